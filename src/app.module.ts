@@ -1,0 +1,24 @@
+import { Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { AuthModule } from './auth/auth.module.js';
+import { BearerGuard } from './auth/bearer.guard.js';
+import { ConfigModule } from './config/config.module.js';
+import { DatabaseModule } from './database/database.module.js';
+import { DocsModule } from './docs/docs.module.js';
+import { ErrorFilter } from './errors/error.filter.js';
+import { UnroutedFilter } from './http/unrouted.filter.js';
+import { LoggingModule } from './logging/logging.module.js';
+import { PlantsModule } from './plants/plants.module.js';
+import { BodyValidationPipe } from './validation/body-validation.pipe.js';
+
+@Module({
+  imports: [ConfigModule, LoggingModule, AuthModule, DatabaseModule, DocsModule, PlantsModule],
+  providers: [
+    ErrorFilter,
+    { provide: APP_GUARD, useClass: BearerGuard },
+    { provide: APP_PIPE, useClass: BodyValidationPipe },
+    { provide: APP_FILTER, useExisting: ErrorFilter },
+    { provide: APP_FILTER, useClass: UnroutedFilter },
+  ],
+})
+export class AppModule {}

@@ -1,0 +1,27 @@
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import { AppModule } from './app.module.js';
+import { setUpDocs } from './docs/swagger-ui.js';
+import { exactExpress } from './http/exact-express.js';
+import { configureServer } from './http/http-server.js';
+import { PinoLogger } from './logging/pino-logger.js';
+
+/**
+ * Creates the application as it runs in production: the program, its tests and its document all
+ * come from here. The configuration is read from the environment.
+ *
+ * @throws EnvError, DatabaseStartError
+ */
+export async function createApp(): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule,
+    new ExpressAdapter(exactExpress()),
+    // A start that fails throws its one reason, and prints nothing of its own.
+    { abortOnError: false, bufferLogs: true, autoFlushLogs: false, bodyParser: false },
+  );
+  app.useLogger(app.get(PinoLogger));
+  app.flushLogs();
+  configureServer(app.getHttpServer());
+  setUpDocs(app);
+  return app;
+}

@@ -1,0 +1,86 @@
+import { plainToInstance, Transform } from 'class-transformer';
+import { IsIn, IsInt, isFQDN, isIP, Max, Min, ValidateBy, validateSync } from 'class-validator';
+import { isTokenEntry, splitTokens } from '../auth/access-tokens.js';
+import { DATABASE_URL_RULE, parseDatabaseUrl } from '../database/database-url.js';
+
+const NODE_ENVS = ['development', 'test', 'production'] as const;
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+const PORT_RULE = { message: 'must be a whole number from 0 to 65535' };
+
+/** The configuration: one property an environment variable, read and checked once at start. */
+export class Env {
+  /** `production` turns conveniences into refusals. */
+  @IsIn(NODE_ENVS, { message: `must be one of ${NODE_ENVS.join(', ')}` })
+  readonly NODE_ENV: (typeof NODE_ENVS)[number] = 'development';
+
+  /** The address to listen on. */
+  @Rule('must be an IP address or a host name', isHost)
+  readonly HOST: string = '127.0.0.1';
+
+  /** The port to listen on; 0 takes a free one. */
+  @Transform(({ value }) => wholeNumber(value))
+  @IsInt(PORT_RULE)
+  @Min(0, PORT_RULE)
+  @Max(65535, PORT_RULE)
+  readonly PORT: number = 3000;
+
+  /** The store. */
+  @Rule(DATABASE_URL_RULE, (value) => parseDatabaseUrl(value) !== undefined)
+  readonly DATABASE_URL: string = 'sqlite:data/plants.db';
+
+  /** The tokens that clients may use, comma-separated. */
+  @Rule(
+    'must be a comma-separated list of tokens in visible ASCII, or of sha256: and 64 hexadecimal digits',
+    (value) => splitTokens(value).every(isTokenEntry),
+  )
+  @Rule(
+    'must hold a token when NODE_ENV is production',
+    (value, { NODE_ENV }) => NODE_ENV !== 'production' || splitTokens(value).length > 0,
+  )
+  readonly ACCESS_TOKENS: string = '';
+
+  /** The least severe log lines to write. */
+  @IsIn(LOG_LEVELS, { message: `must be one of ${LOG_LEVELS.join(', ')}` })
+  readonly LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
+}
+
+/** The environment is at fault: a line for each variable, its name and its rule, never its value. */
+export class EnvError extends Error {}
+
+/**
+ * Reads the configuration. An empty value counts as unset.
+ *
+ * @throws EnvError
+ */
+export function loadEnv(source: NodeJS.ProcessEnv = process.env): Env {
+  const given = Object.fromEntries(
+    Object.keys(new Env())
+      .map((name) => [name, source[name]])
+      .filter(([, value]) => value !== undefined && value !== ''),
+  ) as object;
+  const env = plainToInstance(Env, given, { exposeDefaultValues: true });
+  const faults = validateSync(env, { stopAtFirstError: true }).map(
+    ({ property, constraints = {} }) => `${property} ${Object.values(constraints).join(', ')}`,
+  );
+  if (faults.length > 0) throw new EnvError(faults.join('\n'));
+  return env;
+}
+
+function Rule(message: string, holds: (value: string, env: Env) => boolean): PropertyDecorator {
+  return ValidateBy(
+    {
+      name: message,
+      validator: { validate: (value, args) => holds(value as string, args?.object as Env) },
+    },
+    { message },
+  );
+}
+
+function isHost(value: string): boolean {
+  return isIP(value) || isFQDN(value, { require_tld: false });
+}
+
+function wholeNumber(value: unknown): unknown {
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+}

@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import type { DataSourceOptions } from 'typeorm';
+import { Env } from '../config/env.js';
+import { dataSourceOptions } from './data-source-options.js';
+import { openDatabase } from './open-database.js';
+
+@Module({
+  imports: [
+    TypeOrmModule.forRootAsync({
+      inject: [Env],
+      useFactory: (env: Env) => ({
+        ...dataSourceOptions(env.DATABASE_URL),
+        // A store that cannot be opened stops the start at once.
+        toRetry: () => false,
+      }),
+      dataSourceFactory: (options) => openDatabase(options as DataSourceOptions),
+    }),
+  ],
+})
+export class DatabaseModule {}

@@ -1,0 +1,110 @@
+import { Logger } from '@nestjs/common';
+import type { ObjectLiteral, Repository } from 'typeorm';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { isRefusal } from './sqlite-error.js';
+import { keyOf, SqliteTable } from './sqlite-table.js';
+
+/** What became of a row: it is on disk, or its key was taken by the same row or by another. */
+export type CreateOutcome = 'created' | 'identical' | 'different';
+
+/** Rows that may wait for a commit; beyond it a create is refused at once. */
+const MAX_WAITING = 10_000;
+/** Rows that one commit takes at most. */
+const MAX_BATCH = 1_024;
+
+interface Create<Row> {
+  readonly row: Row;
+  readonly resolve: (outcome: CreateOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Creates rows of an entity, many to a commit: rows that arrive while a commit is under way share
+ * the next one, so that they share its flush to disk. A row that arrives alone is not delayed.
+ */
+export class GroupCommit<Row extends ObjectLiteral> {
+  private readonly logger = new Logger(GroupCommit.name);
+  private readonly table: SqliteTable<Row>;
+  private readonly key: string;
+  private waiting: Create<Row>[] = [];
+  private isCommitting = false;
+
+  constructor(repository: Repository<Row>) {
+    this.table = new SqliteTable(repository);
+    this.key = keyOf(repository);
+  }
+
+  /**
+   * Resolves once the row is on disk, or its key is known to be taken.
+   *
+   * @throws ApiError 50300 when too many rows wait or the store fails; the row is then not stored,
+   *   or its fate is unknown
+   */
+  create(row: Row): Promise<CreateOutcome> {
+    if (this.waiting.length >= MAX_WAITING) {
+      return Promise.reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
+    }
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ row, resolve, reject });
+      if (!this.isCommitting) this.commitNext();
+    });
+  }
+
+  private commitNext(): void {
+    const batch = this.waiting.splice(0, MAX_BATCH);
+    this.isCommitting = batch.length > 0;
+    if (this.isCommitting) void this.commit(batch);
+  }
+
+  private async commit(batch: readonly Create<Row>[]): Promise<void> {
+    const results = await this.insertAll(batch.map(({ row }) => row));
+    // The disk works on the next batch while this one is answered.
+    this.commitNext();
+    batch.forEach(({ resolve, reject }, index) => {
+      const result = results[index];
+      if (typeof result === 'string') resolve(result);
+      else reject(result);
+    });
+  }
+
+  private async insertAll(rows: readonly Row[]): Promise<(CreateOutcome | Error)[]> {
+    try {
+      return await this.insert(rows);
+    } catch (error) {
+      if (isRefusal(error) && rows.length > 1) return await this.insertOneByOne(rows);
+      const failure = isRefusal(error) ? (error as Error) : this.unavailable(error);
+      return rows.map(() => failure);
+    }
+  }
+
+  /** A row that the store refuses fails alone. */
+  private async insertOneByOne(rows: readonly Row[]): Promise<(CreateOutcome | Error)[]> {
+    const results: (CreateOutcome | Error)[] = [];
+    for (const row of rows) results.push(...(await this.insertAll([row])));
+    return results;
+  }
+
+  private async insert(rows: readonly Row[]): Promise<CreateOutcome[]> {
+    // Of the rows with one key the first to arrive wins.
+    const first = new Map<unknown, Row>();
+    for (const row of rows) {
+      if (!first.has(row[this.key])) first.set(row[this.key], row);
+    }
+    const created = await this.table.insertNew([...first.values()]);
+    const isCreated = (row: Row): boolean =>
+      first.get(row[this.key]) === row && created.has(row[this.key] as string);
+    if (created.size === rows.length) return rows.map(() => 'created');
+
+    const identical = await this.table.findIdentical(rows.filter((row) => !isCreated(row)));
+    return rows.map((row) => {
+      if (isCreated(row)) return 'created';
+      return identical.has(row) ? 'identical' : 'different';
+    });
+  }
+
+  private unavailable(error: unknown): ApiError {
+    this.logger.error(error);
+    return new ApiError(ErrorCatalogue.UNAVAILABLE, undefined, {}, { cause: error });
+  }
+}

@@ -1,0 +1,68 @@
+import type { Statement } from 'sqlite3';
+import type { ObjectLiteral, Repository } from 'typeorm';
+import type { SqliteDataSource } from './sqlite-data-source.js';
+
+/**
+ * Writes many rows of an entity with one statement of a constant text: the rows travel as one
+ * JSON parameter, so that the statement stays prepared and no limit on parameters applies.
+ * A 64-bit integer is a decimal string in a row, which the column's type makes an integer of.
+ */
+export class SqliteTable<Row extends ObjectLiteral> {
+  private readonly columns: readonly string[];
+  private readonly insertStatement: Statement;
+  private readonly identicalStatement: Statement;
+
+  constructor(repository: Repository<Row>) {
+    const { metadata, manager } = repository;
+    const dataSource = manager.connection as SqliteDataSource;
+    const quote = (name: string): string => dataSource.driver.escape(name);
+    this.columns = metadata.columns.map((column) => column.databaseName);
+    const table = quote(metadata.tableName);
+    const key = keyOf(repository);
+    const values = this.columns.map((_, index) => `given.value ->> ${index}`);
+
+    this.insertStatement = dataSource.prepare(
+      `INSERT INTO ${table} (${this.columns.map(quote).join(', ')})
+       SELECT ${values.join(', ')} FROM json_each(?) AS given WHERE true
+       ON CONFLICT DO NOTHING
+       RETURNING CAST(${quote(key)} AS TEXT) AS key`,
+    );
+    this.identicalStatement = dataSource.prepare(
+      `SELECT given.key AS "index" FROM json_each(?) AS given
+       JOIN ${table} AS stored ON stored.${quote(key)} = given.value ->> ${this.columns.indexOf(key)}
+       WHERE ${this.columns.map((name, index) => `stored.${quote(name)} IS ${values[index]}`).join(' AND ')}`,
+    );
+  }
+
+  /** Inserts the rows whose key is free, all in one commit, and resolves with their keys. */
+  async insertNew(rows: readonly Row[]): Promise<Set<string>> {
+    const created = await this.all<{ key: string }>(this.insertStatement, rows);
+    return new Set(created.map(({ key }) => key));
+  }
+
+  /** Resolves with the rows that are stored exactly as given. */
+  async findIdentical(rows: readonly Row[]): Promise<Set<Row | undefined>> {
+    const found = await this.all<{ index: number }>(this.identicalStatement, rows);
+    return new Set(found.map(({ index }) => rows[index]));
+  }
+
+  private all<Result>(statement: Statement, rows: readonly Row[]): Promise<Result[]> {
+    const parameter = JSON.stringify(
+      rows.map((row) => this.columns.map((column) => (row[column] as unknown) ?? null)),
+    );
+    return new Promise((resolve, reject) => {
+      statement.all<Result>(parameter, (error, results) =>
+        error === null ? resolve(results) : reject(error),
+      );
+    });
+  }
+}
+
+/** The name of the one column that is the primary key. */
+export function keyOf<Row extends ObjectLiteral>({ metadata }: Repository<Row>): string {
+  const [key, ...others] = metadata.primaryColumns;
+  if (key === undefined || others.length > 0) {
+    throw new TypeError(`${metadata.name} needs a primary key of one column`);
+  }
+  return key.databaseName;
+}

@@ -1,0 +1,48 @@
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Logger,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { RequestAbortedError } from '../http/body-reader.js';
+import { sendJson } from '../http/send-json.js';
+import { ApiError } from './api-error.js';
+import { ErrorCatalogue, type ErrorEntry, statusOf } from './error-catalogue.js';
+
+/** Answers every failure in the Error shape: the only place that writes one. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  private readonly logger = new Logger('Errors');
+
+  catch(exception: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    if (exception instanceof RequestAbortedError || request.socket.destroyed) return;
+
+    const { entry, message, headers } = toApiError(exception);
+    if (entry === ErrorCatalogue.INTERNAL) this.logger.error(exception);
+    sendJson(
+      request,
+      http.getResponse<Response>(),
+      statusOf(entry),
+      { ...entry.headers, ...headers },
+      {
+        error: entry.error,
+        message,
+      },
+    );
+  }
+}
+
+/** What a client may know of an exception. */
+export function toApiError(exception: unknown): ApiError {
+  if (exception instanceof ApiError) return exception;
+  // Nest and Express fail in ways of their own, with a status but with texts that are not ours.
+  const status = exception instanceof HttpException ? exception.getStatus() : 500;
+  const entries: readonly ErrorEntry[] = Object.values(ErrorCatalogue);
+  const entry = entries.find((candidate) => statusOf(candidate) === status);
+  if (entry !== undefined) return new ApiError(entry);
+  return new ApiError(status < 500 ? ErrorCatalogue.MALFORMED_REQUEST : ErrorCatalogue.INTERNAL);
+}

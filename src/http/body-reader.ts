@@ -1,0 +1,96 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+
+/** The longest body that is read, in bytes. */
+export const BODY_LIMIT = 102_400;
+
+/** The client went away before its request had arrived: there is nobody to answer. */
+export class RequestAbortedError extends Error {}
+
+/**
+ * Reads the body of a request as JSON text. Nothing has been read, and a client that sent
+ * `Expect: 100-continue` has not been told to continue, before this is called.
+ *
+ * @throws ApiError 40001, 41300, 41500, in the order the documents give
+ * @throws RequestAbortedError
+ */
+export async function readJsonText(req: IncomingMessage, res: ServerResponse): Promise<string> {
+  const declared = req.headers['content-length'];
+  if (declared !== undefined) {
+    checkBody(req, Number(declared));
+  } else if (req.headers['transfer-encoding'] === undefined) {
+    throw emptyBody();
+  }
+  // RFC 9110 section 10.1.1: an expectation in HTTP/1.0 is ignored.
+  if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
+
+  const bytes = await readBytes(req);
+  // A chunked body shows its length only once it is there.
+  if (declared === undefined) checkBody(req, bytes.length);
+  if (!isUtf8(bytes)) {
+    throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is not UTF-8');
+  }
+  return bytes.toString();
+}
+
+function checkBody(req: IncomingMessage, length: number): void {
+  if (length === 0) throw emptyBody();
+  if (!isJson(req.headers['content-type']) || !isIdentity(req.headers['content-encoding'])) {
+    throw new ApiError(ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE);
+  }
+  if (length > BODY_LIMIT) throw new ApiError(ErrorCatalogue.BODY_TOO_LARGE);
+}
+
+function emptyBody(): ApiError {
+  return new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is empty');
+}
+
+/** Resolves with the whole body, or with somewhat more than the limit of a longer one. */
+function readBytes(req: IncomingMessage): Promise<Buffer> | Buffer {
+  if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
+  if (req.complete) return (req.read() as Buffer | null) ?? Buffer.alloc(0);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const onData = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > BODY_LIMIT) onEnd();
+    };
+    const onEnd = (): void => {
+      req.off('data', onData).off('end', onEnd).off('close', onClose);
+      req.pause();
+      resolve(Buffer.concat(chunks));
+    };
+    const onClose = (): void => reject(new RequestAbortedError());
+    req.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}
+
+// RFC 9110 section 8.3.1: type, subtype and parameter names are case-insensitive, values may be quoted.
+const PARAMETER =
+  /\s*;\s*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[^"\\]|\\.)*"))?/y;
+
+/** Whether a Content-Type is application/json with no charset other than UTF-8. */
+export function isJson(contentType: string | undefined): boolean {
+  if (contentType === undefined) return false;
+  if (contentType === 'application/json') return true;
+  const type = /^application\/json(?=\s*(?:;|$))/i.exec(contentType);
+  if (type === null) return false;
+  let position = type[0].length;
+  while (position < contentType.length) {
+    PARAMETER.lastIndex = position;
+    const parameter = PARAMETER.exec(contentType);
+    if (parameter === null) return contentType.slice(position).trim() === '';
+    const [match, name, value] = parameter;
+    if (name?.toLowerCase() === 'charset' && !/^"?utf-?8"?$/i.test(value ?? '')) return false;
+    position += match.length;
+  }
+  return true;
+}
+
+function isIdentity(contentEncoding: string | undefined): boolean {
+  return contentEncoding === undefined || contentEncoding.trim().toLowerCase() === 'identity';
+}

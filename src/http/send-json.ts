@@ -1,0 +1,60 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+/** How much of an unread body is taken in and thrown away after an early answer, in bytes. */
+const DISCARD_LIMIT = 8 * 1024 * 1024;
+/** How long that may take, in milliseconds. */
+const DISCARD_TIME = 5_000;
+
+/** Answers with JSON, also before the body of the request has arrived. */
+export function sendJson(
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  body: object,
+): void {
+  const text = JSON.stringify(body);
+  const allHeaders = {
+    ...headers,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+  };
+  const send = (): void => {
+    if (res.headersSent) {
+      // The client must not take half an answer for a whole one.
+      res.destroy();
+    } else if (req.complete || !hasBody(req)) {
+      res.writeHead(status, allHeaders).end(text);
+    } else {
+      res.writeHead(status, { ...allHeaders, Connection: 'close' }).write(text);
+      discardBody(req, () => res.end());
+    }
+  };
+  // A body that came in one piece with its headers is known to be complete only after this turn.
+  if (req.complete || !hasBody(req)) send();
+  else setImmediate(send);
+}
+
+/** RFC 9112 section 6.3: without either header a request has no body. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+}
+
+/**
+ * Takes in the rest of a body, up to a limit. A client that is busy sending would lose the answer
+ * if the connection closed under it (RFC 9112 section 9.6).
+ */
+function discardBody(req: IncomingMessage, done: () => void): void {
+  let left = DISCARD_LIMIT;
+  const timer = setTimeout(done, DISCARD_TIME);
+  req.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) done();
+  });
+  req.on('end', done);
+  req.on('close', () => {
+    clearTimeout(timer);
+    done();
+  });
+  req.resume();
+}

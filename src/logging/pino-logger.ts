@@ -1,0 +1,64 @@
+import type { LoggerService } from '@nestjs/common';
+import { type Logger, pino } from 'pino';
+
+/** The parts of Nest that tell of every module and route at start. */
+const FRAMEWORK = new Set<unknown>([
+  'InstanceLoader',
+  'NestApplication',
+  'NestFactory',
+  'RouterExplorer',
+  'RoutesResolver',
+]);
+
+/** Writes what the program logs through Nest's `Logger` as JSON lines on standard output. */
+export class PinoLogger implements LoggerService {
+  private readonly destination = pino.destination({ dest: 1, sync: false });
+  private readonly pino: Logger;
+
+  /** @param level the least severe lines to write: `fatal` to `trace`, or `silent` */
+  constructor(level: string) {
+    this.pino = pino({ level, base: null }, this.destination);
+  }
+
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.write('fatal', message, rest);
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.write('error', message, rest);
+  }
+
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.write('warn', message, rest);
+  }
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.write(FRAMEWORK.has(rest.at(-1)) ? 'debug' : 'info', message, rest);
+  }
+
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.write('debug', message, rest);
+  }
+
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.write('trace', message, rest);
+  }
+
+  /** Writes out what is still in memory. */
+  flush(): void {
+    this.destination.flushSync();
+  }
+
+  /** Nest passes the name of the logger last. */
+  private write(level: pino.Level, message: unknown, rest: unknown[]): void {
+    const context = rest.at(-1);
+    this.pino[level](
+      { context, ...(message instanceof Error ? { err: message } : asFields(message)) },
+      typeof message === 'string' ? message : undefined,
+    );
+  }
+}
+
+function asFields(message: unknown): object {
+  return typeof message === 'object' && message !== null ? message : {};
+}

@@ -1,0 +1,109 @@
+import { Logger } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { existsSync } from 'node:fs';
+import { createApp } from './app.js';
+import { AccessTokens } from './auth/access-tokens.js';
+import { Env, EnvError } from './config/env.js';
+import { DatabaseStartError } from './database/open-database.js';
+import { closeConnections } from './http/http-server.js';
+import { PinoLogger } from './logging/pino-logger.js';
+
+/** Repeats of a signal within this time, in milliseconds, are the same Ctrl-C. */
+const SAME_SIGNAL = 1_000;
+
+const logger = new Logger('Main');
+
+await start();
+
+async function start(): Promise<void> {
+  let app: NestExpressApplication | undefined;
+  try {
+    if (existsSync('.env')) process.loadEnvFile('.env');
+    app = await createApp();
+    const env = app.get(Env);
+    await app.listen(env.PORT, env.HOST);
+    stopOnSignals(app);
+    logger.log(`Listening on ${addressOf(app)}, Swagger UI at ${addressOf(app)}/docs`);
+    app.get(PinoLogger).flush();
+    printInvitation(app);
+  } catch (error) {
+    process.exitCode = 1;
+    await app?.close();
+    process.stderr.write(`${reasonOf(error)}\n`);
+  }
+}
+
+/** Without a configured token, a newcomer needs the one made for this run. */
+function printInvitation(app: NestExpressApplication): void {
+  const token = app.get(AccessTokens).developmentToken;
+  if (token === undefined) return;
+  const plant = JSON.stringify({ id: Date.now(), name: 'Monstera', tag: 'indoor' });
+  process.stdout.write(`
+No ACCESS_TOKENS are set, so this run takes the token ${token}
+Create a plant:
+
+curl -X POST ${addressOf(app)}/plants \\
+  -H 'Authorization: Bearer ${token}' \\
+  -H 'Content-Type: application/json' \\
+  -d '${plant}'
+
+`);
+}
+
+function addressOf(app: NestExpressApplication): string {
+  const address = app.getHttpServer().address();
+  if (address === null || typeof address === 'string') return String(address);
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http://${host}:${address.port}`;
+}
+
+function stopOnSignals(app: NestExpressApplication): void {
+  let stoppedAt: number | undefined;
+  const stop = (reason: string, exitCode: number): void => {
+    if (stoppedAt === undefined) {
+      stoppedAt = Date.now();
+      logger.log(`${reason}: answering what has arrived, then stopping`);
+      void close(app, exitCode);
+    } else if (Date.now() - stoppedAt > SAME_SIGNAL) {
+      process.exit(1);
+    }
+  };
+  process.on('SIGTERM', () => stop('SIGTERM', 0));
+  process.on('SIGINT', () => stop('SIGINT', 0));
+  process.on('uncaughtException', (error) => {
+    logger.fatal(error);
+    stop('Uncaught error', 1);
+  });
+}
+
+async function close(app: NestExpressApplication, exitCode: number): Promise<void> {
+  const pino = app.get(PinoLogger);
+  try {
+    closeConnections(app.getHttpServer());
+    await app.close();
+    logger.log('Stopped');
+  } catch (error) {
+    logger.error(error);
+    exitCode = 1;
+  }
+  pino.flush();
+  process.exit(exitCode);
+}
+
+/** One line for each thing the operator has to mend. */
+function reasonOf(error: unknown): string {
+  if (error instanceof EnvError || error instanceof DatabaseStartError) return error.message;
+  const { code, message } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'EADDRINUSE':
+      return 'The port is in use by another program: set PORT to a free one, or to 0';
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'HOST is not an address of this machine';
+    case 'EACCES':
+      return 'PORT may not be opened by this user: set it to 1024 or more';
+    default:
+      return `The service cannot start: ${message}`;
+  }
+}
