@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createApp } from './app.js';
 import { AccessTokens } from './auth/access-tokens.js';
@@ -21,7 +22,9 @@ async function start(): Promise<void> {
     if (existsSync('.env')) process.loadEnvFile('.env');
     app = await createApp();
     const env = app.get(Env);
-    await app.listen(env.PORT, env.HOST);
+    await app.init();
+    // Nest's own listen() would print a failure a second time.
+    await once(app.getHttpServer().listen(env.PORT, env.HOST), 'listening');
     stopOnSignals(app);
     logger.log(`Listening on ${addressOf(app)}, Swagger UI at ${addressOf(app)}/docs`);
     app.get(PinoLogger).flush();

@@ -29,7 +29,9 @@ export async function openDatabase(options: DataSourceOptions): Promise<DataSour
 }
 
 async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
-  const known = new Set(dataSource.migrations.map(({ name }) => name));
+  const known = new Set(
+    dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name),
+  );
   const executed = await new MigrationExecutor(dataSource).getExecutedMigrations();
   if (executed.some(({ name }) => !known.has(name))) {
     throw new DatabaseStartError('The database is newer than this program: run a newer version');

@@ -1,0 +1,111 @@
+import type { ErrorCatalogue } from '../../src/errors/error-catalogue.js';
+
+/** Strings that are valid names and tags, as JSON text. */
+export const VALID_STRINGS: readonly string[] = [
+  '""',
+  '" "',
+  '"Monstera deliciosa"',
+  String.raw`"\u0001 \b\f\n\r\t \" \\ \/ /"`,
+  String.raw`"\u004donstera \ud83c\udf3f"`,
+  '"🌿 ﷽ e\u0301 é \u2028 \u2029 \u007f \ufeff \uffff \u{10ffff}"',
+  '"\'; DROP TABLE plants; --"',
+  '"<script>alert(1)</script>"',
+  '"{\\"id\\":1}"',
+  '"__proto__"',
+  `"${'x'.repeat(100_000)}"`,
+];
+
+/** Bodies that are a NewPlant with the id ID and the name n, in unusual ways. */
+export const VALID_BODIES: readonly string[] = [
+  '{"id":ID,"name":"n"}',
+  '{"name":"n","id":ID}',
+  ' \t\r\n{ "id" : ID , "name" : "n" }\n',
+  String.raw`{"\u0069d":ID,"n\u0061me":"n"}`,
+  '{"id":ID,"name":"n","color":"green","tags":[1,{"tag":null}]}',
+  '{"color":1,"color":2,"id":ID,"name":"n"}',
+  '{"ID":2,"Name":"x","id":ID,"name":"n"," id":3}',
+  '{"id":ID,"name":"n","__proto__":{"tag":"t"},"constructor":{"prototype":{}},"toString":1}',
+  '{"__proto__":null,"id":ID,"name":"n","hasOwnProperty":null}',
+  `{"id":ID,"name":"n","deep":${'['.repeat(63)}${']'.repeat(63)}}`,
+  '{"id":ID,"name":"n","number":-1.5e+400,"literals":[true,false,null,"\\u0000 \\ud800"]}',
+];
+
+type Case = readonly [body: string, error: keyof typeof ErrorCatalogue, message: RegExp];
+
+/** Bodies that are refused, with their code and what the message must say. */
+export const REFUSED_BODIES: readonly Case[] = [
+  ['', 'UNREADABLE_BODY', /empty/],
+  [' ', 'UNREADABLE_BODY', /value was expected/],
+  ['{', 'UNREADABLE_BODY', /member name/],
+  ['{"id":1,"name":"n"', 'UNREADABLE_BODY', /"," or "}" was expected/],
+  ['{"id":1,"name":"n"}}', 'UNREADABLE_BODY', /nothing may follow/],
+  ['{"id":1,"name":"n"}{}', 'UNREADABLE_BODY', /nothing may follow/],
+  ['{"id":1,"name":"n",}', 'UNREADABLE_BODY', /member name/],
+  ['{"id":1 "name":"n"}', 'UNREADABLE_BODY', /"," or "}" was expected, at character 9/],
+  ['{"id"=1}', 'UNREADABLE_BODY', /":" was expected/],
+  ["{'id':1}", 'UNREADABLE_BODY', /member name/],
+  ['{id:1}', 'UNREADABLE_BODY', /member name/],
+  ['{"id":01,"name":"n"}', 'UNREADABLE_BODY', /"," or "}"/],
+  ['{"id":+1,"name":"n"}', 'UNREADABLE_BODY', /value was expected/],
+  ['{"id":.5,"name":"n"}', 'UNREADABLE_BODY', /value was expected/],
+  ['{"id":1.,"name":"n"}', 'UNREADABLE_BODY', /"," or "}"/],
+  ['{"id":1e,"name":"n"}', 'UNREADABLE_BODY', /"," or "}"/],
+  ['{"id":0x1,"name":"n"}', 'UNREADABLE_BODY', /"," or "}"/],
+  ['{"id":NaN,"name":"n"}', 'UNREADABLE_BODY', /value was expected/],
+  ['{"id":1,"name":"n\n"}', 'UNREADABLE_BODY', /control character/],
+  ['{"id":1,"name":"n}', 'UNREADABLE_BODY', /closing quote/],
+  [String.raw`{"id":1,"name":"\x41"}`, 'UNREADABLE_BODY', /escape/],
+  [String.raw`{"id":1,"name":"\u00g1"}`, 'UNREADABLE_BODY', /escape/],
+  ['{"id":1,"name":"n"} // comment', 'UNREADABLE_BODY', /nothing may follow/],
+  ['\ufeff{"id":1,"name":"n"}', 'UNREADABLE_BODY', /value was expected, at character 1/],
+  ['{"id":1,"name":"n"}\u0000', 'UNREADABLE_BODY', /nothing may follow/],
+  ['id=1&name=n', 'UNREADABLE_BODY', /value was expected/],
+  [`{"id":1,"name":"n","deep":${'['.repeat(64)}${']'.repeat(64)}}`, 'UNREADABLE_BODY', /64 levels/],
+  [`{"id":1,"name":${'['.repeat(40_000)}${']'.repeat(40_000)}}`, 'UNREADABLE_BODY', /64 levels/],
+  ['['.repeat(100_000), 'UNREADABLE_BODY', /64 levels/],
+
+  ['null', 'INVALID_BODY', /must be a JSON object/],
+  ['true', 'INVALID_BODY', /must be a JSON object/],
+  ['1', 'INVALID_BODY', /must be a JSON object/],
+  ['"{}"', 'INVALID_BODY', /must be a JSON object/],
+  ['[]', 'INVALID_BODY', /must be a JSON object/],
+  ['[{"id":1,"name":"n"}]', 'INVALID_BODY', /must be a JSON object/],
+  ['{}', 'INVALID_BODY', /id is missing.*name is missing|name is missing.*id is missing/],
+  ['{"id":1}', 'INVALID_BODY', /: name is missing$/],
+  ['{"name":"n"}', 'INVALID_BODY', /: id is missing$/],
+  ['{"Id":1,"NAME":"n"}', 'INVALID_BODY', /id is missing/],
+  ['{"__proto__":{"id":1,"name":"n"}}', 'INVALID_BODY', /id is missing/],
+  ['{"id":1,"name":null}', 'INVALID_BODY', /: name must be a string$/],
+  ['{"id":1,"name":1}', 'INVALID_BODY', /: name must be a string$/],
+  ['{"id":1,"name":true}', 'INVALID_BODY', /: name must be a string$/],
+  ['{"id":1,"name":["n"]}', 'INVALID_BODY', /: name must be a string$/],
+  ['{"id":1,"name":{"length":1}}', 'INVALID_BODY', /: name must be a string$/],
+  ['{"id":1,"name":"n","tag":null}', 'INVALID_BODY', /: tag must be a string$/],
+  ['{"id":1,"name":"n","tag":0}', 'INVALID_BODY', /: tag must be a string$/],
+  ['{"id":1,"name":"n","tag":[]}', 'INVALID_BODY', /: tag must be a string$/],
+  ['{"id":1,"id":1,"name":"n"}', 'INVALID_BODY', /: id is given more than once$/],
+  ['{"id":1,"name":"n","name":"m"}', 'INVALID_BODY', /: name is given more than once$/],
+  ['{"id":1,"name":"n","tag":"t","t\\u0061g":"t"}', 'INVALID_BODY', /tag is given more than once$/],
+  ['{"id":1,"id":1,"id":1,"name":"n"}', 'INVALID_BODY', /: id is given more than once$/],
+  ['{"id":1,"name":"\\u0000"}', 'INVALID_BODY', /name must not contain U\+0000/],
+  ['{"id":1,"name":"n","tag":"a\\u0000b"}', 'INVALID_BODY', /tag must not contain U\+0000/],
+  ['{"id":1,"name":"\\ud800"}', 'INVALID_BODY', /unpaired surrogate/],
+  ['{"id":1,"name":"\\udc00\\ud800"}', 'INVALID_BODY', /unpaired surrogate/],
+  ['{"id":1,"name":"n","tag":"\\ud83cx"}', 'INVALID_BODY', /tag must not.*unpaired surrogate/],
+  [
+    '{"id":"1","id":2,"name":null,"tag":7}',
+    'INVALID_BODY',
+    /: id is given more than once; name must be a string; tag must be a string$/,
+  ],
+];
+
+/** Bodies that are not UTF-8. */
+export const INVALID_UTF8: readonly (readonly [what: string, bytes: readonly number[]])[] = [
+  ['a byte that is never used', [0xff]],
+  ['a continuation byte alone', [0x80]],
+  ['a sequence cut short', [0xe2, 0x82]],
+  ['an overlong encoding', [0xc0, 0xaf]],
+  ['an encoded surrogate', [0xed, 0xa0, 0x80]],
+  ['a code point beyond U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
+  ['Latin-1', [0xe9]],
+];

@@ -1,0 +1,15 @@
+import { expect } from '@jest/globals';
+import { ErrorCatalogue } from '../../src/errors/error-catalogue.js';
+import type { Answer } from './test-app.js';
+
+/** Checks an answer to be a failure in the Error shape, and nothing else. */
+export function expectError(
+  answer: Answer,
+  name: keyof typeof ErrorCatalogue,
+  message: unknown = expect.any(String),
+): void {
+  const { error } = ErrorCatalogue[name];
+  expect(answer).toMatchObject({ status: Math.floor(error / 100) });
+  expect(answer.body).toEqual({ error, message });
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/);
+}

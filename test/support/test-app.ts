@@ -1,0 +1,103 @@
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { createApp } from '../../src/app.js';
+
+export const TOKEN = 'correct-horse-battery-staple';
+
+export interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly tag: string | null;
+}
+
+/** An answer whose body is known to be JSON. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+/** The application as in production, on a free port and a store of its own. */
+export class TestApp {
+  private constructor(
+    readonly nest: NestExpressApplication,
+    private readonly folder: string,
+  ) {}
+
+  /** @param env changes to the environment that the application reads */
+  static async start(env: Record<string, string> = {}): Promise<TestApp> {
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+    Object.assign(process.env, {
+      DATABASE_URL: `sqlite:${join(folder, 'plants.db')}`,
+      ACCESS_TOKENS: TOKEN,
+      LOG_LEVEL: 'silent',
+      ...env,
+    });
+    const nest = await createApp();
+    await nest.init();
+    await once(nest.getHttpServer().listen(0, '127.0.0.1'), 'listening');
+    return new TestApp(nest, folder);
+  }
+
+  get port(): number {
+    return (this.nest.getHttpServer().address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String(this.port)}`;
+  }
+
+  /** Sends POST /plants with a good token and exactly this text or these bytes as the body. */
+  async create(
+    body: string | Uint8Array<ArrayBuffer>,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    return await this.request('POST', '/plants', {
+      headers: {
+        Authorization: `Bearer ${TOKEN}`,
+        'Content-Type': 'application/json',
+        ...headers,
+      },
+      body,
+    });
+  }
+
+  async request(method: string, path: string, init: RequestInit = {}): Promise<Answer> {
+    const { status, headers, ...rest } = await parse(
+      await fetch(this.url + path, { method, redirect: 'manual', ...init }),
+    );
+    return { status, headers, ...rest };
+  }
+
+  /** The stored plants, by id. */
+  async rows(): Promise<Row[]> {
+    return await this.nest
+      .get(DataSource)
+      .query<Row[]>('SELECT CAST(id AS TEXT) AS id, name, tag FROM plants ORDER BY plants.id');
+  }
+
+  async row(id: string): Promise<Row | undefined> {
+    return (await this.rows()).find((row) => row.id === id);
+  }
+
+  async close(): Promise<void> {
+    this.nest.getHttpServer().closeAllConnections();
+    await this.nest.close();
+    await rm(this.folder, { recursive: true });
+  }
+}
+
+async function parse(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson ? JSON.parse(text) : text,
+  };
+}
