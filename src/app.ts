@@ -1,9 +1,13 @@
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
+import { Env } from './config/env.js';
+import { splitList } from './config/split-list.js';
 import { setUpDocs } from './docs/swagger-ui.js';
 import { exactExpress } from './http/exact-express.js';
 import { configureServer } from './http/http-server.js';
+import { corsOptions } from './http/cors-options.js';
+import { requestMiddleware } from './http/request.middleware.js';
 import { PinoLogger } from './logging/pino-logger.js';
 
 /**
@@ -21,7 +25,21 @@ export async function createApp(): Promise<NestExpressApplication> {
   );
   app.useLogger(app.get(PinoLogger));
   app.flushLogs();
-  configureServer(app.getHttpServer());
+  const env = app.get(Env);
+  const logger = app.get(PinoLogger);
+  configureServer(
+    app.getHttpServer(),
+    app.getHttpAdapter().getInstance(),
+    {
+      headers: env.HEADERS_TIMEOUT_MS,
+      request: env.REQUEST_TIMEOUT_MS,
+      keepAlive: env.KEEP_ALIVE_TIMEOUT_MS,
+    },
+    logger,
+  );
+  app.use(requestMiddleware(logger));
+  const origins = splitList(env.CORS_ORIGINS);
+  if (origins.length > 0) app.enableCors(corsOptions(origins));
   setUpDocs(app);
   return app;
 }

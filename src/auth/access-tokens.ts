@@ -32,14 +32,6 @@ export class AccessTokens {
   }
 }
 
-/** The entries of a comma-separated list, without blanks around them and without empty ones. */
-export function splitTokens(list: string): string[] {
-  return list
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
-}
-
 export function isTokenEntry(entry: string): boolean {
   return entry.toLowerCase().startsWith(DIGEST_PREFIX)
     ? DIGEST_ENTRY.test(entry)

@@ -1,12 +1,13 @@
 import { Module } from '@nestjs/common';
 import { Env } from '../config/env.js';
-import { AccessTokens, splitTokens } from './access-tokens.js';
+import { splitList } from '../config/split-list.js';
+import { AccessTokens } from './access-tokens.js';
 
 @Module({
   providers: [
     {
       provide: AccessTokens,
-      useFactory: (env: Env) => new AccessTokens(splitTokens(env.ACCESS_TOKENS)),
+      useFactory: (env: Env) => new AccessTokens(splitList(env.ACCESS_TOKENS)),
       inject: [Env],
     },
   ],

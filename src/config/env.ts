@@ -1,12 +1,12 @@
+import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsInt, isFQDN, isIP, Max, Min, ValidateBy, validateSync } from 'class-validator';
-import { isTokenEntry, splitTokens } from '../auth/access-tokens.js';
+import { isTokenEntry } from '../auth/access-tokens.js';
 import { DATABASE_URL_RULE, parseDatabaseUrl } from '../database/database-url.js';
+import { splitList } from './split-list.js';
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-const PORT_RULE = { message: 'must be a whole number from 0 to 65535' };
 
 /** The configuration: one property an environment variable, read and checked once at start. */
 export class Env {
@@ -19,10 +19,7 @@ export class Env {
   readonly HOST: string = '127.0.0.1';
 
   /** The port to listen on; 0 takes a free one. */
-  @Transform(({ value }) => wholeNumber(value))
-  @IsInt(PORT_RULE)
-  @Min(0, PORT_RULE)
-  @Max(65535, PORT_RULE)
+  @WholeNumber(0, 65_535)
   readonly PORT: number = 3000;
 
   /** The store. */
@@ -32,13 +29,29 @@ export class Env {
   /** The tokens that clients may use, comma-separated. */
   @Rule(
     'must be a comma-separated list of tokens in visible ASCII, or of sha256: and 64 hexadecimal digits',
-    (value) => splitTokens(value).every(isTokenEntry),
+    (value) => splitList(value).every(isTokenEntry),
   )
   @Rule(
     'must hold a token when NODE_ENV is production',
-    (value, { NODE_ENV }) => NODE_ENV !== 'production' || splitTokens(value).length > 0,
+    (value, { NODE_ENV }) => NODE_ENV !== 'production' || splitList(value).length > 0,
   )
   readonly ACCESS_TOKENS: string = '';
+
+  /** Time limits in milliseconds: for the headers of a request, a whole request, an idle connection. */
+  @WholeNumber(100, 3_600_000)
+  readonly HEADERS_TIMEOUT_MS: number = 10_000;
+
+  @WholeNumber(100, 3_600_000)
+  readonly REQUEST_TIMEOUT_MS: number = 30_000;
+
+  @WholeNumber(100, 3_600_000)
+  readonly KEEP_ALIVE_TIMEOUT_MS: number = 65_000;
+
+  /** The origins whose pages may call the service, comma-separated. */
+  @Rule('must be a comma-separated list of origins like https://example.com', (value) =>
+    splitList(value).every(isOrigin),
+  )
+  readonly CORS_ORIGINS: string = '';
 
   /** The least severe log lines to write. */
   @IsIn(LOG_LEVELS, { message: `must be one of ${LOG_LEVELS.join(', ')}` })
@@ -77,10 +90,24 @@ function Rule(message: string, holds: (value: string, env: Env) => boolean): Pro
   );
 }
 
+function WholeNumber(min: number, max: number): PropertyDecorator {
+  const options = { message: `must be a whole number from ${min} to ${max}` };
+  return applyDecorators(
+    Transform(({ value }) => toNumber(value)),
+    IsInt(options),
+    Min(min, options),
+    Max(max, options),
+  );
+}
+
+function isOrigin(value: string): boolean {
+  return URL.canParse(value) && new URL(value).origin === value;
+}
+
 function isHost(value: string): boolean {
   return isIP(value) || isFQDN(value, { require_tld: false });
 }
 
-function wholeNumber(value: unknown): unknown {
+function toNumber(value: unknown): unknown {
   return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
 }

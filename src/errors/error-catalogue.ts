@@ -77,6 +77,11 @@ export const ErrorCatalogue = {
     message: 'The body must be application/json in UTF-8, without a Content-Encoding',
     when: 'the body is not `application/json` in UTF-8 without a content encoding',
   },
+  EXPECTATION_FAILED: {
+    error: 41700,
+    message: 'The only expectation that can be met is 100-continue',
+    when: 'the request has an `Expect` other than `100-continue`',
+  },
   HEADERS_TOO_LARGE: {
     error: 43100,
     message: 'The request headers are too large',

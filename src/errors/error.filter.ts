@@ -7,11 +7,12 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { RequestAbortedError } from '../http/body-reader.js';
+import { REQUEST_ID } from '../http/request.middleware.js';
 import { sendJson } from '../http/send-json.js';
 import { ApiError } from './api-error.js';
 import { ErrorCatalogue, type ErrorEntry, statusOf } from './error-catalogue.js';
 
-/** Answers every failure in the Error shape: the only place that writes one. */
+/** Answers every failure that Nest and Express know of, in the Error shape. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger('Errors');
@@ -19,25 +20,27 @@ export class ErrorFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
     if (exception instanceof RequestAbortedError || request.socket.destroyed) return;
 
-    const { entry, message, headers } = toApiError(exception);
-    if (entry === ErrorCatalogue.INTERNAL) this.logger.error(exception);
-    sendJson(
-      request,
-      http.getResponse<Response>(),
-      statusOf(entry),
-      { ...entry.headers, ...headers },
-      {
-        error: entry.error,
-        message,
-      },
-    );
+    const error = toApiError(exception);
+    if (error.status >= 500) {
+      this.logger.error({
+        requestId: response.getHeader(REQUEST_ID),
+        err: error.cause ?? exception,
+      });
+    }
+    try {
+      sendJson(request, response, error.status, error.headers, error.body);
+    } catch (err) {
+      this.logger.error({ requestId: response.getHeader(REQUEST_ID), err });
+      response.destroy();
+    }
   }
 }
 
 /** What a client may know of an exception. */
-export function toApiError(exception: unknown): ApiError {
+function toApiError(exception: unknown): ApiError {
   if (exception instanceof ApiError) return exception;
   // Nest and Express fail in ways of their own, with a status but with texts that are not ours.
   const status = exception instanceof HttpException ? exception.getStatus() : 500;

@@ -1,5 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
 /** How much of an unread body is taken in and thrown away after an early answer, in bytes. */
 const DISCARD_LIMIT = 8 * 1024 * 1024;
 /** How long that may take, in milliseconds. */
@@ -16,7 +18,9 @@ export function sendJson(
   const text = JSON.stringify(body);
   const allHeaders = {
     ...headers,
-    'Content-Type': 'application/json; charset=utf-8',
+    // A client that asked for another protocol must not take what follows for that protocol.
+    ...(req.headers.upgrade !== undefined && { Connection: 'close' }),
+    'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(text),
   };
   const send = (): void => {

@@ -35,7 +35,10 @@ function unroutedError(path: string, methods: string[]): ApiError {
     return new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be decoded');
   }
   if (methods.length === 0) return new ApiError(ErrorCatalogue.NOT_FOUND);
-  const allow = methods.join(', ');
+  return methodNotAllowed(methods.join(', '));
+}
+
+export function methodNotAllowed(allow: string): ApiError {
   return new ApiError(ErrorCatalogue.METHOD_NOT_ALLOWED, `This path takes ${allow}`, {
     Allow: allow,
   });

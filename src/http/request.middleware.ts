@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import type { RequestHandler } from 'express';
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import type { PinoLogger } from '../logging/pino-logger.js';
+
+export const REQUEST_ID = 'X-Request-Id';
+
+/** What a client may choose as an id: it goes into the log and back to the client. */
+const SANE_REQUEST_ID = /^[\w.:/+=@-]{1,128}$/;
+
+/** The longest path that the log repeats. */
+const LOGGED_PATH = 256;
+
+/** Headers of every answer: it is data of one client, and nothing that a browser should run. */
+export const SECURITY_HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+};
+const SECURITY_HEADER_ENTRIES = Object.entries(SECURITY_HEADERS);
+
+/**
+ * The first to see a request: gives it an id, sets the headers that every answer has, and logs one
+ * line when it is over. A client that left before its answer is no news, so it is logged at debug.
+ */
+export function requestMiddleware(logger: PinoLogger): RequestHandler {
+  return (req, res, next) => {
+    const began = performance.now();
+    const requestId = requestIdOf(req);
+    res.setHeader(REQUEST_ID, requestId);
+    for (const [name, value] of SECURITY_HEADER_ENTRIES) res.setHeader(name, value);
+    res.on('close', () => {
+      logger.request(res.headersSent ? 'info' : 'debug', {
+        requestId,
+        method: req.method,
+        path: pathOf(req.originalUrl),
+        status: res.headersSent ? res.statusCode : undefined,
+        ms: Math.round((performance.now() - began) * 1000) / 1000,
+      });
+    });
+    const fault = faultOf(req);
+    if (fault === undefined) next();
+    else throw new ApiError(ErrorCatalogue.MALFORMED_REQUEST, fault, { Connection: 'close' });
+  };
+}
+
+export function requestIdOf(req: IncomingMessage): string {
+  const sent = req.headers['x-request-id'];
+  return typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID();
+}
+
+/** Without the query, which may hold what does not belong into a log. */
+function pathOf(url: string): string {
+  return (url.split('?', 1)[0] ?? '').slice(0, LOGGED_PATH);
+}
+
+/** What Node lets through though HTTP/1.1 does not (RFC 9112 sections 2.3 and 3.2). */
+function faultOf({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The HTTP version is not 1.0 or 1.1';
+  let hosts = 0;
+  // Node drops repeats of Host, but keeps them among the raw headers.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  const isMissing = hosts === 0 && httpVersion === '1.1';
+  return isMissing || hosts > 1 ? 'The request needs exactly one Host header' : undefined;
+}

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ErrorCatalogue } from '../src/errors/error-catalogue.js';
+import { MALFORMED_REQUESTS } from './cases/malformed-http.js';
+import { exchange, parseAnswer } from './support/raw-http.js';
+import { TestApp, TOKEN } from './support/test-app.js';
+
+const LIMITS = { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' };
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await TestApp.start(LIMITS);
+});
+
+afterAll(async () => {
+  expect(await app.rows()).toEqual([]);
+  await app.close();
+});
+
+function expectOneError(received: string, name: keyof typeof ErrorCatalogue): void {
+  const { error } = ErrorCatalogue[name];
+  const { status, headers, body, rest } = parseAnswer(received);
+  expect({ status, rest }).toEqual({ status: Math.floor(error / 100), rest: '' });
+  expect(JSON.parse(body)).toEqual({ error, message: expect.any(String) });
+  expect(headers).toMatchObject({
+    'content-type': 'application/json; charset=utf-8',
+    connection: 'close',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': expect.stringMatching(/./),
+  });
+}
+
+describe('a connection that sends', () => {
+  it.each(MALFORMED_REQUESTS)('$what gets one whole answer and is closed', async (malformed) => {
+    expectOneError(await exchange(app.port, malformed.request), malformed.error);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['half a request line', 'POST /pla'],
+    ['half its headers', 'POST /plants HTTP/1.1\r\nHost: a\r\n'],
+    [
+      'half its body',
+      `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{"id":1`,
+    ],
+  ])('%s and then waits gets 408', async (_, request) => {
+    expectOneError(await exchange(app.port, request), 'REQUEST_TIMEOUT');
+  });
+
+  it('a good request and then nonsense gets both answers, in order', async () => {
+    const good = `POST /plants HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`;
+    const received = await exchange(app.port, `${good}${good}nonsense\r\n\r\n`);
+    const first = parseAnswer(received);
+    const second = parseAnswer(first.rest);
+    expect([first.status, second.status]).toEqual([401, 401]);
+    expectOneError(second.rest, 'MALFORMED_REQUEST');
+  });
+});
