@@ -11,7 +11,7 @@ export default {
       {
         swcrc: false,
         jsc: {
-          target: 'es2022',
+          target: 'es2023',
           keepClassNames: true,
           parser: { syntax: 'typescript', decorators: true },
           transform: {

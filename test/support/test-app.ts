@@ -98,6 +98,6 @@ async function parse(response: Response): Promise<Answer> {
   return {
     status: response.status,
     headers: response.headers,
-    body: isJson ? JSON.parse(text) : text,
+    body: isJson && text !== '' ? JSON.parse(text) : text,
   };
 }

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { Env } from '../src/config/env.js';
+import { ErrorCatalogue, type ErrorEntry, statusOf } from '../src/errors/error-catalogue.js';
+import { MALFORMED_REQUESTS } from './cases/malformed-http.js';
+import { TestApp } from './support/test-app.js';
+
+interface Schema {
+  readonly required: string[];
+  readonly properties: Record<string, Record<string, unknown>>;
+}
+interface Operation {
+  readonly security: unknown;
+  readonly requestBody: { readonly required: boolean };
+  readonly responses: Record<string, { readonly description: string; readonly content: object }>;
+}
+interface Document {
+  readonly openapi: string;
+  readonly info: object;
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: {
+    readonly schemas: Record<string, Schema>;
+    readonly securitySchemes: object;
+  };
+}
+
+const entries: ErrorEntry[] = Object.values(ErrorCatalogue);
+
+let app: TestApp;
+let document: Document;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+  document = (await app.request('GET', '/openapi.json')).body as Document;
+});
+
+afterAll(async () => {
+  await app.close();
+});
+
+function fileText(path: string): string {
+  return readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+}
+
+describe('openapi.json', () => {
+  it('is what the application serves; after a change run: npm run openapi', () => {
+    expect(fileText('openapi.json')).toBe(`${JSON.stringify(document, null, 2)}\n`);
+  });
+
+  it('states the version and the licence of the contract', () => {
+    expect(document.openapi).toBe('3.1.0');
+    expect(document.info).toMatchObject({ version: '1.0.0', license: { identifier: 'MIT' } });
+  });
+
+  it('describes fields and answers in the words of the contract', () => {
+    const { Plant, NewPlant, Error: ErrorSchema } = document.components.schemas;
+    const name = { type: 'string', description: 'The name of the plant' };
+    const tag = { type: 'string', description: 'Tag to specify the type' };
+    const id = {
+      type: 'integer',
+      format: 'int64',
+      description: 'Identification number of the plant',
+    };
+    expect(Plant).toMatchObject({ required: ['name'], properties: { name, tag } });
+    expect(NewPlant?.required.toSorted()).toEqual(['id', 'name']);
+    expect(NewPlant?.properties).toMatchObject({ id, name, tag });
+    expect(ErrorSchema).toMatchObject({
+      required: ['error', 'message'],
+      properties: {
+        error: { type: 'integer', format: 'int32', description: 'Numeric error value' },
+        message: { type: 'string', description: 'Text message' },
+      },
+    });
+    const responses = document.paths['/plants']?.post?.responses;
+    expect(responses?.['200']?.description).toBe('Plant response; the plant was created');
+    expect(responses?.['400']?.description).toMatch(/^Error response, an unexpected error/);
+  });
+
+  it('requires a bearer token for every operation', () => {
+    expect(document.components.securitySchemes).toEqual({
+      bearer: { type: 'http', scheme: 'bearer' },
+    });
+    for (const path of Object.values(document.paths)) {
+      for (const operation of Object.values(path)) {
+        expect(operation.security).toEqual([{ bearer: [] }]);
+      }
+    }
+  });
+
+  it('documents every error that creating a plant can answer, and no other', () => {
+    const responses = document.paths['/plants']?.post?.responses ?? {};
+    const documented = Object.values(responses)
+      .flatMap(({ description }) => description.match(/\b[45]\d{4}\b/g) ?? [])
+      .map(Number);
+    // The path is known and takes the method.
+    const elsewhere: number[] = [
+      ErrorCatalogue.NOT_FOUND.error,
+      ErrorCatalogue.METHOD_NOT_ALLOWED.error,
+    ];
+    const expected = entries.map(({ error }) => error).filter((code) => !elsewhere.includes(code));
+    expect([...new Set(documented)].sort()).toEqual(expected.sort());
+    const statuses = new Set(documented.map((code) => String(Math.floor(code / 100))));
+    expect(Object.keys(responses).sort()).toEqual(['200', ...statuses].sort());
+  });
+
+  it('has patterns that mean what the validation does', () => {
+    const ajv = new Ajv2020({ formats: { int64: true, int32: true } });
+    ajv.addKeyword('example');
+    const isPlant = ajv.compile(document.components.schemas.Plant ?? {});
+    expect(
+      [{ name: '🌿\n' }, { name: 'a\u0000' }, { name: '\ud800' }].map((plant) => isPlant(plant)),
+    ).toEqual([true, false, false]);
+  });
+
+  it('has an example that works when sent', async () => {
+    const { properties } = document.components.schemas.NewPlant ?? {};
+    const example = Object.fromEntries(
+      Object.entries(properties ?? {}).map(([name, { example: value }]) => [name, value]),
+    );
+    expect(await app.create(JSON.stringify(example))).toMatchObject({ status: 200 });
+  });
+});
+
+describe('docs/errors.md', () => {
+  it('lists the catalogue: every code with its status and its condition, and no other', () => {
+    const rows = fileText('docs/errors.md').matchAll(/^\| (\d{5}) +\| (\d{3}) +\| (.*?) +\|/gm);
+    expect([...rows].map(([, error, status, when]) => ({ error, status, when }))).toEqual(
+      entries.map((entry) => ({
+        error: String(entry.error),
+        status: String(statusOf(entry)),
+        when: entry.when,
+      })),
+    );
+  });
+});
+
+describe('docs/http.md', () => {
+  it('lists every malformed request that is tested, with its answer, and no other', () => {
+    const rows = fileText('docs/http.md').matchAll(/^\| (.+?) +\| (\d{3}) +\| (\d{5}) +\|$/gm);
+    expect([...rows].map(([, what, , error]) => ({ what, error }))).toEqual(
+      MALFORMED_REQUESTS.map(({ what, error }) => ({
+        what,
+        error: String(ErrorCatalogue[error].error),
+      })),
+    );
+  });
+});
+
+describe('.env.example', () => {
+  it('names every variable with its default, and no other', () => {
+    const defaults = Object.entries(new Env()).map(([name, value]) => [name, String(value)]);
+    expect(parseEnv(fileText('.env.example'))).toEqual(Object.fromEntries(defaults));
+  });
+});
+
+describe('Swagger UI at /docs', () => {
+  it('is served with its scripts, and calls no other host', async () => {
+    const page = await app.request('GET', '/docs');
+    expect(page).toMatchObject({ status: 200, body: expect.stringContaining('Plant Store') });
+    expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'self';/);
+    const assets = String(page.body).matchAll(/(?:src|href)=["'](\.\/[^"']+)["']/g);
+    const paths = [...assets].map(([, path]) => path ?? '');
+    expect(paths.length).toBeGreaterThan(3);
+    for (const path of paths) {
+      expect(await app.request('GET', new URL(path, 'http://localhost/').pathname)).toMatchObject({
+        status: 200,
+      });
+    }
+  });
+});

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expectError } from './support/expect-error.js';
+import { exchange, parseAnswer } from './support/raw-http.js';
+import { TestApp, TOKEN } from './support/test-app.js';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+});
+
+afterAll(async () => {
+  await app.close();
+});
+
+function head(...lines: string[]): string {
+  return [...lines, 'Host: localhost', '', ''].join('\r\n');
+}
+
+describe('a path that no route has', () => {
+  it.each([
+    ['GET', '/nothing'],
+    ['POST', '/plants/'],
+    ['POST', '/PLANTS'],
+    ['POST', '/plants/1'],
+    ['POST', '//plants'],
+    ['POST', '/plants%2F'],
+    ['OPTIONS', '/nothing'],
+    ['DELETE', '/health'],
+    ['GET', '/docs/nothing.js'],
+  ])('gets 404 for %s %s, without a token too', async (method, path) => {
+    expectError(await app.request(method, path), 'NOT_FOUND');
+  });
+});
+
+describe('a known path with another method', () => {
+  it.each([
+    ['GET', '/plants', 'OPTIONS, POST'],
+    ['HEAD', '/plants', 'OPTIONS, POST'],
+    ['PUT', '/plants', 'OPTIONS, POST'],
+    ['DELETE', '/plants?id=1', 'OPTIONS, POST'],
+    ['POST', '/', 'GET, HEAD, OPTIONS'],
+    ['POST', '/docs', 'GET, HEAD, OPTIONS'],
+    ['PUT', '/docs/swagger-ui.css', 'GET, HEAD, OPTIONS'],
+    ['PATCH', '/openapi.json', 'GET, HEAD, OPTIONS'],
+  ])('gets 405 for %s %s and is told of %s', async (method, path, allow) => {
+    const answer = await app.request(method, path);
+    expect(answer.headers.get('allow')).toBe(allow);
+    if (method === 'HEAD') expect(answer).toMatchObject({ status: 405, body: '' });
+    else expectError(answer, 'METHOD_NOT_ALLOWED');
+  });
+
+  it.each([
+    ['/plants', 'OPTIONS, POST'],
+    ['/docs', 'GET, HEAD, OPTIONS'],
+    ['/openapi.json', 'GET, HEAD, OPTIONS'],
+  ])('gets 204 for OPTIONS %s and is told of %s', async (path, allow) => {
+    const answer = await app.request('OPTIONS', path);
+    expect(answer).toMatchObject({ status: 204, body: '' });
+    expect(answer.headers.get('allow')).toBe(allow);
+  });
+
+  it.each(['/', '/docs', '/openapi.json'])(
+    'answers HEAD %s like GET, without the body',
+    async (path) => {
+      const [got, headed] = [await app.request('GET', path), await app.request('HEAD', path)];
+      expect(headed).toMatchObject({ status: got.status, body: '' });
+      expect(headed.headers.get('content-length')).toBe(got.headers.get('content-length'));
+    },
+  );
+
+  it('takes a path in the absolute form', async () => {
+    const received = await exchange(
+      app.port,
+      head('POST http://localhost/plants HTTP/1.1', 'Connection: close', 'Content-Length: 0'),
+    );
+    expect(parseAnswer(received).status).toBe(401);
+  });
+});
+
+describe('GET /', () => {
+  it('leads to /docs', async () => {
+    const answer = await app.request('GET', '/');
+    expect(answer.status).toBe(302);
+    expect(answer.headers.get('location')).toBe('/docs');
+  });
+});
+
+describe('every answer', () => {
+  it.each([
+    ['GET', '/nothing'],
+    ['GET', '/openapi.json'],
+    ['POST', '/plants'],
+    ['OPTIONS', '/plants'],
+  ])('to %s %s carries the security headers and a request id', async (method, path) => {
+    const { headers } = await app.request(method, path);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'x-request-id': expect.stringMatching(/^[\w-]{36}$/),
+    });
+    expect(headers.has('x-powered-by')).toBe(false);
+    expect(headers.has('access-control-allow-origin')).toBe(false);
+  });
+
+  it.each(['abc', '0af7651916cd43dd8448eb211c80319c', 'a.b:c/d+e=f@g_h-i'])(
+    'repeats the request id %s',
+    async (id) => {
+      const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
+      expect(answer.headers.get('x-request-id')).toBe(id);
+    },
+  );
+
+  it.each(['', 'a b', 'a"b', '{}', 'x'.repeat(129), 'é'])(
+    'replaces the request id "%s"',
+    async (id) => {
+      const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
+      expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+    },
+  );
+});
+
+describe('an early refusal', () => {
+  const upload = [
+    `POST /plants HTTP/1.1`,
+    'Content-Type: application/json',
+    `Content-Length: ${String(5 * 1024 * 1024)}`,
+  ];
+
+  it.each([
+    ['401 without a token', upload, 401],
+    ['413 with one', [...upload, `Authorization: Bearer ${TOKEN}`], 413],
+    ['404 elsewhere', ['POST /nothing HTTP/1.1', ...upload.slice(1)], 404],
+  ])('of a 5 MB body is read by a client that sends first: %s', async (_, lines, status) => {
+    const body = Buffer.alloc(5 * 1024 * 1024, 0x20);
+    const received = await exchange(app.port, Buffer.concat([Buffer.from(head(...lines)), body]));
+    expect(parseAnswer(received)).toMatchObject({ status, rest: '' });
+  });
+
+  it('comes before the body has been sent', async () => {
+    const isAnswered = (received: string): boolean => received.includes('40100');
+    expect(await exchange(app.port, head(...upload), isAnswered)).toContain('HTTP/1.1 401');
+  });
+
+  it('cuts off a client that never stops sending', async () => {
+    const socket = connect({ port: app.port, host: '127.0.0.1' });
+    socket.on('error', () => undefined);
+    socket.write(head('POST /plants HTTP/1.1', `Content-Length: ${String(2 ** 40)}`));
+    const chunk = Buffer.alloc(1024 * 1024);
+    const send = (): void => {
+      while (socket.writable && socket.write(chunk));
+    };
+    socket.on('drain', send);
+    send();
+    await new Promise((resolve) => socket.on('close', resolve));
+    expect(socket.bytesWritten).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it('leaves the connection open after a body that was sent whole', async () => {
+    const request = `${head('POST /plants HTTP/1.1', 'Content-Length: 2')}{}`;
+    const both = (received: string): boolean => received.split('HTTP/1.1 401').length > 2;
+    expect(parseAnswer(await exchange(app.port, request + request, both)).headers).toMatchObject({
+      connection: 'keep-alive',
+    });
+  });
+});
+
+describe('Expect: 100-continue', () => {
+  const body = '{"id":100,"name":"n"}';
+  const lines = [
+    'POST /plants HTTP/1.1',
+    'Content-Type: application/json',
+    `Content-Length: ${String(body.length)}`,
+    'Expect: 100-continue',
+  ];
+  const isOver = (received: string): boolean => received.endsWith('}');
+
+  it('is told to continue with a token, and then gets its answer', async () => {
+    const request = head(...lines, `Authorization: Bearer ${TOKEN}`);
+    const isContinued = (received: string): boolean => received.endsWith('\r\n\r\n');
+    expect(await exchange(app.port, request, isContinued)).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    expect(await exchange(app.port, request + body, isOver)).toMatch(
+      /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/,
+    );
+  });
+
+  it.each([
+    ['without a token', lines, 401],
+    ['with another media type', [...lines.toSpliced(1, 1), `Authorization: Bearer ${TOKEN}`], 415],
+    [
+      'with too long a body',
+      [...lines.toSpliced(2, 1, 'Content-Length: 102401'), `Authorization: Bearer ${TOKEN}`],
+      413,
+    ],
+  ])('is not told to continue %s', async (_, request, status) => {
+    const received = await exchange(app.port, head(...request), isOver);
+    expect(received).not.toContain('100 Continue');
+    expect(parseAnswer(received)).toMatchObject({ status, headers: { connection: 'close' } });
+  });
+});
+
+describe('an upload that is aborted', () => {
+  it('creates nothing, and the service goes on', async () => {
+    const stored = await app.rows();
+    const socket = connect({ port: app.port, host: '127.0.0.1' });
+    socket.write(
+      `${head('POST /plants HTTP/1.1', `Authorization: Bearer ${TOKEN}`, 'Content-Type: application/json', 'Content-Length: 500')}{"id":77,"name":"half"`,
+    );
+    await once(app.nest.getHttpServer(), 'request');
+    socket.resetAndDestroy();
+    await once(socket, 'close');
+    expect(await app.create('{"id":78,"name":"n"}')).toMatchObject({ status: 200 });
+    expect(await app.rows()).toHaveLength(stored.length + 1);
+  });
+});
+
+describe('a chunked body', () => {
+  const lines = [
+    'POST /plants HTTP/1.1',
+    `Authorization: Bearer ${TOKEN}`,
+    'Transfer-Encoding: chunked',
+    'Connection: close',
+  ];
+  const json = [...lines, 'Content-Type: application/json'];
+
+  function chunks(...texts: string[]): string {
+    return texts
+      .map((text) => `${text.length.toString(16)}\r\n${text}\r\n`)
+      .concat('0\r\n\r\n')
+      .join('');
+  }
+
+  it.each([
+    ['a plant in one piece', json, chunks('{"id":501,"name":"n"}'), 200],
+    ['a plant in many pieces', json, chunks(...'{"id":502,"name":"n"}'.split(/(?=.)/)), 200],
+    ['nothing', json, chunks(), 400],
+    ['nothing, with another media type', lines, chunks(), 400],
+    ['a plant, with another media type', lines, chunks('{"id":503,"name":"n"}'), 415],
+    ['100 KiB', json, chunks('{"id":504,"name":"n"}'.padEnd(102_400)), 200],
+    ['more than 100 KiB', json, chunks('{"id":505,"name":"n"}'.padEnd(102_401)), 413],
+  ])('of %s gets its answer', async (_, request, body, status) => {
+    expect(parseAnswer(await exchange(app.port, head(...request) + body)).status).toBe(status);
+  });
+});
