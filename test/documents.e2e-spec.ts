@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
@@ -47,6 +48,12 @@ function fileText(path: string): string {
 describe('openapi.json', () => {
   it('is what the application serves; after a change run: npm run openapi', () => {
     expect(fileText('openapi.json')).toBe(`${JSON.stringify(document, null, 2)}\n`);
+  });
+
+  it("passes Redocly's recommended rules", async () => {
+    const config = await createConfig({ extends: ['recommended'] });
+    const source = fileText('openapi.json');
+    expect(await lintFromString({ source, absoluteRef: 'openapi.json', config })).toEqual([]);
   });
 
   it('states the version and the licence of the contract', () => {

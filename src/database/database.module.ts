@@ -11,6 +11,8 @@ import { openDatabase } from './open-database.js';
       inject: [Env],
       useFactory: (env: Env) => ({
         ...dataSourceOptions(env.DATABASE_URL),
+        // TypeORM would print what this program says in its own words.
+        logger: 'debug' as const,
         // A store that cannot be opened stops the start at once.
         toRetry: () => false,
       }),

@@ -1,0 +1,93 @@
+import { describe, expect, it } from '@jest/globals';
+import { EnvError, loadEnv } from './env.js';
+
+describe('loadEnv', () => {
+  it('has a default for every variable, and takes an empty one for unset', () => {
+    const defaults = {
+      NODE_ENV: 'development',
+      HOST: '127.0.0.1',
+      PORT: 3000,
+      DATABASE_URL: 'sqlite:data/plants.db',
+      ACCESS_TOKENS: '',
+      LOG_LEVEL: 'info',
+    };
+    expect(loadEnv({})).toMatchObject(defaults);
+    expect(loadEnv({ NODE_ENV: '', PORT: '', HOST: '', ACCESS_TOKENS: '' })).toMatchObject(
+      defaults,
+    );
+  });
+
+  it.each([
+    { PORT: '0' },
+    { PORT: '65535' },
+    { HOST: '::1' },
+    { HOST: '0.0.0.0' },
+    { HOST: 'localhost' },
+    { HOST: 'plants.example.com' },
+    { NODE_ENV: 'production', ACCESS_TOKENS: 'token' },
+    { LOG_LEVEL: 'silent' },
+    { DATABASE_URL: 'sqlite::memory:' },
+    { DATABASE_URL: 'sqlite:/a path/with spaces.db' },
+    { ACCESS_TOKENS: ' a , b/c+d=e~!, ,' },
+    { ACCESS_TOKENS: `sha256:${'0aF9'.repeat(16)}` },
+    { CORS_ORIGINS: 'https://a.example, http://localhost:8080' },
+  ])('takes %j', (source) => {
+    expect(() => loadEnv(source)).not.toThrow();
+  });
+
+  it.each([
+    { PORT: '70000' },
+    { PORT: '-1' },
+    { PORT: '1e3' },
+    { PORT: ' 80' },
+    { PORT: '80.5' },
+    { HOST: 'not a host' },
+    { HOST: 'http://localhost' },
+    { NODE_ENV: 'staging' },
+    { NODE_ENV: 'production', ACCESS_TOKENS: '' },
+    { NODE_ENV: 'Production' },
+    { LOG_LEVEL: 'loud' },
+    { DATABASE_URL: 'mysql://localhost' },
+    { DATABASE_URL: 'sqlite:' },
+    { DATABASE_URL: 'data/plants.db' },
+    { ACCESS_TOKENS: 'täken' },
+    { ACCESS_TOKENS: 'two words' },
+    { ACCESS_TOKENS: 'good,sha256:abc' },
+    { ACCESS_TOKENS: `SHA256:${'g'.repeat(64)}` },
+    { NODE_ENV: 'production', ACCESS_TOKENS: ' , ' },
+    { HEADERS_TIMEOUT_MS: '99' },
+    { REQUEST_TIMEOUT_MS: 'soon' },
+    { KEEP_ALIVE_TIMEOUT_MS: '3600001' },
+    { CORS_ORIGINS: 'shop.test' },
+    { CORS_ORIGINS: '*' },
+    { CORS_ORIGINS: 'https://shop.test/path' },
+  ])('refuses %j with one line that names the variable', (source) => {
+    const name = 'NODE_ENV' in source && 'ACCESS_TOKENS' in source ? 'ACCESS_TOKENS' : '';
+    expect(faultsOf(source)).toMatch(/^[A-Z_]+ must [^\n]+$/);
+    expect(faultsOf(source)).toContain(name);
+  });
+
+  it('names every variable at fault, and shows no value', () => {
+    const faults = faultsOf({
+      PORT: '99999',
+      DATABASE_URL: 'mysql://me:pass',
+      ACCESS_TOKENS: 'my secret',
+    });
+    expect(faults.split('\n').map((line) => line.split(' ')[0])).toEqual([
+      'PORT',
+      'DATABASE_URL',
+      'ACCESS_TOKENS',
+    ]);
+    expect(faults).not.toMatch(/99999|mysql|pass|secret/);
+  });
+});
+
+function faultsOf(source: Record<string, string>): string {
+  try {
+    loadEnv(source);
+  } catch (error) {
+    if (error instanceof EnvError) return error.message;
+    throw error;
+  }
+  return '';
+}
