@@ -1,5 +1,5 @@
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import { Env } from './config/env.js';
 import { splitList } from './config/split-list.js';
@@ -8,6 +8,7 @@ import { exactExpress } from './http/exact-express.js';
 import { configureServer } from './http/http-server.js';
 import { corsOptions } from './http/cors-options.js';
 import { requestMiddleware } from './http/request.middleware.js';
+import { StableExpressAdapter } from './http/stable-express-adapter.js';
 import { PinoLogger } from './logging/pino-logger.js';
 
 /**
@@ -19,7 +20,7 @@ import { PinoLogger } from './logging/pino-logger.js';
 export async function createApp(): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule,
-    new ExpressAdapter(exactExpress()),
+    new StableExpressAdapter(exactExpress()),
     // A start that fails throws its one reason, and prints nothing of its own.
     { abortOnError: false, bufferLogs: true, autoFlushLogs: false, bodyParser: false },
   );

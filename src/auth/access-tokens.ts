@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const DIGEST_PREFIX = 'sha256:';
 const DIGEST_ENTRY = /^sha256:[0-9a-f]{64}$/i;
@@ -40,5 +40,5 @@ export function isTokenEntry(entry: string): boolean {
 
 function digestOf(token: string): Buffer {
   // Header values arrive as Latin-1.
-  return createHash('sha256').update(token, 'latin1').digest();
+  return hash('sha256', Buffer.from(token, 'latin1'), 'buffer');
 }

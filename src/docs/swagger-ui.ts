@@ -11,7 +11,7 @@ export function setUpDocs(app: INestApplication): void {
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],
     customSiteTitle: 'Plant Store',
-    swaggerOptions: { persistAuthorization: true, tryItOutEnabled: true },
+    swaggerOptions: { tryItOutEnabled: true },
   });
 }
 

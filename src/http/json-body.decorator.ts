@@ -38,11 +38,11 @@ const readBody = createParamDecorator(
     const http = context.switchToHttp();
     const text = await readJsonText(http.getRequest<Request>(), http.getResponse<Response>());
     const values = parse(text, members);
-    const entries = members.map(({ name }, index) => [name, values[index]] as const);
-    return Object.assign(
-      new dto(),
-      Object.fromEntries(entries.filter(([, value]) => value !== undefined)),
-    );
+    const body = new dto() as Record<string, unknown>;
+    members.forEach(({ name }, index) => {
+      if (values[index] !== undefined) body[name] = values[index];
+    });
+    return body;
   },
 );
 

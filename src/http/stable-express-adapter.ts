@@ -1,0 +1,32 @@
+import { ExpressAdapter } from '@nestjs/platform-express';
+import type { NestApplicationOptions } from '@nestjs/common';
+import type { Express } from 'express';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+
+/**
+ * Express gives every request and response a new prototype, which takes both out of the engine's
+ * fast path and costs two thirds of the throughput. Here the server makes them with that very
+ * prototype, so that the change changes nothing. With the plain `ExpressAdapter` in its place
+ * everything works the same, only slower.
+ */
+export class StableExpressAdapter extends ExpressAdapter {
+  override initHttpServer(options: NestApplicationOptions): void {
+    if (options.httpsOptions !== undefined) {
+      super.initHttpServer(options);
+      return;
+    }
+    const express = this.getInstance<Express>();
+    class StableRequest extends IncomingMessage {}
+    class StableResponse extends ServerResponse {}
+    express.request = stabilize(StableRequest, express.request);
+    express.response = stabilize(StableResponse, express.response);
+    this.setHttpServer(
+      createServer({ IncomingMessage: StableRequest, ServerResponse: StableResponse }, express),
+    );
+  }
+}
+
+/** Makes a class inherit from what Express would have put in its place. */
+function stabilize<Members extends object>(made: { prototype: object }, members: Members): Members {
+  return Object.setPrototypeOf(made.prototype, members) as Members;
+}
