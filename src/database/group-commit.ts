@@ -8,13 +8,14 @@ import { keyOf, SqliteTable } from './sqlite-table.js';
 /** What became of a row: it is on disk, or its key was taken by the same row or by another. */
 export type CreateOutcome = 'created' | 'identical' | 'different';
 
-/** Rows that may wait for a commit; beyond it a create is refused at once. */
-const MAX_WAITING = 10_000;
-/** Rows that one commit takes at most. */
-const MAX_BATCH = 1_024;
+/** What may wait for a commit, beyond which a create is refused at once, and what one commit takes. */
+const MAX_WAITING = { rows: 10_000, characters: 32 * 1024 * 1024 };
+const MAX_BATCH = { rows: 1_024, characters: 1024 * 1024 };
 
 interface Create<Row> {
   readonly row: Row;
+  /** The characters of its strings. */
+  readonly size: number;
   readonly resolve: (outcome: CreateOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -27,7 +28,8 @@ export class GroupCommit<Row extends ObjectLiteral> {
   private readonly logger = new Logger(GroupCommit.name);
   private readonly table: SqliteTable<Row>;
   private readonly key: string;
-  private waiting: Create<Row>[] = [];
+  private readonly waiting: Create<Row>[] = [];
+  private waitingSize = 0;
   private isCommitting = false;
 
   constructor(repository: Repository<Row>) {
@@ -42,19 +44,34 @@ export class GroupCommit<Row extends ObjectLiteral> {
    *   or its fate is unknown
    */
   create(row: Row): Promise<CreateOutcome> {
-    if (this.waiting.length >= MAX_WAITING) {
+    const { waiting } = this;
+    if (waiting.length >= MAX_WAITING.rows || this.waitingSize >= MAX_WAITING.characters) {
       return Promise.reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
     }
     return new Promise((resolve, reject) => {
-      this.waiting.push({ row, resolve, reject });
+      const size = sizeOf(row);
+      waiting.push({ row, size, resolve, reject });
+      this.waitingSize += size;
       if (!this.isCommitting) this.commitNext();
     });
   }
 
   private commitNext(): void {
-    const batch = this.waiting.splice(0, MAX_BATCH);
+    const batch = this.takeBatch();
     this.isCommitting = batch.length > 0;
     if (this.isCommitting) void this.commit(batch);
+  }
+
+  private takeBatch(): Create<Row>[] {
+    let size = 0;
+    let rows = 0;
+    for (const create of this.waiting) {
+      if (rows >= MAX_BATCH.rows || size >= MAX_BATCH.characters) break;
+      size += create.size;
+      rows++;
+    }
+    this.waitingSize -= size;
+    return this.waiting.splice(0, rows);
   }
 
   private async commit(batch: readonly Create<Row>[]): Promise<void> {
@@ -107,4 +124,12 @@ export class GroupCommit<Row extends ObjectLiteral> {
     this.logger.error(error);
     return new ApiError(ErrorCatalogue.UNAVAILABLE, undefined, {}, { cause: error });
   }
+}
+
+function sizeOf(row: ObjectLiteral): number {
+  let size = 0;
+  for (const value of Object.values(row)) {
+    if (typeof value === 'string') size += value.length;
+  }
+  return size;
 }

@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Database } from 'sqlite3';
+import type { DataSource } from 'typeorm';
+import { Plant } from '../plants/plant.entity.js';
+import { dataSourceOptions } from './data-source-options.js';
+import { GroupCommit } from './group-commit.js';
+import { openDatabase } from './open-database.js';
+
+let folder: string;
+let dataSource: DataSource;
+let commits: GroupCommit<Plant>;
+/** The statements that SQLite ran. */
+let statements: string[];
+
+beforeEach(async () => {
+  Logger.overrideLogger(false);
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+  dataSource = await openDatabase(dataSourceOptions(`sqlite:${join(folder, 'plants.db')}`));
+  commits = new GroupCommit(dataSource.getRepository(Plant));
+  statements = [];
+  const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
+  databaseConnection.on('trace', (sql: string) => statements.push(sql));
+});
+
+afterEach(async () => {
+  await dataSource.destroy();
+  await rm(folder, { recursive: true });
+});
+
+function plant(
+  id: number | string,
+  name = `plant ${String(id)}`,
+  tag: string | null = null,
+): Plant {
+  return { id: String(id), name, tag };
+}
+
+function plants(count: number): Plant[] {
+  return Array.from({ length: count }, (_, index) => plant(index + 1));
+}
+
+async function storedIds(): Promise<string[]> {
+  const rows = await dataSource.query<{ id: string }[]>(
+    'SELECT CAST(id AS TEXT) AS id FROM plants ORDER BY plants.id',
+  );
+  return rows.map(({ id }) => id);
+}
+
+describe('GroupCommit', () => {
+  it('commits one row alone at once', async () => {
+    expect(await commits.create(plant(1))).toBe('created');
+    expect(statements).toHaveLength(1);
+    expect(await storedIds()).toEqual(['1']);
+  });
+
+  it('commits the rows that arrive during a commit with one statement', async () => {
+    const outcomes = await Promise.all(plants(1_000).map((row) => commits.create(row)));
+    expect(new Set(outcomes)).toEqual(new Set(['created']));
+    expect(statements).toHaveLength(2);
+    expect(await storedIds()).toHaveLength(1_000);
+  });
+
+  it('stores every int64 and every text exactly', async () => {
+    const rows = [
+      plant('9223372036854775807', '"quotes" \\ \u0001 \u2028 🌿 \uffff'),
+      plant('-9223372036854775808', ''),
+      plant('9007199254740993', "'; DROP TABLE plants; --"),
+    ];
+    await Promise.all(rows.map((row) => commits.create(row)));
+    const stored = await dataSource.query<Plant[]>(
+      'SELECT CAST(id AS TEXT) AS id, name, tag, typeof(id) AS type FROM plants ORDER BY plants.id',
+    );
+    const sorted = [rows[1], rows[2], rows[0]];
+    expect(stored).toEqual(sorted.map((row) => Object.assign({ type: 'integer' }, row)));
+  });
+
+  it('fails a conflicting row alone, and lets the first of equal ids win', async () => {
+    await commits.create(plant(5, 'old'));
+    const rows = [
+      plant(4),
+      plant(5, 'old'),
+      plant(5, 'new'),
+      plant(6, 'first'),
+      plant(6, 'second'),
+      plant(6, 'first'),
+      plant(5, 'old', ''),
+    ];
+    expect(await Promise.all(rows.map((row) => commits.create(row)))).toEqual([
+      'created',
+      'identical',
+      'different',
+      'created',
+      'different',
+      'identical',
+      'different',
+    ]);
+    expect(await storedIds()).toEqual(['4', '5', '6']);
+  });
+
+  it('fails a row that the store refuses alone', async () => {
+    const rows = [plant(1), plant('not a number'), plant(2), plant(3, null as unknown as string)];
+    const results = await Promise.allSettled(rows.map((row) => commits.create(row)));
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+    ]);
+    expect(await storedIds()).toEqual(['1', '2']);
+  });
+
+  it('finds conflicts by the primary key, without a scan', async () => {
+    await commits.create(plant(1));
+    await commits.create(plant(1, 'other'));
+    const plan = await dataSource.query<{ detail: string }[]>(
+      `EXPLAIN QUERY PLAN ${statements.find((sql) => sql.includes('JOIN')) ?? ''}`,
+    );
+    expect(plan.map(({ detail }) => detail).join()).toMatch(
+      /SEARCH stored USING INTEGER PRIMARY KEY/,
+    );
+  });
+
+  it('refuses at once what exceeds the queue, and answers the rest', async () => {
+    const results = await Promise.allSettled(plants(12_000).map((row) => commits.create(row)));
+    const refused = results.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(1_999);
+    expect(refused[0]).toMatchObject({ reason: { status: 503, headers: { 'Retry-After': '1' } } });
+    expect(await storedIds()).toHaveLength(10_001);
+  });
+
+  it('bounds the queue by size too, and splits large rows over commits', async () => {
+    const name = 'x'.repeat(100_000);
+    const rows = plants(400).map(({ id }) => plant(id, name));
+    const results = await Promise.allSettled(rows.map((row) => commits.create(row)));
+    const created = results.filter(({ status }) => status === 'fulfilled').length;
+    expect(created).toBe(337);
+    expect(await storedIds()).toHaveLength(created);
+    expect(statements.length).toBeGreaterThan(30);
+  });
+
+  it('answers 503 to a whole batch when the store fails, and goes on when it is back', async () => {
+    await dataSource.query('PRAGMA max_page_count = 10');
+    const name = 'x'.repeat(50_000);
+    const results = await Promise.allSettled(
+      [1, 2, 3].map((id) => commits.create(plant(id, name))),
+    );
+    for (const result of results) expect(result).toMatchObject({ reason: { status: 503 } });
+    expect(await storedIds()).toEqual([]);
+    await dataSource.query('PRAGMA max_page_count = 100000');
+    expect(await commits.create(plant(1, name))).toBe('created');
+  });
+});

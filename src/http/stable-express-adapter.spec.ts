@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import express, { type Express, type Request, type Response } from 'express';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { basename } from 'node:path';
+import { StableExpressAdapter } from './stable-express-adapter.js';
+
+/** A use of every member that Express adds to a request. */
+const REQUEST_MEMBERS: Record<string, (req: Request) => unknown> = {
+  get: (req) => [req.get('X-Thing'), req.get('nothing')],
+  header: (req) => req.header('X-Thing'),
+  accepts: (req) => [req.accepts('json', 'html'), req.accepts('image/png')],
+  acceptsEncodings: (req) => req.acceptsEncodings('gzip', 'br'),
+  acceptsCharsets: (req) => req.acceptsCharsets('utf-8'),
+  acceptsLanguages: (req) => req.acceptsLanguages('de', 'en'),
+  range: (req) => req.range(100),
+  query: (req) => req.query,
+  is: (req) => [req.is('json'), req.is('html')],
+  protocol: (req) => req.protocol,
+  secure: (req) => req.secure,
+  ip: (req) => req.ip,
+  ips: (req) => req.ips,
+  subdomains: (req) => req.subdomains,
+  path: (req) => req.path,
+  host: (req) => req.host.replace(/\d+$/, ''),
+  hostname: (req) => req.hostname,
+  fresh: (req) => req.fresh,
+  stale: (req) => req.stale,
+  xhr: (req) => req.xhr,
+};
+
+/** An answer made with every member that Express adds to a response. */
+const RESPONSE_MEMBERS: Record<string, (res: Response) => unknown> = {
+  status: (res) => res.status(418).end(),
+  links: (res) => res.links({ next: 'http://a.example/2' }).end(),
+  send: (res) => res.send('<p>text</p>'),
+  json: (res) => res.json({ a: [1] }),
+  jsonp: (res) => res.jsonp({ a: [1] }),
+  sendStatus: (res) => res.sendStatus(202),
+  sendFile: (res) => res.sendFile('LICENSE', { root: process.cwd() }),
+  download: (res) => res.download('LICENSE', 'licence.txt', { root: process.cwd() }),
+  contentType: (res) => res.contentType('html').end(),
+  type: (res) => res.type('json').end('{}'),
+  format: (res) => res.format({ json: () => res.json(1), html: () => res.send('1') }),
+  attachment: (res) => res.attachment('a.txt').end(),
+  append: (res) => res.append('X-A', '1').append('X-A', '2').end(),
+  set: (res) => res.set('X-A', '1').end(),
+  header: (res) => res.header('X-A', '1').end(),
+  get: (res) => res.set('X-A', '1').send(res.get('X-A')),
+  clearCookie: (res) => res.clearCookie('a').end(),
+  cookie: (res) => res.cookie('a', 'b', { httpOnly: true }).end(),
+  location: (res) => res.location('/there').end(),
+  redirect: (res) => res.redirect(303, '/there'),
+  vary: (res) => res.vary('Accept').end(),
+  render: (res) => res.render('README.md'),
+};
+
+function route(app: Express): Express {
+  app.set('views', process.cwd());
+  app.engine('md', (path, _, done) => done(null, `rendered ${basename(path)}`));
+  app.get('/request/:member', (req, res) => {
+    const value = REQUEST_MEMBERS[req.params.member]?.(req);
+    res.json({ value, app: req.app === app, res: req.res === res });
+  });
+  app.get('/response/:member', (req, res) => {
+    res.set('X-Linked', String(res.app === app && res.req === req && 'settings' in app.locals));
+    RESPONSE_MEMBERS[req.params.member]?.(res);
+  });
+  app.get('/prototypes', (req, res) => {
+    res.json([
+      Object.getPrototypeOf(req) === req.constructor.prototype,
+      Object.getPrototypeOf(res) === res.constructor.prototype,
+    ]);
+  });
+  return app;
+}
+
+function stableServer(): Server {
+  const adapter = new StableExpressAdapter(express());
+  adapter.initHttpServer({});
+  route(adapter.getInstance<Express>());
+  return adapter.getHttpServer();
+}
+
+let plain: Server;
+let stable: Server;
+
+beforeAll(async () => {
+  plain = createServer(route(express()));
+  stable = stableServer();
+  for (const server of [plain, stable]) await once(server.listen(0, '127.0.0.1'), 'listening');
+});
+
+afterAll(() => {
+  for (const server of [plain, stable]) server.close().closeAllConnections();
+});
+
+async function answerOf(server: Server, path: string): Promise<object> {
+  const { port } = server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${String(port)}${path}?a=1&b=c`, {
+    redirect: 'manual',
+    headers: { 'X-Thing': 'thing', 'X-Requested-With': 'XMLHttpRequest', Range: 'bytes=0-9' },
+  });
+  const headers = Object.fromEntries(response.headers);
+  delete headers.date;
+  return { status: response.status, headers, body: await response.text() };
+}
+
+describe('StableExpressAdapter', () => {
+  it('makes requests and responses that Express need not change', async () => {
+    expect(await answerOf(stable, '/prototypes')).toMatchObject({ body: '[true,true]' });
+    expect(await answerOf(plain, '/prototypes')).toMatchObject({ body: '[false,false]' });
+  });
+
+  it('is tested with every member of Express', () => {
+    const names = (members: object): string[] => Object.getOwnPropertyNames(members).sort();
+    expect(names(REQUEST_MEMBERS)).toEqual(names(express.request));
+    expect(names(RESPONSE_MEMBERS)).toEqual(names(express.response));
+  });
+
+  it.each(Object.keys(REQUEST_MEMBERS))(
+    'has request.%s as plain Express has it',
+    async (member) => {
+      const answer = await answerOf(stable, `/request/${member}`);
+      expect(answer).toEqual(await answerOf(plain, `/request/${member}`));
+      expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('"res":true') });
+    },
+  );
+
+  it.each(Object.keys(RESPONSE_MEMBERS))(
+    'has response.%s as plain Express has it',
+    async (member) => {
+      const answer = await answerOf(stable, `/response/${member}`);
+      expect(answer).toEqual(await answerOf(plain, `/response/${member}`));
+      expect(answer).toMatchObject({ headers: { 'x-linked': 'true' } });
+    },
+  );
+});
