@@ -7,5 +7,5 @@ export function isRefusal(error: unknown): boolean {
 
 /** The code of a driver's or the system's error, or an empty string. */
 export function codeOf(error: unknown): string {
-  return String((error as { code?: string } | undefined)?.code ?? '');
+  return (error as { code?: string } | undefined)?.code ?? '';
 }

@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { Transform, Type as TypeOf } from 'class-transformer';
@@ -7,7 +8,9 @@ import {
   IsString,
   Length,
   Min,
+  Validate,
   ValidateBy,
+  ValidatorConstraint,
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
@@ -46,8 +49,15 @@ class Grouped {
   text!: string;
 }
 
+@ValidatorConstraint({ async: true })
+class Slow {
+  validate(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+}
+
 class Asynchronous {
-  @ValidateBy({ name: 'slow', async: true, validator: { validate: () => Promise.resolve(true) } })
+  @Validate(Slow)
   text!: string;
 }
 

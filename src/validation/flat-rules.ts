@@ -40,19 +40,23 @@ export function flatRules(dto: Type<object>): Check | undefined {
 }
 
 function isFlat(dto: Type<object>, rule: Metadata): boolean {
-  const { propertyName: property } = rule;
-  const isTransformed =
-    transformations.findTransformMetadatas(dto, property, PLAIN_TO_CLASS).length > 0 ||
-    transformations.findTypeMetadata(dto, property) !== undefined ||
-    transformations.findExposeMetadata(dto, property) !== undefined ||
-    transformations.findExcludeMetadata(dto, property) !== undefined;
-  if (isTransformed || rule.each || rule.groups.length > 0 || rule.validateIf !== undefined) {
-    return false;
-  }
+  if (isTransformed(dto, rule.propertyName)) return false;
   if (rule.type === ValidationTypes.CONDITIONAL_VALIDATION) return true;
   return (
     rule.type === ValidationTypes.CUSTOM_VALIDATION &&
+    !rule.each &&
+    rule.groups.length === 0 &&
+    rule.validateIf === undefined &&
     constraintsOf(rule).every(({ async }) => !async)
+  );
+}
+
+function isTransformed(dto: Type<object>, property: string): boolean {
+  return (
+    transformations.findTransformMetadatas(dto, property, PLAIN_TO_CLASS).length > 0 ||
+    transformations.findTypeMetadata(dto, property) !== undefined ||
+    transformations.findExposeMetadata(dto, property) !== undefined ||
+    transformations.findExcludeMetadata(dto, property) !== undefined
   );
 }
 
