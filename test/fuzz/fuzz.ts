@@ -5,11 +5,10 @@ import { describeFailure, Fuzzer } from './fuzzer.js';
 import { HttpClient } from './http-client.js';
 import { ServiceProcess } from './service-process.js';
 import { auditStore } from './store-audit.js';
+import { Watch } from './watch.js';
 
 // npm run fuzz -- --requests 1000000 --seed 1 --workers 64
 
-/** How often progress is printed, in milliseconds. */
-const PROGRESS_TIME = 10_000;
 /** From this many requests on, more growth than this, in percent, is a failure. */
 const LONG_RUN = 1_000_000;
 const MAX_GROWTH = 5;
@@ -47,21 +46,12 @@ async function fuzz(): Promise<string[]> {
   console.log(`seed ${seed}, ${requests} requests, ${workers} connections`);
   const document = await ApiDocument.load(service.url);
   const fuzzer = new Fuzzer(document, seed, () => new HttpClient(service.url), workers);
-  const started = Date.now();
-  const progress = setInterval(() => void printProgress(fuzzer, started), PROGRESS_TIME);
-
-  let failure = await fuzzer.run(Math.floor(requests / 5));
-  const early = await service.residentMemory();
-  failure ??= await fuzzer.run(requests);
-  const late = await service.residentMemory();
-
-  clearInterval(progress);
-  await printProgress(fuzzer, started);
+  const watch = new Watch(fuzzer, service, requests);
+  const failure = await fuzzer.run(requests);
+  await watch.stop();
   fuzzer.close();
   printSeen(fuzzer, document);
-  const growth = (late / early - 1) * 100;
-  console.log(`resident memory after a fifth ${mib(early)}, at the end ${mib(late)}`);
-  console.log(`growth ${growth.toFixed(1)} %`);
+  const growth = watch.printMemory();
 
   if (failure !== undefined) return [describeFailure(failure)];
   const faults = await afterwards(fuzzer);
@@ -79,23 +69,12 @@ async function afterwards(fuzzer: Fuzzer): Promise<string[]> {
   return faults;
 }
 
-async function printProgress(fuzzer: Fuzzer, started: number): Promise<void> {
-  const seconds = (Date.now() - started) / 1_000;
-  const rate = Math.round(fuzzer.requests / seconds);
-  const memory = mib(await service.residentMemory());
-  console.log(`${fuzzer.requests} requests, ${Math.round(seconds)} s, ${rate}/s, ${memory}`);
-}
-
 function printSeen(fuzzer: Fuzzer, document: ApiDocument): void {
   const answers = [...fuzzer.seen].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [answer, count] of answers) console.log(`${answer.padEnd(10)} ${count}`);
   const statuses = new Set(answers.map(([answer]) => Number(answer.slice(0, 3))));
   const unseen = [...document.responses.keys()].filter((status) => !statuses.has(status));
   console.log(`documented for POST /plants and not seen: ${unseen.join(', ') || 'none'}`);
-}
-
-function mib(value: number): string {
-  return `${value.toFixed(1)} MiB`;
 }
 
 function wholeNumber(name: string, text: string): number {

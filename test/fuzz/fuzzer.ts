@@ -10,8 +10,6 @@ import { probeArbitrary, type ProbeMaker } from './probe.arbitrary.js';
 
 /** Cases made at a time. Each batch has a seed of its own, so that it can be made again alone. */
 export const BATCH = 200;
-/** How long to look for a smaller counterexample, in milliseconds. */
-const SHRINK_TIME = 20_000;
 
 export interface Failure {
   readonly faults: readonly string[];
@@ -46,6 +44,8 @@ export class Fuzzer {
     seed: number,
     connect: () => Transport,
     workers: number,
+    /** How long to look for a smaller counterexample, in milliseconds. */
+    private readonly shrinkTime = 20_000,
   ) {
     this.connections = Array.from({ length: workers }, connect);
     this.cases = casesOf(seed);
@@ -127,7 +127,7 @@ export class Fuzzer {
       seed,
       path: String(index),
       numRuns: 1,
-      interruptAfterTimeLimit: SHRINK_TIME,
+      interruptAfterTimeLimit: this.shrinkTime,
     });
     return smallest;
   }
@@ -179,5 +179,6 @@ export function describeFailure({ faults, request, answer, seed }: Failure): str
     '--- answer',
     status,
     `--- again: npm run fuzz -- --seed ${seed} --requests ${BATCH}`,
+    'If it passes alone, it depends on what came before: run the whole again with its own seed.',
   ].join('\n');
 }
