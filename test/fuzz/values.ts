@@ -67,12 +67,19 @@ export const NOT_STRINGS: readonly string[] = [
     {"$ne":null} {"__proto__":"a"}`,
 ];
 
+/** A backslash before every character of ASCII that it may not stand before. */
+const NOT_ESCAPES = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
+  .filter((character) => !'"\\/bfnrtu'.includes(character))
+  .map((character) => `"a\\${character}b"`);
+
 /** Text in the place of a value with which the whole body is not JSON. */
 export const NOT_JSON: readonly string[] = [
   ...words`, : 01 -01 00 +1 .5 1. 1.e5 -.5 1e 1e+ 1.5e - --1 1_000 0x1F 0b1 1n 1, 1f
     NaN -NaN Infinity -Infinity undefined True FALSE nul nulll None tru\u0065 /1/ a 1=1 !0 *a @a
     'a' "a a" "a""b" "\x41" "\u12" "\u{41}" "\" "\U0041" "\u00g0" "\a" "\'" (1) <a/> {{1}} #1 1;
     [ ] { } [1 [1,] [,1] [1} {"a"} {"a":} {"a":1,} {a:1} {'a':1} {1:1} 1//a 1/*a*/`,
+  ...NOT_ESCAPES,
+  ...words`"\u" "\u1" "\u123" "\u12G4" "\ud83c\u" "\u-123" "\u+123"`,
   ...[
     '',
     ' ',
