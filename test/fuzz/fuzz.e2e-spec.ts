@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ApiDocument } from './api-document.js';
+import { type AppUnderTest, startApp } from './app-under-test.js';
+import { describeFailure, Fuzzer } from './fuzzer.js';
+import { HttpClient } from './http-client.js';
+import { auditStore } from './store-audit.js';
+
+/** Fixed, so that the suite is the same every time; `npm run fuzz` takes others. */
+const SEED = 20_240_613;
+const REQUESTS = 4_000;
+
+let app: AppUnderTest;
+
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app.close());
+
+describe(`POST /plants under ${REQUESTS} made-up requests, seed ${SEED}`, () => {
+  it('answers every one as the documents say, and stores what it says it stored', async () => {
+    const document = await ApiDocument.load(app.url);
+    const fuzzer = new Fuzzer(document, SEED, () => new HttpClient(app.url), 16);
+    const failure = await fuzzer.run(REQUESTS);
+    fuzzer.close();
+
+    expect(failure && describeFailure(failure)).toBeUndefined();
+    expect(await auditStore(app.storePath, fuzzer.model)).toEqual([]);
+    expect([...fuzzer.seen.keys()]).toEqual(
+      expect.arrayContaining(['200', '400 40002', '401 40101', '405 40500', '409 40900']),
+    );
+  }, 60_000);
+});

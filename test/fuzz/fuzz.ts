@@ -1,0 +1,86 @@
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { ApiDocument } from './api-document.js';
+import { describeFailure, Fuzzer } from './fuzzer.js';
+import { HttpClient } from './http-client.js';
+import { ServiceProcess } from './service-process.js';
+import { auditStore } from './store-audit.js';
+import { Watch } from './watch.js';
+
+// npm run fuzz -- --requests 1000000 --seed 1 --workers 64
+
+/** From this many requests on, more growth than this, in percent, is a failure. */
+const LONG_RUN = 1_000_000;
+const MAX_GROWTH = 5;
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+    workers: { type: 'string', default: '64' },
+  },
+});
+const requests = wholeNumber('requests', values.requests);
+const seed = wholeNumber('seed', values.seed);
+const workers = wholeNumber('workers', values.workers);
+
+const service = await ServiceProcess.start();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    void service.stop().finally(() => {
+      service.removeStore();
+      process.exit(1);
+    });
+  });
+}
+try {
+  const faults = await fuzz();
+  for (const fault of faults) console.error(`FAILED: ${fault}`);
+  process.exitCode = faults.length > 0 ? 1 : 0;
+} finally {
+  await service.stop();
+  service.removeStore();
+}
+
+async function fuzz(): Promise<string[]> {
+  console.log(`seed ${seed}, ${requests} requests, ${workers} connections`);
+  const document = await ApiDocument.load(service.url);
+  const fuzzer = new Fuzzer(document, seed, () => new HttpClient(service.url), workers);
+  const watch = new Watch(fuzzer, service, requests);
+  const failure = await fuzzer.run(requests);
+  await watch.stop();
+  fuzzer.close();
+  printSeen(fuzzer, document);
+  const growth = watch.printMemory();
+
+  if (failure !== undefined) return [describeFailure(failure)];
+  const faults = await afterwards(fuzzer);
+  if (requests >= LONG_RUN && growth > MAX_GROWTH) faults.push('resident memory grew too much');
+  return faults;
+}
+
+/** What is to be seen only once the service has stopped. */
+async function afterwards(fuzzer: Fuzzer): Promise<string[]> {
+  const exitCode = await service.stop();
+  const faults = await auditStore(service.storePath, fuzzer.model);
+  console.log(`plants stored: ${fuzzer.model.size}, faults in the store: ${faults.length}`);
+  if (exitCode !== 0) faults.push(`the service ended with exit code ${String(exitCode)}`);
+  if (service.complaints !== '') faults.push(`the service logged errors:\n${service.complaints}`);
+  return faults;
+}
+
+function printSeen(fuzzer: Fuzzer, document: ApiDocument): void {
+  const answers = [...fuzzer.seen].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [answer, count] of answers) console.log(`${answer.padEnd(10)} ${count}`);
+  const statuses = new Set(answers.map(([answer]) => Number(answer.slice(0, 3))));
+  const unseen = [...document.responses.keys()].filter((status) => !statuses.has(status));
+  console.log(`documented for POST /plants and not seen: ${unseen.join(', ') || 'none'}`);
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d{1,10}$/.test(text) || Number(text) > 2 ** 31 - 1) {
+    console.error(`--${name} must be a whole number from 0 to ${2 ** 31 - 1}`);
+    process.exit(1);
+  }
+  return Number(text);
+}

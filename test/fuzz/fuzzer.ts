@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+import type { ApiDocument } from './api-document.js';
+import { faultsOf, type Wanted } from './checks.js';
+import type { Expected, Probe } from './expected.js';
+import type { Answer } from './http-answer.js';
+import type { Transport } from './http-client.js';
+import { type HttpRequest, textOf } from './http-request.js';
+import { PlantsModel } from './plants-model.js';
+import { probeArbitrary, type ProbeMaker } from './probe.arbitrary.js';
+
+/** Cases made at a time. Each batch has a seed of its own, so that it can be made again alone. */
+export const BATCH = 200;
+
+export interface Failure {
+  readonly faults: readonly string[];
+  readonly request: HttpRequest;
+  /** undefined when there was none. */
+  readonly answer: Answer | undefined;
+  /** Of the batch: with it as the first, the case comes again. */
+  readonly seed: number;
+}
+
+interface Case {
+  readonly make: ProbeMaker;
+  readonly seed: number;
+  readonly index: number;
+}
+
+type Fault = Omit<Failure, 'seed'>;
+
+/** Sends cases until one is answered wrongly, over several connections at once. */
+export class Fuzzer {
+  readonly model = new PlantsModel();
+  /** Answers by status and, of errors, code. */
+  readonly seen = new Map<string, number>();
+  requests = 0;
+  private freshIds = 0n;
+  private failure: Failure | undefined;
+  private readonly connections: readonly Transport[];
+  private readonly cases: Iterator<Case, never>;
+
+  constructor(
+    private readonly document: ApiDocument,
+    seed: number,
+    connect: () => Transport,
+    workers: number,
+    /** How long to look for a smaller counterexample, in milliseconds. */
+    private readonly shrinkTime = 20_000,
+  ) {
+    this.connections = Array.from({ length: workers }, connect);
+    this.cases = casesOf(seed);
+  }
+
+  /**
+   * Goes on until this many requests have been sent in all.
+   *
+   * @returns the first failure, as small as it could be made
+   */
+  async run(requests: number): Promise<Failure | undefined> {
+    await Promise.all(this.connections.map((connection) => this.work(connection, requests)));
+    return this.failure;
+  }
+
+  /** Sends one request; its answer has these faults. */
+  async check(probe: Probe, connection = this.connections[0]): Promise<Fault | undefined> {
+    if (connection === undefined) throw new TypeError('a fuzzer needs a connection');
+    return await this.inTurn(probe.expected, async (wanted) => {
+      const { request, expected, verdict } = probe;
+      this.requests++;
+      try {
+        const answer = await connection.send(request);
+        this.count(answer, wanted);
+        if (expected.kind === 'create' && answer.status === 200) this.model.created(expected.plant);
+        const faults = faultsOf({ request, answer, wanted, verdict }, this.document);
+        return faults.length > 0 ? { faults, request, answer } : undefined;
+      } catch (error) {
+        return { faults: [`valid_http: ${String(error)}`], request, answer: undefined };
+      }
+    });
+  }
+
+  close(): void {
+    for (const connection of this.connections) connection.close();
+  }
+
+  private async work(connection: Transport, requests: number): Promise<void> {
+    while (this.failure === undefined && this.requests < requests) {
+      const { make, seed, index } = this.cases.next().value;
+      const fault = await this.checkAll(make(this.freshId(seed)), connection);
+      if (fault === undefined || this.isFailed()) continue;
+      this.failure = { ...fault, seed };
+      this.failure = { ...(await this.shrink(fault, seed, index, connection)), seed };
+    }
+  }
+
+  /** Other workers may have found a failure while one waited. */
+  private isFailed(): boolean {
+    return this.failure !== undefined;
+  }
+
+  private async checkAll(
+    probes: readonly Probe[],
+    connection: Transport,
+  ): Promise<Fault | undefined> {
+    for (const probe of probes) {
+      const fault = await this.check(probe, connection);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  }
+
+  /** Makes the same case again, then smaller ones, as long as the same check fails. */
+  private async shrink(
+    first: Fault,
+    seed: number,
+    index: number,
+    connection: Transport,
+  ): Promise<Fault> {
+    let smallest = first;
+    const property = fc.asyncProperty(probeArbitrary, async (make) => {
+      const fault = await this.checkAll(make(this.freshId(seed)), connection);
+      const isSame = fault !== undefined && checkOf(fault) === checkOf(first);
+      if (isSame) smallest = fault;
+      return !isSame;
+    });
+    await fc.check(property, {
+      seed,
+      path: String(index),
+      numRuns: 1,
+      interruptAfterTimeLimit: this.shrinkTime,
+    });
+    return smallest;
+  }
+
+  private async inTurn<T>(expected: Expected, work: (wanted: Wanted) => Promise<T>): Promise<T> {
+    if (expected.kind !== 'create') return await work(expected);
+    const { plant } = expected;
+    return await this.model.inTurn(plant.id, () => {
+      const outcome = this.model.outcomeOf(plant);
+      return work(outcome === 200 ? { kind: 'created', plant } : { kind: 'error', error: outcome });
+    });
+  }
+
+  /** Spread over all int64, and never the same: multiplying by an odd number loses nothing. */
+  private freshId(seed: number): bigint {
+    this.freshIds++;
+    const mixed = (BigInt(seed >>> 0) << 32n) ^ this.freshIds;
+    return BigInt.asIntN(64, mixed * 0x9e3779b97f4a7c15n);
+  }
+
+  private count({ status }: Answer, wanted: Wanted): void {
+    const isRight = wanted.kind === 'error' && status === Math.floor(wanted.error / 100);
+    const key = isRight ? `${status} ${wanted.error}` : String(status);
+    this.seen.set(key, (this.seen.get(key) ?? 0) + 1);
+  }
+}
+
+/** The name of the first check that failed. */
+function checkOf({ faults }: Fault): string | undefined {
+  return faults[0]?.split(':')[0];
+}
+
+/** The cases of a seed, in batches of which only one is in memory. */
+function* casesOf(firstSeed: number): Generator<Case, never> {
+  for (let seed = firstSeed; ; seed = (seed + 1) | 0) {
+    const makers = fc.sample(probeArbitrary, { seed, numRuns: BATCH });
+    for (const [index, make] of makers.entries()) yield { make, seed, index };
+  }
+}
+
+/** A failure for people to read. */
+export function describeFailure({ faults, request, answer, seed }: Failure): string {
+  const status =
+    answer === undefined ? '' : `${answer.status} ${answer.body.toString().slice(0, 1_000)}`;
+  return [
+    ...faults,
+    `--- request (seed ${seed})`,
+    textOf(request),
+    '--- answer',
+    status,
+    `--- again: npm run fuzz -- --seed ${seed} --requests ${BATCH}`,
+    'If it passes alone, it depends on what came before: run the whole again with its own seed.',
+  ].join('\n');
+}

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type AppUnderTest, startApp } from './app-under-test.js';
+import type { NewPlant } from './body.js';
+import { HttpClient } from './http-client.js';
+import { createOf } from './requests.js';
+
+// The fuzzer lets requests with one id wait for each other, to know which comes first. Here they
+// run at once: whichever comes first, the answers have to agree with each other.
+
+const SEED = 20_240_613;
+const RACES = 150;
+const CLIENTS = 7;
+
+let app: AppUnderTest;
+let clients: HttpClient[];
+
+beforeAll(async () => {
+  app = await startApp();
+  clients = Array.from({ length: CLIENTS }, () => new HttpClient(app.url));
+});
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await app.close();
+});
+
+const entry: fc.Arbitrary<Omit<NewPlant, 'id'>> = fc.constantFrom<Omit<NewPlant, 'id'>[]>(
+  { name: 'a' },
+  { name: 'b' },
+  { name: 'a', tag: '' },
+);
+
+async function create(plant: NewPlant, index: number): Promise<number> {
+  const client = clients[index];
+  if (client === undefined) throw new TypeError('there are more plants than clients');
+  const { status, body } = await client.send(createOf(plant).request);
+  const { error = status } = JSON.parse(body.toString()) as { error?: number };
+  return error;
+}
+
+/** What the plants' creates must come to, the first being the one that was created. */
+function rightOutcomes(plants: readonly NewPlant[], outcomes: readonly number[]): number[] {
+  const first = outcomes.indexOf(200);
+  const winner = plants[first];
+  return plants.map(({ name, tag }, index) => {
+    if (index === first) return 200;
+    return name === winner?.name && tag === winner.tag ? 40901 : 40900;
+  });
+}
+
+it(`creates one of several plants with one id that come at once, seed ${SEED}`, async () => {
+  let lastId = 0n;
+  const races = fc.asyncProperty(
+    fc.array(entry, { minLength: 2, maxLength: 6 }),
+    async (entries) => {
+      const id = ++lastId;
+      const plants = entries.map((one) => ({ id, ...one }));
+      // While another plant is being stored, these gather, and are stored together.
+      const other = create({ id: -id, name: 'other' }, CLIENTS - 1);
+      const outcomes = await Promise.all(plants.map(create));
+      expect(outcomes).toEqual(rightOutcomes(plants, outcomes));
+      expect(await other).toBe(200);
+    },
+  );
+  await fc.assert(races, { seed: SEED, numRuns: RACES });
+}, 30_000);

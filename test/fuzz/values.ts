@@ -1,0 +1,216 @@
+import { decimalOf, spellNumber, spellString, type Decimal } from './json-spelling.js';
+import type { Written } from './body.js';
+import { words } from './words.js';
+
+// Values of the three members and of others, as data.
+
+export const INT64_MIN = -(2n ** 63n);
+export const INT64_MAX = 2n ** 63n - 1n;
+
+/** Integers at which a program that computes in doubles, or in fewer bits, goes wrong. */
+export const EDGE_IDS: readonly bigint[] = [
+  ...[0n, 1n, -1n, 9n, 10n, 100n],
+  ...[INT64_MIN, INT64_MIN + 1n, INT64_MAX, INT64_MAX - 1n, INT64_MAX - 7n, INT64_MIN + 8n],
+  ...[2n ** 31n, 2n ** 31n - 1n, -(2n ** 31n), -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 32n - 1n],
+  ...[2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 53n + 2n, -(2n ** 53n) - 1n],
+  ...[10n ** 15n, 10n ** 18n, 9n * 10n ** 18n, -(10n ** 18n), 2n ** 62n, 2n ** 62n + 1n],
+];
+
+/** Integers that are not int64, one past either end first. */
+export const FAR_INTEGERS: readonly Decimal[] = [
+  ...[INT64_MAX + 1n, INT64_MIN - 1n, INT64_MAX + 2n, INT64_MIN - 2n, 2n ** 64n - 1n, 2n ** 64n],
+  ...[10n ** 19n, -(10n ** 19n), 2n ** 127n, -(2n ** 128n) - 1n, 10n ** 400n],
+]
+  .map(decimalOf)
+  .concat([
+    { negative: false, digits: '1', power: 308 },
+    { negative: false, digits: '1', power: 309 },
+    { negative: false, digits: '1', power: 999_999_999 },
+    { negative: true, digits: '123', power: 400 },
+  ]);
+
+/** Exponents that no double holds, on numbers other than zero. */
+export const FAR_EXPONENTS: readonly string[] = [
+  ...words`1e99999999999999999999 -1E+9223372036854775808 10e-99999999999999999999 1e1000000
+    0.0000000001e4294967296 100e-4294967298`,
+  `1e${'9'.repeat(400)}`,
+  `-1e-${'9'.repeat(400)}`,
+];
+
+/** A number of this many digits takes a second or more to convert with care for each digit. */
+export const MANY_DIGITS: Decimal = { negative: false, digits: '9'.repeat(90_000), power: 0 };
+
+/** Numbers with a fraction, some of them so small that no double shows it. */
+export const FRACTIONS: readonly Decimal[] = [
+  { negative: false, digits: '5', power: -1 },
+  { negative: true, digits: '15', power: -1 },
+  { negative: false, digits: '1', power: -999_999_999 },
+  { negative: false, digits: `1${'0'.repeat(25)}1`, power: -26 },
+  { negative: false, digits: '92233720368547758071', power: -1 },
+  { negative: false, digits: '90071992547409930000000001', power: -10 },
+  { negative: true, digits: '92233720368547758085', power: -1 },
+];
+
+/** JSON values of every type but number, and none that is a string fit for a name. */
+const OTHER_TYPES = ['null', 'true', 'false', '{}', '[]', '[null]', '{"":{}}'];
+
+export const NOT_NUMBERS: readonly string[] = [
+  ...OTHER_TYPES,
+  ...words`"1" "" "1e3" "0x1" "NaN" "null" [1] {"id":1} [[[1]]] "9223372036854775807" {"valueOf":1}
+    {"$numberLong":"1"} {"$gt":0} "\u0031"`,
+  '" 1"',
+];
+
+export const NOT_STRINGS: readonly string[] = [
+  ...OTHER_TYPES,
+  ...words`0 -1 1.5 1e999 9007199254740993 ["a"] {"name":"a"} [["a"]] {"length":1} {"toString":"a"}
+    {"$ne":null} {"__proto__":"a"}`,
+];
+
+/** A backslash before every character of ASCII that it may not stand before. */
+const NOT_ESCAPES = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
+  .filter((character) => !'"\\/bfnrtu'.includes(character))
+  .map((character) => `"a\\${character}b"`);
+
+/** Text in the place of a value with which the whole body is not JSON. */
+export const NOT_JSON: readonly string[] = [
+  ...words`, : 01 -01 00 +1 .5 1. 1.e5 -.5 1e 1e+ 1.5e - --1 1_000 0x1F 0b1 1n 1, 1f
+    NaN -NaN Infinity -Infinity undefined True FALSE nul nulll None tru\u0065 /1/ a 1=1 !0 *a @a
+    'a' "a a" "a""b" "\x41" "\u12" "\u{41}" "\" "\U0041" "\u00g0" "\a" "\'" (1) <a/> {{1}} #1 1;
+    [ ] { } [1 [1,] [,1] [1} {"a"} {"a":} {"a":1,} {a:1} {'a':1} {1:1} 1//a 1/*a*/`,
+  ...NOT_ESCAPES,
+  ...words`"\u" "\u1" "\u123" "\u12G4" "\ud83c\u" "\u-123" "\u+123"`,
+  ...[
+    '',
+    ' ',
+    '- 1',
+    '1 2',
+    '[1 2]',
+    '"a" "b"',
+    '{"a" 1}',
+    '{"a":1 "b":2}',
+    '"\\ "',
+    '`a`',
+    '&a 1',
+  ],
+  ...['"a\nb"', '"a\tb"', '"\\\n"', '"\u0000"', '"\u001f"', '"\u0007"', '\v1', '\f1', '\ufeff1'],
+  ...['\u0661', '\uff11', '\u201ca\u201d', '\u00a01', '1\u2028'],
+];
+
+/** Texts of a whole body that are not JSON, none of which a member could hold. */
+export const NOT_JSON_BODIES: readonly string[] = [
+  ...words`{ } [ {] {" {"id" {"id": {"id":1 {"id":1, {,} {{}} {"":} id=1&name=a <id>1</id>
+    {"id":1,"name":"a",} {,"id":1,"name":"a"} {"id":1,,"name":"a"} {"id":1;"name":"a"}
+    {"id"=1,"name"="a"} {id:1,name:"a"} {'id':1,'name':'a'} {"id"::1,"name":"a"}
+    {"id":1,"name":"a"}} {"id":1,"name":"a"}{} {"id":1,"name":"a"}] {"id":1,"name":"a"},
+    {"id":1,"name":"a"}// /**/{"id":1,"name":"a"} {"id":1,/**/"name":"a"} [{"id":1,"name":"a"}
+    {"id":1,"name":"a","tag"}`,
+  ...[' ', '\n', '{"id":1 "name":"a"}', '{"id":1,"name":"a"} x', '{"id":1,"name":"a" "tag":"b"}'],
+  ...[
+    '{"id":1,"na\nme":"a"}',
+    '{"id":1,"name":"a"}\n{"id":2,"name":"b"}',
+    '//\n{"id":1,"name":"a"}',
+  ],
+  ...['{"id":1,"name":"a"}\0', '\0{"id":1,"name":"a"}', '\x1e{"id":1,"name":"a"}\n', ")]}',\n{}"],
+  ...['\ufeff', '\u00a0', '\u2028', '\v'].map((space) => `${space}{"id":1,"name":"a"}`),
+];
+
+/** Bytes that no UTF-8 text has at the boundary of a character. */
+export const NOT_UTF8: readonly (readonly number[])[] = [
+  ...[[0x80], [0xbf], [0xc0, 0xaf], [0xc1, 0xbf], [0xc3], [0xe0, 0x80, 0x80], [0xe2, 0x82]],
+  ...[[0xed, 0xa0, 0x80], [0xed, 0xbf, 0xbf], [0xf0, 0x80, 0x80, 0x80], [0xf0, 0x9f, 0x98], [0xfe]],
+  ...[[0xf4, 0x90, 0x80, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xff], [0xff, 0xfe], [0xe9]],
+];
+
+/** JSON texts that are not an object. */
+export const NOT_OBJECTS: readonly string[] = [
+  ...words`null true false 0 -1.5e300 1 "" "a" "{}" "\ud800" [] [[]] [1,"a"] 1e999999999
+    [{"id":1,"name":"a"}] [{"id":1,"name":"a"},{"id":2,"name":"b"}] ["id","name"]
+    "{\"id\":1,\"name\":\"a\"}"`,
+  ' \t\r\nnull\n',
+  nested(64, ''),
+  nested(64, '1'),
+];
+
+/** Names that are ordinary members here, and are something else to some programs. */
+export const EXTRA_NAMES: readonly string[] = [
+  ...words`__proto__ constructor prototype toString valueOf hasOwnProperty toJSON then length ID Id
+    __defineGetter__ Name NAME TAG _id $where $id isAdmin role createdAt deletedAt owner id[]
+    id.name plant 0 error`,
+  ...[
+    '',
+    ' ',
+    'id ',
+    ' name',
+    'n\u0430me',
+    'name\u200b',
+    '\ufeffid',
+    'tag\0',
+    '\0id',
+    '\ud800',
+    'id\udc00',
+  ],
+];
+
+export const EXTRA_VALUES: readonly string[] = words`
+  null true 0 -0.0e-0 1e999999999 "" "a" [] {} {"id":"x","name":1} [1,[2,{"a":[null]}]]
+  {"__proto__":{"name":"b"}} "\u0000\ud800" {"a":1,"a":2} {"constructor":{"prototype":{"tag":"b"}}}
+  "\ud83c\udf35" 12345678901234567890.5`;
+
+/** Characters and sequences that programs are known to change, drop or trip over. */
+export const ODD_TEXTS: readonly string[] = [
+  ...words`👩‍👩‍👧‍👦 🌵 🏳️‍🌈 🇳🇱 Z͑͗͢L̠ͨG̴̑ ཊུད ᚠᛇᚻ مَنَوَات ﷺ 田中さん ［］｛｝ \ " ' / \u0041 \0 %00 null undefined NaN
+    0 true __proto__ constructor {} after`,
+  ...['', ' ', '  a  ', '\t', '\n', '\r\n', '\u001f\u0001', '\u007f\u0085', '[object Object]'],
+  // Invisible, directing, or not characters at all.
+  ...['\u200b', 'a\u00a0', '\ufeffa', 'a\ufeff', '\u202eabc', '\u2066a\u2069', '\u2028\u2029'],
+  ...['\ufffd', '\ufffe\uffff', '\u{10ffff}', '\u{10000}', '\ud7ff\ue000', '\u3164', '\u115f'],
+  // Equal, or longer, after a change of case or a normalization.
+  ...['e\u0301', '\u00e9', '\ufb01', '\u0130', '\u0131', '\u00df', '\u1e9e', '\u212b', '\u00c5'],
+  ...['\uac00', '\u1100\u1161', '\ufdfa', '\u0390'],
+];
+
+/** The text of a value nested this many levels deep. */
+export function nested(levels: number, inside: string): string {
+  return '['.repeat(levels) + inside + ']'.repeat(levels);
+}
+
+export function nestedObjects(levels: number): string {
+  return '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
+}
+
+export function goodId(id: bigint): Written<bigint> {
+  return {
+    write: (choices) => spellNumber(decimalOf(id), choices),
+    meaning: { value: id },
+  };
+}
+
+export function goodText(value: string): Written<string> {
+  return { write: (choices) => spellString(value, choices), meaning: { value } };
+}
+
+export function badNumber(decimal: Decimal): Written<never> {
+  return { write: (choices) => spellNumber(decimal, choices), meaning: 'wrong' };
+}
+
+/** A string that is JSON, yet holds U+0000 or an unpaired surrogate. */
+export function badText(value: string): Written<never> {
+  return { write: (choices) => spellString(value, choices), meaning: 'wrong' };
+}
+
+export function wrong(text: string): Written<never> {
+  return { write: () => text, meaning: 'wrong' };
+}
+
+export function broken(text: string): Written<never> {
+  return { write: () => text, meaning: 'broken' };
+}
+
+/** The levels that a member's value may have: its object is one of the 64. */
+const VALUE_LEVELS = 63;
+
+export function deep(levels: number, objects: boolean): Written<never> {
+  const text = objects ? nestedObjects(levels) : nested(levels, '');
+  return levels > VALUE_LEVELS ? broken(text) : wrong(text);
+}
