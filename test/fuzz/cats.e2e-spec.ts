@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApiDocument } from './api-document.js';
-import { type AppUnderTest, startApp } from './app-under-test.js';
+import { TestApp } from '../support/test-app.js';
+import { ACCESS_TOKENS } from './headers.js';
 import { CATS_CASES, type CatsCase, ID } from './cats.js';
 import type { Probe } from './expected.js';
 import { Fuzzer } from './fuzzer.js';
@@ -8,11 +9,11 @@ import { HttpClient } from './http-client.js';
 import { requestOf } from './requests.js';
 import { auditStore } from './store-audit.js';
 
-let app: AppUnderTest;
+let app: TestApp;
 let fuzzer: Fuzzer;
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await TestApp.start({ ACCESS_TOKENS });
   fuzzer = new Fuzzer(await ApiDocument.load(app.url), 0, () => new HttpClient(app.url), 1);
 });
 afterAll(async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApiDocument } from './api-document.js';
-import { type AppUnderTest, startApp } from './app-under-test.js';
+import { TestApp } from '../support/test-app.js';
+import { ACCESS_TOKENS } from './headers.js';
 import { describeFailure, Fuzzer } from './fuzzer.js';
 import { HttpClient } from './http-client.js';
 import { auditStore } from './store-audit.js';
@@ -9,10 +10,10 @@ import { auditStore } from './store-audit.js';
 const SEED = 20_240_613;
 const REQUESTS = 4_000;
 
-let app: AppUnderTest;
+let app: TestApp;
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await TestApp.start({ ACCESS_TOKENS });
 });
 afterAll(() => app.close());
 

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { ApiDocument } from './api-document.js';
-import { type AppUnderTest, startApp } from './app-under-test.js';
+import { TestApp } from '../support/test-app.js';
+import { ACCESS_TOKENS } from './headers.js';
 import { type Failure, BATCH, Fuzzer } from './fuzzer.js';
 import type { Answer } from './http-answer.js';
 import { HttpClient, type Transport } from './http-client.js';
@@ -20,10 +21,10 @@ type Send = (request: HttpRequest) => Promise<Answer>;
 /** Passes a request on to the service, or does something wrong. */
 type Misbehaviour = (send: Send, request: HttpRequest) => Promise<Answer>;
 
-let app: AppUnderTest;
+let app: TestApp;
 
 beforeEach(async () => {
-  app = await startApp();
+  app = await TestApp.start({ ACCESS_TOKENS });
 });
 afterEach(() => app.close());
 

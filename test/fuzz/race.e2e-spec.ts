@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type AppUnderTest, startApp } from './app-under-test.js';
+import { TestApp } from '../support/test-app.js';
+import { ACCESS_TOKENS } from './headers.js';
 import type { NewPlant } from './body.js';
 import { HttpClient } from './http-client.js';
 import { createOf } from './requests.js';
@@ -12,11 +13,11 @@ const SEED = 20_240_613;
 const RACES = 150;
 const CLIENTS = 7;
 
-let app: AppUnderTest;
+let app: TestApp;
 let clients: HttpClient[];
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await TestApp.start({ ACCESS_TOKENS });
   clients = Array.from({ length: CLIENTS }, () => new HttpClient(app.url));
 });
 afterAll(async () => {

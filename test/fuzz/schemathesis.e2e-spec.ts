@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApiDocument } from './api-document.js';
-import { type AppUnderTest, startApp } from './app-under-test.js';
+import { TestApp } from '../support/test-app.js';
 import { type Expected, probeOf } from './expected.js';
 import { Fuzzer } from './fuzzer.js';
 import { ACCESS_TOKENS, GOOD_TOKENS, NEAR_PATHS, UNKNOWN_PATHS } from './headers.js';
@@ -15,14 +15,14 @@ import { words } from './words.js';
 // RESTler look for. The checks of Schemathesis that need an answer only are made on every answer
 // that the fuzzer gets: see checks.ts.
 
-let app: AppUnderTest;
+let app: TestApp;
 let document: ApiDocument;
 let client: HttpClient;
 let fuzzer: Fuzzer;
 let lastId = 0n;
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await TestApp.start({ ACCESS_TOKENS });
   document = await ApiDocument.load(app.url);
   client = new HttpClient(app.url);
   fuzzer = new Fuzzer(document, 0, () => new HttpClient(app.url), 1);

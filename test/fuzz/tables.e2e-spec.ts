@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApiDocument } from './api-document.js';
-import { type AppUnderTest, startApp } from './app-under-test.js';
+import { TestApp } from '../support/test-app.js';
+import { ACCESS_TOKENS } from './headers.js';
 import { bodyOf, type Parts, padTo, type Verdict, type Written } from './body.js';
 import { type Facts, type Probe, probeOf } from './expected.js';
 import { Fuzzer } from './fuzzer.js';
@@ -14,12 +15,12 @@ import * as values from './values.js';
 // The fuzzer meets the rows of its tables by chance; here each is met once, in a request that is
 // otherwise without a flaw.
 
-let app: AppUnderTest;
+let app: TestApp;
 let fuzzer: Fuzzer;
 let lastId = 10n ** 12n;
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await TestApp.start({ ACCESS_TOKENS });
   fuzzer = new Fuzzer(await ApiDocument.load(app.url), 0, () => new HttpClient(app.url), 1);
 });
 afterAll(async () => {

@@ -48,8 +48,13 @@ export class TestApp {
     return (this.nest.getHttpServer().address() as AddressInfo).port;
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${String(this.port)}`;
+  get url(): URL {
+    return new URL(`http://127.0.0.1:${this.port}`);
+  }
+
+  /** The SQLite file of its store. */
+  get storePath(): string {
+    return join(this.folder, 'plants.db');
   }
 
   /** Sends POST /plants with a good token and exactly this text or these bytes as the body. */
@@ -69,7 +74,7 @@ export class TestApp {
 
   async request(method: string, path: string, init: RequestInit = {}): Promise<Answer> {
     const { status, headers, ...rest } = await parse(
-      await fetch(this.url + path, { method, redirect: 'manual', ...init }),
+      await fetch(this.url.origin + path, { method, redirect: 'manual', ...init }),
     );
     return { status, headers, ...rest };
   }
