@@ -1,6 +1,6 @@
 import { formatNumber } from './table.mjs';
 
-const [WIDTH, LABELS, VALUES, BAR, GAP, TOP] = [760, 250, 150, 22, 14, 58];
+const [WIDTH, LABELS, VALUES, BAR, GAP, TOP] = [760, 250, 150, 22, 14, 76];
 
 /**
  * Draws a comparison as bars, with a line from the slowest to the fastest round. The page's
@@ -29,6 +29,7 @@ export function drawChart({ contestants, flushMs }, { connections, rounds, secon
 </style>
 <text class="title" x="8" y="22">Durable creates a second</text>
 <text class="quiet" x="8" y="42">${subtitle}</text>
+<text class="quiet" x="8" y="60">×: the rate of ${escape(contestants[0].title)} as a multiple of this one</text>
 ${contestants.map((contestant, index) => drawBar(contestant, index, scale)).join('\n')}
 </svg>
 `;
@@ -41,7 +42,7 @@ function drawBar({ title, rate, ratio }, index, scale) {
     (LABELS + scale(value)).toFixed(1),
   );
   const times =
-    index === 0 ? '' : ` <tspan class="quiet">1 : ${formatNumber(ratio.median, 2)}</tspan>`;
+    index === 0 ? '' : ` <tspan class="quiet">${formatNumber(ratio.median, 2)}×</tspan>`;
   return [
     `<text x="${LABELS - 10}" y="${middle + 5}" text-anchor="end">${escape(title)}</text>`,
     `<rect class="${index === 0 ? 'bar first' : 'bar'}" x="${LABELS}" y="${y}" width="${(end - LABELS).toFixed(1)}" height="${BAR}" rx="3"/>`,

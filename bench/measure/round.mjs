@@ -44,7 +44,7 @@ export async function inNewFolder(setting, contestant, action) {
  * @param {import('../ids.mjs').Ids} ids
  * @param {(server: import('../server.mjs').Server) => Promise<Result[]>} action gives one tally for
  *   each load; the last one is of the measured load
- * @param {number} [before] rows that are stored already
+ * @param {number} [before] rows that are stored already; they are not counted
  */
 export async function runAndCount(setting, contestant, folder, ids, action, before = 0) {
   const server = await start(contestant, folder, ids);
@@ -53,9 +53,9 @@ export async function runAndCount(setting, contestant, folder, ids, action, befo
 
   const sum = (key) => tallies.reduce((total, tally) => total + tally[key], 0);
   // The first create is the one with which the start was seen.
-  const acknowledged = before + 1 + sum('acknowledged');
+  const acknowledged = 1 + sum('acknowledged');
   const unanswered = sum('unanswered');
-  const stored = await contestant.stored?.(folder);
+  const stored = contestant.stored && (await contestant.stored(folder)) - before;
   // A create without an answer may or may not be stored; any other has no choice.
   if (stored < acknowledged || stored > acknowledged + unanswered) {
     setting.faults.push(
