@@ -6,13 +6,13 @@ const [WIDTH, LABELS, VALUES, BAR, GAP, TOP] = [760, 250, 150, 22, 14, 76];
  * Draws a comparison as bars, with a line from the slowest to the fastest round. The page's
  * background shows through; the text follows the reader's colour scheme.
  */
-export function drawChart({ contestants, flushMs }, { connections, rounds, seconds }) {
+export function drawChart({ contestants }, { connections, rounds, seconds }) {
   const height = TOP + contestants.length * (BAR + GAP) + 14;
   const most = Math.max(...contestants.map(({ rate }) => rate.max));
   const scale = (rate) => (rate / most) * (WIDTH - LABELS - VALUES);
   const subtitle =
     `creates/s, median of ${rounds} rounds of ${seconds} s, ${connections} connections; ` +
-    `the disk flushes in ${formatNumber(flushMs.median, 2)} ms`;
+    `the disk flushes in ${formatNumber(contestants[0].flushMs.median, 2)} ms`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="Durable creates a second">
 <style>
   text { font: 13px system-ui, sans-serif; fill: #1f2328; }

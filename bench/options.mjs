@@ -38,7 +38,6 @@ export class OptionError extends Error {}
 /** @throws OptionError */
 export function readOptions(args) {
   const { values } = parse(args);
-  const seconds = numberOf(values, 'seconds', 5);
   return {
     help: values.help === true,
     fixedRate: values['fixed-rate'] && numberOf(values, 'fixed-rate', 0),
@@ -48,7 +47,7 @@ export function readOptions(args) {
     costs: values.costs,
     connections: wholeOf(values, 'connections', 64),
     rounds: wholeOf(values, 'rounds', 5),
-    seconds,
+    seconds: numberOf(values, 'seconds', 5),
     warmUp: numberOf(values, 'warm-up', 3),
     contestants: contestantsOf(values.only),
     millions: listOf(values.millions),
@@ -66,10 +65,22 @@ function parse(args) {
     return parseArgs({
       args,
       options: {
-        ...{ 'fixed-rate': string, start: boolean, memory: boolean, rows: boolean, costs: boolean },
-        ...{ connections: string, rounds: string, seconds: string, 'warm-up': string },
-        ...{ only: string, millions: string, load: string, dir: string },
-        ...{ chart: string, json: string, help: boolean },
+        'fixed-rate': string,
+        start: boolean,
+        memory: boolean,
+        rows: boolean,
+        costs: boolean,
+        connections: string,
+        rounds: string,
+        seconds: string,
+        'warm-up': string,
+        only: string,
+        millions: string,
+        load: string,
+        dir: string,
+        chart: string,
+        json: string,
+        help: boolean,
       },
     });
   } catch (error) {

@@ -32,8 +32,9 @@ try {
 async function main(args) {
   const options = readOptions(args);
   if (options.help) return console.log(HELP);
-  if (!existsSync(here('../dist/main.js')))
+  if (!existsSync(here('../dist/main.js'))) {
     throw new OptionError('There is no built program: run npm run build first');
+  }
 
   const loadName = options.load ?? defaultLoad();
   const setting = {
@@ -48,14 +49,12 @@ async function main(args) {
 
   const chart = options.chart ?? (args.length === 0 ? here('chart.svg') : undefined);
   if (chart && results.compare) await writeFile(chart, drawChart(results.compare, setting));
+  const { faults } = setting;
   if (options.json) {
-    const report = { date: new Date().toISOString(), ...machine, options, results };
-    await writeFile(
-      options.json,
-      `${JSON.stringify({ ...report, faults: setting.faults }, null, 2)}\n`,
-    );
+    const report = { date: new Date().toISOString(), ...machine, options, results, faults };
+    await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);
   }
-  verdict(setting.faults);
+  verdict(faults);
 }
 
 async function measureAll(setting) {

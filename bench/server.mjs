@@ -94,6 +94,9 @@ async function create(url, id) {
 }
 
 async function stop(contestant, child, ended) {
+  if (child.exitCode !== null || child.signalCode !== null) {
+    throw new ContestantError(`${contestant.name}: it ended under the load`);
+  }
   child.kill('SIGTERM');
   const isStopped = await Promise.race([
     ended.then(() => true),

@@ -1,8 +1,7 @@
-import { flushCost } from '../flush-cost.mjs';
 import { freshIds } from '../ids.mjs';
 import { summarize } from '../statistics.mjs';
 import { formatNumber, formatRange, printTable } from '../table.mjs';
-import { inNewFolder, measureRate, rotate, runAndCount } from './round.mjs';
+import { inNewFolder, measureRate, rotate, roundsOf, runAndCount } from './round.mjs';
 
 /**
  * The rate of creates of every contestant, in rounds, and how many times the others' rate the
@@ -11,61 +10,65 @@ import { inNewFolder, measureRate, rotate, runAndCount } from './round.mjs';
  */
 export async function compare(setting, contestants, title) {
   const rounds = [];
-  for (let round = 0; round < setting.rounds; round += 1) {
+  for (const round of roundsOf(setting)) {
     rounds.push(await measureRound(setting, rotate(contestants, round)));
   }
-  const result = summarizeRounds(contestants, rounds);
-  print(setting, result, title);
-  return { title, ...result, rounds };
+  const summaries = summarizeRounds(contestants, rounds);
+  print(setting, summaries, title);
+  return { contestants: summaries, rounds };
 }
 
 async function measureRound(setting, contestants) {
   const results = {};
-  const flushMs = await inNewFolder(setting, { name: 'flush' }, flushCost);
   for (const contestant of contestants) {
     const ids = freshIds();
     results[contestant.name] = await inNewFolder(setting, contestant, (folder) =>
       runAndCount(setting, contestant, folder, ids, measureRate(setting, ids)),
     );
   }
-  return { flushMs, results };
+  return results;
 }
 
 function summarizeRounds(contestants, rounds) {
   const [first] = contestants;
-  const sum = (name, key) => rounds.reduce((total, { results }) => total + results[name][key], 0);
-  const summaries = contestants.map(({ name, title, stored }) => ({
+  const valuesOf = (name, key) => rounds.map((results) => results[name][key]);
+  const sum = (name, key) => valuesOf(name, key).reduce((total, value) => total + value, 0);
+  return contestants.map(({ name, title, stored }) => ({
     name,
     title,
-    rate: summarize(rounds.map(({ results }) => results[name].rate)),
-    ratio: summarize(rounds.map(({ results }) => results[first.name].rate / results[name].rate)),
+    rate: summarize(valuesOf(name, 'rate')),
+    ratio: summarize(rounds.map((results) => results[first.name].rate / results[name].rate)),
+    flushMs: summarize(valuesOf(name, 'flushMs')),
     refused: sum(name, 'refused'),
     unanswered: sum(name, 'unanswered'),
     acknowledged: sum(name, 'acknowledged'),
     stored: stored && sum(name, 'stored'),
   }));
-  return { flushMs: summarize(rounds.map(({ flushMs }) => flushMs)), contestants: summaries };
 }
 
-function print({ rounds, seconds, connections }, { flushMs, contestants }, title) {
-  const cells = ({ title, rate, ratio, refused, unanswered, acknowledged, stored }) => [
+function print({ rounds, seconds, connections }, summaries, title) {
+  const cells = ({ title, rate, ratio, flushMs, refused, unanswered, acknowledged, stored }) => [
     title,
     formatNumber(rate.median),
     formatRange(rate),
     formatNumber(ratio.median, 2),
     formatRange(ratio, 2),
+    formatNumber(flushMs.median, 2),
+    formatRange(flushMs, 2),
     formatNumber(refused + unanswered),
     formatNumber(acknowledged),
     stored === undefined ? '-' : formatNumber(stored),
   ];
   printTable(
     `${title}: ${connections} connections, ${rounds} rounds of ${seconds} s`,
-    ['', 'creates/s', 'min .. max', 'ratio', 'min .. max', 'not 200', 'acknowledged', 'stored'],
-    contestants.map(cells),
+    [
+      ...['', 'creates/s', 'min .. max', 'ratio', 'min .. max', 'flush ms', 'min .. max'],
+      ...['not 200', 'acknowledged', 'stored'],
+    ],
+    summaries.map(cells),
   );
   console.log(
     `\nratio: the rate of the first line in this line's, round by round, and the median of that.` +
-      `\nThe disk flushes a small append in ${formatNumber(flushMs.median, 3)} ms` +
-      ` (${formatRange(flushMs, 3)}).`,
+      `\nflush: what the disk took to flush a small append just before each run.`,
   );
 }

@@ -22,6 +22,7 @@ export async function memory(setting, millions) {
         tallies.push(await createFor(setting, server, ids, secondsTo(goal, tallies)));
       }
       const resident = await residentMiB(server.pid);
+      console.error(`${createdBy(tallies)} creates`);
       samples.push({ created: createdBy(tallies), residentMiB: resident });
     }
     return tallies;

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { TOKEN } from '../contestants.mjs';
+import { flushCost } from '../flush-cost.mjs';
 import { start } from '../server.mjs';
 
 /**
@@ -35,7 +36,8 @@ export async function inNewFolder(setting, contestant, action) {
 }
 
 /**
- * Starts the contestant, lets `action` load it, stops it and counts what it has stored.
+ * Starts the contestant, lets `action` load it, stops it and counts what it has stored. Just before,
+ * the disk's flush is timed: on a machine that others use it may change from run to run.
  *
  * @template {import('../load.mjs').Tally} Result
  * @param {Setting} setting
@@ -47,6 +49,7 @@ export async function inNewFolder(setting, contestant, action) {
  * @param {number} [before] rows that are stored already; they are not counted
  */
 export async function runAndCount(setting, contestant, folder, ids, action, before = 0) {
+  const flushMs = flushCost(folder);
   const server = await start(contestant, folder, ids);
   const tallies = await action(server);
   await server.stop();
@@ -62,7 +65,8 @@ export async function runAndCount(setting, contestant, folder, ids, action, befo
       `${contestant.name}: ${acknowledged} creates acknowledged, ${unanswered} unanswered, ${stored} stored`,
     );
   }
-  return { ...tallies.at(-1), refused: sum('refused'), unanswered, acknowledged, stored };
+  const refused = sum('refused');
+  return { ...tallies.at(-1), refused, unanswered, acknowledged, stored, flushMs };
 }
 
 /** A warm-up and a measured load, closed loop. */
@@ -72,6 +76,14 @@ export function measureRate({ load, warmUp, seconds, connections }, ids) {
     const warm = await load({ ...options, seconds: warmUp });
     return [warm, await load({ ...options, seconds })];
   };
+}
+
+/** Counts the rounds, and tells the reader who waits. */
+export function* roundsOf({ rounds }) {
+  for (let round = 0; round < rounds; round += 1) {
+    console.error(`Round ${round + 1} of ${rounds}`);
+    yield round;
+  }
 }
 
 /** Another order in every round, so that no contestant always follows the same one. */

@@ -1,12 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { databaseIn, program } from '../contestants.mjs';
 import { countRows, preload } from '../database.mjs';
-import { flushCost } from '../flush-cost.mjs';
 import { freshIds } from '../ids.mjs';
 import { start } from '../server.mjs';
-import { summarize } from '../statistics.mjs';
+import { median, summarize } from '../statistics.mjs';
 import { formatNumber, formatRange, printTable } from '../table.mjs';
-import { measureRate, newFolder, rotate, runAndCount } from './round.mjs';
+import { measureRate, newFolder, rotate, roundsOf, runAndCount } from './round.mjs';
 
 const MILLION = 1_000_000;
 
@@ -21,15 +20,12 @@ export async function rows(setting, millions) {
     for (const million of millions)
       tables.push(await newTable(setting, contestant, order, million));
   }
-  const flushes = [];
-  for (let round = 0; round < setting.rounds; round += 1) {
-    flushes.push(flushCost(setting.folder));
+  for (const round of roundsOf(setting)) {
     for (const table of rotate(tables, round)) await measure(setting, contestant, table);
   }
   for (const { folder } of tables) await rm(folder, { recursive: true });
-  const flushMs = summarize(flushes);
-  print(setting, tables, flushMs);
-  return { flushMs, tables: tables.map(({ order, rows, runs }) => ({ order, rows, runs })) };
+  print(setting, tables);
+  return tables.map(({ order, rows, runs }) => ({ order, rows, runs }));
 }
 
 async function newTable(setting, contestant, order, million) {
@@ -56,10 +52,10 @@ async function measure(setting, contestant, table) {
   });
 }
 
-function print({ rounds, seconds, connections }, tables, flushMs) {
+function print({ rounds, seconds, connections }, tables) {
   printTable(
     `Creates/s by rows in the table: ${connections} connections, ${rounds} rounds of ${seconds} s`,
-    ['', 'rows', 'creates/s', 'min .. max', 'of the first', 'min .. max', 'not 200'],
+    ['', 'rows', 'creates/s', 'min .. max', 'of the first', 'min .. max', 'flush ms', 'not 200'],
     tables.map((table) => {
       const first = tables.find(({ order }) => order === table.order);
       const rate = summarize(table.runs.map(({ rate }) => rate));
@@ -71,9 +67,9 @@ function print({ rounds, seconds, connections }, tables, flushMs) {
         formatRange(rate),
         formatNumber(ratio.median, 2),
         formatRange(ratio, 2),
+        formatNumber(median(table.runs.map(({ flushMs }) => flushMs)), 2),
         formatNumber(table.runs.reduce((sum, run) => sum + run.refused + run.unanswered, 0)),
       ];
     }),
   );
-  console.log(`\nThe disk flushes a small append in ${formatNumber(flushMs.median, 3)} ms.`);
 }

@@ -1,12 +1,12 @@
 import { freshIds } from '../ids.mjs';
 import { summarize } from '../statistics.mjs';
 import { formatNumber, formatRange, printTable } from '../table.mjs';
-import { inNewFolder, rotate, runAndCount } from './round.mjs';
+import { inNewFolder, rotate, roundsOf, runAndCount } from './round.mjs';
 
 /** From the start of the process, without a database, to the answer to the first create. */
 export async function startTime(setting, contestants) {
   const times = Object.fromEntries(contestants.map(({ name }) => [name, []]));
-  for (let round = 0; round < setting.rounds; round += 1) {
+  for (const round of roundsOf(setting)) {
     for (const contestant of rotate(contestants, round)) {
       const note = async (server) => {
         times[contestant.name].push(server.startTime);
