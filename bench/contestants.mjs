@@ -1,0 +1,84 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { countRows } from './database.mjs';
+
+export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
+
+/**
+ * A program that is measured. It runs in a folder of its own.
+ *
+ * @typedef {object} Contestant
+ * @property {string} name for the command line and the results
+ * @property {string} title for tables and the chart
+ * @property {(port: number) => string[]} args of Node
+ * @property {(port: number) => Record<string, string>} [env]
+ * @property {number} [created] the status of a create that went well; 200 by default
+ * @property {(folder: string) => Promise<void>} [prepare] makes what the program wants to find
+ * @property {((folder: string) => Promise<number>) | undefined} stored counts the plants on disk;
+ *   undefined for a program that stores nothing
+ */
+
+const DATABASE = 'plants.db';
+const JSON_STORE = 'plants.json';
+
+export const databaseIn = (folder) => path.join(folder, DATABASE);
+
+const here = (file) => fileURLToPath(new URL(file, import.meta.url));
+const storedInSqlite = async (folder) => countRows(databaseIn(folder));
+
+/** @returns {Contestant} the built program with its shipped defaults, but for what `env` changes */
+export function program(name = 'program', title = 'Plant Store', env = {}) {
+  return {
+    name,
+    title,
+    args: () => [here('../dist/main.js')],
+    env: (port) => ({
+      PORT: String(port),
+      ACCESS_TOKENS: TOKEN,
+      DATABASE_URL: `sqlite:${DATABASE}`,
+      ...env,
+    }),
+    stored: storedInSqlite,
+  };
+}
+
+/** @returns {Contestant} */
+function peer(name, title) {
+  return {
+    name,
+    title,
+    args: () => [here(`peers/${name}.mjs`)],
+    env: (port) => ({ PORT: String(port), TOKEN, DATABASE }),
+    stored: storedInSqlite,
+  };
+}
+
+/** @type {Contestant} */
+const jsonServer = {
+  name: 'json-server',
+  title: 'json-server (no token, no flush)',
+  args: (port) => [jsonServerCommand(), '--quiet', '--port', String(port), JSON_STORE],
+  created: 201,
+  prepare: (folder) => writeFile(path.join(folder, JSON_STORE), '{"plants":[]}'),
+  stored: async (folder) =>
+    JSON.parse(await readFile(path.join(folder, JSON_STORE), 'utf8')).plants.length,
+};
+
+function jsonServerCommand() {
+  return createRequire(import.meta.url).resolve('json-server/lib/cli/bin.js');
+}
+
+/** The program comes first: ratios are of it. */
+export const CONTESTANTS = [
+  program(),
+  peer('express', 'Express 5 + better-sqlite3'),
+  peer('fastify', 'Fastify + better-sqlite3'),
+  peer('nest-typeorm', 'Nest + TypeORM save()'),
+  jsonServer,
+  { ...peer('bare-http', 'node:http, stores nothing'), stored: undefined },
+];
+
+/** Measured only when named. */
+export const SPECIAL = [peer('forgetful', 'forgetful (must fail)')];

@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { endWithUs } from './children.mjs';
+
+const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url));
+
+/** Seconds after the last create is sent: time for its answer. */
+const GRACE = 1;
+
+/** @type {import('./load.mjs').Load} */
+export async function loadWithWrk({ url, token, connections, seconds, ids }) {
+  const run = promisify(execFile)('wrk', [
+    '--threads=1',
+    `--connections=${connections}`,
+    `--duration=${Math.ceil(seconds) + GRACE}s`,
+    `--script=${SCRIPT}`,
+    url,
+    ...['--', seconds, ids.order, ids.next, token].map(String),
+  ]);
+  endWithUs(run.child);
+  const { stdout } = await run;
+  const { issued, answered, refused } = JSON.parse(stdout.trim().split('\n').at(-1));
+  ids.next += issued + 1;
+  const acknowledged = answered - refused;
+  // When the time is over every connection still has a create out, which is answered later.
+  const inTime = Math.max(0, acknowledged - connections);
+  return { acknowledged, refused, unanswered: issued - answered, rate: inTime / seconds };
+}

@@ -1,0 +1,93 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { TOKEN } from '../contestants.mjs';
+import { flushCost } from '../flush-cost.mjs';
+import { start } from '../server.mjs';
+
+/**
+ * What every measurement is made with.
+ *
+ * @typedef {object} Setting
+ * @property {string} folder where databases go
+ * @property {number} rounds
+ * @property {number} seconds of a measured run
+ * @property {number} warmUp seconds before it
+ * @property {number} connections
+ * @property {import('../load.mjs').Load} load
+ * @property {string[]} faults rows that were lost or came from nowhere: the run fails with any
+ */
+
+/** @returns {Promise<string>} */
+export async function newFolder({ folder }, contestant) {
+  await mkdir(folder, { recursive: true });
+  const made = await mkdtemp(path.join(folder, `${contestant.name}-`));
+  await contestant.prepare?.(made);
+  return made;
+}
+
+/** Runs `action` with a new folder for the contestant. */
+export async function inNewFolder(setting, contestant, action) {
+  const folder = await newFolder(setting, contestant);
+  try {
+    return await action(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/**
+ * Starts the contestant, lets `action` load it, stops it and counts what it has stored. Just before,
+ * the disk's flush is timed: on a machine that others use it may change from run to run.
+ *
+ * @template {import('../load.mjs').Tally} Result
+ * @param {Setting} setting
+ * @param {import('../contestants.mjs').Contestant} contestant
+ * @param {string} folder
+ * @param {import('../ids.mjs').Ids} ids
+ * @param {(server: import('../server.mjs').Server) => Promise<Result[]>} action gives one tally for
+ *   each load; the last one is of the measured load
+ * @param {number} [before] rows that are stored already; they are not counted
+ */
+export async function runAndCount(setting, contestant, folder, ids, action, before = 0) {
+  const flushMs = flushCost(folder);
+  const server = await start(contestant, folder, ids);
+  const tallies = await action(server);
+  await server.stop();
+
+  const sum = (key) => tallies.reduce((total, tally) => total + tally[key], 0);
+  // The first create is the one with which the start was seen.
+  const acknowledged = 1 + sum('acknowledged');
+  const unanswered = sum('unanswered');
+  const stored = contestant.stored && (await contestant.stored(folder)) - before;
+  // A create without an answer may or may not be stored; any other has no choice.
+  if (stored < acknowledged || stored > acknowledged + unanswered) {
+    setting.faults.push(
+      `${contestant.name}: ${acknowledged} creates acknowledged, ${unanswered} unanswered, ${stored} stored`,
+    );
+  }
+  const refused = sum('refused');
+  return { ...tallies.at(-1), refused, unanswered, acknowledged, stored, flushMs };
+}
+
+/** A warm-up and a measured load, closed loop. */
+export function measureRate({ load, warmUp, seconds, connections }, ids) {
+  return async ({ url }) => {
+    const options = { url, token: TOKEN, connections, ids };
+    const warm = await load({ ...options, seconds: warmUp });
+    return [warm, await load({ ...options, seconds })];
+  };
+}
+
+/** Counts the rounds, and tells the reader who waits. */
+export function* roundsOf({ rounds }) {
+  for (let round = 0; round < rounds; round += 1) {
+    console.error(`Round ${round + 1} of ${rounds}`);
+    yield round;
+  }
+}
+
+/** Another order in every round, so that no contestant always follows the same one. */
+export function rotate(list, by) {
+  const at = by % list.length;
+  return [...list.slice(at), ...list.slice(0, at)];
+}

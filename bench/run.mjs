@@ -1,0 +1,98 @@
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { drawChart } from './chart.mjs';
+import { CONTESTANTS, program } from './contestants.mjs';
+import { defaultLoad, loadNamed } from './load.mjs';
+import { compare } from './measure/compare.mjs';
+import { fixedRate } from './measure/fixed-rate.mjs';
+import { memory } from './measure/memory.mjs';
+import { rows } from './measure/rows.mjs';
+import { startTime } from './measure/start-time.mjs';
+import { HELP, OptionError, readOptions } from './options.mjs';
+import { ContestantError } from './server.mjs';
+
+const here = (file) => fileURLToPath(new URL(file, import.meta.url));
+
+// Ends by way of the exit handlers, which end the programs and remove their databases.
+process.on('SIGINT', () => process.exit(130));
+process.on('SIGTERM', () => process.exit(143));
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  const isTold = error instanceof OptionError || error instanceof ContestantError;
+  console.error(isTold ? error.message : error);
+  process.exit(1);
+}
+
+async function main(args) {
+  const options = readOptions(args);
+  if (options.help) return console.log(HELP);
+  if (!existsSync(here('../dist/main.js'))) {
+    throw new OptionError('There is no built program: run npm run build first');
+  }
+
+  const loadName = options.load ?? defaultLoad();
+  const setting = {
+    ...options,
+    folder: await temporaryFolder(options.folder ?? here('data')),
+    load: loadNamed(loadName),
+    faults: [],
+  };
+  const machine = { node: process.version, cores: os.availableParallelism(), load: loadName };
+  console.log(`Node ${machine.node}, ${machine.cores} cores, loaded by ${loadName}`);
+  const results = await measureAll(setting);
+
+  const chart = options.chart ?? (args.length === 0 ? here('chart.svg') : undefined);
+  if (chart && results.compare) await writeFile(chart, drawChart(results.compare, setting));
+  const { faults } = setting;
+  if (options.json) {
+    const report = { date: new Date().toISOString(), ...machine, options, results, faults };
+    await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);
+  }
+  verdict(faults);
+}
+
+async function measureAll(setting) {
+  const { contestants } = setting;
+  const few = contestants ?? [program()];
+  const results = {};
+  if (setting.fixedRate) results.fixedRate = await fixedRate(setting, few, setting.fixedRate);
+  if (setting.start) results.start = await startTime(setting, few);
+  if (setting.memory) results.memory = await memory(setting, (setting.millions ?? [2]).at(-1));
+  if (setting.rows) results.rows = await rows(setting, setting.millions ?? [0, 1, 10]);
+  if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
+  if (Object.keys(results).length === 0) {
+    results.compare = await compare(setting, contestants ?? CONTESTANTS, 'Durable creates');
+  }
+  return results;
+}
+
+/** The program as shipped, and without one thing each. */
+function variants() {
+  return [
+    program(),
+    program('without-logging', 'Plant Store, LOG_LEVEL=silent', { LOG_LEVEL: 'silent' }),
+  ];
+}
+
+/** Beside the program rather than in the system's folder, which may not be on a disk. */
+async function temporaryFolder(parent) {
+  await mkdir(parent, { recursive: true });
+  const folder = await mkdtemp(path.join(path.resolve(parent), 'run-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function verdict(faults) {
+  if (faults.length === 0) {
+    console.log('\nEvery acknowledged create is stored, and nothing else.');
+  } else {
+    console.error(`\nAcknowledged and stored creates differ:\n${faults.join('\n')}`);
+    process.exitCode = 1;
+  }
+}
