@@ -39,7 +39,8 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
         method: req.method,
         path: pathOf(req.originalUrl),
         status: res.headersSent ? res.statusCode : undefined,
-        ms: Math.round((performance.now() - began) * 1000) / 1000,
+        // V8 keeps every new number's text until its next full collection, so there are few.
+        ms: Math.round((performance.now() - began) * 10) / 10,
       });
     });
     const fault = faultOf(req);

@@ -25,7 +25,7 @@ export class PinoLogger implements LoggerService {
   private readonly destination = pino.destination({
     dest: 1,
     sync: false,
-    minLength: 16_000,
+    minLength: 4_096,
     periodicFlush: 100,
   });
   private readonly pino: Logger;
