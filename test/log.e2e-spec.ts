@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exchange } from './support/raw-http.js';
+import { Program } from './support/program.js';
+
+const SECRET = 'do-not-log-me';
+
+let folder: string;
+let program: Program;
+let url: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+  program = Program.start(folder, { ACCESS_TOKENS: SECRET });
+  url = await program.listening();
+});
+
+afterAll(async () => {
+  program.kill('SIGTERM');
+  await program.exited();
+  await rm(folder, { recursive: true });
+});
+
+async function lineWith(requestId: string): Promise<Record<string, unknown>> {
+  const [line] = await program.printed(new RegExp(`^.*"requestId":"${requestId}".*$`, 'm'));
+  return JSON.parse(line) as Record<string, unknown>;
+}
+
+describe('the log', () => {
+  it('has one line for a request, with its id, method, path, status and duration', async () => {
+    const headers = {
+      Authorization: `Bearer ${SECRET}`,
+      'Content-Type': 'application/json',
+      'X-Request-Id': 'request-1',
+    };
+    const body = '{"id":1,"name":"private name"}';
+    await fetch(`${url}/plants?token=${SECRET}`, { method: 'POST', headers, body });
+    expect(await lineWith('request-1')).toEqual({
+      level: 30,
+      time: expect.any(Number),
+      requestId: 'request-1',
+      method: 'POST',
+      path: '/plants',
+      status: 200,
+      ms: expect.any(Number),
+    });
+    expect(program.output.match(/request-1/g)).toHaveLength(1);
+  });
+
+  it('has a line for what is not HTTP', async () => {
+    const port = Number(new URL(url).port);
+    const received = await exchange(port, 'nonsense\r\n\r\n');
+    const [, requestId = ''] = /X-Request-Id: (\S+)/.exec(received) ?? [];
+    expect(await lineWith(requestId)).toMatchObject({ level: 30, status: 400 });
+  });
+
+  it('is one JSON object a line, whatever clients send, and holds no body, token or query', async () => {
+    const lines = [
+      'GET /%0a{"level":60,"msg":"forged"} HTTP/1.1',
+      'Host: a',
+      'X-Request-Id: a\\n{"level":60}',
+      'Connection: close',
+    ];
+    await exchange(Number(new URL(url).port), `${lines.join('\r\n')}\r\n\r\n`);
+    await fetch(`${url}/last`, { headers: { 'X-Request-Id': 'request-2' } });
+    await lineWith('request-2');
+    for (const line of program.output.trimEnd().split('\n')) {
+      expect(JSON.parse(line)).toMatchObject({ level: 30 });
+    }
+    expect(program.output).not.toContain(SECRET);
+    expect(program.output).not.toContain('private name');
+  });
+
+  it('says nothing at info of a client that goes away while it uploads', async () => {
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' });
+    socket.write(
+      `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\nContent-Type: application/json\r\nContent-Length: 50\r\nX-Request-Id: aborted\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    await once(socket, 'data');
+    socket.resetAndDestroy();
+    await fetch(url, { headers: { 'X-Request-Id': 'request-3' } });
+    await lineWith('request-3');
+    expect(program.output).not.toContain('aborted');
+  });
+});
