@@ -19,6 +19,7 @@ await start();
 async function start(): Promise<void> {
   let app: NestExpressApplication | undefined;
   try {
+    if (process.argv.length > 2) throw new EnvError('The program takes no arguments');
     if (existsSync('.env')) process.loadEnvFile('.env');
     app = await createApp();
     const env = app.get(Env);

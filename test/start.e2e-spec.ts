@@ -105,6 +105,12 @@ describe('a start that cannot succeed exits 1 with one line for each fault', () 
     await expectRefusal({ NODE_ENV: 'production' }, /^ACCESS_TOKENS must hold a token/);
   });
 
+  it('with an argument', async () => {
+    program = Program.start(folder, {}, '--port=80');
+    expect(await program.exited()).toBe(1);
+    expect(program.errors).toBe('The program takes no arguments\n');
+  });
+
   it('on a file that is not a database', async () => {
     await writeFile(join(folder, 'p.db'), 'not a database\n'.repeat(1_000));
     await expectRefusal({ DATABASE_URL: 'sqlite:p.db' }, /is not a SQLite database$/);

@@ -39,6 +39,6 @@ export function isTokenEntry(entry: string): boolean {
 }
 
 function digestOf(token: string): Buffer {
-  // Header values arrive as Latin-1.
-  return hash('sha256', Buffer.from(token, 'latin1'), 'buffer');
+  // Tokens are ASCII (RFC 6750 section 2.1).
+  return hash('sha256', token, 'buffer');
 }

@@ -19,16 +19,16 @@ export class BearerGuard implements CanActivate {
 
   /** @throws ApiError 40100, 40101 */
   canActivate(context: ExecutionContext): boolean {
-    const isPublic = this.reflector.getAllAndOverride<boolean | undefined>(IS_PUBLIC, [
-      context.getHandler(),
-      context.getClass(),
-    ]);
-    if (isPublic === true) return true;
-
+    if (this.isPublic(context)) return true;
     const { authorization } = context.switchToHttp().getRequest<Request>().headers;
     const token = CREDENTIALS.exec(authorization ?? '')?.[1];
     if (token === undefined) throw new ApiError(ErrorCatalogue.TOKEN_MISSING);
     if (!this.tokens.accept(token)) throw new ApiError(ErrorCatalogue.TOKEN_REFUSED);
     return true;
+  }
+
+  private isPublic(context: ExecutionContext): boolean {
+    const places = [context.getHandler(), context.getClass()];
+    return this.reflector.getAllAndOverride<boolean | undefined>(IS_PUBLIC, places) === true;
   }
 }

@@ -3,12 +3,13 @@ import { Logger } from '@nestjs/common';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Database } from 'sqlite3';
+import type { Statement } from 'sqlite3';
 import type { DataSource } from 'typeorm';
 import { Plant } from '../plants/plant.entity.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { GroupCommit } from './group-commit.js';
 import { openDatabase } from './open-database.js';
+import type { SqliteDataSource } from './sqlite-data-source.js';
 
 let folder: string;
 let dataSource: DataSource;
@@ -20,10 +21,9 @@ beforeEach(async () => {
   Logger.overrideLogger(false);
   folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
   dataSource = await openDatabase(dataSourceOptions(`sqlite:${join(folder, 'plants.db')}`));
-  commits = new GroupCommit(dataSource.getRepository(Plant));
   statements = [];
-  const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
-  databaseConnection.on('trace', (sql: string) => statements.push(sql));
+  recordStatements(dataSource as SqliteDataSource);
+  commits = new GroupCommit(dataSource.getRepository(Plant));
 });
 
 afterEach(async () => {
@@ -50,13 +50,18 @@ async function storedIds(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** The first statement with this text in it; SQLite tells of a statement some time after it ran. */
-async function ranStatement(text: string): Promise<string> {
-  for (;;) {
-    const statement = statements.find((sql) => sql.includes(text));
-    if (statement !== undefined) return statement;
-    await new Promise(setImmediate);
-  }
+function recordStatements(source: SqliteDataSource): void {
+  const prepare = source.prepare.bind(source);
+  source.prepare = (sql) => {
+    const statement = prepare(sql);
+    const all = statement.all.bind(statement) as (...parameters: unknown[]) => Statement;
+    return Object.assign(statement, {
+      all: (...parameters: unknown[]) => {
+        statements.push(sql);
+        return all(...parameters);
+      },
+    });
+  };
 }
 
 describe('GroupCommit', () => {
@@ -126,7 +131,8 @@ describe('GroupCommit', () => {
     await commits.create(plant(1));
     await commits.create(plant(1, 'other'));
     const plan = await dataSource.query<{ detail: string }[]>(
-      `EXPLAIN QUERY PLAN ${await ranStatement('JOIN')}`,
+      `EXPLAIN QUERY PLAN ${statements.at(-1) ?? ''}`,
+      ['[]'],
     );
     expect(plan.map(({ detail }) => detail).join()).toMatch(
       /SEARCH stored USING INTEGER PRIMARY KEY/,

@@ -26,7 +26,7 @@ export async function readJsonText(req: IncomingMessage, res: ServerResponse): P
   // RFC 9110 section 10.1.1: an expectation in HTTP/1.0 is ignored.
   if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
 
-  const bytes = await readBytes(req);
+  const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req));
   // A chunked body shows its length only once it is there.
   if (declared === undefined) checkBody(req, bytes.length);
   if (!isUtf8(bytes)) {
@@ -47,10 +47,17 @@ function emptyBody(): ApiError {
   return new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is empty');
 }
 
+/** The whole body, if all of it came in one piece with the headers, as most do. */
+function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
+  if (req.readableLength !== length) return undefined;
+  const bytes = req.read() as Buffer;
+  req.resume();
+  return bytes;
+}
+
 /** Resolves with the whole body, or with somewhat more than the limit of a longer one. */
-function readBytes(req: IncomingMessage): Promise<Buffer> | Buffer {
+function readBytes(req: IncomingMessage): Promise<Buffer> {
   if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
-  if (req.complete) return (req.read() as Buffer | null) ?? Buffer.alloc(0);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;

@@ -1,7 +1,8 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { NestApplicationOptions } from '@nestjs/common';
-import type { Express } from 'express';
+import type { Express, Response } from 'express';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { JSON_TYPE } from './send-json.js';
 
 /**
  * Express gives every request and response a new prototype, which takes both out of the engine's
@@ -24,6 +25,22 @@ export class StableExpressAdapter extends ExpressAdapter {
       createServer({ IncomingMessage: StableRequest, ServerResponse: StableResponse }, express),
     );
   }
+
+  /** Answers with a plain object as Express's `json()` would, without looking for its settings. */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    if (!isPlainObject(body)) return super.reply(response, body, statusCode) as unknown;
+    if (statusCode !== undefined) response.statusCode = statusCode;
+    const text = JSON.stringify(body);
+    response.setHeader('Content-Type', JSON_TYPE);
+    response.setHeader('Content-Length', Buffer.byteLength(text));
+    return response.end(text);
+  }
+}
+
+function isPlainObject(value: unknown): value is object {
+  return (
+    typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  );
 }
 
 /** Makes a class inherit from what Express would have put in its place. */

@@ -14,9 +14,9 @@ export class Program {
   }
 
   /** Starts `node dist/main.js` in a folder, on a free port, with this environment and no other. */
-  static start(folder: string, env: Record<string, string> = {}): Program {
+  static start(folder: string, env: Record<string, string> = {}, ...args: string[]): Program {
     return new Program(
-      spawn(process.execPath, [`${ROOT}dist/main.js`], {
+      spawn(process.execPath, [`${ROOT}dist/main.js`, ...args], {
         cwd: folder,
         env: { PATH: process.env.PATH, PORT: '0', ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
