@@ -43,13 +43,9 @@ function printInvitation(app: NestExpressApplication): void {
   if (token === undefined) return;
   const plant = JSON.stringify({ id: Date.now(), name: 'Monstera', tag: 'indoor' });
   process.stdout.write(`
-No ACCESS_TOKENS are set, so this run takes the token ${token}
-Create a plant:
+No ACCESS_TOKENS are set: this run takes the token in this command, which creates a plant.
 
-curl -X POST ${addressOf(app)}/plants \\
-  -H 'Authorization: Bearer ${token}' \\
-  -H 'Content-Type: application/json' \\
-  -d '${plant}'
+curl -X POST ${addressOf(app)}/plants -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${plant}'
 
 `);
 }

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { NotFoundException } from '@nestjs/common';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { PlantsService } from '../src/plants/plants.service.js';
 import { expectError } from './support/expect-error.js';
 import { exchange, parseAnswer } from './support/raw-http.js';
 import { TestApp, TOKEN } from './support/test-app.js';
@@ -77,6 +79,15 @@ describe('a known path with another method', () => {
       head('POST http://localhost/plants HTTP/1.1', 'Connection: close', 'Content-Length: 0'),
     );
     expect(parseAnswer(received).status).toBe(401);
+  });
+});
+
+describe('a route that says itself that there is nothing', () => {
+  it('is answered 404, not 405', async () => {
+    const plants = app.nest.get(PlantsService);
+    const create = jest.spyOn(plants, 'create').mockRejectedValue(new NotFoundException());
+    expectError(await app.create('{"id":1,"name":"n"}'), 'NOT_FOUND');
+    create.mockRestore();
   });
 });
 

@@ -21,7 +21,7 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
-    if (exception instanceof RequestAbortedError || request.socket.destroyed) return;
+    if (exception instanceof RequestAbortedError) return;
 
     const error = toApiError(exception);
     if (error.status >= 500) {
@@ -30,6 +30,7 @@ export class ErrorFilter implements ExceptionFilter {
         err: error.cause ?? exception,
       });
     }
+    if (request.socket.destroyed) return;
     try {
       sendJson(request, response, error.status, error.headers, error.body);
     } catch (err) {

@@ -26,15 +26,17 @@ export class UnroutedFilter implements ExceptionFilter {
       response.writeHead(204, { Allow: methods.join(', ') }).end();
       return;
     }
-    this.errors.catch(unroutedError(request.path, methods), host);
+    this.errors.catch(unroutedError(request, methods), host);
   }
 }
 
-function unroutedError(path: string, methods: string[]): ApiError {
+function unroutedError({ method, path }: Request, methods: string[]): ApiError {
   if (!isDecodable(path)) {
     return new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be decoded');
   }
-  if (methods.length === 0) return new ApiError(ErrorCatalogue.NOT_FOUND);
+  // A route that takes the method has thrown this itself.
+  if (methods.length === 0 || methods.includes(method))
+    return new ApiError(ErrorCatalogue.NOT_FOUND);
   return methodNotAllowed(methods.join(', '));
 }
 
