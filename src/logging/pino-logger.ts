@@ -1,6 +1,12 @@
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
 
+/** What pino's destination is in the content mode `buffer`; its type knows only text. */
+interface Destination {
+  write(line: Buffer): boolean;
+  flushSync(): void;
+}
+
 /** The parts of Nest that tell of every module and route at start. */
 const FRAMEWORK = new Set<unknown>([
   'InstanceLoader',
@@ -27,12 +33,15 @@ export class PinoLogger implements LoggerService {
     sync: false,
     minLength: 4_096,
     periodicFlush: 100,
-  });
+    contentMode: 'buffer',
+  }) as unknown as Destination;
   private readonly pino: Logger;
 
   /** @param level the least severe lines to write: `fatal` to `trace`, or `silent` */
   constructor(level: string) {
-    this.pino = pino({ level, base: null }, this.destination);
+    // Text would be measured anew, all that waits to be written, with every line.
+    const write = (line: string): boolean => this.destination.write(Buffer.from(line));
+    this.pino = pino({ level, base: null }, { write });
   }
 
   /** One line for one request. */
