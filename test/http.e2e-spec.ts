@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { NotFoundException } from '@nestjs/common';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { ApiError } from '../src/errors/api-error.js';
+import { ErrorCatalogue } from '../src/errors/error-catalogue.js';
 import { PlantsService } from '../src/plants/plants.service.js';
 import { expectError } from './support/expect-error.js';
 import { exchange, parseAnswer } from './support/raw-http.js';
@@ -88,6 +90,16 @@ describe('a route that says itself that there is nothing', () => {
     const create = jest.spyOn(plants, 'create').mockRejectedValue(new NotFoundException());
     expectError(await app.create('{"id":1,"name":"n"}'), 'NOT_FOUND');
     create.mockRestore();
+  });
+});
+
+describe('an error that cannot be written', () => {
+  it.each(['\n', '🌿'])('closes the connection, and the service goes on: %j', async (value) => {
+    const failure = new ApiError(ErrorCatalogue.UNAVAILABLE, 'bug', { 'X-Bug': value });
+    const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(failure);
+    await expect(app.create('{"id":1,"name":"n"}')).rejects.toThrow();
+    create.mockRestore();
+    expectError(await app.create('{'), 'UNREADABLE_BODY');
   });
 });
 

@@ -30,12 +30,8 @@ export class ErrorFilter implements ExceptionFilter {
         err: error.cause ?? exception,
       });
     }
-    if (request.socket.destroyed) return;
-    try {
+    if (!request.socket.destroyed) {
       sendJson(request, response, error.status, error.headers, error.body);
-    } catch (err) {
-      this.logger.error({ requestId: response.getHeader(REQUEST_ID), err });
-      response.destroy();
     }
   }
 }

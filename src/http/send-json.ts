@@ -1,4 +1,7 @@
+import { Logger } from '@nestjs/common';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+const logger = new Logger('Http');
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -24,14 +27,20 @@ export function sendJson(
     'Content-Length': Buffer.byteLength(text),
   };
   const send = (): void => {
-    if (res.headersSent) {
-      // The client must not take half an answer for a whole one.
+    try {
+      if (res.headersSent) {
+        // The client must not take half an answer for a whole one.
+        res.destroy();
+      } else if (req.complete || !hasBody(req)) {
+        res.writeHead(status, allHeaders).end(text);
+      } else {
+        res.writeHead(status, { ...allHeaders, Connection: 'close' }).write(text);
+        discardBody(req, () => res.end());
+      }
+    } catch (error) {
+      // An answer that cannot be written is a bug in what was to be sent.
+      logger.error(error);
       res.destroy();
-    } else if (req.complete || !hasBody(req)) {
-      res.writeHead(status, allHeaders).end(text);
-    } else {
-      res.writeHead(status, { ...allHeaders, Connection: 'close' }).write(text);
-      discardBody(req, () => res.end());
     }
   };
   // A body that came in one piece with its headers is known to be complete only after this turn.
