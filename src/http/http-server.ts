@@ -39,12 +39,14 @@ export function configureServer(
     // The middleware answers to a missing Host header.
     requireHostHeader: false,
   });
-  // Express answers in HTML to a path it cannot parse, unless it is told what to do instead.
   server.removeAllListeners('request').on('request', (req: Request, res: Response) => {
-    express(req, res, () => {
+    const refusePath = (): void => {
       const reason = 'The path cannot be parsed';
       answer(req, res, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, reason), logger);
-    });
+    };
+    // Express answers in HTML to a path it cannot parse, unless it is told what to do instead.
+    if (isParsable(req.url)) express(req, res, refusePath);
+    else refusePath();
   });
   // Whether to continue is decided once the token has been looked at: the body reader tells.
   server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
@@ -59,6 +61,11 @@ export function configureServer(
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     refuse(socket, toApiError(error), logger);
   });
+}
+
+/** RFC 9112 section 3.2: the target of a request is a path, an asterisk or a whole URL. */
+function isParsable(url: string): boolean {
+  return url.startsWith('/') || url === '*' || URL.canParse(url);
 }
 
 /** Answers to a request that Express does not get to see, or cannot make sense of. */
