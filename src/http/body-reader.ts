@@ -81,7 +81,7 @@ const PARAMETER =
   /\s*;\s*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[^"\\]|\\.)*"))?/y;
 
 /** Whether a Content-Type is application/json with no charset other than UTF-8. */
-export function isJson(contentType: string | undefined): boolean {
+function isJson(contentType: string | undefined): boolean {
   if (contentType === undefined) return false;
   if (contentType === 'application/json') return true;
   const type = /^application\/json(?=\s*(?:;|$))/i.exec(contentType);

@@ -1,7 +1,7 @@
 import { parseInt64 } from './json-number.js';
 
 /** How deep objects and arrays may nest, the outermost object counted. */
-export const MAX_DEPTH = 64;
+const MAX_DEPTH = 64;
 
 /** Stands for a member that the client wrote twice. No validation rule accepts it. */
 export const GIVEN_TWICE = Symbol('given twice');

@@ -31,7 +31,7 @@ export function sendJson(
       if (res.headersSent) {
         // The client must not take half an answer for a whole one.
         res.destroy();
-      } else if (req.complete || !hasBody(req)) {
+      } else if (hasArrived(req)) {
         res.writeHead(status, allHeaders).end(text);
       } else {
         res.writeHead(status, { ...allHeaders, Connection: 'close' }).write(text);
@@ -44,13 +44,15 @@ export function sendJson(
     }
   };
   // A body that came in one piece with its headers is known to be complete only after this turn.
-  if (req.complete || !hasBody(req)) send();
+  if (hasArrived(req)) send();
   else setImmediate(send);
 }
 
 /** RFC 9112 section 6.3: without either header a request has no body. */
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+function hasArrived({ complete, headers }: IncomingMessage): boolean {
+  const hasBody =
+    headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+  return complete || !hasBody;
 }
 
 /**
