@@ -1,8 +1,6 @@
 /** @type {import('jest').Config} */
-export default {
+const shared = {
   testEnvironment: 'node',
-  roots: ['<rootDir>/src', '<rootDir>/test'],
-  testRegex: String.raw`\.(e2e-)?spec\.ts$`,
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { [String.raw`^(\.{1,2}/.*)\.js$`]: '$1' },
   transform: {
@@ -24,5 +22,31 @@ export default {
       },
     ],
   },
+};
+
+// The end-to-end tests run on each engine, except for those in the folder of one of them.
+/** @type {import('jest').Config} */
+export default {
   collectCoverageFrom: ['src/**/*.ts'],
+  projects: [
+    { ...shared, displayName: 'unit', roots: ['src'], testRegex: String.raw`\.spec\.ts$` },
+    {
+      ...shared,
+      displayName: 'sqlite',
+      roots: ['test'],
+      testRegex: String.raw`\.e2e-spec\.ts$`,
+      testPathIgnorePatterns: ['/test/postgres/'],
+      globals: { engine: 'sqlite' },
+    },
+    {
+      ...shared,
+      displayName: 'postgres',
+      roots: ['test'],
+      testRegex: String.raw`\.e2e-spec\.ts$`,
+      testPathIgnorePatterns: ['/test/sqlite/'],
+      globals: { engine: 'postgres' },
+      globalSetup: './test/support/jest-postgres-setup.mjs',
+      globalTeardown: './test/support/jest-postgres-teardown.mjs',
+    },
+  ],
 };

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { createApp } from './app.js';
 import { AccessTokens } from './auth/access-tokens.js';
 import { Env, EnvError } from './config/env.js';
-import { DatabaseStartError } from './database/open-database.js';
+import { DatabaseStartError } from './database/store-data-source.js';
 import { closeConnections } from './http/http-server.js';
 import { PinoLogger } from './logging/pino-logger.js';
 

@@ -39,8 +39,8 @@ const CAUSES: Record<ErrorName, (app: TestApp) => Promise<Answer>> = {
     return await app.create(PLANT);
   },
   UNAVAILABLE: async (app) => {
-    await app.nest.get(DataSource).query('PRAGMA max_page_count = 1');
-    return await app.create(`{"id":1,"name":"${'x'.repeat(90_000)}"}`);
+    await app.nest.get(DataSource).query('ALTER TABLE plants RENAME TO elsewhere');
+    return await app.create(PLANT);
   },
 };
 

@@ -26,6 +26,10 @@ export class Env {
   @Rule(DATABASE_URL_RULE, (value) => parseDatabaseUrl(value) !== undefined)
   readonly DATABASE_URL: string = 'sqlite:data/plants.db';
 
+  /** The most connections to PostgreSQL, each of which commits at the same time as the others. */
+  @WholeNumber(1, 100)
+  readonly DATABASE_POOL_SIZE: number = 4;
+
   /** The tokens that clients may use, comma-separated. */
   @Rule(
     'must be a comma-separated list of tokens in visible ASCII, or of sha256: and 64 hexadecimal digits',

@@ -1,15 +1,65 @@
 export const DATABASE_URL_RULE =
-  'must be sqlite: followed by the path of a file, or sqlite::memory:';
+  'must be sqlite: followed by the path of a file, sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert';
 
-const SQLITE_URL = /^sqlite:(.+)$/;
+const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+const PARAMETERS = new Set(['host', 'sslmode', 'sslrootcert']);
 
-/** Where the store is. The path is relative to the current folder; `:memory:` is a store that does not last. */
+/** The path is relative to the current folder; `:memory:` is a store that does not last. */
 export interface SqliteUrl {
   readonly type: 'sqlite';
   readonly path: string;
 }
 
-export function parseDatabaseUrl(url: string): SqliteUrl | undefined {
-  const path = SQLITE_URL.exec(url)?.[1];
-  return path === undefined ? undefined : { type: 'sqlite', path };
+export interface PostgresUrl {
+  readonly type: 'postgres';
+  /** A host name, an IP address, or the folder of a Unix socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly username: string;
+  readonly password: string;
+  readonly database: string;
+  /** As libpq understands them; without one, `disable`. */
+  readonly sslMode: (typeof SSL_MODES)[number];
+  /** The path of a file with the certificates to trust, instead of the well-known ones. */
+  readonly sslRootCert: string | undefined;
+}
+
+/** Where the store is. */
+export function parseDatabaseUrl(url: string): SqliteUrl | PostgresUrl | undefined {
+  const path = /^sqlite:(.+)$/.exec(url)?.[1];
+  if (path !== undefined) return { type: 'sqlite', path };
+  return /^postgres(ql)?:\/\//.test(url) && URL.canParse(url)
+    ? parsePostgresUrl(new URL(url))
+    : undefined;
+}
+
+function parsePostgresUrl(url: URL): PostgresUrl | undefined {
+  const { searchParams } = url;
+  const host = searchParams.get('host') ?? decode(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+  const username = decode(url.username);
+  const password = decode(url.password);
+  const database = decode(url.pathname.slice(1));
+  const sslMode = SSL_MODES.find((mode) => mode === (searchParams.get('sslmode') ?? 'disable'));
+  const areKnown = [...searchParams.keys()].every((name) => PARAMETERS.has(name));
+  if (!host || !username || password === undefined || !database || !sslMode || !areKnown) {
+    return undefined;
+  }
+  return {
+    type: 'postgres',
+    host,
+    port: Number(url.port || 5432),
+    username,
+    password,
+    database,
+    sslMode,
+    sslRootCert: searchParams.get('sslrootcert') ?? undefined,
+  };
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

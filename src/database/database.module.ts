@@ -10,7 +10,7 @@ import { openDatabase } from './open-database.js';
     TypeOrmModule.forRootAsync({
       inject: [Env],
       useFactory: (env: Env) => ({
-        ...dataSourceOptions(env.DATABASE_URL),
+        ...dataSourceOptions(env),
         // TypeORM would print what this program says in its own words.
         logger: 'debug' as const,
         // A store that cannot be opened stops the start at once.

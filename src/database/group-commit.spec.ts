@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Statement } from 'sqlite3';
+import { promisify } from 'node:util';
+import sqlite3, { type Statement } from 'sqlite3';
 import type { DataSource } from 'typeorm';
 import { Plant } from '../plants/plant.entity.js';
 import { dataSourceOptions } from './data-source-options.js';
@@ -20,7 +21,12 @@ let statements: string[];
 beforeEach(async () => {
   Logger.overrideLogger(false);
   folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
-  dataSource = await openDatabase(dataSourceOptions(`sqlite:${join(folder, 'plants.db')}`));
+  dataSource = await openDatabase(
+    dataSourceOptions({
+      DATABASE_URL: `sqlite:${join(folder, 'plants.db')}`,
+      DATABASE_POOL_SIZE: 1,
+    }),
+  );
   statements = [];
   recordStatements(dataSource as SqliteDataSource);
   commits = new GroupCommit(dataSource.getRepository(Plant));
@@ -167,5 +173,20 @@ describe('GroupCommit', () => {
     expect(await storedIds()).toEqual([]);
     await dataSource.query('PRAGMA max_page_count = 100000');
     expect(await commits.create(plant(1, name))).toBe('created');
+  });
+
+  it('answers 503 in time while a commit is stuck, and to what waits for it too', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    try {
+      const blocker = new sqlite3.Database(join(folder, 'plants.db'));
+      await promisify(blocker.exec.bind(blocker))('BEGIN IMMEDIATE');
+      const results = Promise.allSettled(plants(3).map((row) => commits.create(row)));
+      jest.advanceTimersByTime(6_000);
+      for (const result of await results) expect(result).toMatchObject({ reason: { status: 503 } });
+      await promisify(blocker.close.bind(blocker))();
+    } finally {
+      jest.useRealTimers();
+    }
+    expect(await commits.create(plant(9))).toBe('created');
   });
 });

@@ -2,8 +2,9 @@ import { Logger } from '@nestjs/common';
 import type { ObjectLiteral, Repository } from 'typeorm';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { isRefusal } from './sqlite-error.js';
-import { keyOf, SqliteTable } from './sqlite-table.js';
+import { type BulkTable, keyOf } from './bulk-table.js';
+import type { StoreDataSource } from './store-data-source.js';
+import { CREATE_TIMEOUT } from './time-limits.js';
 
 /** What became of a row: it is on disk, or its key was taken by the same row or by another. */
 export type CreateOutcome = 'created' | 'identical' | 'different';
@@ -12,13 +13,20 @@ export type CreateOutcome = 'created' | 'identical' | 'different';
 const MAX_WAITING = { rows: 10_000, characters: 32 * 1024 * 1024 };
 const MAX_BATCH = { rows: 1_024, characters: 1024 * 1024 };
 
+/** How often creates that have waited too long are looked for, in milliseconds. */
+const EXPIRY_CHECK = 250;
+
 interface Create<Row> {
   readonly row: Row;
   /** The characters of its strings. */
   readonly size: number;
+  /** When it has waited too long. */
+  readonly deadline: number;
   readonly resolve: (outcome: CreateOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
+
+type Batch<Row> = readonly Create<Row>[];
 
 /**
  * Creates rows of an entity, many to a commit: rows that arrive while a commit is under way share
@@ -26,22 +34,24 @@ interface Create<Row> {
  */
 export class GroupCommit<Row extends ObjectLiteral> {
   private readonly logger = new Logger(GroupCommit.name);
-  private readonly table: SqliteTable<Row>;
+  private readonly table: BulkTable<Row>;
   private readonly key: string;
   private readonly waiting: Create<Row>[] = [];
   private waitingSize = 0;
-  private isCommitting = false;
+  private readonly underWay = new Set<Batch<Row>>();
+  private isCommitDue = false;
+  private expiryTimer: NodeJS.Timeout | undefined;
 
   constructor(repository: Repository<Row>) {
-    this.table = new SqliteTable(repository);
+    this.table = (repository.manager.connection as StoreDataSource).bulkTable(repository);
     this.key = keyOf(repository);
   }
 
   /**
    * Resolves once the row is on disk, or its key is known to be taken.
    *
-   * @throws ApiError 50300 when too many rows wait or the store fails; the row is then not stored,
-   *   or its fate is unknown
+   * @throws ApiError 50300 when too many rows wait, the store fails or takes too long; the row is
+   *   then not stored, or its fate is unknown
    */
   create(row: Row): Promise<CreateOutcome> {
     const { waiting } = this;
@@ -50,19 +60,31 @@ export class GroupCommit<Row extends ObjectLiteral> {
     }
     return new Promise((resolve, reject) => {
       const size = sizeOf(row);
-      waiting.push({ row, size, resolve, reject });
+      waiting.push({ row, size, deadline: Date.now() + CREATE_TIMEOUT, resolve, reject });
       this.waitingSize += size;
-      if (!this.isCommitting) this.commitNext();
+      this.expiryTimer ??= setInterval(() => this.expire(), EXPIRY_CHECK).unref();
+      this.commitSoon();
     });
   }
 
-  private commitNext(): void {
-    const batch = this.takeBatch();
-    this.isCommitting = batch.length > 0;
-    if (this.isCommitting) void this.commit(batch);
+  /** At once when nothing is under way, otherwise with what else has arrived by then. */
+  private commitSoon(): void {
+    if (this.underWay.size === 0) {
+      this.commitNext();
+    } else if (this.underWay.size < this.table.concurrency && !this.isCommitDue) {
+      this.isCommitDue = true;
+      setImmediate(() => this.commitNext());
+    }
   }
 
-  private takeBatch(): Create<Row>[] {
+  private commitNext(): void {
+    this.isCommitDue = false;
+    if (this.waiting.length > 0 && this.underWay.size < this.table.concurrency) {
+      void this.commit(this.takeBatch());
+    }
+  }
+
+  private takeBatch(): Batch<Row> {
     let size = 0;
     let rows = 0;
     for (const create of this.waiting) {
@@ -74,8 +96,10 @@ export class GroupCommit<Row extends ObjectLiteral> {
     return this.waiting.splice(0, rows);
   }
 
-  private async commit(batch: readonly Create<Row>[]): Promise<void> {
+  private async commit(batch: Batch<Row>): Promise<void> {
+    this.underWay.add(batch);
     const results = await this.insertAll(batch.map(({ row }) => row));
+    this.underWay.delete(batch);
     // The disk works on the next batch while this one is answered.
     this.commitNext();
     batch.forEach(({ resolve, reject }, index) => {
@@ -85,12 +109,28 @@ export class GroupCommit<Row extends ObjectLiteral> {
     });
   }
 
+  /** Answers what has waited too long: what no commit has taken, and what a stuck one holds. */
+  private expire(): void {
+    const now = Date.now();
+    const isLate = ({ deadline }: Create<Row>): boolean => deadline <= now;
+    const onTime = this.waiting.findIndex((create) => !isLate(create));
+    const late = this.waiting.splice(0, onTime === -1 ? this.waiting.length : onTime);
+    for (const { size } of late) this.waitingSize -= size;
+    for (const batch of this.underWay) late.push(...batch.filter(isLate));
+    for (const { reject } of late) reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
+    if (this.waiting.length === 0 && this.underWay.size === 0) {
+      clearInterval(this.expiryTimer);
+      this.expiryTimer = undefined;
+    }
+  }
+
   private async insertAll(rows: readonly Row[]): Promise<(CreateOutcome | Error)[]> {
     try {
       return await this.insert(rows);
     } catch (error) {
-      if (isRefusal(error) && rows.length > 1) return await this.insertOneByOne(rows);
-      const failure = isRefusal(error) ? (error as Error) : this.unavailable(error);
+      const isRefusal = this.table.isRefusal(error);
+      if (isRefusal && rows.length > 1) return await this.insertOneByOne(rows);
+      const failure = isRefusal ? (error as Error) : this.unavailable(error);
       return rows.map(() => failure);
     }
   }

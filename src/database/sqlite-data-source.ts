@@ -1,9 +1,25 @@
 import type { Database, Statement } from 'sqlite3';
-import { DataSource } from 'typeorm';
+import type { ObjectLiteral, Repository } from 'typeorm';
+import type { BulkTable } from './bulk-table.js';
+import { SqliteTable } from './sqlite-table.js';
+import { codeOf, StoreDataSource } from './store-data-source.js';
 
-/** A data source on SQLite that also keeps prepared statements, which TypeORM does not. */
-export class SqliteDataSource extends DataSource {
+/** A store in a SQLite file, on one connection. It also prepares statements, which TypeORM does not. */
+export class SqliteDataSource extends StoreDataSource {
   private readonly statements: Statement[] = [];
+
+  async makeDurable(): Promise<void> {
+    // A commit is flushed to disk before it is reported.
+    await this.query('PRAGMA synchronous = FULL');
+  }
+
+  migrate(): Promise<void> {
+    return this.runNewMigrations(this.createQueryRunner());
+  }
+
+  bulkTable<Row extends ObjectLiteral>(repository: Repository<Row>): BulkTable<Row> {
+    return new SqliteTable(repository, this);
+  }
 
   prepare(sql: string): Statement {
     const { databaseConnection } = this.driver as unknown as { databaseConnection: Database };
@@ -21,4 +37,22 @@ export class SqliteDataSource extends DataSource {
     );
     await super.destroy();
   }
+
+  reasonOf(error: unknown): string {
+    return REASONS[codeOf(error)] ?? 'its schema is not one that this program made';
+  }
 }
+
+const REASONS: Record<string, string> = {
+  SQLITE_NOTADB: 'the file is not a SQLite database',
+  SQLITE_CANTOPEN: 'the file cannot be opened or created',
+  SQLITE_READONLY: 'the file is read-only',
+  SQLITE_BUSY: 'another process holds a lock on it',
+  SQLITE_CORRUPT: 'the file is damaged',
+  SQLITE_FULL: 'the disk is full',
+  SQLITE_IOERR: 'reading or writing the file failed',
+  EACCES: 'its folder may not be made or entered',
+  EEXIST: 'its folder is in the place of a file',
+  ENOTDIR: 'its folder is in the place of a file',
+  EROFS: 'its file system is read-only',
+};

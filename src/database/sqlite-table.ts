@@ -1,20 +1,26 @@
 import type { Statement } from 'sqlite3';
 import type { ObjectLiteral, Repository } from 'typeorm';
+import { type BulkTable, keyOf } from './bulk-table.js';
 import type { SqliteDataSource } from './sqlite-data-source.js';
+import { codeOf } from './store-data-source.js';
+
+/** The codes with which SQLite refuses a row itself. */
+const REFUSALS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']);
 
 /**
  * Writes many rows of an entity with one statement of a constant text: the rows travel as one
  * JSON parameter, so that the statement stays prepared and no limit on parameters applies.
  * A 64-bit integer is a decimal string in a row, which the column's type makes an integer of.
  */
-export class SqliteTable<Row extends ObjectLiteral> {
+export class SqliteTable<Row extends ObjectLiteral> implements BulkTable<Row> {
+  /** SQLite has one writer. */
+  readonly concurrency = 1;
   private readonly columns: readonly string[];
   private readonly insertStatement: Statement;
   private readonly identicalStatement: Statement;
 
-  constructor(repository: Repository<Row>) {
-    const { metadata, manager } = repository;
-    const dataSource = manager.connection as SqliteDataSource;
+  constructor(repository: Repository<Row>, dataSource: SqliteDataSource) {
+    const { metadata } = repository;
     const quote = (name: string): string => dataSource.driver.escape(name);
     this.columns = metadata.columns.map((column) => column.databaseName);
     const table = quote(metadata.tableName);
@@ -34,16 +40,18 @@ export class SqliteTable<Row extends ObjectLiteral> {
     );
   }
 
-  /** Inserts the rows whose key is free, all in one commit, and resolves with their keys. */
   async insertNew(rows: readonly Row[]): Promise<Set<string>> {
     const created = await this.all<{ key: string }>(this.insertStatement, rows);
     return new Set(created.map(({ key }) => key));
   }
 
-  /** Resolves with the rows that are stored exactly as given. */
   async findIdentical(rows: readonly Row[]): Promise<Set<Row | undefined>> {
     const found = await this.all<{ index: number }>(this.identicalStatement, rows);
     return new Set(found.map(({ index }) => rows[index]));
+  }
+
+  isRefusal(error: unknown): boolean {
+    return REFUSALS.has(codeOf(error));
   }
 
   private all<Result>(statement: Statement, rows: readonly Row[]): Promise<Result[]> {
@@ -56,13 +64,4 @@ export class SqliteTable<Row extends ObjectLiteral> {
       );
     });
   }
-}
-
-/** The name of the one column that is the primary key. */
-export function keyOf<Row extends ObjectLiteral>({ metadata }: Repository<Row>): string {
-  const [key, ...others] = metadata.primaryColumns;
-  if (key === undefined || others.length > 0) {
-    throw new TypeError(`${metadata.name} needs a primary key of one column`);
-  }
-  return key.databaseName;
 }

@@ -43,6 +43,6 @@ describe('the input classes of CATS', () => {
   });
 
   it('left nothing behind but what was created', async () => {
-    expect(await auditStore(app.storePath, fuzzer.model)).toEqual([]);
+    expect(await auditStore(app.storeUrl, fuzzer.model)).toEqual([]);
   });
 });

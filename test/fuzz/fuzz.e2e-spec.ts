@@ -25,7 +25,7 @@ describe(`POST /plants under ${REQUESTS} made-up requests, seed ${SEED}`, () => 
     fuzzer.close();
 
     expect(failure && describeFailure(failure)).toBeUndefined();
-    expect(await auditStore(app.storePath, fuzzer.model)).toEqual([]);
+    expect(await auditStore(app.storeUrl, fuzzer.model)).toEqual([]);
     expect([...fuzzer.seen.keys()]).toEqual(
       expect.arrayContaining(['200', '400 40002', '401 40101', '405 40500', '409 40900']),
     );

@@ -2,7 +2,9 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { ErrorCatalogue } from '../../src/errors/error-catalogue.js';
 import { MALFORMED_REQUESTS } from '../cases/malformed-http.js';
+import { setup, teardown } from '../support/postgres-setup.js';
 import { exchange, parseAnswer } from '../support/raw-http.js';
+import { TestStore } from '../support/test-store.js';
 import { ApiDocument } from './api-document.js';
 import { describeFailure, Fuzzer } from './fuzzer.js';
 import { HttpClient } from './http-client.js';
@@ -10,7 +12,7 @@ import { ServiceProcess } from './service-process.js';
 import { auditStore } from './store-audit.js';
 import { Watch } from './watch.js';
 
-// npm run fuzz -- --requests 1000000 --seed 1 --workers 64
+// npm run fuzz -- --requests 1000000 --seed 1 --workers 64 --engine postgres
 
 /** From this many requests on, more growth than this, in percent, is a failure. */
 const LONG_RUN = 1_000_000;
@@ -20,6 +22,7 @@ const { values } = parseArgs({
   options: {
     requests: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+    engine: { type: 'string', default: 'sqlite' },
     workers: { type: 'string', default: '64' },
   },
 });
@@ -27,13 +30,18 @@ const requests = wholeNumber('requests', values.requests);
 const seed = wholeNumber('seed', values.seed);
 const workers = wholeNumber('workers', values.workers);
 
-const service = await ServiceProcess.start();
+const { engine } = values;
+if (engine !== 'sqlite' && engine !== 'postgres') {
+  console.error('--engine must be sqlite or postgres');
+  process.exit(1);
+}
+
+if (engine === 'postgres') await setup();
+const store = await TestStore.create(engine);
+const service = await ServiceProcess.start(store);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
-    void service.stop().finally(() => {
-      service.removeStore();
-      process.exit(1);
-    });
+    void cleanUp().finally(() => process.exit(1));
   });
 }
 try {
@@ -41,8 +49,13 @@ try {
   for (const fault of faults) console.error(`FAILED: ${fault}`);
   process.exitCode = faults.length > 0 ? 1 : 0;
 } finally {
+  await cleanUp();
+}
+
+async function cleanUp(): Promise<void> {
   await service.stop();
-  service.removeStore();
+  await store.remove();
+  await teardown();
 }
 
 async function fuzz(): Promise<string[]> {
@@ -81,7 +94,7 @@ async function sendMalformed(fuzzer: Fuzzer): Promise<string[]> {
 /** What is to be seen only once the service has stopped. */
 async function afterwards(fuzzer: Fuzzer): Promise<string[]> {
   const exitCode = await service.stop();
-  const faults = await auditStore(service.storePath, fuzzer.model);
+  const faults = await auditStore(store.url, fuzzer.model);
   console.log(`plants stored: ${fuzzer.model.size}, faults in the store: ${faults.length}`);
   if (exitCode !== 0) faults.push(`the service ended with exit code ${String(exitCode)}`);
   if (service.complaints !== '') faults.push(`the service logged errors:\n${service.complaints}`);

@@ -248,7 +248,7 @@ describe('a service whose store is not what it says', () => {
     const fuzzer = new Fuzzer(await ApiDocument.load(app.url), SEED, connect, 4);
     await fuzzer.run(500);
     fuzzer.close();
-    return await auditStore(app.storePath, fuzzer.model);
+    return await auditStore(app.storeUrl, fuzzer.model);
   }
 
   const NAME = '"name":"after"';

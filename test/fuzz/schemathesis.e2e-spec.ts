@@ -191,6 +191,6 @@ describe('EvoMaster and RESTler', () => {
 
   it('100, 101, 209: no failure of the server, no wrong shape, nothing of its inside', async () => {
     expect([...fuzzer.seen.keys()].filter((answer) => answer.startsWith('5'))).toEqual([]);
-    expect(await auditStore(app.storePath, fuzzer.model)).toEqual([]);
+    expect(await auditStore(app.storeUrl, fuzzer.model)).toEqual([]);
   });
 });

@@ -1,36 +1,32 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { TestStore } from '../support/test-store.js';
 import { ACCESS_TOKENS } from './headers.js';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** How long a start or a stop may take, in milliseconds. */
 const PATIENCE = 30_000;
 
-/** The service as it runs in production: a process of its own, on an empty store of its own. */
+/** The service as it runs in production: a process of its own, on a store of its own. */
 export class ServiceProcess {
-  readonly storePath: string;
   /** The end of what it printed that tells of an error. */
   complaints = '';
 
   private constructor(
-    private readonly folder: string,
     readonly url: URL,
     private readonly process: ChildProcess,
   ) {
-    this.storePath = join(folder, 'plants.db');
     process.stdout?.on('data', (data: Buffer) => this.listen(data.toString()));
     process.stderr?.on('data', (data: Buffer) => this.complain(data.toString()));
   }
 
-  static async start(): Promise<ServiceProcess> {
+  static async start(store: TestStore): Promise<ServiceProcess> {
     if (!existsSync(PROGRAM)) throw new Error('There is no dist/main.js: run npm run build first');
-    const folder = mkdtempSync(join(tmpdir(), 'plant-store-fuzz-'));
     const port = await freePort();
     const env = {
       LOG_LEVEL: 'error',
@@ -38,12 +34,12 @@ export class ServiceProcess {
       NODE_ENV: 'production',
       HOST: '127.0.0.1',
       PORT: String(port),
-      DATABASE_URL: 'sqlite:plants.db',
+      DATABASE_URL: store.url,
       ACCESS_TOKENS,
     };
     const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
-    const child = spawn(process.execPath, [PROGRAM], { cwd: folder, env, stdio });
-    const service = new ServiceProcess(folder, new URL(`http://127.0.0.1:${port}`), child);
+    const child = spawn(process.execPath, [PROGRAM], { cwd: tmpdir(), env, stdio });
+    const service = new ServiceProcess(new URL(`http://127.0.0.1:${port}`), child);
     await service.untilReady();
     return service;
   }
@@ -69,10 +65,6 @@ export class ServiceProcess {
       clearTimeout(timer);
     }
     return this.process.exitCode;
-  }
-
-  removeStore(): void {
-    rmSync(this.folder, { recursive: true, force: true });
   }
 
   private async untilReady(): Promise<void> {

@@ -1,5 +1,9 @@
-import sqlite3 from 'sqlite3';
+import { dataSourceOptions } from '../../src/database/data-source-options.js';
+import { createDataSource } from '../../src/database/open-database.js';
 import type { PlantsModel } from './plants-model.js';
+
+const PAGE = 'SELECT CAST(id AS TEXT) AS id, name, tag FROM plants ORDER BY plants.id';
+const PAGE_SIZE = 10_000;
 
 interface Row {
   readonly id: string;
@@ -11,9 +15,9 @@ interface Row {
  * What is in the store and should not be, or the other way round: refused requests left nothing
  * behind, and every answer of 200 is a row.
  */
-export async function auditStore(path: string, model: PlantsModel): Promise<string[]> {
+export async function auditStore(url: string, model: PlantsModel): Promise<string[]> {
   const faults: string[] = [];
-  const rows = await eachRow(path, ({ id, name, tag }) => {
+  const rows = await eachRow(url, ({ id, name, tag }) => {
     const isKnown = model.holds(BigInt(id), name, tag ?? undefined);
     if (!isKnown && faults.length < 10) {
       faults.push(`the store holds ${JSON.stringify({ id, name, tag })}, which nobody created`);
@@ -23,17 +27,23 @@ export async function auditStore(path: string, model: PlantsModel): Promise<stri
   return faults;
 }
 
-function eachRow(path: string, look: (row: Row) => void): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const database = new sqlite3.Database(path, sqlite3.OPEN_READONLY);
-    database.each<Row>(
-      'SELECT CAST(id AS TEXT) AS id, name, tag FROM plants',
-      (error, row) => (error === null ? look(row) : reject(error)),
-      (error, rows) => {
-        database.close();
-        if (error === null) resolve(rows);
-        else reject(error);
-      },
-    );
-  });
+/** Resolves with the number of rows. */
+async function eachRow(url: string, look: (row: Row) => void): Promise<number> {
+  const dataSource = createDataSource(
+    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }),
+  );
+  await dataSource.initialize();
+  try {
+    let count = 0;
+    let rows = await dataSource.query<Row[]>(`${PAGE} LIMIT ${PAGE_SIZE}`);
+    while (rows.length > 0) {
+      rows.forEach(look);
+      count += rows.length;
+      const sql = `${PAGE.replace('ORDER', 'WHERE id > $1 ORDER')} LIMIT ${PAGE_SIZE}`;
+      rows = await dataSource.query<Row[]>(sql, [rows.at(-1)?.id]);
+    }
+    return count;
+  } finally {
+    await dataSource.destroy();
+  }
 }

@@ -233,6 +233,6 @@ describe('every row of the tables once', () => {
   });
 
   it('left nothing behind but what was created', async () => {
-    expect(await auditStore(app.storePath, fuzzer.model)).toEqual([]);
+    expect(await auditStore(app.storeUrl, fuzzer.model)).toEqual([]);
   });
 });

@@ -1,11 +1,9 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { createApp } from '../../src/app.js';
+import { TestStore } from './test-store.js';
 
 export const TOKEN = 'correct-horse-battery-staple';
 
@@ -26,14 +24,14 @@ export interface Answer {
 export class TestApp {
   private constructor(
     readonly nest: NestExpressApplication,
-    private readonly folder: string,
+    private readonly store: TestStore,
   ) {}
 
   /** @param env changes to the environment that the application reads */
   static async start(env: Record<string, string> = {}): Promise<TestApp> {
-    const folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+    const store = await TestStore.create();
     Object.assign(process.env, {
-      DATABASE_URL: `sqlite:${join(folder, 'plants.db')}`,
+      DATABASE_URL: store.url,
       ACCESS_TOKENS: TOKEN,
       LOG_LEVEL: 'silent',
       ...env,
@@ -41,7 +39,7 @@ export class TestApp {
     const nest = await createApp();
     await nest.init();
     await once(nest.getHttpServer().listen(0, '127.0.0.1'), 'listening');
-    return new TestApp(nest, folder);
+    return new TestApp(nest, store);
   }
 
   get port(): number {
@@ -52,9 +50,8 @@ export class TestApp {
     return new URL(`http://127.0.0.1:${this.port}`);
   }
 
-  /** The SQLite file of its store. */
-  get storePath(): string {
-    return join(this.folder, 'plants.db');
+  get storeUrl(): string {
+    return this.store.url;
   }
 
   /** Sends POST /plants with a good token and exactly this text or these bytes as the body. */
@@ -93,7 +90,7 @@ export class TestApp {
   async close(): Promise<void> {
     this.nest.getHttpServer().closeAllConnections();
     await this.nest.close();
-    await rm(this.folder, { recursive: true });
+    await this.store.remove();
   }
 }
 

@@ -1,4 +1,5 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
+import { int64KeyType } from '../int64-key-type.js';
 
 export class CreatePlants1763000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
@@ -6,8 +7,7 @@ export class CreatePlants1763000000000 implements MigrationInterface {
       new Table({
         name: 'plants',
         columns: [
-          // On SQLite exactly this type makes the key the rowid: one B-tree, and int64 enforced.
-          { name: 'id', type: 'integer', isPrimary: true },
+          { name: 'id', type: int64KeyType(queryRunner), isPrimary: true },
           { name: 'name', type: 'text' },
           { name: 'tag', type: 'text', isNullable: true },
         ],

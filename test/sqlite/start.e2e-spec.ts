@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
-import { Program } from './support/program.js';
+import { Program } from '../support/program.js';
 
 let folder: string;
 let program: Program;

@@ -1,0 +1,90 @@
+import { Logger } from '@nestjs/common';
+import type { Pool, PoolClient } from 'pg';
+import type { ObjectLiteral, Repository } from 'typeorm';
+import type { BulkTable } from './bulk-table.js';
+import { PostgresTable } from './postgres-table.js';
+import { codeOf, DatabaseStartError, StoreDataSource } from './store-data-source.js';
+import { STATEMENT_TIMEOUT } from './time-limits.js';
+
+/** The key of the advisory lock that a program holds while it brings the schema up to date. */
+const MIGRATION_LOCK = 7_252_614_403_911;
+
+/** A store on a PostgreSQL server, on a pool of connections, for any number of programs. */
+export class PostgresDataSource extends StoreDataSource {
+  private readonly log = new Logger(PostgresDataSource.name);
+
+  async makeDurable(): Promise<void> {
+    const [server] = await this.query<{ encoding: string; fsync: string }[]>(
+      `SELECT current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync`,
+    );
+    if (server?.encoding !== 'UTF8') {
+      throw new DatabaseStartError('The database must be in UTF8: create one with ENCODING UTF8');
+    }
+    if (server.fsync !== 'on') {
+      this.log.warn('The database server has fsync off: a crash of its machine may lose plants');
+    }
+  }
+
+  async migrate(): Promise<void> {
+    const queryRunner = this.createQueryRunner();
+    try {
+      // Another program may take long to migrate, and a migration may be long.
+      await queryRunner.query('SET statement_timeout = 0');
+      await queryRunner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+      await this.runNewMigrations(queryRunner);
+      await queryRunner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+      await queryRunner.query('SET statement_timeout = DEFAULT');
+    } finally {
+      await queryRunner.release();
+    }
+  }
+
+  bulkTable<Row extends ObjectLiteral>(repository: Repository<Row>): BulkTable<Row> {
+    const { master } = this.driver as unknown as { master: Pool };
+    return new PostgresTable(repository, master, master.options.max);
+  }
+
+  reasonOf(error: unknown): string {
+    const code = codeOf(error);
+    return REASONS[code] ?? (code === '' ? (error as Error).message : `it reports ${code}`);
+  }
+}
+
+/**
+ * Sets a new connection up, whatever the server, the database and the role have as their defaults:
+ * a commit is flushed to disk before it is reported, and no statement runs for ever.
+ */
+export async function setUpConnection(client: PoolClient): Promise<void> {
+  await client.query(
+    `SELECT set_config('statement_timeout', $1, false),
+            set_config('default_transaction_isolation', 'read committed', false),
+            CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
+                 THEN set_config('synchronous_commit', 'on', false) END`,
+    [String(STATEMENT_TIMEOUT)],
+  );
+}
+
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'no server listens at its address',
+  ECONNRESET: 'the server closed the connection',
+  ENOTFOUND: 'its host is not known',
+  EAI_AGAIN: 'its host is not known',
+  EHOSTUNREACH: 'its host cannot be reached',
+  ENETUNREACH: 'its host cannot be reached',
+  ETIMEDOUT: 'the server does not answer',
+  ENOENT: 'the folder of its socket, or the file of sslrootcert, does not exist',
+  SELF_SIGNED_CERT_IN_CHAIN: "the server's certificate is not trusted: see sslrootcert",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the server's certificate is not trusted: see sslrootcert",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the server's certificate is not trusted: see sslrootcert",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the server's certificate is not trusted: see sslrootcert",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the server's certificate is for another host",
+  CERT_HAS_EXPIRED: "the server's certificate has expired",
+  '28000': 'the user, the password or the kind of connection is not accepted',
+  '28P01': 'the user or the password is not accepted',
+  '3D000': 'there is no database of this name',
+  '42501': 'the user may not do what is needed: make it the owner of the database',
+  '42P07': 'its schema is not one that this program made',
+  '25006': 'the server is read-only',
+  '53300': 'the server has no connection free',
+  '57P03': 'the server is starting or stopping',
+};

@@ -1,0 +1,42 @@
+import {
+  DataSource,
+  MigrationExecutor,
+  type ObjectLiteral,
+  type QueryRunner,
+  type Repository,
+} from 'typeorm';
+import type { BulkTable } from './bulk-table.js';
+
+/** The store cannot be used. The message is one line for the operator, without a path. */
+export class DatabaseStartError extends Error {}
+
+/** What this program needs of an engine, beyond what TypeORM does alike on each. */
+export abstract class StoreDataSource extends DataSource {
+  /** @throws DatabaseStartError when the engine is not set up to keep what it is given */
+  abstract makeDurable(): Promise<void>;
+
+  /** Brings the schema up to date, one program at a time. */
+  abstract migrate(): Promise<void>;
+
+  abstract bulkTable<Row extends ObjectLiteral>(repository: Repository<Row>): BulkTable<Row>;
+
+  /** Why the store cannot be opened, in words for the operator. */
+  abstract reasonOf(error: unknown): string;
+
+  /** @throws DatabaseStartError when a newer version of the program has made the schema */
+  protected async runNewMigrations(queryRunner: QueryRunner): Promise<void> {
+    const executor = new MigrationExecutor(this, queryRunner);
+    executor.transaction = 'each';
+    const known = new Set(this.migrations.map(({ name, constructor }) => name ?? constructor.name));
+    const executed = await executor.getExecutedMigrations();
+    if (executed.some(({ name }) => !known.has(name))) {
+      throw new DatabaseStartError('The database is newer than this program: run a newer version');
+    }
+    await executor.executePendingMigrations();
+  }
+}
+
+/** The code of a driver's or the system's error, or an empty string. */
+export function codeOf(error: unknown): string {
+  return (error as { code?: string } | undefined)?.code ?? '';
+}

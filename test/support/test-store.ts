@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+
+export type Engine = 'sqlite' | 'postgres';
+
+/** The engine that this run of the suite is on. */
+export const ENGINE = (globalThis as { engine?: Engine }).engine ?? 'sqlite';
+
+/** An empty store of one's own. */
+export class TestStore {
+  private constructor(
+    /** What DATABASE_URL has to be. */
+    readonly url: string,
+    readonly remove: () => Promise<void>,
+  ) {}
+
+  static create(engine = ENGINE): Promise<TestStore> {
+    return engine === 'postgres' ? TestStore.onPostgres() : TestStore.onSqlite();
+  }
+
+  private static async onSqlite(): Promise<TestStore> {
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+    const url = `sqlite:${join(folder, 'plants.db')}`;
+    return new TestStore(url, () => rm(folder, { recursive: true }));
+  }
+
+  private static async onPostgres(): Promise<TestStore> {
+    const url = new URL(process.env.TEST_POSTGRES_URL ?? '');
+    const database = `plant_store_test_${randomBytes(6).toString('hex')}`;
+    const execute = async (sql: string): Promise<void> => {
+      const client = new pg.Client(url.href);
+      await client.connect();
+      await client.query(sql);
+      await client.end();
+    };
+    await execute(`CREATE DATABASE ${database} ENCODING UTF8 TEMPLATE template0`);
+    const own = Object.assign(new URL(url), { pathname: `/${database}` });
+    return new TestStore(own.href, () => execute(`DROP DATABASE ${database} WITH (FORCE)`));
+  }
+}
