@@ -2,7 +2,11 @@ import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsInt, isFQDN, isIP, Max, Min, ValidateBy, validateSync } from 'class-validator';
 import { isTokenEntry } from '../auth/access-tokens.js';
-import { DATABASE_URL_RULE, parseDatabaseUrl } from '../database/database-url.js';
+import {
+  DATABASE_URL_RULE,
+  DEFAULT_DATABASE_URL,
+  parseDatabaseUrl,
+} from '../database/database-url.js';
 import { splitList } from './split-list.js';
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
@@ -24,9 +28,9 @@ export class Env {
 
   /** The store. */
   @Rule(DATABASE_URL_RULE, (value) => parseDatabaseUrl(value) !== undefined)
-  readonly DATABASE_URL: string = 'sqlite:data/plants.db';
+  readonly DATABASE_URL: string = DEFAULT_DATABASE_URL;
 
-  /** The most connections to PostgreSQL, each of which commits at the same time as the others. */
+  /** The most connections to a database server, each of which commits beside the others. */
   @WholeNumber(1, 100)
   readonly DATABASE_POOL_SIZE: number = 4;
 

@@ -1,3 +1,8 @@
+export const DEFAULT_DATABASE_URL = 'sqlite:data/plants.db';
+
+/** A store that does not last. */
+export const TRANSIENT_DATABASE_URL = 'sqlite::memory:';
+
 export const DATABASE_URL_RULE =
   'must be sqlite: followed by the path of a file, sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert';
 

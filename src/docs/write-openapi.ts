@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { createApp } from '../app.js';
+import { TRANSIENT_DATABASE_URL } from '../database/database-url.js';
 import { buildOpenApi } from './openapi.js';
 
 // Writes openapi.json from the application itself, on a store that does not last.
-Object.assign(process.env, { DATABASE_URL: 'sqlite::memory:', LOG_LEVEL: 'silent' });
+Object.assign(process.env, { DATABASE_URL: TRANSIENT_DATABASE_URL, LOG_LEVEL: 'silent' });
 const app = await createApp();
 await app.init();
 writeFileSync('openapi.json', `${JSON.stringify(buildOpenApi(app), null, 2)}\n`);

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import type { components } from '../../client/api-types.js';
 import { ErrorCatalogue } from '../../src/errors/error-catalogue.js';
 import type { Answer } from './test-app.js';
 
@@ -10,6 +11,7 @@ export function expectError(
 ): void {
   const { error } = ErrorCatalogue[name];
   expect(answer).toMatchObject({ status: Math.floor(error / 100) });
-  expect(answer.body).toEqual({ error, message });
+  const body: Record<keyof components['schemas']['Error'], unknown> = { error, message };
+  expect(answer.body).toEqual(body);
   expect(answer.headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/);
 }

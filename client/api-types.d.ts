@@ -1,0 +1,189 @@
+// Made from openapi.json: npm run openapi
+
+export interface paths {
+    "/plants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Create a plant in the store */
+        post: operations["createPlant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Error: {
+            /**
+             * Format: int32
+             * @description Numeric error value
+             */
+            error: number;
+            /** @description Text message */
+            message: string;
+        };
+        NewPlant: {
+            /**
+             * Format: int64
+             * @description Identification number of the plant
+             * @example 1
+             */
+            id: number | bigint;
+            /**
+             * @description The name of the plant
+             * @example Monstera
+             */
+            name: string;
+            /**
+             * @description Tag to specify the type
+             * @example indoor
+             */
+            tag?: string;
+        };
+        Plant: {
+            /**
+             * @description The name of the plant
+             * @example Monstera
+             */
+            name: string;
+            /**
+             * @description Tag to specify the type
+             * @example indoor
+             */
+            tag?: string;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    createPlant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPlant"];
+            };
+        };
+        responses: {
+            /** @description Plant response; the plant was created */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plant"];
+                };
+            };
+            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40001: the body is empty, not UTF-8, not JSON, or nested too deep. 40002: the body is JSON but not what the operation takes; the message names every fault */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error response, an unexpected error. 40100: no bearer token. 40101: the bearer token is not accepted */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error response, an unexpected error. 40800: the request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error response, an unexpected error. 40900: the id is in use by a different plant. 40901: this very plant (same id, name and tag) already exists: a client that retried may take it as success */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error response, an unexpected error. 41300: the body is larger than 102400 bytes */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error response, an unexpected error. 41500: the body is not `application/json` in UTF-8 without a content encoding */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error response, an unexpected error. 41700: the request has an `Expect` other than `100-continue` */
+            417: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error response, an unexpected error. 43100: the headers are too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error response, an unexpected error. 50000: a bug: fixed text, the details are in the log only */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Error response, an unexpected error. 50300: the store is unavailable, full or overloaded (`Retry-After` is set); a retry is safe: it gives 200, or 40901 if this create went through after all */
+            503: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+}
