@@ -13,6 +13,8 @@ export interface Row {
   readonly tag: string | null;
 }
 
+type Body = string | Uint8Array<ArrayBuffer>;
+
 /** An answer whose body is known to be JSON. */
 export interface Answer {
   readonly status: number;
@@ -55,11 +57,12 @@ export class TestApp {
   }
 
   /** Sends POST /plants with a good token and exactly this text or these bytes as the body. */
-  async create(
-    body: string | Uint8Array<ArrayBuffer>,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> {
-    return await this.request('POST', '/plants', {
+  async create(body: Body, headers: Record<string, string> = {}): Promise<Answer> {
+    return await this.post('/plants', body, headers);
+  }
+
+  async post(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
+    return await this.request('POST', path, {
       headers: {
         Authorization: `Bearer ${TOKEN}`,
         'Content-Type': 'application/json',
@@ -78,9 +81,14 @@ export class TestApp {
 
   /** The stored plants, by id. */
   async rows(): Promise<Row[]> {
-    return await this.nest
-      .get(DataSource)
-      .query<Row[]>('SELECT CAST(id AS TEXT) AS id, name, tag FROM plants ORDER BY plants.id');
+    return await this.query<Row>(
+      'SELECT CAST(id AS TEXT) AS id, name, tag FROM plants ORDER BY plants.id',
+    );
+  }
+
+  /** The rows of the store that the statement gives. */
+  async query<Result>(sql: string): Promise<Result[]> {
+    return await this.nest.get(DataSource).query<Result[]>(sql);
   }
 
   async row(id: string): Promise<Row | undefined> {
