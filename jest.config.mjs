@@ -29,7 +29,7 @@ const shared = {
 export default {
   collectCoverageFrom: ['src/**/*.ts'],
   projects: [
-    { ...shared, displayName: 'unit', roots: ['src'], testRegex: String.raw`\.spec\.ts$` },
+    { ...shared, displayName: 'unit', roots: ['src', 'test'], testRegex: String.raw`\.spec\.ts$` },
     {
       ...shared,
       displayName: 'sqlite',
