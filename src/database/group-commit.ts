@@ -102,6 +102,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
     this.underWay.delete(batch);
     // The disk works on the next batch while this one is answered.
     this.commitNext();
+    if (this.underWay.size === 0) this.stopTimer();
     batch.forEach(({ resolve, reject }, index) => {
       const result = results[index];
       if (typeof result === 'string') resolve(result);
@@ -118,10 +119,11 @@ export class GroupCommit<Row extends ObjectLiteral> {
     for (const { size } of late) this.waitingSize -= size;
     for (const batch of this.underWay) late.push(...batch.filter(isLate));
     for (const { reject } of late) reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
-    if (this.waiting.length === 0 && this.underWay.size === 0) {
-      clearInterval(this.expiryTimer);
-      this.expiryTimer = undefined;
-    }
+  }
+
+  private stopTimer(): void {
+    clearInterval(this.expiryTimer);
+    this.expiryTimer = undefined;
   }
 
   private async insertAll(rows: readonly Row[]): Promise<(CreateOutcome | Error)[]> {
