@@ -81,8 +81,8 @@ class Limiter {
     if (sender !== undefined) this.senders.set(request, sender);
     return new Promise((resolve, reject) => {
       void this.middleware(request, response, (error?: unknown) => {
-        if (error === undefined) resolve();
-        else reject(error);
+        if (error instanceof Error) reject(error);
+        else resolve();
       });
     });
   }

@@ -1,12 +1,5 @@
-import {
-  exportJWK,
-  generateKeyPair,
-  type GenerateKeyPairResult,
-  type JWK,
-  type JWTHeaderParameters,
-  type JWTPayload,
-  SignJWT,
-} from 'jose';
+import { exportJWK, generateKeyPair, type GenerateKeyPairResult, type JWK, SignJWT } from 'jose';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -62,15 +55,15 @@ export class TokenIssuer {
     };
   }
 
-  /** A good access token, but for what is changed; a claim of undefined is left out. */
+  /** A good access token, but for what is changed; what is undefined is left out. */
   async token(
-    claims: JWTPayload = {},
-    header: Partial<JWTHeaderParameters> = {},
+    claims: object = {},
+    header: object = {},
     key: Pick<SigningKey, 'alg' | 'kid' | 'privateKey'> = this.key,
   ): Promise<string> {
     const now = Math.floor(Date.now() / 1_000);
     const good = { iss: ISSUER, aud: AUDIENCE, sub: 'gardener', iat: now, exp: now + 300 };
-    return await new SignJWT({ ...good, jti: crypto.randomUUID(), ...claims })
+    return await new SignJWT({ ...good, jti: randomUUID(), ...claims })
       .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header })
       .sign(key.privateKey, { crit: { 'urn:example:rule': true } });
   }
