@@ -1,4 +1,4 @@
-import { Inject, Logger, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Module } from '@nestjs/common';
 import { Env } from '../config/env.js';
 import { splitList } from '../config/split-list.js';
 import { AccessTokens } from './access-tokens.js';
@@ -21,23 +21,21 @@ import { Limits } from './limits.js';
   ],
   exports: [AccessTokens, JwtTokens, Limits],
 })
-export class AuthModule implements OnApplicationBootstrap {
-  private readonly logger = new Logger('Auth');
-
+export class AuthModule {
   constructor(
     private readonly tokens: AccessTokens,
     @Inject(JwtTokens) private readonly jwts: JwtTokens | null,
   ) {}
 
-  /** Tells which kinds of tokens are accepted, and no value of any. */
-  onApplicationBootstrap(): void {
+  /** Which kinds of tokens are accepted, in words, without a value of any. */
+  get kinds(): string {
     const { count, developmentToken } = this.tokens;
     const madeForThisRun = developmentToken === undefined ? '' : ', made for this run';
     const kinds = [
       ...(count > 0 ? [`static tokens (${count}${madeForThisRun})`] : []),
       ...(this.jwts === null ? [] : ['JWTs of the identity provider']),
     ];
-    this.logger.log(`Accepting ${kinds.join(' and ')}`);
+    return kinds.join(' and ');
   }
 }
 

@@ -14,6 +14,7 @@ import { splitList } from './split-list.js';
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
 /** The configuration: one property an environment variable, read and checked once at start. */
 export class Env {
@@ -51,13 +52,13 @@ export class Env {
 
   /** The identity provider whose access tokens clients may use: its keys, its name, and ours to it. */
   @Rule(JWKS_URL_RULE, (value) => value === '' || isJwksUrl(value))
-  @SetTogether('AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE')
+  @SetTogether(PROVIDER)
   readonly AUTH_JWKS_URL: string = '';
 
-  @SetTogether('AUTH_ISSUER', 'AUTH_JWKS_URL', 'AUTH_AUDIENCE')
+  @SetTogether(PROVIDER)
   readonly AUTH_ISSUER: string = '';
 
-  @SetTogether('AUTH_AUDIENCE', 'AUTH_JWKS_URL', 'AUTH_ISSUER')
+  @SetTogether(PROVIDER)
   readonly AUTH_AUDIENCE: string = '';
 
   /** The scopes that such a token must have, separated by spaces. */
@@ -133,11 +134,11 @@ function Rule(message: string, holds: (value: string, env: Env) => boolean): Pro
   );
 }
 
-/** The variable must be set when another of the group is. */
-function SetTogether(name: keyof Env, ...others: (keyof Env)[]): PropertyDecorator {
+/** All of them must be set, or none. */
+function SetTogether(names: readonly (keyof Env)[]): PropertyDecorator {
   return Rule(
-    `must be set, because ${others.join(' or ')} is: ${[name, ...others].sort().join(', ')} belong together`,
-    (value, env) => value !== '' || others.every((other) => env[other] === ''),
+    `must be set too: ${names.join(', ')} belong together`,
+    (value, env) => value !== '' || names.every((name) => env[name] === ''),
   );
 }
 
