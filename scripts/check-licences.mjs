@@ -8,7 +8,7 @@ const PERMISSIVE = [
 
 const { packages } = readJson('package-lock.json');
 const strangers = Object.keys(packages)
-  .filter((path) => path !== '' && packages[path].dev !== true && packages[path].optional !== true)
+  .filter((path) => path !== '' && packages[path].dev !== true)
   .map((path) => ({ path, licence: packages[path].license ?? licenceIn(path) }))
   .filter(({ licence }) => !isPermissive(licence));
 

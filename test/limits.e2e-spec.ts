@@ -122,6 +122,12 @@ describe('AUTH_FAILURE_LIMIT', () => {
     expect(await statusesOf(3, TOKEN)).toEqual([200, 200, 200]);
   });
 
+  it('counts on where RATE_LIMIT refuses already', async () => {
+    await start({ AUTH_FAILURE_LIMIT: '3/60', RATE_LIMIT: '1/60' });
+    expect(await statusesOf(3, 'wrong')).toEqual([401, 429, 429]);
+    expect(await statusesOf(1, await issuer.token())).toEqual([429]);
+  });
+
   it('counts no good token, and no outage of the provider', async () => {
     await start({ AUTH_FAILURE_LIMIT: '1/60' });
     issuer.instead = (_, res) => res.destroy();

@@ -58,8 +58,9 @@ export class BearerGuard implements CanActivate {
   }
 
   private async refuse(exchange: Exchange, entry: ErrorEntry): Promise<never> {
-    await this.limits.requests?.count(exchange);
+    // First, since it also bounds what is verified: it must count what the other refuses.
     await this.limits.failures?.count(exchange);
+    await this.limits.requests?.count(exchange);
     throw new ApiError(entry);
   }
 
