@@ -99,7 +99,7 @@ class Limiter {
 }
 
 /** A store that invented addresses cannot fill without end. */
-class BoundedStore extends MemoryStore {
+export class BoundedStore extends MemoryStore {
   override async increment(key: string): ReturnType<MemoryStore['increment']> {
     const counted = await super.increment(key);
     if (this.current.size > MAX_SENDERS) {
