@@ -14,6 +14,7 @@ export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
  * @property {string} title for tables and the chart
  * @property {(port: number) => string[]} args of Node
  * @property {(port: number) => Record<string, string>} [env]
+ * @property {string} [token] that it accepts; `TOKEN` by default
  * @property {number} [created] the status of a create that went well; 200 by default
  * @property {(folder: string) => Promise<void>} [prepare] makes what the program wants to find
  * @property {((folder: string) => Promise<number>) | undefined} stored counts the plants on disk;

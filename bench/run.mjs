@@ -14,6 +14,7 @@ import { rows } from './measure/rows.mjs';
 import { startTime } from './measure/start-time.mjs';
 import { HELP, OptionError, readOptions } from './options.mjs';
 import { ContestantError } from './server.mjs';
+import { tokenVariants } from './tokens.mjs';
 
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));
 
@@ -66,6 +67,7 @@ async function measureAll(setting) {
   if (setting.memory) results.memory = await memory(setting, (setting.millions ?? [2]).at(-1));
   if (setting.rows) results.rows = await rows(setting, setting.millions ?? [0, 1, 10]);
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
+  if (setting.tokens) results.tokens = await compare(setting, await tokenVariants(), 'Tokens');
   if (Object.keys(results).length === 0) {
     results.compare = await compare(setting, contestants ?? CONTESTANTS, 'Durable creates');
   }

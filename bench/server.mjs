@@ -25,6 +25,7 @@ export class ContestantError extends Error {}
  *
  * @typedef {object} Server
  * @property {string} url of its plants
+ * @property {string} token that it accepts
  * @property {number} pid
  * @property {number} startTime milliseconds from the start to the answer to the first create
  * @property {() => Promise<void>} stop
@@ -61,14 +62,20 @@ export async function start(contestant, folder, ids) {
     throw new ContestantError(`${contestant.name}: ${error.message}\n${lines}`, { cause: error });
   }
   const startTime = performance.now() - begin;
-  return { url, pid: child.pid, startTime, stop: () => stop(contestant, child, ended) };
+  return {
+    url,
+    token: contestant.token ?? TOKEN,
+    pid: child.pid,
+    startTime,
+    stop: () => stop(contestant, child, ended),
+  };
 }
 
 async function firstCreate(url, contestant, child, id) {
   const deadline = performance.now() + PATIENCE;
   while (performance.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} at the start`);
-    const answer = await create(url, id).catch(() => undefined);
+    const answer = await create(url, id, contestant.token ?? TOKEN).catch(() => undefined);
     if (answer !== undefined) return checkAnswer(answer, contestant);
     await sleep(2);
   }
@@ -82,11 +89,11 @@ function checkAnswer({ status, body }, { created = 200 }) {
   }
 }
 
-async function create(url, id) {
+async function create(url, id, token) {
   const request = http.request(url, {
     method: 'POST',
     agent: false,
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
   });
   request.end(plantBody(id));
   const [response] = await once(request, 'response');

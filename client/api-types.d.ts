@@ -111,6 +111,16 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Error response, an unexpected error. 40300: the access token is good, but lacks a scope of `AUTH_SCOPE` */
+            403: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Error response, an unexpected error. 40800: the request did not arrive in time */
             408: {
                 headers: {
@@ -156,6 +166,16 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Error response, an unexpected error. 42900: too many requests of this token or address, or too many of this address without a good token (`Retry-After` is set) */
+            429: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Error response, an unexpected error. 43100: the headers are too large */
             431: {
                 headers: {
@@ -174,7 +194,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Error response, an unexpected error. 50300: the store is unavailable, full or overloaded (`Retry-After` is set); a retry is safe: it gives 200, or 40901 if this create went through after all */
+            /** @description Error response, an unexpected error. 50300: the store is unavailable, full or overloaded, or the identity provider is unavailable that a token needs (`Retry-After` is set); a retry is safe: it gives 200, or 40901 if this create went through after all */
             503: {
                 headers: {
                     "Retry-After"?: string;

@@ -8,6 +8,7 @@ import { exactExpress } from './http/exact-express.js';
 import { configureServer } from './http/http-server.js';
 import { corsOptions } from './http/cors-options.js';
 import { requestMiddleware } from './http/request.middleware.js';
+import { trustProxies } from './http/trusted-proxies.js';
 import { StableExpressAdapter } from './http/stable-express-adapter.js';
 import { PinoLogger } from './logging/pino-logger.js';
 
@@ -38,6 +39,7 @@ export async function createApp(): Promise<NestExpressApplication> {
     },
     logger,
   );
+  trustProxies(app, env.TRUST_PROXY);
   app.use(requestMiddleware(logger));
   const origins = splitList(env.CORS_ORIGINS);
   if (origins.length > 0) app.enableCors(corsOptions(origins));

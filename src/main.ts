@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createApp } from './app.js';
 import { AccessTokens } from './auth/access-tokens.js';
+import { AuthModule } from './auth/auth.module.js';
 import { Env, EnvError } from './config/env.js';
 import { DatabaseStartError } from './database/store-data-source.js';
 import { closeConnections } from './http/http-server.js';
@@ -28,6 +29,7 @@ async function start(): Promise<void> {
     await once(app.getHttpServer().listen(env.PORT, env.HOST), 'listening');
     stopOnSignals(app);
     logger.log(`Listening on ${addressOf(app)}, Swagger UI at ${addressOf(app)}/docs`);
+    logger.log(`Accepting ${app.get(AuthModule).kinds}`);
     app.get(PinoLogger).flush();
     printInvitation(app);
   } catch (error) {

@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { ErrorCatalogue, type ErrorEntry } from '../src/errors/error-catalogue.js';
 import { PlantsService } from '../src/plants/plants.service.js';
 import { expectError } from './support/expect-error.js';
 import { exchange, parseAnswer } from './support/raw-http.js';
 import { type Answer, TestApp, TOKEN } from './support/test-app.js';
+import { TokenIssuer } from './support/token-issuer.js';
 
 type ErrorName = keyof typeof ErrorCatalogue;
 
@@ -18,6 +19,8 @@ const CAUSES: Record<ErrorName, (app: TestApp) => Promise<Answer>> = {
   INVALID_BODY: (app) => app.create('{}'),
   TOKEN_MISSING: (app) => app.request('POST', '/plants'),
   TOKEN_REFUSED: (app) => app.create(PLANT, { Authorization: 'Bearer other' }),
+  INSUFFICIENT_SCOPE: async (app) =>
+    app.create(PLANT, { Authorization: `Bearer ${await issuer.token({ scope: 'other' })}` }),
   NOT_FOUND: (app) => app.request('GET', '/nothing'),
   METHOD_NOT_ALLOWED: (app) => app.request('GET', '/plants'),
   REQUEST_TIMEOUT: (app) => raw(app, `${POST}Content-Length: 19\r\n\r\n`),
@@ -32,6 +35,10 @@ const CAUSES: Record<ErrorName, (app: TestApp) => Promise<Answer>> = {
   BODY_TOO_LARGE: (app) => app.create(' '.repeat(200_000)),
   UNSUPPORTED_MEDIA_TYPE: (app) => app.create(PLANT, { 'Content-Type': 'text/plain' }),
   EXPECTATION_FAILED: (app) => raw(app, `${POST}Expect: tea\r\nContent-Length: 0\r\n\r\n`),
+  TOO_MANY_REQUESTS: async (app) => {
+    for (let count = 0; count < 3; count++) await app.create(PLANT);
+    return await app.create(PLANT);
+  },
   HEADERS_TOO_LARGE: (app) => raw(app, `${POST}X-A: ${'x'.repeat(20_000)}\r\n\r\n`),
   INTERNAL: async (app) => {
     app.nest.get(PlantsService).create = () =>
@@ -50,6 +57,15 @@ async function raw(app: TestApp, request: string): Promise<Answer> {
 }
 
 let app: TestApp;
+let issuer: TokenIssuer;
+
+beforeAll(async () => {
+  issuer = await TokenIssuer.start();
+});
+
+afterAll(async () => {
+  await issuer.stop();
+});
 
 afterEach(async () => {
   await app.close();
@@ -57,7 +73,13 @@ afterEach(async () => {
 
 describe('every error of the catalogue', () => {
   it.each(Object.entries(CAUSES))('%s is answered, with its headers', async (name, cause) => {
-    app = await TestApp.start({ REQUEST_TIMEOUT_MS: '200', HEADERS_TIMEOUT_MS: '200' });
+    app = await TestApp.start({
+      REQUEST_TIMEOUT_MS: '200',
+      HEADERS_TIMEOUT_MS: '200',
+      RATE_LIMIT: '3/60',
+      AUTH_SCOPE: 'plants:write',
+      ...issuer.env,
+    });
     const answer = await cause(app);
     expectError(
       answer,
@@ -66,7 +88,9 @@ describe('every error of the catalogue', () => {
     );
     const entry: ErrorEntry = ErrorCatalogue[name as ErrorName];
     for (const [header, value] of Object.entries(entry.headers ?? {})) {
-      expect(answer.headers.get(header)).toBe(value);
+      // How long to wait depends on the time, and which scope is needed on the configuration.
+      if (header === 'Retry-After') expect(answer.headers.get(header)).toMatch(/^\d+$/);
+      else expect(answer.headers.get(header)).toContain(value);
     }
   });
 

@@ -28,3 +28,15 @@ describe.each(DOCUMENTS)('%s', (path) => {
     expect(links.filter((link) => !existsSync(join(ROOT, dirname(path), link)))).toEqual([]);
   });
 });
+
+describe('docs/security.md', () => {
+  it('names tests that exist', () => {
+    const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+    const tests = [...text.matchAll(/`(test\/[\w./-]+)`: "([^"]+)"/g)];
+    expect(tests).toHaveLength(10);
+    const missing = tests.filter(
+      ([, path = '', title = '']) => !readFileSync(join(ROOT, path), 'utf8').includes(`'${title}'`),
+    );
+    expect(missing.map(([row]) => row)).toEqual([]);
+  });
+});

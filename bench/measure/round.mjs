@@ -1,6 +1,5 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { TOKEN } from '../contestants.mjs';
 import { flushCost } from '../flush-cost.mjs';
 import { start } from '../server.mjs';
 
@@ -71,8 +70,8 @@ export async function runAndCount(setting, contestant, folder, ids, action, befo
 
 /** A warm-up and a measured load, closed loop. */
 export function measureRate({ load, warmUp, seconds, connections }, ids) {
-  return async ({ url }) => {
-    const options = { url, token: TOKEN, connections, ids };
+  return async ({ url, token }) => {
+    const options = { url, token, connections, ids };
     const warm = await load({ ...options, seconds: warmUp });
     return [warm, await load({ ...options, seconds })];
   };

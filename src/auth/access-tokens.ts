@@ -4,16 +4,19 @@ const DIGEST_PREFIX = 'sha256:';
 const DIGEST_ENTRY = /^sha256:[0-9a-f]{64}$/i;
 const VISIBLE_ASCII = /^[!-~]+$/;
 
-/** The tokens that the service accepts, kept as SHA-256 digests only. */
+/** The tokens that the service accepts as they are, kept as SHA-256 digests only. */
 export class AccessTokens {
-  /** A token of 256 random bits, made for this run because none was configured. */
-  readonly developmentToken: string | undefined;
   private readonly digests: readonly Buffer[];
 
-  /** @param entries tokens, or `sha256:` and the 64 hexadecimal digits of a token's digest */
-  constructor(entries: readonly string[]) {
-    if (entries.length === 0) this.developmentToken = randomBytes(32).toString('base64url');
-    const accepted = this.developmentToken === undefined ? entries : [this.developmentToken];
+  /**
+   * @param entries tokens, or `sha256:` and the 64 hexadecimal digits of a token's digest
+   * @param developmentToken one more, made for this run because no way in was configured
+   */
+  constructor(
+    entries: readonly string[],
+    readonly developmentToken?: string,
+  ) {
+    const accepted = developmentToken === undefined ? entries : [...entries, developmentToken];
     this.digests = accepted.map((entry) =>
       DIGEST_ENTRY.test(entry)
         ? Buffer.from(entry.slice(DIGEST_PREFIX.length), 'hex')
@@ -21,9 +24,17 @@ export class AccessTokens {
     );
   }
 
+  /** Accepts one token, of 256 random bits. */
+  static forDevelopment(): AccessTokens {
+    return new AccessTokens([], randomBytes(32).toString('base64url'));
+  }
+
+  get count(): number {
+    return this.digests.length;
+  }
+
   /** Takes the same time whichever token matches, and whether one does. */
-  accept(token: string): boolean {
-    const digest = digestOf(token);
+  accept(digest: Buffer): boolean {
     let accepted = false;
     for (const known of this.digests) {
       if (timingSafeEqual(digest, known)) accepted = true;
@@ -38,7 +49,8 @@ export function isTokenEntry(entry: string): boolean {
     : VISIBLE_ASCII.test(entry);
 }
 
-function digestOf(token: string): Buffer {
+/** The SHA-256 digest that stands for a token wherever one is kept. */
+export function digestOf(token: string): Buffer {
   // Tokens are ASCII (RFC 6750 section 2.1).
   return hash('sha256', token, 'buffer');
 }

@@ -1,16 +1,48 @@
-import { Module } from '@nestjs/common';
+import { Inject, Module } from '@nestjs/common';
 import { Env } from '../config/env.js';
 import { splitList } from '../config/split-list.js';
 import { AccessTokens } from './access-tokens.js';
+import { readJwtRules } from './jwt-rules.js';
+import { JwtTokens } from './jwt-tokens.js';
+import { Limits } from './limits.js';
 
 @Module({
   providers: [
+    { provide: AccessTokens, useFactory: readAccessTokens, inject: [Env] },
     {
-      provide: AccessTokens,
-      useFactory: (env: Env) => new AccessTokens(splitList(env.ACCESS_TOKENS)),
+      provide: JwtTokens,
+      useFactory: (env: Env) => {
+        const rules = readJwtRules(env);
+        return rules === undefined ? null : new JwtTokens(rules);
+      },
       inject: [Env],
     },
+    Limits,
   ],
-  exports: [AccessTokens],
+  exports: [AccessTokens, JwtTokens, Limits],
 })
-export class AuthModule {}
+export class AuthModule {
+  constructor(
+    private readonly tokens: AccessTokens,
+    @Inject(JwtTokens) private readonly jwts: JwtTokens | null,
+  ) {}
+
+  /** Which kinds of tokens are accepted, in words, without a value of any. */
+  get kinds(): string {
+    const { count, developmentToken } = this.tokens;
+    const madeForThisRun = developmentToken === undefined ? '' : ', made for this run';
+    const kinds = [
+      ...(count > 0 ? [`static tokens (${count}${madeForThisRun})`] : []),
+      ...(this.jwts === null ? [] : ['JWTs of the identity provider']),
+    ];
+    return kinds.join(' and ');
+  }
+}
+
+/** The one for development is only for a service that nobody could use otherwise. */
+function readAccessTokens(env: Env): AccessTokens {
+  const entries = splitList(env.ACCESS_TOKENS);
+  return entries.length === 0 && env.AUTH_JWKS_URL === ''
+    ? AccessTokens.forDevelopment()
+    : new AccessTokens(entries);
+}

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { EnvError, loadEnv } from './env.js';
 
+const PROVIDER = {
+  AUTH_JWKS_URL: 'https://id.example/jwks',
+  AUTH_ISSUER: 'https://id.example',
+  AUTH_AUDIENCE: 'plants',
+};
+
 describe('loadEnv', () => {
   it('has a default for every variable, and takes an empty one for unset', () => {
     const defaults = {
@@ -38,6 +44,14 @@ describe('loadEnv', () => {
     { ACCESS_TOKENS: ' a , b/c+d=e~!, ,' },
     { ACCESS_TOKENS: `sha256:${'0aF9'.repeat(16)}` },
     { CORS_ORIGINS: 'https://a.example, http://localhost:8080' },
+    PROVIDER,
+    { ...PROVIDER, NODE_ENV: 'production', AUTH_SCOPE: 'plants:write plants' },
+    { ...PROVIDER, AUTH_JWKS_URL: 'http://127.1:8080/jwks' },
+    { ...PROVIDER, AUTH_JWKS_URL: 'http://[::1]/jwks' },
+    { ...PROVIDER, AUTH_JWKS_URL: 'http://localhost/jwks?a=b' },
+    { RATE_LIMIT: '600/60', AUTH_FAILURE_LIMIT: 'off' },
+    { TRUST_PROXY: '2' },
+    { TRUST_PROXY: 'loopback, 10.0.0.0/8, 2001:db8::1' },
   ])('takes %j', (source) => {
     expect(() => loadEnv(source)).not.toThrow();
   });
@@ -75,10 +89,32 @@ describe('loadEnv', () => {
     { CORS_ORIGINS: 'shop.test' },
     { CORS_ORIGINS: '*' },
     { CORS_ORIGINS: 'https://shop.test/path' },
+    { ...PROVIDER, AUTH_JWKS_URL: 'http://id.example/jwks' },
+    { ...PROVIDER, AUTH_JWKS_URL: 'http://127.0.0.1.id.example/jwks' },
+    { ...PROVIDER, AUTH_JWKS_URL: 'https://me:secret@id.example/jwks' },
+    { ...PROVIDER, AUTH_JWKS_URL: 'file:///etc/jwks' },
+    { ...PROVIDER, AUTH_JWKS_URL: 'id.example/jwks' },
+    { ...PROVIDER, AUTH_SCOPE: 'pl"ants' },
+    { ...PROVIDER, AUTH_AUDIENCE: '' },
+    { AUTH_SCOPE: 'plants' },
+    { RATE_LIMIT: '600' },
+    { RATE_LIMIT: '0/60' },
+    { RATE_LIMIT: '600/0' },
+    { RATE_LIMIT: '600/1000000' },
+    { AUTH_FAILURE_LIMIT: 'none' },
+    { TRUST_PROXY: 'true' },
+    { TRUST_PROXY: '10.0.0.0/33' },
   ])('refuses %j with one line that names the variable', (source) => {
     const name = 'NODE_ENV' in source && 'ACCESS_TOKENS' in source ? 'ACCESS_TOKENS' : '';
     expect(faultsOf(source)).toMatch(/^[A-Z_]+ must [^\n]+$/);
     expect(faultsOf(source)).toContain(name);
+  });
+
+  it('wants all of an identity provider, or nothing', () => {
+    expect(faultsOf({ AUTH_ISSUER: 'https://id.example' }).split('\n')).toEqual([
+      'AUTH_JWKS_URL must be set too: AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE belong together',
+      'AUTH_AUDIENCE must be set too: AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE belong together',
+    ]);
   });
 
   it('names every variable at fault, and shows no value', () => {

@@ -2,15 +2,19 @@ import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsInt, isFQDN, isIP, Max, Min, ValidateBy, validateSync } from 'class-validator';
 import { isTokenEntry } from '../auth/access-tokens.js';
+import { isJwksUrl, isScopeList, JWKS_URL_RULE } from '../auth/jwt-rules.js';
+import { parseRate, RATE_RULE } from '../auth/rate.js';
 import {
   DATABASE_URL_RULE,
   DEFAULT_DATABASE_URL,
   parseDatabaseUrl,
 } from '../database/database-url.js';
+import { isProxyList, PROXIES_RULE } from '../http/trusted-proxies.js';
 import { splitList } from './split-list.js';
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
 /** The configuration: one property an environment variable, read and checked once at start. */
 export class Env {
@@ -40,10 +44,42 @@ export class Env {
     (value) => splitList(value).every(isTokenEntry),
   )
   @Rule(
-    'must hold a token when NODE_ENV is production',
-    (value, { NODE_ENV }) => NODE_ENV !== 'production' || splitList(value).length > 0,
+    'must hold a token when NODE_ENV is production and AUTH_JWKS_URL is not set',
+    (value, { NODE_ENV, AUTH_JWKS_URL }) =>
+      NODE_ENV !== 'production' || AUTH_JWKS_URL !== '' || splitList(value).length > 0,
   )
   readonly ACCESS_TOKENS: string = '';
+
+  /** The identity provider whose access tokens clients may use: its keys, its name, and ours to it. */
+  @Rule(JWKS_URL_RULE, (value) => value === '' || isJwksUrl(value))
+  @SetTogether(PROVIDER)
+  readonly AUTH_JWKS_URL: string = '';
+
+  @SetTogether(PROVIDER)
+  readonly AUTH_ISSUER: string = '';
+
+  @SetTogether(PROVIDER)
+  readonly AUTH_AUDIENCE: string = '';
+
+  /** The scopes that such a token must have, separated by spaces. */
+  @Rule('must be scopes separated by spaces', isScopeList)
+  @Rule(
+    'must not be set without AUTH_JWKS_URL',
+    (value, { AUTH_JWKS_URL }) => value === '' || AUTH_JWKS_URL !== '',
+  )
+  readonly AUTH_SCOPE: string = '';
+
+  /** How many requests of one token, or of one address without a good token, are answered. */
+  @Rule(RATE_RULE, (value) => parseRate(value) !== undefined)
+  readonly RATE_LIMIT: string = 'off';
+
+  /** How many requests of one address without a good token are answered 401 before they get 429. */
+  @Rule(RATE_RULE, (value) => parseRate(value) !== undefined)
+  readonly AUTH_FAILURE_LIMIT: string = '60000/60';
+
+  /** The reverse proxies whose X-Forwarded-For tells the address of a client. */
+  @Rule(PROXIES_RULE, isProxyList)
+  readonly TRUST_PROXY: string = '';
 
   /** Time limits in milliseconds: for the headers of a request, a whole request, an idle connection. */
   @WholeNumber(100, 3_600_000)
@@ -95,6 +131,14 @@ function Rule(message: string, holds: (value: string, env: Env) => boolean): Pro
       validator: { validate: (value, args) => holds(value as string, args?.object as Env) },
     },
     { message },
+  );
+}
+
+/** All of them must be set, or none. */
+function SetTogether(names: readonly (keyof Env)[]): PropertyDecorator {
+  return Rule(
+    `must be set too: ${names.join(', ')} belong together`,
+    (value, env) => value !== '' || names.every((name) => env[name] === ''),
   );
 }
 

@@ -8,6 +8,8 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-error
 type Responses = Operation['responses'];
 
 const BEARER = 'bearer';
+const TOKENS =
+  'An access token: one that the operator of the service has given out, or a JWT of its identity provider. Sent as "Authorization: Bearer <ACCESS_TOKEN>".';
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
 /** What any operation can answer, what one with a token can, and what one with a body can. */
@@ -15,8 +17,10 @@ const COMMON: ErrorName[] = [
   'MALFORMED_REQUEST',
   'TOKEN_MISSING',
   'TOKEN_REFUSED',
+  'INSUFFICIENT_SCOPE',
   'REQUEST_TIMEOUT',
   'EXPECTATION_FAILED',
+  'TOO_MANY_REQUESTS',
   'HEADERS_TOO_LARGE',
   'INTERNAL',
   'UNAVAILABLE',
@@ -37,14 +41,14 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
     .setVersion('1.0.0')
     .addServer('/')
     .addTag('plants', 'The plants in the store')
-    .addBearerAuth({ type: 'http', scheme: 'bearer' }, BEARER)
+    .addBearerAuth({ type: 'http', scheme: 'bearer', description: TOKENS }, BEARER)
     .addSecurityRequirements(BEARER)
     .build();
   const document = SwaggerModule.createDocument(app, config, { extraModels: [ErrorDto] });
 
   delete document.info.contact;
   Object.assign(document.info, { license: { name: 'MIT', identifier: 'MIT' } });
-  // Tokens are opaque.
+  // Clients need not know what is in a token, and not every one is a JWT.
   delete (document.components?.securitySchemes?.[BEARER] as { bearerFormat?: string }).bearerFormat;
   for (const path of Object.values(document.paths)) {
     for (const method of METHODS) {

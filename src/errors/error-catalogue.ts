@@ -42,6 +42,14 @@ export const ErrorCatalogue = {
       'WWW-Authenticate': 'Bearer realm="plant-store", error="invalid_token"',
     },
   },
+  INSUFFICIENT_SCOPE: {
+    error: 40300,
+    message: 'The access token does not have the scope that this service asks for',
+    when: 'the access token is good, but lacks a scope of `AUTH_SCOPE`',
+    headers: {
+      'WWW-Authenticate': 'Bearer realm="plant-store", error="insufficient_scope"',
+    },
+  },
   NOT_FOUND: {
     error: 40400,
     message: 'There is nothing at this path',
@@ -82,6 +90,12 @@ export const ErrorCatalogue = {
     message: 'The only expectation that can be met is 100-continue',
     when: 'the request has an `Expect` other than `100-continue`',
   },
+  TOO_MANY_REQUESTS: {
+    error: 42900,
+    message: 'Too many requests; retry after the time that Retry-After gives',
+    when: 'too many requests of this token or address, or too many of this address without a good token (`Retry-After` is set)',
+    headers: { 'Retry-After': '1' },
+  },
   HEADERS_TOO_LARGE: {
     error: 43100,
     message: 'The request headers are too large',
@@ -95,7 +109,7 @@ export const ErrorCatalogue = {
   UNAVAILABLE: {
     error: 50300,
     message: 'The store is unavailable or overloaded; retry in a moment',
-    when: 'the store is unavailable, full or overloaded (`Retry-After` is set); a retry is safe: it gives 200, or 40901 if this create went through after all',
+    when: 'the store is unavailable, full or overloaded, or the identity provider is unavailable that a token needs (`Retry-After` is set); a retry is safe: it gives 200, or 40901 if this create went through after all',
     headers: { 'Retry-After': '1' },
   },
 } as const satisfies Record<string, ErrorEntry>;

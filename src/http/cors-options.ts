@@ -6,7 +6,10 @@ export function corsOptions(origins: string[]): CorsOptions {
     origin: origins,
     methods: ['GET', 'HEAD', 'POST'],
     allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
-    exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
+    exposedHeaders: [
+      ...['RateLimit', 'RateLimit-Policy', 'Retry-After'],
+      ...['WWW-Authenticate', 'X-Request-Id'],
+    ],
     maxAge: 600,
     // OPTIONS is answered like everywhere else: 204 with Allow, or an error.
     preflightContinue: true,

@@ -160,7 +160,7 @@ const ANSWER_FAULTS: readonly (readonly [string, string, (answer: Answer) => Ans
   ['not_a_server_error', 'fails now and then', (a) => (++answers % 99 ? a : { ...a, status: 500 })],
   ['status_code_conformance', '422 for 400', statusInstead(400, 422)],
   ['status_code_conformance', '201 for 200', statusInstead(200, 201)],
-  ['status_code_conformance', '403 for 401', statusInstead(401, 403)],
+  ['status_code_conformance', '402 for 401', statusInstead(401, 402)],
   ['status_code_conformance', '410 for 409', statusInstead(409, 410)],
   ['negative_data_rejection', '200 for 400', statusInstead(400, 200)],
   ['positive_data_acceptance', '400 for 200', statusInstead(200, 400)],

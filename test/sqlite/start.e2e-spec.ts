@@ -80,6 +80,27 @@ describe('a start with a configuration', () => {
     expect(program.output).not.toContain('from-file');
   });
 
+  it('says which kinds of tokens it takes, and no value', async () => {
+    const provider = {
+      AUTH_JWKS_URL: 'https://id.example/jwks',
+      AUTH_ISSUER: 'https://id.example',
+      AUTH_AUDIENCE: 'plants',
+    };
+    await start({ ACCESS_TOKENS: 'first,second', ...provider }).printed(
+      /"Accepting static tokens \(2\) and JWTs of the identity provider"/,
+    );
+    expect(program.output).not.toMatch(/first|second|id\.example/);
+  });
+
+  it('in production takes an identity provider for tokens', async () => {
+    const AUTH_JWKS_URL = 'https://id.example/jwks';
+    const rest = { AUTH_ISSUER: 'https://id.example', AUTH_AUDIENCE: 'plants' };
+    await start({ NODE_ENV: 'production', AUTH_JWKS_URL, ...rest }).printed(
+      /"Accepting JWTs of the identity provider"/,
+    );
+    expect(program.output).not.toContain('curl');
+  });
+
   it('takes the data folder that DATABASE_URL names, and makes it', async () => {
     await start({ DATABASE_URL: 'sqlite:deep/down/p.db', ACCESS_TOKENS: 't' }).listening();
     expect(existsSync(join(folder, 'deep/down/p.db'))).toBe(true);

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+
+// Names every package of the program whose licence asks for more than to be named.
+const PERMISSIVE = [
+  ...['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT'],
+  'Python-2.0',
+];
+
+const { packages } = readJson('package-lock.json');
+const strangers = Object.keys(packages)
+  .filter((path) => path !== '' && packages[path].dev !== true)
+  .map((path) => ({ path, licence: packages[path].license ?? licenceIn(path) }))
+  .filter(({ licence }) => !isPermissive(licence));
+
+if (strangers.length > 0) {
+  const lines = strangers.map(({ path, licence }) => `${path}: ${licence || 'none'}`);
+  console.error(`Licences that are not known to be permissive:\n${lines.join('\n')}`);
+  process.exitCode = 1;
+}
+
+/** Old packages have a list, which the lock file leaves out. */
+function licenceIn(path) {
+  const { licenses = [] } = readJson(`${path}/package.json`);
+  return licenses.map(({ type }) => type).join(' OR ');
+}
+
+/** An SPDX expression without nesting. */
+function isPermissive(expression) {
+  const choices = expression.replace(/[()]/g, '').split(' OR ');
+  return choices.some((all) => all.split(' AND ').every((id) => PERMISSIVE.includes(id)));
+}
+
+function readJson(path) {
+  return JSON.parse(readFileSync(new URL(`../${path}`, import.meta.url), 'utf8'));
+}

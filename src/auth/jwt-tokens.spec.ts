@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { digestOf } from './access-tokens.js';
+import { JwtTokens } from './jwt-tokens.js';
+
+const HEADER = Buffer.from('{"alg":"ES256","kid":"a"}').toString('base64url');
+
+describe('tokens that wait for the keys of a provider', () => {
+  it('are at most 1000; the next one is 503 at once', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const jwksUrl = new URL(`http://127.0.0.1:${port}`);
+    const jwts = new JwtTokens({ jwksUrl, issuer: 'i', audience: 'a', scopes: [] });
+    const verify = (index: number): Promise<unknown> => {
+      const token = `${HEADER}.${Buffer.from(String(index)).toString('base64url')}.AA`;
+      return jwts.verify(digestOf(token), token);
+    };
+    const waiting = Promise.allSettled(Array.from({ length: 1_000 }, (_, index) => verify(index)));
+    await once(server, 'request');
+    await expect(verify(1_000)).rejects.toMatchObject({ status: 503 });
+    server.closeAllConnections();
+    expect(new Set((await waiting).map(({ status }) => status))).toEqual(new Set(['rejected']));
+    server.close();
+  });
+});

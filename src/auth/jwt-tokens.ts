@@ -1,0 +1,145 @@
+import { errors, type JWTPayload, jwtVerify, type JWTVerifyResult } from 'jose';
+import { ApiError } from '../errors/api-error.js';
+import type { JwtRules } from './jwt-rules.js';
+import { providerKeys, providerUnavailable } from './provider-keys.js';
+
+/** Signatures only, and none with a secret that both sides know. */
+const ALGORITHMS = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+/** RFC 9068 section 2.1; many providers issue access tokens as plain JWTs (RFC 7519 section 5.1). */
+const TYPES = ['at+jwt', 'application/at+jwt', 'jwt', undefined];
+/** RFC 7515 section 7.1: header, payload and signature in base64url. */
+const COMPACT_JWS = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+const MAX_LENGTH = 8_192;
+
+/** How far the provider's clock may be from ours, in seconds. */
+const CLOCK_TOLERANCE = 5;
+/** How long a verified token is taken without another look at its key, in milliseconds. */
+const TRUST_TIME = 5 * 60_000;
+/** How many verified tokens are remembered. */
+const MAX_VERIFIED = 10_000;
+/** How many tokens may be under verification, or wait for the provider's keys. */
+const MAX_PENDING = 1_000;
+
+/** What a good token allows. */
+export interface Grant {
+  /** The scopes that the service asks for, separated by spaces, when the token lacks one. */
+  readonly scopesNeeded: string | undefined;
+}
+
+interface VerifiedToken extends Grant {
+  /** In milliseconds since the epoch. */
+  readonly until: number;
+}
+
+export function isJwtLike(token: string): boolean {
+  return token.length <= MAX_LENGTH && COMPACT_JWS.test(token);
+}
+
+/** Access tokens of an identity provider, verified once and then remembered for a while. */
+export class JwtTokens {
+  private readonly keys: ReturnType<typeof providerKeys>;
+  private readonly verified = new Map<string, VerifiedToken>();
+  private readonly pending = new Map<string, Promise<Grant | undefined>>();
+
+  constructor(private readonly rules: JwtRules) {
+    this.keys = providerKeys(rules.jwksUrl);
+  }
+
+  /** What a token allows that was verified a short time ago. */
+  recall(digest: Buffer): Grant | undefined {
+    const id = idOf(digest);
+    const token = this.verified.get(id);
+    if (token === undefined || Date.now() < token.until) return token;
+    this.verified.delete(id);
+    return undefined;
+  }
+
+  /**
+   * What a token allows; undefined when it is not to be accepted.
+   *
+   * @throws ApiError 50300 the provider's keys cannot be had
+   */
+  async verify(digest: Buffer, token: string): Promise<Grant | undefined> {
+    const id = idOf(digest);
+    const other = this.pending.get(id);
+    if (other !== undefined) return await other;
+    if (this.pending.size >= MAX_PENDING) {
+      throw providerUnavailable(1, new Error(`${MAX_PENDING} tokens are waiting for their keys`));
+    }
+    const verification = this.check(id, token).finally(() => this.pending.delete(id));
+    this.pending.set(id, verification);
+    return await verification;
+  }
+
+  private async check(id: string, token: string): Promise<Grant | undefined> {
+    try {
+      const { payload, protectedHeader } = await this.verifySignatureAndClaims(token);
+      if (!TYPES.includes(protectedHeader.typ?.toLowerCase())) return undefined;
+      // RFC 7800: it is for the holder of a key only, and whoever sends it proves nothing.
+      if (payload.cnf !== undefined) return undefined;
+      return this.remember(id, payload);
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      if (error instanceof errors.JOSEError) return undefined;
+      throw providerUnavailable(1, error);
+    }
+  }
+
+  private async verifySignatureAndClaims(token: string): Promise<JWTVerifyResult> {
+    const { issuer, audience } = this.rules;
+    const options = {
+      algorithms: ALGORITHMS,
+      issuer,
+      audience,
+      clockTolerance: CLOCK_TOLERANCE,
+      requiredClaims: ['exp'],
+    };
+    try {
+      return await jwtVerify(token, this.keys, options);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      for await (const key of error) {
+        try {
+          return await jwtVerify(token, key, options);
+        } catch (failure) {
+          if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+        }
+      }
+      throw new errors.JWSSignatureVerificationFailed();
+    }
+  }
+
+  private remember(id: string, payload: JWTPayload): Grant {
+    const expiry = ((payload.exp ?? 0) + CLOCK_TOLERANCE) * 1_000;
+    const granted = scopesOf(payload);
+    const { scopes } = this.rules;
+    const token = {
+      until: Math.min(expiry, Date.now() + TRUST_TIME),
+      scopesNeeded: scopes.every((scope) => granted.has(scope)) ? undefined : scopes.join(' '),
+    };
+    if (this.verified.size >= MAX_VERIFIED) {
+      const [oldest = ''] = this.verified.keys();
+      this.verified.delete(oldest);
+    }
+    this.verified.set(id, token);
+    return token;
+  }
+}
+
+/** RFC 9068 section 2.2.3 has them in `scope`; some providers write `scp`, or a list. */
+function scopesOf({ scope, scp }: JWTPayload): Set<unknown> {
+  return new Set(
+    [scope, scp].flatMap((claim): unknown[] => {
+      if (typeof claim === 'string') return claim.split(' ');
+      return Array.isArray(claim) ? claim : [];
+    }),
+  );
+}
+
+/** A key of a map that is cheap to make and to compare. */
+function idOf(digest: Buffer): string {
+  return digest.toString('latin1');
+}

@@ -1,0 +1,23 @@
+import express from 'express';
+
+export const PROXIES_RULE =
+  'must be the number of reverse proxies in front, or a comma-separated list of their addresses or subnets';
+
+interface Settings {
+  set(name: string, value: unknown): unknown;
+}
+
+/** Lets `X-Forwarded-For` tell the address of a client when it comes from one of these proxies. */
+export function trustProxies(app: Settings, proxies: string): void {
+  if (proxies !== '') app.set('trust proxy', /^\d+$/.test(proxies) ? Number(proxies) : proxies);
+}
+
+/** Whether Express understands it. */
+export function isProxyList(value: string): boolean {
+  try {
+    trustProxies(express(), value);
+    return true;
+  } catch {
+    return false;
+  }
+}
