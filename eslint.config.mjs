@@ -17,6 +17,15 @@ export default defineConfig(
       '@typescript-eslint/non-nullable-type-assertion-style': 'off',
       // DTOs and entities are shapes; Nest and TypeORM fill them without a constructor.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      // node:test awaits its own.
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        {
+          allowForKnownSafeCalls: [
+            { from: 'package', name: ['describe', 'it'], package: 'node:test' },
+          ],
+        },
+      ],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
     },

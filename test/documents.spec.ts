@@ -15,7 +15,7 @@ const DOCUMENTS = ['', 'docs', 'client', 'bench'].flatMap((folder) =>
     .map((file) => join(folder, file)),
 );
 
-describe.each(DOCUMENTS)('%s', (path) => {
+describe.each([...DOCUMENTS, '.ci/run', '.github/workflows/ci.yml', 'Dockerfile'])('%s', (path) => {
   const text = readFileSync(join(ROOT, path), 'utf8');
 
   it('names only scripts that exist', () => {

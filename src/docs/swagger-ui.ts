@@ -11,9 +11,19 @@ export function setUpDocs(app: INestApplication): void {
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],
     customSiteTitle: 'Plant Store',
+    customCss: FIT_NARROW_WINDOWS,
     swaggerOptions: { tryItOutEnabled: true },
   });
 }
+
+/** Swagger UI lets the buttons over an operation and the column of links run out of a narrow window. */
+const FIT_NARROW_WINDOWS = `
+  @media (max-width: 640px) {
+    .swagger-ui .try-out { padding: 0; }
+    .swagger-ui .try-out__btn { min-width: 0; margin: 0 0 0 8px; padding: 5px 12px; }
+    .swagger-ui .response-col_links { display: none; }
+  }
+`;
 
 const ALLOWED = 'GET, HEAD, OPTIONS';
 

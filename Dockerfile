@@ -1,0 +1,25 @@
+# Debian 13 has the C library that sqlite3's prebuilt binary needs; where there is no such binary,
+# the installation builds one.
+FROM node:24.21.0-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe AS build
+RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++
+WORKDIR /app
+COPY package.json package-lock.json ./
+COPY scripts/check-sqlite3.mjs scripts/
+RUN npm ci
+COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build && npm prune --omit=dev
+
+FROM node:24.21.0-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATABASE_URL=sqlite:/data/plants.db
+WORKDIR /app
+COPY package.json LICENSE ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+RUN install -d -o node -g node /data
+VOLUME /data
+# By number, so that Kubernetes can tell that it is not root.
+USER 1000:1000
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/main.js"]
