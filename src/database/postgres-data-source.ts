@@ -46,7 +46,9 @@ export class PostgresDataSource extends StoreDataSource {
 
   reasonOf(error: unknown): string {
     const code = codeOf(error);
-    return REASONS[code] ?? (code === '' ? (error as Error).message : `it reports ${code}`);
+    if (code !== '') return REASONS[code] ?? `it reports ${code}`;
+    const { message } = error as Error;
+    return message.startsWith('SASL') ? 'the server wants another password' : message;
   }
 }
 
