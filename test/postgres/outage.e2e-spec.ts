@@ -124,8 +124,8 @@ function isUnavailable({ status, headers, body }: Answer): boolean {
 
 /** What makes the store unavailable, and what ends it. */
 interface Outage {
-  begin(scene: Scene): Promise<void> | void;
-  end(scene: Scene): Promise<void> | void;
+  readonly begin: (scene: Scene) => Promise<void> | void;
+  readonly end: (scene: Scene) => Promise<void> | void;
 }
 
 const OUTAGES: Record<string, Outage> = {

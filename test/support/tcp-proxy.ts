@@ -68,13 +68,14 @@ export class TcpProxy {
     client.on('data', (chunk) => {
       const { mishap } = this;
       const isMeant = 'bytes' in mishap && chunk.includes(mishap.bytes);
-      if (isMeant && mishap.kind === 'lost') return breakOff();
-      if (isMeant && mishap.kind === 'silence from') {
+      if (isMeant && mishap.kind === 'lost') {
+        breakOff();
+      } else if (isMeant && mishap.kind === 'silence from') {
         client.removeAllListeners('data');
-        return;
+      } else {
+        isAnswerLost = isMeant;
+        server.write(chunk);
       }
-      isAnswerLost = isMeant;
-      server.write(chunk);
     });
     server.on('data', (chunk) => {
       if (isAnswerLost) breakOff();
