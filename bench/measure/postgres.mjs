@@ -7,10 +7,7 @@ import { peer, program } from '../contestants.mjs';
 import { compare } from './compare.mjs';
 
 // pg and the server are those of the program and of its tests, in the folder above.
-const { PostgresServer } = await tsImport(
-  '../../test/support/postgres-server.ts',
-  import.meta.url,
-);
+const { PostgresServer } = await tsImport('../../test/support/postgres-server.ts', import.meta.url);
 
 /** The rate of creates on one PostgreSQL server with its shipped settings. */
 export async function postgres(setting) {
@@ -42,11 +39,6 @@ function contestantsOn(server) {
     onServer(program()),
     onServer({ ...program('replicas', 'Plant Store, two replicas'), replicas: 2 }),
     onServer(peer('fastify-pg', 'Fastify + pg')),
-    ...poolSizes().map((size) =>
-      onServer(
-        program(`pool-${size}`, `Plant Store, pool of ${size}`, { DATABASE_POOL_SIZE: size }),
-      ),
-    ),
   ];
 }
 
@@ -59,4 +51,3 @@ async function query(url, sql) {
     await client.end();
   }
 }
-function poolSizes() { return (process.env.POOLS ?? '').split(',').filter(Boolean); }
