@@ -13,8 +13,9 @@ export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
  * @property {string} name for the command line and the results
  * @property {string} title for tables and the chart
  * @property {(port: number) => string[]} args of Node
- * @property {(port: number) => Record<string, string>} [env]
+ * @property {(port: number, folder: string) => Record<string, string>} [env]
  * @property {string} [token] that it accepts; `TOKEN` by default
+ * @property {number} [replicas] processes that share the load; 1 by default
  * @property {number} [created] the status of a create that went well; 200 by default
  * @property {(folder: string) => Promise<void>} [prepare] makes what the program wants to find
  * @property {((folder: string) => Promise<number>) | undefined} stored counts the plants on disk;
@@ -46,7 +47,7 @@ export function program(name = 'program', title = 'Plant Store', env = {}) {
 }
 
 /** @returns {Contestant} */
-function peer(name, title) {
+export function peer(name, title) {
   return {
     name,
     title,

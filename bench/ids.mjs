@@ -13,6 +13,17 @@ export function freshIds(order = 'ascending', next = 1) {
   return { order, next };
 }
 
+/** So far from each other that they do not meet. */
+const APART = 1e12;
+
+/** The same ids and further ones, for loads at the same time. */
+export function splitIds(ids, count) {
+  const others = Array.from({ length: count - 1 }, (_, index) =>
+    freshIds(ids.order, ids.next + (index + 1) * APART),
+  );
+  return [ids, ...others];
+}
+
 /** Takes the next id, as JSON text: a random int64 is beyond what a JavaScript number holds. */
 export function takeId(ids) {
   const number = ids.next++;

@@ -16,6 +16,7 @@ What to measure (several may be given):
   --rows               creates/s by rows in the table, for ascending and for random ids
   --costs              what logging costs
   --tokens             what a JWT and a rate limit cost
+  --postgres           creates/s on a PostgreSQL server: one replica, two, and a peer
 
 How:
   --connections N      connections to create on (64)
@@ -47,6 +48,7 @@ export function readOptions(args) {
     rows: values.rows,
     costs: values.costs,
     tokens: values.tokens,
+    postgres: values.postgres,
     connections: wholeOf(values, 'connections', 64),
     rounds: wholeOf(values, 'rounds', 5),
     seconds: numberOf(values, 'seconds', 5),
@@ -73,6 +75,7 @@ function parse(args) {
         rows: boolean,
         costs: boolean,
         tokens: boolean,
+        postgres: boolean,
         connections: string,
         rounds: string,
         seconds: string,

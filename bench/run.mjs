@@ -10,6 +10,7 @@ import { defaultLoad, loadNamed } from './load.mjs';
 import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
 import { memory } from './measure/memory.mjs';
+import { postgres } from './measure/postgres.mjs';
 import { rows } from './measure/rows.mjs';
 import { startTime } from './measure/start-time.mjs';
 import { HELP, OptionError, readOptions } from './options.mjs';
@@ -66,6 +67,7 @@ async function measureAll(setting) {
   if (setting.start) results.start = await startTime(setting, few);
   if (setting.memory) results.memory = await memory(setting, (setting.millions ?? [2]).at(-1));
   if (setting.rows) results.rows = await rows(setting, setting.millions ?? [0, 1, 10]);
+  if (setting.postgres) results.postgres = await postgres(setting);
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
   if (setting.tokens) results.tokens = await compare(setting, await tokenVariants(), 'Tokens');
   if (Object.keys(results).length === 0) {

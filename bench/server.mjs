@@ -47,7 +47,7 @@ export async function start(contestant, folder, ids) {
   const child = spawn(process.execPath, contestant.args(port), {
     cwd: folder,
     // Nothing of the caller's own settings comes along.
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...contestant.env?.(port) },
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...contestant.env?.(port, folder) },
     stdio: ['ignore', log, log],
   });
   closeSync(log);

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { flushCost } from '../flush-cost.mjs';
+import { splitIds } from '../ids.mjs';
 import { start } from '../server.mjs';
 
 /**
@@ -43,20 +44,22 @@ export async function inNewFolder(setting, contestant, action) {
  * @param {import('../contestants.mjs').Contestant} contestant
  * @param {string} folder
  * @param {import('../ids.mjs').Ids} ids
- * @param {(server: import('../server.mjs').Server) => Promise<Result[]>} action gives one tally for
- *   each load; the last one is of the measured load
+ * @param {(server: import('../server.mjs').Server & { urls: string[] }) => Promise<Result[]>} action
+ *   gives one tally for each load; the last one is of the measured load
  * @param {number} [before] rows that are stored already; they are not counted
  */
 export async function runAndCount(setting, contestant, folder, ids, action, before = 0) {
   const flushMs = flushCost(folder);
-  const server = await start(contestant, folder, ids);
-  const tallies = await action(server);
-  await server.stop();
+  const servers = [];
+  for (let replica = 0; replica < (contestant.replicas ?? 1); replica += 1) {
+    servers.push(await start(contestant, folder, ids));
+  }
+  const tallies = await action({ ...servers[0], urls: servers.map(({ url }) => url) });
+  for (const server of servers) await server.stop();
 
-  const sum = (key) => tallies.reduce((total, tally) => total + tally[key], 0);
-  // The first create is the one with which the start was seen.
-  const acknowledged = 1 + sum('acknowledged');
-  const unanswered = sum('unanswered');
+  // The first creates are those with which the starts were seen.
+  const acknowledged = servers.length + sum(tallies, 'acknowledged');
+  const unanswered = sum(tallies, 'unanswered');
   const stored = contestant.stored && (await contestant.stored(folder)) - before;
   // A create without an answer may or may not be stored; any other has no choice.
   if (stored < acknowledged || stored > acknowledged + unanswered) {
@@ -64,17 +67,35 @@ export async function runAndCount(setting, contestant, folder, ids, action, befo
       `${contestant.name}: ${acknowledged} creates acknowledged, ${unanswered} unanswered, ${stored} stored`,
     );
   }
-  const refused = sum('refused');
+  const refused = sum(tallies, 'refused');
   return { ...tallies.at(-1), refused, unanswered, acknowledged, stored, flushMs };
 }
 
-/** A warm-up and a measured load, closed loop. */
+/** A warm-up and a measured load, closed loop, in equal parts for the replicas. */
 export function measureRate({ load, warmUp, seconds, connections }, ids) {
-  return async ({ url, token }) => {
-    const options = { url, token, connections, ids };
-    const warm = await load({ ...options, seconds: warmUp });
-    return [warm, await load({ ...options, seconds })];
+  return async ({ urls, token }) => {
+    const parts = splitIds(ids, urls.length);
+    const loadAll = async (time) => {
+      const tallies = await Promise.all(
+        urls.map((url, index) =>
+          load({
+            url,
+            token,
+            connections: connections / urls.length,
+            seconds: time,
+            ids: parts[index],
+          }),
+        ),
+      );
+      const keys = ['acknowledged', 'refused', 'unanswered', 'rate'];
+      return Object.fromEntries(keys.map((key) => [key, sum(tallies, key)]));
+    };
+    return [await loadAll(warmUp), await loadAll(seconds)];
   };
+}
+
+function sum(tallies, key) {
+  return tallies.reduce((total, tally) => total + tally[key], 0);
 }
 
 /** Counts the rounds, and tells the reader who waits. */

@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
-import type { Pool, PoolClient } from 'pg';
+import type { Pool, PoolClient, QueryConfig } from 'pg';
 import type { ObjectLiteral, Repository } from 'typeorm';
 import type { BulkTable } from './bulk-table.js';
 import { PostgresTable } from './postgres-table.js';
 import { codeOf, DatabaseStartError, StoreDataSource } from './store-data-source.js';
-import { STATEMENT_TIMEOUT } from './time-limits.js';
+import { CONNECT_TIMEOUT, STATEMENT_TIMEOUT } from './time-limits.js';
 
 /** The key of the advisory lock that a program holds while it brings the schema up to date. */
 const MIGRATION_LOCK = 7_252_614_403_911;
@@ -33,7 +33,7 @@ export class PostgresDataSource extends StoreDataSource {
       await queryRunner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
       await this.runNewMigrations(queryRunner);
       await queryRunner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-      await queryRunner.query('SET statement_timeout = DEFAULT');
+      await queryRunner.query(`SET statement_timeout = ${STATEMENT_TIMEOUT}`);
     } finally {
       await queryRunner.release();
     }
@@ -46,7 +46,9 @@ export class PostgresDataSource extends StoreDataSource {
 
   reasonOf(error: unknown): string {
     const code = codeOf(error);
-    return REASONS[code] ?? (code === '' ? (error as Error).message : `it reports ${code}`);
+    if (code !== '') return REASONS[code] ?? `it reports ${code}`;
+    const { message } = error as Error;
+    return message.startsWith('SASL') ? 'the server wants another password' : message;
   }
 }
 
@@ -55,13 +57,16 @@ export class PostgresDataSource extends StoreDataSource {
  * a commit is flushed to disk before it is reported, and no statement runs for ever.
  */
 export async function setUpConnection(client: PoolClient): Promise<void> {
-  await client.query(
-    `SELECT set_config('statement_timeout', $1, false),
-            set_config('default_transaction_isolation', 'read committed', false),
-            CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
-                 THEN set_config('synchronous_commit', 'on', false) END`,
-    [String(STATEMENT_TIMEOUT)],
-  );
+  const query: QueryConfig & { query_timeout: number } = {
+    text: `SELECT set_config('statement_timeout', $1, false),
+                  set_config('default_transaction_isolation', 'read committed', false),
+                  CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
+                       THEN set_config('synchronous_commit', 'on', false) END`,
+    values: [String(STATEMENT_TIMEOUT)],
+    // The pool's own time limit for connecting ends before this.
+    query_timeout: CONNECT_TIMEOUT,
+  };
+  await client.query(query);
 }
 
 const REASONS: Record<string, string> = {

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { chmod, chown, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,8 @@ export class PostgresServer {
     readonly port: number,
   ) {}
 
-  static async start(): Promise<PostgresServer> {
+  /** @param files what to put into its data folder, such as `pg_hba.conf`, by their names */
+  static async start(files: Record<string, string | Buffer> = {}): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-postgres-'));
     await chmod(folder, 0o777);
     await copyProgram(folder);
@@ -36,8 +37,17 @@ export class PostgresServer {
     const data = join(folder, 'data');
     const options = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C'];
     await run(server.program('initdb'), [`--pgdata=${data}`, '--no-sync', ...options], server.ids);
+    for (const [name, content] of Object.entries(files))
+      await server.put(join(data, name), content);
     await server.resume();
     return server;
+  }
+
+  /** PostgreSQL takes a private key only from a file of its own. */
+  private async put(file: string, content: string | Buffer): Promise<void> {
+    await writeFile(file, content, { mode: 0o600 });
+    const { uid, gid } = this.ids;
+    if (uid !== undefined && gid !== undefined) await chown(file, uid, gid);
   }
 
   url(database = 'postgres'): string {

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { dataSourceOptions } from '../../src/database/data-source-options.js';
+import { openDatabase } from '../../src/database/open-database.js';
+import { DatabaseStartError, type StoreDataSource } from '../../src/database/store-data-source.js';
+import { STATEMENT_TIMEOUT } from '../../src/database/time-limits.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { Program } from '../support/program.js';
+
+const PASSWORD = 'well-kept-secret';
+const TRUST = 'host all all 127.0.0.1/32 trust';
+
+const certificate = (name: string): string =>
+  fileURLToPath(new URL(`certificates/${name}`, import.meta.url));
+const OURS = certificate('server.crt');
+const STRANGERS = certificate('stranger.crt');
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  server = await PostgresServer.start({
+    'pg_hba.conf': `host all careful 127.0.0.1/32 scram-sha-256\n${TRUST}\n`,
+    'postgresql.auto.conf': 'ssl = on\n',
+    'server.crt': await readFile(OURS),
+    'server.key': await readFile(certificate('server.key')),
+  });
+  await execute('postgres', [
+    `CREATE ROLE careful LOGIN PASSWORD '${PASSWORD}'`,
+    'CREATE DATABASE plants OWNER careful',
+    'CREATE DATABASE newer',
+    'CREATE DATABASE foreign_tables',
+    'CREATE DATABASE not_ours',
+    'CREATE DATABASE careless',
+    'CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0',
+  ]);
+  await execute('foreign_tables', ['CREATE TABLE plants (id text)']);
+  await (await open(server.url('newer'))).destroy();
+  await execute('newer', ["INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'L')"]);
+});
+afterAll(() => server.remove());
+
+async function execute(database: string, statements: readonly string[]): Promise<void> {
+  const client = new pg.Client(server.url(database));
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}
+
+function url(changes: Partial<URL> = {}, parameters: Record<string, string> = {}): string {
+  const made = Object.assign(new URL(server.url('plants')), {
+    username: 'careful',
+    password: PASSWORD,
+    ...changes,
+  });
+  for (const [name, value] of Object.entries(parameters)) made.searchParams.set(name, value);
+  return made.href;
+}
+
+async function open(databaseUrl: string): Promise<StoreDataSource> {
+  const options = dataSourceOptions({ DATABASE_URL: databaseUrl, DATABASE_POOL_SIZE: 1 });
+  return await openDatabase({ ...options, logger: 'debug' });
+}
+
+/** What the first row of the answer is, asked by the program on a connection of its own. */
+async function ask(databaseUrl: string, sql: string): Promise<unknown> {
+  const dataSource = await open(databaseUrl);
+  try {
+    return (await dataSource.query<unknown[]>(sql))[0];
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+describe('a store that cannot be used', () => {
+  it('stops the start with one line, and without the password', async () => {
+    const program = Program.start(tmpdir(), {
+      DATABASE_URL: url({ password: 'not-the-password' }),
+      ACCESS_TOKENS: 't',
+    });
+    expect(await program.exited()).toBe(1);
+    expect(program.errors).toBe(
+      'The database cannot be used: the user or the password is not accepted\n',
+    );
+    expect(program.output).toBe('');
+  });
+
+  const SSL = { sslmode: 'verify-full', sslrootcert: OURS };
+  it.each<[string, () => string, RegExp]>([
+    ['no such user', () => url({ username: 'nobody' }), /the user, the password or the kind/],
+    ['no password', () => url({ password: '' }), /the server wants another password$/],
+    ['no such database', () => url({ pathname: '/no' }), /there is no database of this name$/],
+    ['nothing at the port', () => url({ port: '1' }), /no server listens at its address$/],
+    ['a host that is not known', () => url({ hostname: 'no.invalid' }), /its host is not known$/],
+    ['another encoding', () => server.url('latin'), /must be in UTF8/],
+    ['a newer schema', () => server.url('newer'), /newer than this program/],
+    ['tables of another program', () => server.url('foreign_tables'), /not one that this program/],
+    ["another's database", () => url({ pathname: '/not_ours' }), /make it the owner/],
+    ['no file of certificates', () => url({}, { ...SSL, sslrootcert: 'no.crt' }), /sslrootcert/],
+    ['a certificate for another host', () => url({}, SSL), /is for another host$/],
+    [
+      'a certificate that is not trusted',
+      () => url({ hostname: 'localhost' }, { ...SSL, sslrootcert: STRANGERS }),
+      /is not trusted: see sslrootcert$/,
+    ],
+    [
+      'a certificate that nobody vouches for',
+      () => url({ hostname: 'localhost' }, { sslmode: 'verify-full' }),
+      /is not trusted: see sslrootcert$/,
+    ],
+  ])('is told from others: %s', async (_, databaseUrl, line) => {
+    const failure: unknown = await open(databaseUrl()).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(DatabaseStartError);
+    const { message } = failure as DatabaseStartError;
+    expect(message).toMatch(line);
+    expect(message).not.toMatch(/\n|\/|careful|well-kept/);
+  });
+});
+
+describe('a connection', () => {
+  it.each<[string, string, Record<string, string>, boolean]>([
+    ['without sslmode is not encrypted', '127.0.0.1', {}, false],
+    ['with require is encrypted, whoever the server is', '127.0.0.1', { sslmode: 'require' }, true],
+    [
+      'with verify-ca trusts a known certificate, whatever its host',
+      '127.0.0.1',
+      { sslmode: 'verify-ca', sslrootcert: OURS },
+      true,
+    ],
+    [
+      'with verify-full trusts a known certificate of its host',
+      'localhost',
+      { sslmode: 'verify-full', sslrootcert: OURS },
+      true,
+    ],
+  ])('%s', async (_, hostname, parameters, ssl) => {
+    const sql = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
+    expect(await ask(url({ hostname }, parameters), sql)).toEqual({ ssl });
+  });
+
+  it('flushes commits and limits statements, whatever the defaults of its database', async () => {
+    await execute(
+      'careless',
+      [
+        'synchronous_commit = off',
+        'statement_timeout = 0',
+        "default_transaction_isolation = 'serializable'",
+      ].map((setting) => `ALTER DATABASE careless SET ${setting}`),
+    );
+    const sql = `SELECT current_setting('synchronous_commit') AS flush,
+                        current_setting('statement_timeout') AS limit,
+                        current_setting('transaction_isolation') AS isolation`;
+    expect(await ask(server.url('careless'), sql)).toEqual({
+      flush: 'on',
+      limit: `${STATEMENT_TIMEOUT / 1_000}s`,
+      isolation: 'read committed',
+    });
+  });
+});
+
+describe('the schema', () => {
+  it('that the migrations make is that of the entities', async () => {
+    const dataSource = await open(url());
+    const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+    await dataSource.destroy();
+    expect(upQueries.map(({ query }) => query)).toEqual([]);
+  });
+});
