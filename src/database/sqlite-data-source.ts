@@ -1,20 +1,32 @@
 import type { Database, Statement } from 'sqlite3';
 import type { ObjectLiteral, Repository } from 'typeorm';
 import type { BulkTable } from './bulk-table.js';
+import { SqliteFile } from './sqlite-file.js';
 import { SqliteTable } from './sqlite-table.js';
 import { codeOf, StoreDataSource } from './store-data-source.js';
 
-/** A store in a SQLite file, on one connection. It also prepares statements, which TypeORM does not. */
+/**
+ * A store in a SQLite file, on one connection. It also prepares statements, which TypeORM does not,
+ * and knows whether its file is still the one it opened.
+ */
 export class SqliteDataSource extends StoreDataSource {
   private readonly statements: Statement[] = [];
+  private file: SqliteFile | undefined;
 
   async makeDurable(): Promise<void> {
     // A commit is flushed to disk before it is reported.
     await this.query('PRAGMA synchronous = FULL');
   }
 
-  migrate(): Promise<void> {
-    return this.runNewMigrations(this.createQueryRunner());
+  async migrate(): Promise<void> {
+    await this.runNewMigrations(this.createQueryRunner());
+    const { database } = this.options as { database: string };
+    if (database !== ':memory:') this.file = new SqliteFile(database);
+  }
+
+  /** @throws Error when what was stored is in a file that nobody finds again */
+  assertInPlace(): void {
+    this.file?.assertInPlace();
   }
 
   bulkTable<Row extends ObjectLiteral>(repository: Repository<Row>): BulkTable<Row> {
@@ -22,10 +34,18 @@ export class SqliteDataSource extends StoreDataSource {
   }
 
   prepare(sql: string): Statement {
-    const { databaseConnection } = this.driver as unknown as { databaseConnection: Database };
-    const statement = databaseConnection.prepare(sql);
+    const statement = this.connection.prepare(sql);
     this.statements.push(statement);
     return statement;
+  }
+
+  /** Makes SQLite read anew what it keeps in memory: a disk may have given it something else. */
+  forgetPages(): void {
+    this.connection.exec('PRAGMA shrink_memory', () => undefined);
+  }
+
+  private get connection(): Database {
+    return (this.driver as unknown as { databaseConnection: Database }).databaseConnection;
   }
 
   /** SQLite does not close while a statement is prepared. */
@@ -39,8 +59,13 @@ export class SqliteDataSource extends StoreDataSource {
   }
 
   reasonOf(error: unknown): string {
-    return REASONS[codeOf(error)] ?? 'its schema is not one that this program made';
+    return sqliteReason(error) ?? 'its schema is not one that this program made';
   }
+}
+
+/** What went wrong with a file, in words for the operator. */
+export function sqliteReason(error: unknown): string | undefined {
+  return REASONS[codeOf(error)];
 }
 
 const REASONS: Record<string, string> = {

@@ -19,7 +19,10 @@ export class SqliteTable<Row extends ObjectLiteral> implements BulkTable<Row> {
   private readonly insertStatement: Statement;
   private readonly identicalStatement: Statement;
 
-  constructor(repository: Repository<Row>, dataSource: SqliteDataSource) {
+  constructor(
+    repository: Repository<Row>,
+    private readonly dataSource: SqliteDataSource,
+  ) {
     const { metadata } = repository;
     const quote = (name: string): string => dataSource.driver.escape(name);
     this.columns = metadata.columns.map((column) => column.databaseName);
@@ -59,9 +62,16 @@ export class SqliteTable<Row extends ObjectLiteral> implements BulkTable<Row> {
       rows.map((row) => this.columns.map((column) => (row[column] as unknown) ?? null)),
     );
     return new Promise((resolve, reject) => {
-      statement.all<Result>(parameter, (error, results) =>
-        error === null ? resolve(results) : reject(error),
-      );
+      statement.all<Result>(parameter, (error, results) => {
+        if (error === null) {
+          resolve(results);
+        } else {
+          this.dataSource.forgetPages();
+          reject(error);
+        }
+      });
+      // While the disk works, this delays no answer.
+      this.dataSource.assertInPlace();
     });
   }
 }

@@ -27,8 +27,8 @@ export async function auditStore(url: string, model: PlantsModel): Promise<strin
   return faults;
 }
 
-/** Resolves with the number of rows. */
-async function eachRow(url: string, look: (row: Row) => void): Promise<number> {
+/** Shows every row of the store, and resolves with their number. */
+export async function eachRow(url: string, look: (row: Row) => void): Promise<number> {
   const dataSource = createDataSource(
     dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }),
   );

@@ -38,6 +38,10 @@ export class Program {
     }
   }
 
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }

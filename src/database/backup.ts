@@ -1,0 +1,143 @@
+import { link, open, rm, stat, statfs } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { CommandError, mebibytes } from './command.js';
+import { codeOf } from './store-data-source.js';
+import { StoreReader } from './store-reader.js';
+
+/** How often progress is told, in milliseconds. */
+const PROGRESS_INTERVAL = 2_000;
+
+/**
+ * Copies a SQLite store, as it is at this moment, into a new file, while the program serves from
+ * it. The copy appears under its name once it is complete, checked and on disk.
+ *
+ * @param tell takes a line of progress
+ * @param signal stops the copying
+ * @returns the size of the copy in bytes
+ * @throws CommandError
+ */
+export async function backUp(
+  source: string,
+  target: string,
+  tell: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<number> {
+  const store = await StoreReader.open(source, 'rw');
+  const partial = join(dirname(target), `${basename(target)}.${process.pid}.partial`);
+  try {
+    await refuseTarget(source, target);
+    const expected = await sizeOf(store);
+    await refuseWithoutSpace(dirname(target), expected);
+    await reserve(partial, source);
+    try {
+      await copy(store, partial, expected, tell, signal);
+      tell('checking the copy');
+      return await complete(partial, target, signal);
+    } finally {
+      await rm(partial, { force: true });
+    }
+  } catch (error) {
+    throw signal?.aborted ? new CommandError('Stopped: there is no copy') : sentenceFor(error);
+  } finally {
+    await store.close();
+  }
+}
+
+async function refuseTarget(source: string, target: string): Promise<void> {
+  const [sourcePath, targetPath] = [resolve(source), resolve(target)];
+  if (['', '-wal', '-shm', '-journal'].some((suffix) => sourcePath + suffix === targetPath)) {
+    throw new CommandError('The copy would be a file of the store itself: name another');
+  }
+  const isThere = await stat(target).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) throw new CommandError(`${target} exists and is not overwritten: name another file`);
+}
+
+/** The most that the copy may take, in bytes. */
+async function sizeOf(store: StoreReader): Promise<number> {
+  const [row] = await store.all<{ size: number }>(
+    'SELECT page_count * page_size AS size FROM pragma_page_count, pragma_page_size',
+  );
+  return row?.size ?? 0;
+}
+
+/** A copy that fills the disk of the store would stop the service. */
+async function refuseWithoutSpace(folder: string, needed: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < needed) {
+    throw new CommandError(`The copy may take ${mebibytes(needed)}, and there is less space`);
+  }
+}
+
+/** Makes the file, which no more people may read than may read the store. */
+async function reserve(partial: string, source: string): Promise<void> {
+  const { mode } = await stat(source);
+  const file = await open(partial, 'wx', mode & 0o777);
+  await file.close();
+}
+
+async function copy(
+  store: StoreReader,
+  partial: string,
+  expected: number,
+  tell: (line: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const progress = setInterval(() => {
+    void stat(partial).then(
+      ({ size }) => tell(`${Math.min(99, Math.floor((100 * size) / expected))} % copied`),
+      () => undefined,
+    );
+  }, PROGRESS_INTERVAL);
+  const interrupt = (): void => store.interrupt();
+  signal?.addEventListener('abort', interrupt);
+  try {
+    signal?.throwIfAborted();
+    // One statement sees one moment of the store, however much is created meanwhile.
+    await store.all('VACUUM INTO ?', resolve(partial));
+  } finally {
+    signal?.removeEventListener('abort', interrupt);
+    clearInterval(progress);
+  }
+}
+
+/** Gives the copy its name once it is sound and on disk; resolves with its size in bytes. */
+async function complete(partial: string, target: string, signal?: AbortSignal): Promise<number> {
+  await flush(partial);
+  const reader = await StoreReader.open(partial, 'ro');
+  const interrupt = (): void => reader.interrupt();
+  signal?.addEventListener('abort', interrupt);
+  const faults = await reader.integrityFaults().finally(() => reader.close());
+  signal?.removeEventListener('abort', interrupt);
+  signal?.throwIfAborted();
+  if (faults.length > 0) throw new CommandError('The copy is damaged: look at the store and disk');
+  // Unlike a renaming, a link never takes the place of another file.
+  await link(partial, target);
+  await rm(partial);
+  await flush(dirname(target));
+  return (await stat(target)).size;
+}
+
+async function flush(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  await file.sync().finally(() => file.close());
+}
+
+const SENTENCES: Record<string, string> = {
+  ENOENT: 'The folder of the copy does not exist: make it first',
+  ENOTDIR: 'The folder of the copy does not exist: make it first',
+  EACCES: 'The copy may not be written there',
+  EROFS: 'The copy may not be written there: the file system is read-only',
+  EEXIST: 'A file with the name of the copy has appeared, and is not overwritten',
+  ENOSPC: 'There is no space for the copy',
+  SQLITE_FULL: 'There is no space for the copy',
+  SQLITE_CORRUPT: 'The store is damaged: npm run db:check says where',
+  SQLITE_NOTADB: 'The store is not a SQLite database',
+};
+
+function sentenceFor(error: unknown): unknown {
+  const sentence = SENTENCES[codeOf(error)];
+  return sentence === undefined ? error : new CommandError(sentence, { cause: error });
+}

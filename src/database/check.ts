@@ -1,0 +1,83 @@
+import { stat } from 'node:fs/promises';
+import { Env } from '../config/env.js';
+import { CommandError, mebibytes } from './command.js';
+import { dataSourceOptions } from './data-source-options.js';
+import { StoreReader } from './store-reader.js';
+
+/** What a store holds, a line each, and what is wrong with it. */
+export interface StoreReport {
+  readonly holds: string[];
+  readonly faults: string[];
+}
+
+/**
+ * Looks at everything in a SQLite store, as it is at this moment, and changes nothing.
+ *
+ * @throws CommandError when there is no file
+ */
+export async function checkStore(path: string): Promise<StoreReport> {
+  const store = await StoreReader.open(path, 'ro');
+  try {
+    await store.all('BEGIN');
+    const tables = await tablesOf(store);
+    const schema = await schemaOf(store, tables);
+    const holds = [`schema: ${schema.says}`];
+    for (const table of tables) {
+      if (table !== 'migrations') holds.push(await contentsOf(store, table));
+    }
+    const [size, logSize] = await Promise.all([sizeOf(path), sizeOf(`${path}-wal`)]);
+    holds.push(`size: ${mebibytes(size)}, and ${mebibytes(logSize)} in the log`);
+    return { holds, faults: [...schema.faults, ...(await store.integrityFaults())] };
+  } finally {
+    await store.close();
+  }
+}
+
+async function tablesOf(store: StoreReader): Promise<string[]> {
+  const rows = await store.all<{ name: string }>(
+    `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND wr = 0
+     AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function schemaOf(
+  store: StoreReader,
+  tables: readonly string[],
+): Promise<{ says: string; faults: string[] }> {
+  if (!tables.includes('migrations')) {
+    throw new CommandError('This is not a store that this program made');
+  }
+  const rows = await store.all<{ name: string }>('SELECT name FROM migrations ORDER BY id');
+  const executed = rows.map(({ name }) => name);
+  const known = migrationNames();
+  const unknown = executed.filter((name) => !known.includes(name));
+  const missing = known.filter((name) => !executed.includes(name));
+  const next = missing.length > 0 ? `, the next start adds ${missing.join(', ')}` : '';
+  return {
+    says: `${executed.at(-1) ?? 'none'}${next}`,
+    faults: unknown.map((name) => `the schema is newer than this program: ${name}`),
+  };
+}
+
+function migrationNames(): string[] {
+  const { migrations } = dataSourceOptions(new Env());
+  return (migrations as { name: string }[]).map(({ name }) => name);
+}
+
+async function contentsOf(store: StoreReader, table: string): Promise<string> {
+  const name = `"${table.replaceAll('"', '""')}"`;
+  const [row] = await store.all<{ rows: number; least: string | null; greatest: string | null }>(
+    `SELECT count(*) AS rows, CAST(min(rowid) AS TEXT) AS least,
+     CAST(max(rowid) AS TEXT) AS greatest FROM ${name}`,
+  );
+  if (row === undefined || row.least === null) return `${table}: 0`;
+  return `${table}: ${row.rows}, id from ${row.least} to ${row.greatest ?? ''}`;
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return await stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}

@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs';
+import { EnvError, loadEnv } from '../config/env.js';
+import { parseDatabaseUrl } from './database-url.js';
+import { sqliteReason } from './sqlite-data-source.js';
+
+/** A command cannot do what it was asked to. The message is one sentence for the operator. */
+export class CommandError extends Error {}
+
+/** Runs a command of the command line: a failure is one sentence on standard error, and exit code 1. */
+export async function runCommand(
+  command: (...args: (string | undefined)[]) => Promise<void>,
+): Promise<void> {
+  try {
+    if (existsSync('.env')) process.loadEnvFile('.env');
+    await command(...process.argv.slice(2));
+  } catch (error) {
+    process.exitCode = 1;
+    const isSentence = error instanceof CommandError || error instanceof EnvError;
+    const { message } = error as Error;
+    const sentence = isSentence ? message : `It failed: ${sqliteReason(error) ?? message}`;
+    process.stderr.write(`${sentence}\n`);
+  }
+}
+
+/**
+ * The path of the SQLite store that DATABASE_URL names; the rest of the environment is not looked at.
+ *
+ * @throws EnvError, CommandError
+ */
+export function configuredStorePath(): string {
+  const { DATABASE_URL } = loadEnv({ DATABASE_URL: process.env.DATABASE_URL });
+  const url = parseDatabaseUrl(DATABASE_URL);
+  if (url?.type !== 'sqlite' || url.path === ':memory:') {
+    throw new CommandError('DATABASE_URL does not name a SQLite file: there is nothing to look at');
+  }
+  return url.path;
+}
+
+export function mebibytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}

@@ -1,0 +1,18 @@
+import { backUp } from './backup.js';
+import { CommandError, configuredStorePath, mebibytes, runCommand } from './command.js';
+
+// npm run db:backup -- <file>
+
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => stopping.abort());
+}
+
+await runCommand(async (target, ...others) => {
+  if (target === undefined || others.length > 0) {
+    throw new CommandError('Name the file to make: npm run db:backup -- <file>');
+  }
+  const tell = (line: string): boolean => process.stderr.write(`${line}\n`);
+  const size = await backUp(configuredStorePath(), target, tell, stopping.signal);
+  console.log(`${target}: ${mebibytes(size)}, complete and sound`);
+});

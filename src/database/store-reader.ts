@@ -1,0 +1,52 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import sqlite3 from 'sqlite3';
+import { CommandError } from './command.js';
+
+/** Looks into a store's file, also while the program serves from it. */
+export class StoreReader {
+  private constructor(private readonly database: sqlite3.Database) {}
+
+  /**
+   * @param mode `ro` leaves no trace; `rw` may finish what a crash left undone, and keeps its
+   *   snapshot when the program starts meanwhile
+   * @throws CommandError when there is no file
+   */
+  static async open(path: string, mode: 'ro' | 'rw'): Promise<StoreReader> {
+    if (!existsSync(path)) throw new CommandError(`There is no store at ${path}`);
+    const realPath = realpathSync(path);
+    const url = pathToFileURL(realPath);
+    url.searchParams.set('mode', mode);
+    // Without a log nobody has the store open, and SQLite would make one, even to read only.
+    if (mode === 'ro' && !existsSync(`${realPath}-wal`)) url.searchParams.set('immutable', '1');
+    const flags = mode === 'ro' ? sqlite3.OPEN_READONLY : sqlite3.OPEN_READWRITE;
+    return await new Promise((resolve, reject) => {
+      const database = new sqlite3.Database(url.href, flags | sqlite3.OPEN_URI, (error) =>
+        error === null ? resolve(new StoreReader(database)) : reject(error),
+      );
+    });
+  }
+
+  all<Row>(sql: string, ...parameters: unknown[]): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      this.database.all<Row>(sql, parameters, (error, rows) =>
+        error === null ? resolve(rows) : reject(error),
+      );
+    });
+  }
+
+  /** What `PRAGMA integrity_check` finds; nothing in a sound store. */
+  async integrityFaults(): Promise<string[]> {
+    const rows = await this.all<{ integrity_check: string }>('PRAGMA integrity_check(20)');
+    return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+  }
+
+  /** Makes the statement under way fail. */
+  interrupt(): void {
+    this.database.interrupt();
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => this.database.close(() => resolve()));
+  }
+}

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { backUp } from '../../src/database/backup.js';
+import { Program } from '../support/program.js';
+import { TOKEN } from '../support/test-app.js';
+
+const DIST = new URL('../../dist/', import.meta.url).pathname;
+const CLIENTS = 16;
+
+let folder: string;
+let program: Program;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+  program = start('plants.db');
+});
+
+afterAll(async () => {
+  program.kill('SIGKILL');
+  await program.exited();
+  await rm(folder, { recursive: true });
+});
+
+function start(store: string): Program {
+  return Program.start(folder, { ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${store}` });
+}
+
+interface Ended {
+  readonly exitCode: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** Runs a built command in the folder of the store. */
+async function run(command: string, args: string[], url = 'sqlite:plants.db'): Promise<Ended> {
+  return await new Promise((resolve) => {
+    const env = { PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: url };
+    const child = execFile(
+      process.execPath,
+      [`${DIST}database/${command}.js`, ...args],
+      { cwd: folder, env },
+      (_, output, errors) => resolve({ exitCode: child.exitCode ?? -1, output, errors }),
+    );
+  });
+}
+
+async function create(url: string, id: number): Promise<number> {
+  const response = await fetch(`${url}/plants`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ id, name: `plant ${id}` }),
+  });
+  const { error = response.status } = (await response.json()) as { error?: number };
+  return error;
+}
+
+/** Creates plants until it is stopped, and keeps the ids of those that were acknowledged. */
+class Load {
+  readonly acknowledged: number[] = [];
+  private isStopped = false;
+  private lastId = 0;
+  private readonly clients: Promise<unknown>;
+  private moreThan: { count: number; resolve: () => void } | undefined;
+
+  constructor(private readonly url: string) {
+    this.clients = Promise.all(Array.from({ length: CLIENTS }, () => this.client()));
+  }
+
+  async created(count: number): Promise<void> {
+    await new Promise<void>((resolve) => (this.moreThan = { count, resolve }));
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await this.clients;
+  }
+
+  private async client(): Promise<void> {
+    while (!this.isStopped) {
+      const id = ++this.lastId;
+      if ((await create(this.url, id)) === 200) this.acknowledged.push(id);
+      if (this.acknowledged.length >= (this.moreThan?.count ?? Infinity)) this.moreThan?.resolve();
+    }
+  }
+}
+
+async function idsIn(store: string): Promise<Set<number>> {
+  return await new Promise((resolve, reject) => {
+    const database = new sqlite3.Database(join(folder, store), sqlite3.OPEN_READONLY);
+    database.all<{ id: number }>('SELECT id FROM plants', (error, rows) => {
+      database.close();
+      if (error === null) resolve(new Set(rows.map(({ id }) => id)));
+      else reject(error);
+    });
+  });
+}
+
+describe('a backup taken while plants are being created', () => {
+  let acknowledged: number[];
+  let backup: Ended;
+
+  beforeAll(async () => {
+    const load = new Load(await program.listening());
+    await load.created(300);
+    acknowledged = [...load.acknowledged];
+    backup = await run('db-backup', ['copy.db']);
+    await load.stop();
+  }, 30_000);
+
+  it('is complete, and says so', async () => {
+    expect(backup).toMatchObject({
+      exitCode: 0,
+      output: expect.stringMatching(/^copy\.db: .+\n$/),
+    });
+    const files = await readdir(folder);
+    expect(files.filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
+  });
+
+  it('holds every plant that was acknowledged before', async () => {
+    const copied = await idsIn('copy.db');
+    expect(acknowledged.filter((id) => !copied.has(id))).toEqual([]);
+  });
+
+  it('passes the check, as does the store while it serves', async () => {
+    const copied = await idsIn('copy.db');
+    const { output, ...rest } = await run('db-check', ['copy.db']);
+    expect(rest).toEqual({ exitCode: 0, errors: '' });
+    expect(output).toContain(`plants: ${copied.size}, id from 1 to ${Math.max(...copied)}\n`);
+    expect(output).toMatch(/^schema: CreatePlants\d+$/m);
+    expect(output).toMatch(/^integrity: ok$/m);
+    expect(await run('db-check', [])).toMatchObject({ exitCode: 0 });
+  });
+
+  it('is not written over', async () => {
+    const before = await readFile(join(folder, 'copy.db'));
+    expect(await run('db-backup', ['copy.db'])).toMatchObject({
+      exitCode: 1,
+      output: '',
+      errors: expect.stringMatching(/^copy\.db exists and is not overwritten.*\n$/),
+    });
+    expect(before.equals(await readFile(join(folder, 'copy.db')))).toBe(true);
+  });
+
+  it('becomes the store again when a program is started on it', async () => {
+    await cp(join(folder, 'copy.db'), join(folder, 'restored.db'));
+    const restored = start('restored.db');
+    const url = await restored.listening();
+    expect(await create(url, acknowledged.at(-1) ?? 0)).toBe(40901);
+    expect(await create(url, -1)).toBe(200);
+    restored.kill('SIGTERM');
+    expect(await restored.exited()).toBe(0);
+    const ids = await idsIn('restored.db');
+    expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+  });
+});
+
+const REFUSALS: readonly [what: string, command: string, args: string[], RegExp, url?: string][] = [
+  ['no name', 'db-backup', [], /^Name the file/],
+  ['the store itself', 'db-backup', ['./plants.db'], /file of the store itself/],
+  ['the log of the store', 'db-backup', ['plants.db-wal'], /file of the store itself/],
+  ['a missing folder', 'db-backup', ['none/copy.db'], /folder .* does not exist/],
+  ['a missing store', 'db-backup', ['new.db'], /^There is no store/, 'sqlite:none.db'],
+  ['a store in memory', 'db-backup', ['new.db'], /not name a SQLite file/, 'sqlite::memory:'],
+  ['a wrong URL', 'db-backup', ['new.db'], /^DATABASE_URL must/, 'mysql://me:pass@host'],
+  ['a missing store', 'db-check', ['none.db'], /^There is no store/],
+  ['two names', 'db-check', ['plants.db', 'copy.db'], /^Name one file/],
+];
+
+describe('a command that cannot do its work exits 1 with one sentence, and leaves no file', () => {
+  let before: string[];
+  let all: Ended[];
+
+  beforeAll(async () => {
+    before = await readdir(folder);
+    all = await Promise.all(REFUSALS.map(([, command, args, , url]) => run(command, args, url)));
+  }, 30_000);
+
+  it.each(
+    REFUSALS.map(([what, command, args, sentence], index) => ({
+      what,
+      command,
+      args,
+      sentence,
+      index,
+    })),
+  )('$what: $command $args', ({ sentence, index }) => {
+    const { exitCode, output, errors } = all[index] ?? {};
+    expect({ exitCode, output }).toEqual({ exitCode: 1, output: '' });
+    expect(errors).toMatch(sentence);
+    expect(errors).toMatch(/^[^\n]+\n$/);
+    expect(errors).not.toContain('pass');
+  });
+
+  it('and none leaves a file', async () => {
+    expect(await readdir(folder)).toEqual(before);
+  });
+
+  it('a backup that is stopped', async () => {
+    const before = await readdir(folder);
+    const target = join(folder, 'stopped.db');
+    const stop = new AbortController();
+    const stopAtChecking = (): void => stop.abort();
+    await expect(
+      backUp(join(folder, 'plants.db'), target, stopAtChecking, stop.signal),
+    ).rejects.toThrow('Stopped: there is no copy');
+    expect(await readdir(folder)).toEqual(before);
+  });
+});
+
+describe('a check', () => {
+  it('leaves a store that is not in use as it is, without a file beside it', async () => {
+    await cp(join(folder, 'restored.db'), join(folder, 'alone/plants.db'));
+    const before = await readFile(join(folder, 'alone/plants.db'));
+    expect(await run('db-check', ['alone/plants.db'])).toMatchObject({ exitCode: 0 });
+    expect(await readdir(join(folder, 'alone'))).toEqual(['plants.db']);
+    expect(before.equals(await readFile(join(folder, 'alone/plants.db')))).toBe(true);
+  });
+
+  it('exits 1 for a damaged store', async () => {
+    await cp(join(folder, 'restored.db'), join(folder, 'damaged.db'));
+    const file = await open(join(folder, 'damaged.db'), 'r+');
+    await file.write(Buffer.alloc(200, 0xff), 0, 200, 3 * 4096 + 10);
+    await file.close();
+    expect(await run('db-check', ['damaged.db'])).toMatchObject({ exitCode: 1 });
+  });
+
+  it('exits 1 for what is no store', async () => {
+    await writeFile(join(folder, 'text'), 'not a database\n'.repeat(1_000));
+    expect(await run('db-check', ['text'])).toMatchObject({
+      exitCode: 1,
+      errors: 'It failed: the file is not a SQLite database\n',
+    });
+  });
+});
