@@ -1,0 +1,16 @@
+import { CommandError, runCommand } from './command.js';
+import { copyStore } from './copy.js';
+
+// npm run db:copy -- <from> [to]
+
+await runCommand(async (from, to = process.env.DATABASE_URL, ...others) => {
+  if (from === undefined || to === undefined || others.length > 0) {
+    throw new CommandError(
+      'Name two stores as in DATABASE_URL, which is the second by default: npm run db:copy -- <from> [to]',
+    );
+  }
+  const tables = await copyStore(from, to, (line) => process.stderr.write(`${line}\n`));
+  for (const { table, rows, digest } of tables) {
+    console.log(`${table}: ${rows} rows, digest ${digest}, the same in both`);
+  }
+});

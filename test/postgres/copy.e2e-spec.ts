@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { copyStore } from '../../src/database/copy.js';
+import { dataSourceOptions } from '../../src/database/data-source-options.js';
+import { openDatabase } from '../../src/database/open-database.js';
+import { Plant } from '../../src/plants/plant.entity.js';
+import { TestStore } from '../support/test-store.js';
+
+const COMMAND = new URL('../../dist/database/db-copy.js', import.meta.url).pathname;
+
+/** More than travel at once, among them what only some engines would keep exactly. */
+const PLANTS: readonly Plant[] = [
+  { id: '-9223372036854775808', name: '', tag: '' },
+  { id: '9223372036854775807', name: '"quotes" \\ {,} NULL \u0001 🌿 \uffff', tag: 'NULL' },
+  { id: '9007199254740993', name: 'x'.repeat(100_000), tag: null },
+  ...Array.from({ length: 2_500 }, (_, id) => ({ id: String(id), name: `plant ${id}`, tag: null })),
+];
+
+let from: TestStore;
+let to: TestStore;
+
+beforeEach(async () => {
+  from = await TestStore.create('sqlite');
+  to = await TestStore.create('postgres');
+  await create(from, PLANTS);
+});
+
+afterEach(async () => {
+  await from.remove();
+  await to.remove();
+});
+
+async function create({ url }: TestStore, plants: readonly Plant[]): Promise<void> {
+  const dataSource = await openDatabase(
+    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }),
+  );
+  await dataSource.bulkTable(dataSource.getRepository(Plant)).insertNew(plants);
+  await dataSource.destroy();
+}
+
+async function copy(source = from, target = to): Promise<unknown> {
+  return await copyStore(source.url, target.url, () => undefined);
+}
+
+const COPIED = [
+  { table: 'plants', rows: PLANTS.length, digest: expect.stringMatching(/^\w{64}$/) },
+];
+
+describe('copying a store to another engine', () => {
+  it('copies every plant exactly, there and back again', async () => {
+    const back = await TestStore.create('sqlite');
+    const there = await copy();
+    expect(there).toEqual(COPIED);
+    expect(await copy(to, back)).toEqual(there);
+    expect(await copy(back, from)).toEqual(there);
+    await back.remove();
+  });
+
+  it('finishes a copy that was interrupted', async () => {
+    await create(to, PLANTS.slice(1_000));
+    expect(await copy()).toEqual(COPIED);
+  });
+
+  it('overwrites nothing', async () => {
+    await create(to, [{ id: '7', name: 'another', tag: null }]);
+    await expect(copy()).rejects.toThrow('already holds another row with the key 7');
+  });
+
+  it('fails when the stores differ in the end', async () => {
+    await create(to, [{ id: '-7', name: 'one more', tag: null }]);
+    await expect(copy()).rejects.toThrow('2503 rows in the first store, 2504 in the second');
+  });
+
+  it('copies from no store that is missing, and makes none', async () => {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await expect(copyStore(`${from.url}.missing`, to.url, () => undefined)).rejects.toThrow(
+        'There is no store to copy from',
+      );
+    }
+  });
+
+  it('is a command, with DATABASE_URL as the second store', async () => {
+    const run = (args: string[], env = {}): Promise<{ stdout: string; stderr: string }> =>
+      promisify(execFile)(process.execPath, [COMMAND, ...args], { env, cwd: '/' });
+    const { stdout } = await run([from.url], { DATABASE_URL: to.url });
+    expect(stdout).toMatch(/^plants: 2503 rows, digest \w{64}, the same in both\n$/);
+    await expect(run([])).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Name two stores/),
+    });
+    await expect(run([from.url, 'elsewhere'])).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^A store is named as in DATABASE_URL.*\n$/),
+    });
+  });
+});
