@@ -6,7 +6,6 @@ import { createApp } from './app.js';
 import { AccessTokens } from './auth/access-tokens.js';
 import { Env, EnvError } from './config/env.js';
 import { DatabaseStartError } from './database/store-data-source.js';
-import { closeConnections } from './http/http-server.js';
 import { PinoLogger } from './logging/pino-logger.js';
 
 /** Repeats of a signal within this time, in milliseconds, are the same Ctrl-C. */
@@ -79,7 +78,6 @@ function stopOnSignals(app: NestExpressApplication): void {
 async function close(app: NestExpressApplication, exitCode: number): Promise<void> {
   const pino = app.get(PinoLogger);
   try {
-    closeConnections(app.getHttpServer());
     await app.close();
     logger.log('Stopped');
   } catch (error) {

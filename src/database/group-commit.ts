@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { ObjectLiteral, Repository } from 'typeorm';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { StoreMetrics } from '../metrics/metrics.js';
 import { type BulkTable, keyOf } from './bulk-table.js';
 import type { StoreDataSource } from './store-data-source.js';
 import { CREATE_TIMEOUT } from './time-limits.js';
@@ -36,6 +37,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
   private readonly logger = new Logger(GroupCommit.name);
   private readonly table: BulkTable<Row>;
   private readonly key: string;
+  private readonly metrics: StoreMetrics;
   private readonly waiting: Create<Row>[] = [];
   private waitingSize = 0;
   private readonly underWay = new Set<Batch<Row>>();
@@ -45,6 +47,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
   constructor(repository: Repository<Row>) {
     this.table = (repository.manager.connection as StoreDataSource).bulkTable(repository);
     this.key = keyOf(repository);
+    this.metrics = new StoreMetrics(repository.metadata.tableName, () => this.waiting.length);
   }
 
   /**
@@ -56,6 +59,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
   create(row: Row): Promise<CreateOutcome> {
     const { waiting } = this;
     if (waiting.length >= MAX_WAITING.rows || this.waitingSize >= MAX_WAITING.characters) {
+      this.metrics.refused();
       return Promise.reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
     }
     return new Promise((resolve, reject) => {
@@ -98,7 +102,9 @@ export class GroupCommit<Row extends ObjectLiteral> {
 
   private async commit(batch: Batch<Row>): Promise<void> {
     this.underWay.add(batch);
+    const began = performance.now();
     const results = await this.insertAll(batch.map(({ row }) => row));
+    this.metrics.committed(results, (performance.now() - began) / 1_000);
     this.underWay.delete(batch);
     // The disk works on the next batch while this one is answered.
     this.commitNext();
@@ -117,6 +123,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
     const onTime = this.waiting.findIndex((create) => !isLate(create));
     const late = this.waiting.splice(0, onTime === -1 ? this.waiting.length : onTime);
     for (const { size } of late) this.waitingSize -= size;
+    if (late.length > 0) this.metrics.refused(late.length);
     for (const batch of this.underWay) late.push(...batch.filter(isLate));
     for (const { reject } of late) reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
   }

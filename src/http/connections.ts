@@ -1,0 +1,112 @@
+import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Env } from '../config/env.js';
+import { droppedConnections, openConnections } from '../metrics/metrics.js';
+
+/** How many connections beyond the limit are told so, before further ones are closed unanswered. */
+const TOLD = 1_000;
+/** How long the taking in of what has arrived may last when the server closes, in milliseconds. */
+const INTAKE_TIME = 500;
+/** How long a client may then take to end its request, or to read its answer, in milliseconds. */
+const CLIENT_TIME = 3_000;
+/** How long the answers themselves may take then, in milliseconds. */
+const ANSWER_TIME = 15_000;
+/** How often connections that may be closed are looked for then, in milliseconds. */
+const SWEEP_INTERVAL = 50;
+
+type Connection = Socket & {
+  /** Node's own note of the response that is under way. */
+  readonly _httpMessage?: (ServerResponse & { readonly req: IncomingMessage }) | null;
+  /** Its parser, with the last request that came and is not answered. */
+  readonly parser?: { readonly incoming?: IncomingMessage | null } | null;
+};
+
+/** The connections of the server: how many there may be, and how they end when it closes. */
+@Injectable()
+export class Connections implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly open = new Set<Connection>();
+  private readonly tooMany = new WeakSet<Socket>();
+  private accepted = 0;
+
+  constructor(
+    private readonly adapterHost: HttpAdapterHost,
+    private readonly env: Env,
+  ) {}
+
+  onModuleInit(): void {
+    const { server, open } = this;
+    server.maxConnections = this.env.MAX_CONNECTIONS + TOLD;
+    server.on('drop', () => droppedConnections.inc());
+    server.on('connection', (socket: Connection) => {
+      this.accepted++;
+      open.add(socket);
+      if (open.size > this.env.MAX_CONNECTIONS) this.tooMany.add(socket);
+      socket.once('close', () => {
+        open.delete(socket);
+        openConnections.set(open.size);
+      });
+      openConnections.set(open.size);
+    });
+  }
+
+  /** Whether a connection is one beyond the limit, on which requests are refused. */
+  isTooMany(socket: Socket): boolean {
+    return this.tooMany.has(socket);
+  }
+
+  /**
+   * Lets every request that has arrived be answered, and every connection end after its answer.
+   * Node alone waits for busy keep-alive clients for ever.
+   */
+  async beforeApplicationShutdown(): Promise<void> {
+    const { server, open } = this;
+    if (!server.listening) return;
+    await this.takeIn();
+    server.prependListener('request', (_: IncomingMessage, res: ServerResponse) => {
+      res.shouldKeepAlive = false;
+    });
+    open.forEach(announceEnd);
+    const began = performance.now();
+    const sweep = setInterval(() => {
+      const time = performance.now() - began;
+      server.closeIdleConnections();
+      for (const socket of open) if (hasTimeEnded(socket, time)) socket.destroy();
+    }, SWEEP_INTERVAL);
+    server.once('close', () => clearInterval(sweep));
+  }
+
+  /**
+   * Accepts the connections and reads the bytes that the system holds for this program: their
+   * clients see them as sent. Each turn of the event loop does one of the two.
+   */
+  private async takeIn(): Promise<void> {
+    const end = performance.now() + INTAKE_TIME;
+    let before: number;
+    do {
+      before = this.accepted;
+      for (let turn = 0; turn < 3; turn++) await nextTurn();
+    } while (this.accepted > before && performance.now() < end);
+  }
+
+  private get server(): Server {
+    return this.adapterHost.httpAdapter.getHttpServer() as Server;
+  }
+}
+
+/** With pipelined requests the first answers must not say it, for those behind them to be answered. */
+function announceEnd({ _httpMessage: response, parser }: Connection): void {
+  if (response && !response.headersSent && parser?.incoming === response.req) {
+    response.shouldKeepAlive = false;
+  }
+}
+
+/** Whether a connection has had its time, this many milliseconds after the server began to close. */
+function hasTimeEnded({ bytesRead, _httpMessage: response }: Connection, time: number): boolean {
+  if (bytesRead === 0) return true;
+  const isBeingAnswered = response?.req.complete === true && !response.writableEnded;
+  return time > (isBeingAnswered ? ANSWER_TIME : CLIENT_TIME);
+}
