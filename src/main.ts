@@ -58,34 +58,36 @@ function addressOf(app: NestExpressApplication): string {
 
 function stopOnSignals(app: NestExpressApplication): void {
   let stoppedAt: number | undefined;
-  const stop = (reason: string, exitCode: number): void => {
-    if (stoppedAt === undefined) {
-      stoppedAt = Date.now();
-      logger.log(`${reason}: answering what has arrived, then stopping`);
-      void close(app, exitCode);
-    } else if (Date.now() - stoppedAt > SAME_SIGNAL) {
-      process.exit(1);
-    }
+  const stop = (reason: string): void => {
+    if (stoppedAt !== undefined) return;
+    stoppedAt = Date.now();
+    logger.log(`${reason}: answering what has arrived, then stopping`);
+    void close(app);
   };
-  process.on('SIGTERM', () => stop('SIGTERM', 0));
-  process.on('SIGINT', () => stop('SIGINT', 0));
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stoppedAt !== undefined && Date.now() - stoppedAt > SAME_SIGNAL) process.exit(1);
+    stop(signal);
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  // Promises that were rejected and never looked at come here too.
   process.on('uncaughtException', (error) => {
     logger.fatal(error);
-    stop('Uncaught error', 1);
+    process.exitCode = 1;
+    stop('Uncaught error');
   });
 }
 
-async function close(app: NestExpressApplication, exitCode: number): Promise<void> {
+async function close(app: NestExpressApplication): Promise<void> {
   const pino = app.get(PinoLogger);
   try {
     await app.close();
     logger.log('Stopped');
   } catch (error) {
     logger.error(error);
-    exitCode = 1;
+    process.exitCode = 1;
   }
   pino.flush();
-  process.exit(exitCode);
+  process.exit();
 }
 
 /** One line for each thing the operator has to mend. */

@@ -11,9 +11,9 @@ import { droppedConnections, openConnections } from '../metrics/metrics.js';
 const TOLD = 1_000;
 /** How long the taking in of what has arrived may last when the server closes, in milliseconds. */
 const INTAKE_TIME = 500;
-/** How long a client may then take to end its request, or to read its answer, in milliseconds. */
+/** How long clients may then take to send what they began and to read their answers, in milliseconds. */
 const CLIENT_TIME = 3_000;
-/** How long the answers themselves may take then, in milliseconds. */
+/** How long answers may then take to be made, in milliseconds: longer than a create may wait. */
 const ANSWER_TIME = 15_000;
 /** How often connections that may be closed are looked for then, in milliseconds. */
 const SWEEP_INTERVAL = 50;
@@ -29,6 +29,8 @@ type Connection = Socket & {
 @Injectable()
 export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   private readonly open = new Set<Connection>();
+  /** The last request of a connection, once the server closes. */
+  private readonly last = new WeakMap<Socket, ServerResponse>();
   private readonly tooMany = new WeakSet<Socket>();
   private accepted = 0;
 
@@ -65,11 +67,18 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     const { server, open } = this;
     if (!server.listening) return;
-    await this.takeIn();
-    server.prependListener('request', (_: IncomingMessage, res: ServerResponse) => {
-      res.shouldKeepAlive = false;
+    for (const { _httpMessage: response, parser } of open) {
+      if (response && parser?.incoming === response.req) this.announceEnd(response.req, response);
+    }
+    server.prependListener('request', (req: IncomingMessage, res: ServerResponse) => {
+      this.announceEnd(req, res);
     });
-    open.forEach(announceEnd);
+    const closeIdle = server.closeIdleConnections.bind(server);
+    // Node calls this too, and would cut off answers that are made and not yet sent.
+    server.closeIdleConnections = () => {
+      if (![...open].some(isSending)) closeIdle();
+    };
+    await this.takeIn();
     const began = performance.now();
     const sweep = setInterval(() => {
       const time = performance.now() - began;
@@ -92,21 +101,26 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     } while (this.accepted > before && performance.now() < end);
   }
 
+  /** The answer to the last of pipelined requests says that the connection ends, and no other. */
+  private announceEnd({ socket }: IncomingMessage, response: ServerResponse): void {
+    const before = this.last.get(socket);
+    if (before?.headersSent === false) before.shouldKeepAlive = true;
+    response.shouldKeepAlive = false;
+    this.last.set(socket, response);
+  }
+
   private get server(): Server {
     return this.adapterHost.httpAdapter.getHttpServer() as Server;
   }
 }
 
-/** With pipelined requests the first answers must not say it, for those behind them to be answered. */
-function announceEnd({ _httpMessage: response, parser }: Connection): void {
-  if (response && !response.headersSent && parser?.incoming === response.req) {
-    response.shouldKeepAlive = false;
-  }
+function isSending({ _httpMessage: response }: Connection): boolean {
+  return response?.writableEnded === true;
 }
 
 /** Whether a connection has had its time, this many milliseconds after the server began to close. */
 function hasTimeEnded({ bytesRead, _httpMessage: response }: Connection, time: number): boolean {
   if (bytesRead === 0) return true;
-  const isBeingAnswered = response?.req.complete === true && !response.writableEnded;
-  return time > (isBeingAnswered ? ANSWER_TIME : CLIENT_TIME);
+  const isAnswerDue = response?.req.complete === true && !response.headersSent;
+  return time > (isAnswerDue ? ANSWER_TIME : CLIENT_TIME);
 }
