@@ -18,9 +18,11 @@ const ANSWER_TIME = 15_000;
 /** How often connections that may be closed are looked for then, in milliseconds. */
 const SWEEP_INTERVAL = 50;
 
+type Response = ServerResponse & { readonly req: IncomingMessage };
+
 type Connection = Socket & {
   /** Node's own note of the response that is under way. */
-  readonly _httpMessage?: (ServerResponse & { readonly req: IncomingMessage }) | null;
+  readonly _httpMessage?: Response | null;
   /** Its parser, with the last request that came and is not answered. */
   readonly parser?: { readonly incoming?: IncomingMessage | null } | null;
 };
@@ -30,7 +32,7 @@ type Connection = Socket & {
 export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   private readonly open = new Set<Connection>();
   /** The last request of a connection, once the server closes. */
-  private readonly last = new WeakMap<Socket, ServerResponse>();
+  private readonly last = new WeakMap<Socket, Response>();
   private readonly tooMany = new WeakSet<Socket>();
   private accepted = 0;
 
@@ -67,18 +69,14 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     const { server, open } = this;
     if (!server.listening) return;
-    for (const { _httpMessage: response, parser } of open) {
-      if (response && parser?.incoming === response.req) this.announceEnd(response.req, response);
-    }
-    server.prependListener('request', (req: IncomingMessage, res: ServerResponse) => {
-      this.announceEnd(req, res);
-    });
     const closeIdle = server.closeIdleConnections.bind(server);
     // Node calls this too, and would cut off answers that are made and not yet sent.
     server.closeIdleConnections = () => {
       if (![...open].some(isSending)) closeIdle();
     };
+    for (const { _httpMessage: response } of open) if (response) this.announceEnd(response);
     await this.takeIn();
+    server.prependListener('request', (_, response: Response) => this.announceEnd(response));
     const began = performance.now();
     const sweep = setInterval(() => {
       const time = performance.now() - began;
@@ -93,16 +91,24 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
    * clients see them as sent. Each turn of the event loop does one of the two.
    */
   private async takeIn(): Promise<void> {
+    // Not at once: of requests in one piece, the first may be answered before the second is seen.
+    const announceSoon = (_: IncomingMessage, response: Response): void => {
+      setImmediate(() => this.announceEnd(response));
+    };
+    this.server.on('request', announceSoon);
     const end = performance.now() + INTAKE_TIME;
     let before: number;
     do {
       before = this.accepted;
       for (let turn = 0; turn < 3; turn++) await nextTurn();
     } while (this.accepted > before && performance.now() < end);
+    this.server.off('request', announceSoon);
   }
 
   /** The answer to the last of pipelined requests says that the connection ends, and no other. */
-  private announceEnd({ socket }: IncomingMessage, response: ServerResponse): void {
+  private announceEnd(response: Response): void {
+    const socket = response.req.socket as Connection;
+    if (response.headersSent || socket.parser?.incoming !== response.req) return;
     const before = this.last.get(socket);
     if (before?.headersSent === false) before.shouldKeepAlive = true;
     response.shouldKeepAlive = false;
