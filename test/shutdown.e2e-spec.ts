@@ -235,6 +235,8 @@ describe('while the application closes', () => {
     const client = new Client(app.port);
     await client.write([1, 2, 3].map(() => createRequest()).join(''));
     await arrived;
+    // The rest of the piece is read in this turn of the event loop.
+    await nextTurn();
     const closed = app.nest.close();
     await nextTurn();
     finish();

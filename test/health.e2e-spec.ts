@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { DataSource } from 'typeorm';
+import { StoreProbe } from '../src/database/store-probe.js';
+import { expectError } from './support/expect-error.js';
+import { exchange, parseAnswer } from './support/raw-http.js';
+import { TestApp } from './support/test-app.js';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+});
+
+afterAll(async () => {
+  await app.close();
+});
+
+/** Lets what is remembered of the last answer grow old. */
+function forget(): void {
+  const now = Date.now() + 1_001;
+  jest.spyOn(Date, 'now').mockReturnValue(now);
+}
+
+describe('health', () => {
+  it.each(['/health/live', '/health/ready'])(
+    'at %s needs no token and tells little',
+    async (path) => {
+      const answer = await app.request('GET', path);
+      expect(answer).toMatchObject({ status: 200, body: { status: 'ok' } });
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(await app.request('HEAD', path)).toMatchObject({ status: 200, body: '' });
+      expectError(await app.request('POST', path), 'METHOD_NOT_ALLOWED');
+    },
+  );
+
+  it('however many ask, one at a time writes to the store, and its answer counts a while', async () => {
+    forget();
+    const query = jest.spyOn(app.nest.get(DataSource), 'query');
+    const ask = (): Promise<unknown> => app.request('GET', '/health/ready');
+    await Promise.all([ask(), ask(), ask()]);
+    await ask();
+    expect(query).toHaveBeenCalledTimes(1);
+    query.mockRestore();
+  });
+
+  it('is ready or not as the store can be written or not, and lives all the while', async () => {
+    const store = app.nest.get(DataSource);
+    forget();
+    await store.query('PRAGMA query_only = 1');
+    const answer = await app.request('GET', '/health/ready');
+    expectError(answer, 'UNAVAILABLE', expect.not.stringMatching(/SQL|readonly|plants/));
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(await app.request('HEAD', '/health/ready')).toMatchObject({ status: 503, body: '' });
+    expect(await app.request('GET', '/health/live')).toMatchObject({ status: 200 });
+    forget();
+    await store.query('PRAGMA query_only = 0');
+    expect(await app.request('GET', '/health/ready')).toMatchObject({ status: 200 });
+  });
+
+  it('is not ready when the store does not answer, and asks it no second time meanwhile', async () => {
+    forget();
+    let answer: () => void = () => undefined;
+    const stuck = new Promise<void>((resolve) => (answer = resolve));
+    const query = jest.spyOn(app.nest.get(DataSource), 'query').mockReturnValue(stuck);
+    expectError(await app.request('GET', '/health/ready'), 'UNAVAILABLE');
+    forget();
+    const second = app.nest.get(StoreProbe).check();
+    expect(query).toHaveBeenCalledTimes(1);
+    answer();
+    await second;
+    query.mockRestore();
+  });
+
+  it('leaves no trace in the store', async () => {
+    expect(await app.rows()).toEqual([]);
+  });
+});
+
+describe('a connection beyond MAX_CONNECTIONS', () => {
+  it('is told 503 and closed, whatever it asks, while the others are served', async () => {
+    const small = await TestApp.start({ MAX_CONNECTIONS: '1' });
+    const request = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
+    const first = connect({ port: small.port, host: '127.0.0.1' });
+    first.write(request);
+    await once(first, 'data');
+    expect(parseAnswer(await exchange(small.port, request))).toMatchObject({
+      status: 503,
+      headers: { connection: 'close', 'retry-after': '1' },
+      body: expect.stringContaining('50300'),
+    });
+    first.write(request);
+    const [answer] = (await once(first, 'data')) as [Buffer];
+    expect(parseAnswer(answer.toString()).status).toBe(200);
+    first.destroy();
+    await small.close();
+  });
+});
