@@ -15,6 +15,7 @@ What to measure (several may be given):
   --memory             resident memory after each million creates
   --rows               creates/s by rows in the table, for ascending and for random ids
   --costs              what logging costs
+  --overload           what happens at 0.5 to 10 times the load that a slow disk allows
 
 How:
   --connections N      connections to create on (64)
@@ -45,6 +46,7 @@ export function readOptions(args) {
     memory: values.memory,
     rows: values.rows,
     costs: values.costs,
+    overload: values.overload,
     connections: wholeOf(values, 'connections', 64),
     rounds: wholeOf(values, 'rounds', 5),
     seconds: numberOf(values, 'seconds', 5),
@@ -70,6 +72,7 @@ function parse(args) {
         memory: boolean,
         rows: boolean,
         costs: boolean,
+        overload: boolean,
         connections: string,
         rounds: string,
         seconds: string,

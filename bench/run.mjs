@@ -10,6 +10,7 @@ import { defaultLoad, loadNamed } from './load.mjs';
 import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
 import { memory } from './measure/memory.mjs';
+import { overload } from './measure/overload.mjs';
 import { rows } from './measure/rows.mjs';
 import { startTime } from './measure/start-time.mjs';
 import { HELP, OptionError, readOptions } from './options.mjs';
@@ -66,6 +67,7 @@ async function measureAll(setting) {
   if (setting.memory) results.memory = await memory(setting, (setting.millions ?? [2]).at(-1));
   if (setting.rows) results.rows = await rows(setting, setting.millions ?? [0, 1, 10]);
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
+  if (setting.overload) results.overload = await overload(setting);
   if (Object.keys(results).length === 0) {
     results.compare = await compare(setting, contestants ?? CONTESTANTS, 'Durable creates');
   }

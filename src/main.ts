@@ -11,6 +11,12 @@ import { PinoLogger } from './logging/pino-logger.js';
 /** Repeats of a signal within this time, in milliseconds, are the same Ctrl-C. */
 const SAME_SIGNAL = 1_000;
 
+/**
+ * Connections that the system holds until they are accepted. One beyond them is not told so, but
+ * tries again for seconds.
+ */
+const BACKLOG = 4_096;
+
 const logger = new Logger('Main');
 
 await start();
@@ -24,7 +30,8 @@ async function start(): Promise<void> {
     const env = app.get(Env);
     await app.init();
     // Nest's own listen() would print a failure a second time.
-    await once(app.getHttpServer().listen(env.PORT, env.HOST), 'listening');
+    const address = { port: env.PORT, host: env.HOST, backlog: BACKLOG };
+    await once(app.getHttpServer().listen(address), 'listening');
     stopOnSignals(app);
     logger.log(`Listening on ${addressOf(app)}, Swagger UI at ${addressOf(app)}/docs`);
     app.get(PinoLogger).flush();

@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { DataSource } from 'typeorm';
 import { StoreProbe } from '../src/database/store-probe.js';
 import { expectError } from './support/expect-error.js';
-import { exchange, parseAnswer } from './support/raw-http.js';
 import { TestApp } from './support/test-app.js';
 
 let app: TestApp;
@@ -75,25 +72,5 @@ describe('health', () => {
 
   it('leaves no trace in the store', async () => {
     expect(await app.rows()).toEqual([]);
-  });
-});
-
-describe('a connection beyond MAX_CONNECTIONS', () => {
-  it('is told 503 and closed, whatever it asks, while the others are served', async () => {
-    const small = await TestApp.start({ MAX_CONNECTIONS: '1' });
-    const request = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
-    const first = connect({ port: small.port, host: '127.0.0.1' });
-    first.write(request);
-    await once(first, 'data');
-    expect(parseAnswer(await exchange(small.port, request))).toMatchObject({
-      status: 503,
-      headers: { connection: 'close', 'retry-after': '1' },
-      body: expect.stringContaining('50300'),
-    });
-    first.write(request);
-    const [answer] = (await once(first, 'data')) as [Buffer];
-    expect(parseAnswer(answer.toString()).status).toBe(200);
-    first.destroy();
-    await small.close();
   });
 });

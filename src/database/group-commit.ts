@@ -11,7 +11,7 @@ import { CREATE_TIMEOUT } from './time-limits.js';
 export type CreateOutcome = 'created' | 'identical' | 'different';
 
 /** What may wait for a commit, beyond which a create is refused at once, and what one commit takes. */
-const MAX_WAITING = { rows: 10_000, characters: 32 * 1024 * 1024 };
+const MAX_WAITING = { rows: 4_096, characters: 32 * 1024 * 1024 };
 const MAX_BATCH = { rows: 1_024, characters: 1024 * 1024 };
 
 /** How often creates that have waited too long are looked for, in milliseconds. */
