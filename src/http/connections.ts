@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Env } from '../config/env.js';
+import { CREATE_TIMEOUT } from '../database/time-limits.js';
 import { droppedConnections, openConnections } from '../metrics/metrics.js';
 
 /** How many connections beyond the limit are told so, before further ones are closed unanswered. */
@@ -13,8 +14,8 @@ const TOLD = 1_000;
 const INTAKE_TIME = 500;
 /** How long clients may then take to send what they began and to read their answers, in milliseconds. */
 const CLIENT_TIME = 3_000;
-/** How long answers may then take to be made, in milliseconds: longer than a create may wait. */
-const ANSWER_TIME = 15_000;
+/** How long answers may then take to be made, in milliseconds: longer than any create waits. */
+const ANSWER_TIME = CREATE_TIMEOUT + 1_000;
 /** How often connections that may be closed are looked for then, in milliseconds. */
 const SWEEP_INTERVAL = 50;
 

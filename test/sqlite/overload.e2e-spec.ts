@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { exchange, parseAnswer } from './support/raw-http.js';
-import { TestApp, TOKEN } from './support/test-app.js';
+import { exchange, parseAnswer } from '../support/raw-http.js';
+import { TestApp, TOKEN } from '../support/test-app.js';
 
 describe('a connection beyond MAX_CONNECTIONS', () => {
   it('is told 503 and closed, whatever it asks, while the others are served', async () => {

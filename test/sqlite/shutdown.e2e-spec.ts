@@ -4,10 +4,10 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as after } from 'node:timers/promises';
-import { PlantsService } from '../src/plants/plants.service.js';
-import { parseAnswer, type RawAnswer } from './support/raw-http.js';
-import { Program } from './support/program.js';
-import { TestApp, TOKEN } from './support/test-app.js';
+import { PlantsService } from '../../src/plants/plants.service.js';
+import { parseAnswer, type RawAnswer } from '../support/raw-http.js';
+import { Program } from '../support/program.js';
+import { TestApp, TOKEN } from '../support/test-app.js';
 
 let lastId = 0;
 
