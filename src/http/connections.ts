@@ -10,8 +10,8 @@ import { droppedConnections, openConnections } from '../metrics/metrics.js';
 
 /** How many connections beyond the limit are told so, before further ones are closed unanswered. */
 const TOLD = 1_000;
-/** How long the taking in of what has arrived may last when the server closes, in milliseconds. */
-const INTAKE_TIME = 500;
+/** How long taking in what has arrived may last at most, in milliseconds; new clients may prolong it. */
+const INTAKE_TIME = 2_000;
 /** How long clients may then take to send what they began and to read their answers, in milliseconds. */
 const CLIENT_TIME = 3_000;
 /** How long answers may then take to be made, in milliseconds: longer than any create waits. */
