@@ -10,8 +10,8 @@ const PATIENCE = 20_000;
 const BURST = 2_000;
 
 /**
- * Creates at a rate, whether the answers keep up or not, from a crowd: a create that finds no free
- * connection opens one more. One that finds `connections` in use is counted as `unsent`.
+ * Creates at a rate, whether the answers keep up or not, on many open connections: a create takes a
+ * free one. One that finds none is counted as `unsent`; a connection that was closed is opened anew.
  *
  * @param {object} options
  * @param {number} options.rate creates a second; Infinity for as many as connections allow
@@ -26,8 +26,8 @@ export async function crowd({ url, token, rate, connections, seconds, ids }) {
 
   const send = (due) => {
     tally.due += 1;
-    if (idle.length === 0 && open.size >= connections) return (tally.unsent += 1);
-    const connection = idle.pop() ?? connect();
+    const connection = idle.pop() ?? (open.size < connections ? connect() : undefined);
+    if (connection === undefined) return (tally.unsent += 1);
     const body = plantBody(takeId(ids));
     connection.due = due;
     connection.socket.write(`${head}${Buffer.byteLength(body)}\r\n\r\n${body}`);
@@ -62,6 +62,11 @@ export async function crowd({ url, token, rate, connections, seconds, ids }) {
     connection.due = undefined;
     if (isKept) idle.push(connection);
   };
+
+  while (open.size < connections) {
+    for (let count = 0; count < 50 && open.size < connections; count++) idle.push(connect());
+    await sleep(10);
+  }
 
   const begin = performance.now();
   const end = begin + seconds * 1_000;

@@ -148,9 +148,9 @@ describe('GroupCommit', () => {
   it('refuses at once what exceeds the queue, and answers the rest', async () => {
     const results = await Promise.allSettled(plants(12_000).map((row) => commits.create(row)));
     const refused = results.filter(({ status }) => status === 'rejected');
-    expect(refused).toHaveLength(7_903);
+    expect(refused).toHaveLength(1_999);
     expect(refused[0]).toMatchObject({ reason: { status: 503, headers: { 'Retry-After': '1' } } });
-    expect(await storedIds()).toHaveLength(4_097);
+    expect(await storedIds()).toHaveLength(10_001);
   });
 
   it('bounds the queue by size too, and splits large rows over commits', async () => {

@@ -11,7 +11,7 @@ import { CREATE_TIMEOUT } from './time-limits.js';
 export type CreateOutcome = 'created' | 'identical' | 'different';
 
 /** What may wait for a commit, beyond which a create is refused at once, and what one commit takes. */
-const MAX_WAITING = { rows: 4_096, characters: 32 * 1024 * 1024 };
+const MAX_WAITING = { rows: 10_000, characters: 32 * 1024 * 1024 };
 const MAX_BATCH = { rows: 1_024, characters: 1024 * 1024 };
 
 /** How often creates that have waited too long are looked for, in milliseconds. */
@@ -40,6 +40,8 @@ export class GroupCommit<Row extends ObjectLiteral> {
   private readonly metrics: StoreMetrics;
   private readonly waiting: Create<Row>[] = [];
   private waitingSize = 0;
+  /** What the last commit took, in milliseconds. */
+  private commitTime = 0;
   private readonly underWay = new Set<Batch<Row>>();
   private isCommitDue = false;
   private expiryTimer: NodeJS.Timeout | undefined;
@@ -58,7 +60,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
    */
   create(row: Row): Promise<CreateOutcome> {
     const { waiting } = this;
-    if (waiting.length >= MAX_WAITING.rows || this.waitingSize >= MAX_WAITING.characters) {
+    if (this.isFull() || this.expectedTime() > CREATE_TIMEOUT) {
       this.metrics.refused();
       return Promise.reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
     }
@@ -69,6 +71,22 @@ export class GroupCommit<Row extends ObjectLiteral> {
       this.expiryTimer ??= setInterval(() => this.expire(), EXPIRY_CHECK).unref();
       this.commitSoon();
     });
+  }
+
+  private isFull(): boolean {
+    return this.waiting.length >= MAX_WAITING.rows || this.waitingSize >= MAX_WAITING.characters;
+  }
+
+  /**
+   * What a create that comes now is likely to wait, in milliseconds: what would be too late is better
+   * refused at once. With nothing under way the store is tried, however slow it was.
+   */
+  private expectedTime(): number {
+    const { underWay, waiting, waitingSize, table, commitTime } = this;
+    if (underWay.size === 0) return 0;
+    const batches = Math.max(waiting.length / MAX_BATCH.rows, waitingSize / MAX_BATCH.characters);
+    // The one under way comes first, and its own last.
+    return (batches / table.concurrency + 2) * commitTime;
   }
 
   /** At once when nothing is under way, otherwise with what else has arrived by then. */
@@ -104,7 +122,8 @@ export class GroupCommit<Row extends ObjectLiteral> {
     this.underWay.add(batch);
     const began = performance.now();
     const results = await this.insertAll(batch.map(({ row }) => row));
-    this.metrics.committed(results, (performance.now() - began) / 1_000);
+    this.commitTime = performance.now() - began;
+    this.metrics.committed(results, this.commitTime / 1_000);
     this.underWay.delete(batch);
     // The disk works on the next batch while this one is answered.
     this.commitNext();
