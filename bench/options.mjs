@@ -17,6 +17,7 @@ What to measure (several may be given):
   --costs              what logging costs
   --tokens             what a JWT and a rate limit cost
   --postgres           creates/s on a PostgreSQL server: one replica, two, and a peer
+  --overload           what happens at 0.5 to 10 times the load that a slow disk allows
 
 How:
   --connections N      connections to create on (64)
@@ -49,6 +50,7 @@ export function readOptions(args) {
     costs: values.costs,
     tokens: values.tokens,
     postgres: values.postgres,
+    overload: values.overload,
     connections: wholeOf(values, 'connections', 64),
     rounds: wholeOf(values, 'rounds', 5),
     seconds: numberOf(values, 'seconds', 5),
@@ -76,6 +78,7 @@ function parse(args) {
         costs: boolean,
         tokens: boolean,
         postgres: boolean,
+        overload: boolean,
         connections: string,
         rounds: string,
         seconds: string,

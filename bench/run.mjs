@@ -11,6 +11,7 @@ import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
 import { memory } from './measure/memory.mjs';
 import { postgres } from './measure/postgres.mjs';
+import { overload } from './measure/overload.mjs';
 import { rows } from './measure/rows.mjs';
 import { startTime } from './measure/start-time.mjs';
 import { HELP, OptionError, readOptions } from './options.mjs';
@@ -70,6 +71,7 @@ async function measureAll(setting) {
   if (setting.postgres) results.postgres = await postgres(setting);
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
   if (setting.tokens) results.tokens = await compare(setting, await tokenVariants(), 'Tokens');
+  if (setting.overload) results.overload = await overload(setting);
   if (Object.keys(results).length === 0) {
     results.compare = await compare(setting, contestants ?? CONTESTANTS, 'Durable creates');
   }

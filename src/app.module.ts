@@ -6,14 +6,27 @@ import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DocsModule } from './docs/docs.module.js';
 import { ErrorFilter } from './errors/error.filter.js';
+import { HealthModule } from './health/health.module.js';
+import { Connections } from './http/connections.js';
 import { UnroutedFilter } from './http/unrouted.filter.js';
 import { LoggingModule } from './logging/logging.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { PlantsModule } from './plants/plants.module.js';
 import { BodyValidationPipe } from './validation/body-validation.pipe.js';
 
 @Module({
-  imports: [ConfigModule, LoggingModule, AuthModule, DatabaseModule, DocsModule, PlantsModule],
+  imports: [
+    ConfigModule,
+    LoggingModule,
+    AuthModule,
+    DatabaseModule,
+    DocsModule,
+    HealthModule,
+    MetricsModule,
+    PlantsModule,
+  ],
   providers: [
+    Connections,
     ErrorFilter,
     { provide: APP_GUARD, useClass: BearerGuard },
     { provide: APP_PIPE, useClass: BodyValidationPipe },

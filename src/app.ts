@@ -4,6 +4,7 @@ import { AppModule } from './app.module.js';
 import { Env } from './config/env.js';
 import { splitList } from './config/split-list.js';
 import { setUpDocs } from './docs/swagger-ui.js';
+import { Connections } from './http/connections.js';
 import { exactExpress } from './http/exact-express.js';
 import { configureServer } from './http/http-server.js';
 import { corsOptions } from './http/cors-options.js';
@@ -40,7 +41,7 @@ export async function createApp(): Promise<NestExpressApplication> {
     logger,
   );
   trustProxies(app, env.TRUST_PROXY);
-  app.use(requestMiddleware(logger));
+  app.use(requestMiddleware(logger, app.get(Connections)));
   const origins = splitList(env.CORS_ORIGINS);
   if (origins.length > 0) app.enableCors(corsOptions(origins));
   setUpDocs(app);

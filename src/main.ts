@@ -7,11 +7,16 @@ import { AccessTokens } from './auth/access-tokens.js';
 import { AuthModule } from './auth/auth.module.js';
 import { Env, EnvError } from './config/env.js';
 import { DatabaseStartError } from './database/store-data-source.js';
-import { closeConnections } from './http/http-server.js';
 import { PinoLogger } from './logging/pino-logger.js';
 
 /** Repeats of a signal within this time, in milliseconds, are the same Ctrl-C. */
 const SAME_SIGNAL = 1_000;
+
+/**
+ * Connections that the system holds until they are accepted. One beyond them is not told so, but
+ * tries again for seconds.
+ */
+const BACKLOG = 4_096;
 
 const logger = new Logger('Main');
 
@@ -26,7 +31,8 @@ async function start(): Promise<void> {
     const env = app.get(Env);
     await app.init();
     // Nest's own listen() would print a failure a second time.
-    await once(app.getHttpServer().listen(env.PORT, env.HOST), 'listening');
+    const address = { port: env.PORT, host: env.HOST, backlog: BACKLOG };
+    await once(app.getHttpServer().listen(address), 'listening');
     stopOnSignals(app);
     logger.log(`Listening on ${addressOf(app)}, Swagger UI at ${addressOf(app)}/docs`);
     logger.log(`Accepting ${app.get(AuthModule).kinds}`);
@@ -61,35 +67,36 @@ function addressOf(app: NestExpressApplication): string {
 
 function stopOnSignals(app: NestExpressApplication): void {
   let stoppedAt: number | undefined;
-  const stop = (reason: string, exitCode: number): void => {
-    if (stoppedAt === undefined) {
-      stoppedAt = Date.now();
-      logger.log(`${reason}: answering what has arrived, then stopping`);
-      void close(app, exitCode);
-    } else if (Date.now() - stoppedAt > SAME_SIGNAL) {
-      process.exit(1);
-    }
+  const stop = (reason: string): void => {
+    if (stoppedAt !== undefined) return;
+    stoppedAt = Date.now();
+    logger.log(`${reason}: answering what has arrived, then stopping`);
+    void close(app);
   };
-  process.on('SIGTERM', () => stop('SIGTERM', 0));
-  process.on('SIGINT', () => stop('SIGINT', 0));
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stoppedAt !== undefined && Date.now() - stoppedAt > SAME_SIGNAL) process.exit(1);
+    stop(signal);
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  // Promises that were rejected and never looked at come here too.
   process.on('uncaughtException', (error) => {
     logger.fatal(error);
-    stop('Uncaught error', 1);
+    process.exitCode = 1;
+    stop('Uncaught error');
   });
 }
 
-async function close(app: NestExpressApplication, exitCode: number): Promise<void> {
+async function close(app: NestExpressApplication): Promise<void> {
   const pino = app.get(PinoLogger);
   try {
-    closeConnections(app.getHttpServer());
     await app.close();
     logger.log('Stopped');
   } catch (error) {
     logger.error(error);
-    exitCode = 1;
+    process.exitCode = 1;
   }
   pino.flush();
-  process.exit(exitCode);
+  process.exit();
 }
 
 /** One line for each thing the operator has to mend. */

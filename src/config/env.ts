@@ -91,6 +91,10 @@ export class Env {
   @WholeNumber(100, 3_600_000)
   readonly KEEP_ALIVE_TIMEOUT_MS: number = 65_000;
 
+  /** How many connections are served at a time. */
+  @WholeNumber(1, 1_000_000)
+  readonly MAX_CONNECTIONS: number = 10_000;
+
   /** The origins whose pages may call the service, comma-separated. */
   @Rule('must be a comma-separated list of origins like https://example.com', (value) =>
     splitList(value).every(isOrigin),

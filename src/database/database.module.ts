@@ -4,6 +4,7 @@ import type { DataSourceOptions } from 'typeorm';
 import { Env } from '../config/env.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { openDatabase } from './open-database.js';
+import { StoreProbe } from './store-probe.js';
 
 @Module({
   imports: [
@@ -19,5 +20,7 @@ import { openDatabase } from './open-database.js';
       dataSourceFactory: (options) => openDatabase(options as DataSourceOptions),
     }),
   ],
+  providers: [StoreProbe],
+  exports: [StoreProbe],
 })
 export class DatabaseModule {}

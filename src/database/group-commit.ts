@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { ObjectLiteral, Repository } from 'typeorm';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { StoreMetrics } from '../metrics/metrics.js';
 import { type BulkTable, keyOf } from './bulk-table.js';
 import type { StoreDataSource } from './store-data-source.js';
 import { CREATE_TIMEOUT } from './time-limits.js';
@@ -43,8 +44,11 @@ export class GroupCommit<Row extends ObjectLiteral> {
   private readonly logger = new Logger(GroupCommit.name);
   private readonly table: BulkTable<Row>;
   private readonly key: string;
+  private readonly metrics: StoreMetrics;
   private readonly waiting: Create<Row>[] = [];
   private waitingSize = 0;
+  /** What the last commit took, in milliseconds. */
+  private commitTime = 0;
   private readonly underWay = new Set<Batch<Row>>();
   private shareTimer: NodeJS.Timeout | undefined;
   private expiryTimer: NodeJS.Timeout | undefined;
@@ -52,6 +56,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
   constructor(repository: Repository<Row>) {
     this.table = (repository.manager.connection as StoreDataSource).bulkTable(repository);
     this.key = keyOf(repository);
+    this.metrics = new StoreMetrics(repository.metadata.tableName, () => this.waiting.length);
   }
 
   /**
@@ -62,7 +67,8 @@ export class GroupCommit<Row extends ObjectLiteral> {
    */
   create(row: Row): Promise<CreateOutcome> {
     const { waiting } = this;
-    if (waiting.length >= MAX_WAITING.rows || this.waitingSize >= MAX_WAITING.characters) {
+    if (this.isFull() || this.expectedTime() > CREATE_TIMEOUT) {
+      this.metrics.refused();
       return Promise.reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
     }
     return new Promise((resolve, reject) => {
@@ -72,6 +78,22 @@ export class GroupCommit<Row extends ObjectLiteral> {
       this.expiryTimer ??= setInterval(() => this.expire(), EXPIRY_CHECK).unref();
       this.commitSoon();
     });
+  }
+
+  private isFull(): boolean {
+    return this.waiting.length >= MAX_WAITING.rows || this.waitingSize >= MAX_WAITING.characters;
+  }
+
+  /**
+   * What a create that comes now is likely to wait, in milliseconds: what would be too late is better
+   * refused at once. With nothing under way the store is tried, however slow it was.
+   */
+  private expectedTime(): number {
+    const { underWay, waiting, waitingSize, table, commitTime } = this;
+    if (underWay.size === 0) return 0;
+    const batches = Math.max(waiting.length / MAX_BATCH.rows, waitingSize / MAX_BATCH.characters);
+    // The one under way comes first, and its own last.
+    return (batches / table.concurrency + 2) * commitTime;
   }
 
   /** At once when nothing is under way or a commit is full, otherwise with what else arrives. */
@@ -107,7 +129,10 @@ export class GroupCommit<Row extends ObjectLiteral> {
 
   private async commit(batch: Batch<Row>): Promise<void> {
     this.underWay.add(batch);
+    const began = performance.now();
     const results = await this.insertAll(batch.map(({ row }) => row));
+    this.commitTime = performance.now() - began;
+    this.metrics.committed(results, this.commitTime / 1_000);
     this.underWay.delete(batch);
     // The disk works on the next batch while this one is answered.
     this.commitNext();
@@ -126,6 +151,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
     const onTime = this.waiting.findIndex((create) => !isLate(create));
     const late = this.waiting.splice(0, onTime === -1 ? this.waiting.length : onTime);
     for (const { size } of late) this.waitingSize -= size;
+    if (late.length > 0) this.metrics.refused(late.length);
     for (const batch of this.underWay) late.push(...batch.filter(isLate));
     for (const { reject } of late) reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
   }

@@ -44,6 +44,11 @@ export class PostgresDataSource extends StoreDataSource {
     return new PostgresTable(repository, master, master.options.max);
   }
 
+  /** A message that nobody reads, in the log that every commit is written to. */
+  async writeNothing(): Promise<void> {
+    await this.query(`SELECT pg_logical_emit_message(true, 'plant-store', '')`);
+  }
+
   reasonOf(error: unknown): string {
     const code = codeOf(error);
     if (code !== '') return REASONS[code] ?? `it reports ${code}`;

@@ -58,6 +58,11 @@ export class SqliteDataSource extends StoreDataSource {
     await super.destroy();
   }
 
+  /** SQLite writes the page and flushes it also when the number is what it was. */
+  async writeNothing(): Promise<void> {
+    await this.query('PRAGMA user_version = 0');
+  }
+
   reasonOf(error: unknown): string {
     return sqliteReason(error) ?? 'its schema is not one that this program made';
   }

@@ -20,6 +20,12 @@ export abstract class StoreDataSource extends DataSource {
 
   abstract bulkTable<Row extends ObjectLiteral>(repository: Repository<Row>): BulkTable<Row>;
 
+  /**
+   * Commits durably what changes nothing, to find out whether the store can be written. It is one
+   * statement, because others may use the same connection meanwhile.
+   */
+  abstract writeNothing(): Promise<void>;
+
   /** Why the store cannot be opened, in words for the operator. */
   abstract reasonOf(error: unknown): string;
 

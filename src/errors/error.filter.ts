@@ -24,7 +24,8 @@ export class ErrorFilter implements ExceptionFilter {
     if (exception instanceof RequestAbortedError) return;
 
     const error = toApiError(exception);
-    if (error.status >= 500) {
+    // What is unavailable is logged where that shows: requests without number may meet it.
+    if (error.body.error === ErrorCatalogue.INTERNAL.error) {
       this.logger.error({
         requestId: response.getHeader(REQUEST_ID),
         err: error.cause ?? exception,

@@ -5,6 +5,8 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 /** The longest body that is read, in bytes. */
 export const BODY_LIMIT = 102_400;
+/** What bodies that arrive piece by piece may hold together, in bytes. */
+const ARRIVING_LIMIT = 64 * 1024 * 1024;
 
 /** The client went away before its request had arrived: there is nobody to answer. */
 export class RequestAbortedError extends Error {}
@@ -13,7 +15,8 @@ export class RequestAbortedError extends Error {}
  * Reads the body of a request as JSON text. Nothing has been read, and a client that sent
  * `Expect: 100-continue` has not been told to continue, before this is called.
  *
- * @throws ApiError 40001, 41300, 41500, in the order the documents give
+ * @throws ApiError 40001, 41300, 41500, in the order the documents give; 50300 when too much
+ *   arrives at a time
  * @throws RequestAbortedError
  */
 export async function readJsonText(req: IncomingMessage, res: ServerResponse): Promise<string> {
@@ -55,23 +58,39 @@ function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
   return bytes;
 }
 
+/** The bytes of all bodies that are there in part. */
+let arriving = 0;
+
 /** Resolves with the whole body, or with somewhat more than the limit of a longer one. */
 function readBytes(req: IncomingMessage): Promise<Buffer> {
   if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    const settle = (): void => {
+      arriving -= length;
+      req.off('data', onData).off('end', onEnd).off('close', onClose);
+      req.pause();
+    };
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > BODY_LIMIT) onEnd();
+      arriving += chunk.length;
+      if (arriving > ARRIVING_LIMIT) {
+        settle();
+        reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
+      } else if (length > BODY_LIMIT) {
+        onEnd();
+      }
     };
     const onEnd = (): void => {
-      req.off('data', onData).off('end', onEnd).off('close', onClose);
-      req.pause();
+      settle();
       resolve(Buffer.concat(chunks));
     };
-    const onClose = (): void => reject(new RequestAbortedError());
+    const onClose = (): void => {
+      settle();
+      reject(new RequestAbortedError());
+    };
     req.on('data', onData).on('end', onEnd).on('close', onClose);
   });
 }

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../logging/pino-logger.js';
+import { countRequest } from '../metrics/metrics.js';
 import { REQUEST_ID, requestIdOf, SECURITY_HEADERS } from './request.middleware.js';
 import { JSON_TYPE, sendJson } from './send-json.js';
 
@@ -19,10 +20,6 @@ export interface TimeLimits {
 const TIME_CHECK = 1_000;
 /** How long a connection stays open for its client to read why it is closed, in milliseconds. */
 const LINGER_TIME = 2_000;
-/** How long requests may take to end once the server closes, in milliseconds. */
-const CLOSING_TIME = 5_000;
-/** How often connections that have become idle are looked for then, in milliseconds. */
-const IDLE_CHECK = 50;
 
 /** Answers in the Error shape to what never becomes a request, where Node says nothing or little. */
 export function configureServer(
@@ -77,6 +74,7 @@ function answer(
 ): void {
   const requestId = requestIdOf(req);
   logger.request('info', { requestId, method: req.method, status });
+  countRequest(req.method, undefined, status, 0);
   const fields = { ...headers, ...SECURITY_HEADERS, [REQUEST_ID]: requestId, Connection: 'close' };
   sendJson(req, res, status, fields, body);
 }
@@ -140,21 +138,5 @@ function close(socket: Socket, { status, headers, body }: ApiError, logger: Pino
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER_TIME).unref();
   logger.request('info', { requestId, status });
-}
-
-/**
- * Lets every connection of a server that is about to close end: after its answer, at once when it
- * is idle, and at the latest after a few seconds. Node alone waits for busy keep-alive clients
- * for ever.
- */
-export function closeConnections(server: Server): void {
-  server.prependListener('request', (_: IncomingMessage, res: ServerResponse) => {
-    res.shouldKeepAlive = false;
-  });
-  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK);
-  const all = setTimeout(() => server.closeAllConnections(), CLOSING_TIME);
-  server.once('close', () => {
-    clearInterval(idle);
-    clearTimeout(all);
-  });
+  countRequest(undefined, undefined, status, 0);
 }

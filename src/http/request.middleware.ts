@@ -4,11 +4,16 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../logging/pino-logger.js';
+import { countRequest } from '../metrics/metrics.js';
+import type { Connections } from './connections.js';
 
 export const REQUEST_ID = 'X-Request-Id';
 
 /** What a client may choose as an id: it goes into the log and back to the client. */
 const SANE_REQUEST_ID = /^[\w.:/+=@-]{1,128}$/;
+
+/** What asks every few seconds whether all is well, which is worth a line only when it is not. */
+const PROBES = '/health/';
 
 /** The longest path that the log repeats. */
 const LOGGED_PATH = 256;
@@ -23,26 +28,35 @@ export const SECURITY_HEADERS = {
 };
 const SECURITY_HEADER_ENTRIES = Object.entries(SECURITY_HEADERS);
 
+/** What Express notes of the route that took a request. */
+interface Route {
+  readonly path: string;
+}
+
 /**
- * The first to see a request: gives it an id, sets the headers that every answer has, and logs one
- * line when it is over. A client that left before its answer is no news, so it is logged at debug.
+ * The first to see a request: gives it an id, sets the headers that every answer has, and counts it
+ * and logs one line when it is over. A client that left before its answer is no news, so it is
+ * logged at debug.
  */
-export function requestMiddleware(logger: PinoLogger): RequestHandler {
+export function requestMiddleware(logger: PinoLogger, connections: Connections): RequestHandler {
   return (req, res, next) => {
     const began = performance.now();
     const requestId = requestIdOf(req);
     res.setHeader(REQUEST_ID, requestId);
     for (const [name, value] of SECURITY_HEADER_ENTRIES) res.setHeader(name, value);
     res.on('close', () => {
-      logger.request(res.headersSent ? 'info' : 'debug', {
-        requestId,
-        method: req.method,
-        path: pathOf(req.originalUrl),
-        status: res.headersSent ? res.statusCode : undefined,
-        // V8 keeps every new number's text until its next full collection, so there are few.
-        ms: Math.round((performance.now() - began) * 10) / 10,
-      });
+      const ms = performance.now() - began;
+      const path = pathOf(req.originalUrl);
+      const status = res.headersSent ? res.statusCode : undefined;
+      const isNews = status !== undefined && !(status === 200 && path.startsWith(PROBES));
+      // V8 keeps every new number's text until its next full collection, so there are few.
+      const fields = { requestId, method: req.method, path, status, ms: Math.round(ms * 10) / 10 };
+      logger.request(isNews ? 'info' : 'debug', fields);
+      countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
     });
+    if (connections.isTooMany(req.socket)) {
+      throw new ApiError(ErrorCatalogue.UNAVAILABLE, undefined, { Connection: 'close' });
+    }
     const fault = faultOf(req);
     if (fault === undefined) next();
     else throw new ApiError(ErrorCatalogue.MALFORMED_REQUEST, fault, { Connection: 'close' });

@@ -119,6 +119,8 @@ export const KNOWN_PAGES: readonly KnownPage[] = [
   { page: '/', status: 302 },
   { page: '/docs', status: 200 },
   { page: '/openapi.json', status: 200 },
+  { page: '/health/live', status: 200 },
+  { page: '/health/ready', status: 200 },
 ];
 
 /** Every method that Node's parser knows, but CONNECT, which asks for a tunnel. */

@@ -1,0 +1,91 @@
+import { Buffer } from 'node:buffer';
+import net from 'node:net';
+import { createHistogram, performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { plantBody, takeId } from './ids.mjs';
+
+/** How long the last answers may take, in milliseconds. */
+const PATIENCE = 20_000;
+/** Plants created in one go after a stall of this client, at most. */
+const BURST = 2_000;
+
+/**
+ * Creates at a rate, whether the answers keep up or not, on many open connections: a create takes a
+ * free one. One that finds none is counted as `unsent`; a connection that was closed is opened anew.
+ *
+ * @param {object} options
+ * @param {number} options.rate creates a second; Infinity for as many as connections allow
+ */
+export async function crowd({ url, token, rate, connections, seconds, ids }) {
+  const { hostname, port, pathname } = new URL(url);
+  const head = `POST ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: `;
+  const idle = [];
+  const open = new Set();
+  const latency = { accepted: createHistogram(), refused: createHistogram() };
+  const tally = { acknowledged: 0, refused: 0, unanswered: 0, unsent: 0, due: 0 };
+
+  const send = (due) => {
+    tally.due += 1;
+    const connection = idle.pop() ?? (open.size < connections ? connect() : undefined);
+    if (connection === undefined) return (tally.unsent += 1);
+    const body = plantBody(takeId(ids));
+    connection.due = due;
+    connection.socket.write(`${head}${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  };
+
+  const connect = () => {
+    const socket = net.connect({ host: hostname, port: Number(port) });
+    const connection = { socket, due: undefined, text: '' };
+    open.add(connection);
+    socket.setNoDelay();
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => read(connection, chunk.toString('latin1')));
+    socket.on('close', () => {
+      open.delete(connection);
+      if (connection.due === undefined) idle.splice(idle.indexOf(connection) >>> 0, 1);
+      else tally.unanswered += 1;
+    });
+    return connection;
+  };
+
+  const read = (connection, text) => {
+    connection.text += text;
+    const end = connection.text.indexOf('\r\n\r\n');
+    const length = /content-length: (\d+)/i.exec(connection.text)?.[1];
+    if (end < 0 || connection.text.length < end + 4 + Number(length)) return;
+    const kind = connection.text.startsWith('HTTP/1.1 200') ? 'accepted' : 'refused';
+    tally[kind === 'accepted' ? 'acknowledged' : 'refused'] += 1;
+    const time = Math.round((performance.now() - connection.due) * 1_000);
+    latency[kind].record(Math.max(1, time));
+    const isKept = !/\r\nconnection: close/i.test(connection.text);
+    connection.text = '';
+    connection.due = undefined;
+    if (isKept) idle.push(connection);
+  };
+
+  while (open.size < connections) {
+    for (let count = 0; count < 50 && open.size < connections; count++) idle.push(connect());
+    await sleep(10);
+  }
+
+  const begin = performance.now();
+  const end = begin + seconds * 1_000;
+  let sent = 0;
+  for (let now = begin; now < end; now = performance.now()) {
+    if (rate === Infinity) {
+      while (idle.length > 0 || open.size < connections) send(now);
+    } else {
+      const until = Math.min(sent + BURST, ((now - begin) * rate) / 1_000);
+      while (sent < until) send(begin + (sent++ * 1_000) / rate);
+    }
+    await sleep(1);
+  }
+  // The rate of the program is that of the time in which it was loaded.
+  const during = { ...tally, seconds: (performance.now() - begin) / 1_000 };
+  const deadline = performance.now() + PATIENCE;
+  const isWaiting = () => [...open].some(({ due }) => due !== undefined);
+  while (isWaiting() && performance.now() < deadline) await sleep(20);
+  for (const { socket } of open) socket.destroy();
+  while (open.size > 0) await sleep(5);
+  return { ...tally, during, latency };
+}

@@ -1,0 +1,48 @@
+import { Controller, Get } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { HealthCheckService, HealthIndicatorService } from '@nestjs/terminus';
+import { Public } from '../auth/public.decorator.js';
+import { StoreProbe } from '../database/store-probe.js';
+
+/** How long the store may take to answer, in milliseconds. */
+const STORE_TIME = 2_000;
+/** How long its answer counts, in milliseconds: whoever asks more often causes no more work. */
+const ANSWER_LIFE = 1_000;
+
+/** All that a stranger learns. */
+interface Health {
+  readonly status: 'ok';
+}
+
+@Public()
+@ApiExcludeController()
+@Controller('health')
+export class HealthController {
+  constructor(
+    private readonly health: HealthCheckService,
+    private readonly indicators: HealthIndicatorService,
+    private readonly store: StoreProbe,
+  ) {}
+
+  /** The process turns. */
+  @Get('live')
+  live(): Health {
+    return { status: 'ok' };
+  }
+
+  /**
+   * The store takes creates, and the program is not about to stop.
+   *
+   * @throws ServiceUnavailableException, which is answered 50300
+   */
+  @Get('ready')
+  async ready(): Promise<Health> {
+    const store = this.indicators
+      .check('store')
+      .attempt(() => this.store.check())
+      .withTimeout(STORE_TIME)
+      .cacheFor(ANSWER_LIFE);
+    await this.health.check([store]);
+    return { status: 'ok' };
+  }
+}

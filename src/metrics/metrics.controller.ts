@@ -1,0 +1,14 @@
+import { Controller, Get, Header } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { registry } from './metrics.js';
+
+@ApiExcludeController()
+@Controller('metrics')
+export class MetricsController {
+  /** Every metric, in the text format of Prometheus. */
+  @Get()
+  @Header('Content-Type', registry.contentType)
+  async metrics(): Promise<string> {
+    return await registry.metrics();
+  }
+}

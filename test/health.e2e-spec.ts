@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import type { StoreDataSource } from '../src/database/store-data-source.js';
+import { StoreProbe } from '../src/database/store-probe.js';
+import { expectError } from './support/expect-error.js';
+import { TestApp } from './support/test-app.js';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+});
+
+afterAll(async () => {
+  await app.close();
+});
+
+function store(): StoreDataSource {
+  return app.nest.get(DataSource);
+}
+
+/** Lets what is remembered of the last answer grow old. */
+function forget(): void {
+  const now = Date.now() + 1_001;
+  jest.spyOn(Date, 'now').mockReturnValue(now);
+}
+
+describe('health', () => {
+  it.each(['/health/live', '/health/ready'])(
+    'at %s needs no token and tells little',
+    async (path) => {
+      const answer = await app.request('GET', path);
+      expect(answer).toMatchObject({ status: 200, body: { status: 'ok' } });
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(await app.request('HEAD', path)).toMatchObject({ status: 200, body: '' });
+      expectError(await app.request('POST', path), 'METHOD_NOT_ALLOWED');
+    },
+  );
+
+  it('however many ask, one at a time writes to the store, and its answer counts a while', async () => {
+    forget();
+    const write = jest.spyOn(store(), 'writeNothing');
+    const ask = (): Promise<unknown> => app.request('GET', '/health/ready');
+    await Promise.all([ask(), ask(), ask()]);
+    await ask();
+    expect(write).toHaveBeenCalledTimes(1);
+    write.mockRestore();
+  });
+
+  it('is ready or not as the store can be written or not, and lives all the while', async () => {
+    forget();
+    const write = jest.spyOn(store(), 'writeNothing').mockRejectedValue(new Error('SQL of plants'));
+    const answer = await app.request('GET', '/health/ready');
+    expectError(answer, 'UNAVAILABLE', expect.not.stringMatching(/SQL|plants/));
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(await app.request('HEAD', '/health/ready')).toMatchObject({ status: 503, body: '' });
+    expect(await app.request('GET', '/health/live')).toMatchObject({ status: 200 });
+    write.mockRestore();
+    forget();
+    expect(await app.request('GET', '/health/ready')).toMatchObject({ status: 200 });
+  });
+
+  it('is not ready when the store does not answer, and asks it no second time meanwhile', async () => {
+    forget();
+    let answer: () => void = () => undefined;
+    const stuck = new Promise<void>((resolve) => (answer = resolve));
+    const write = jest.spyOn(store(), 'writeNothing').mockReturnValue(stuck);
+    expectError(await app.request('GET', '/health/ready'), 'UNAVAILABLE');
+    forget();
+    const second = app.nest.get(StoreProbe).check();
+    expect(write).toHaveBeenCalledTimes(1);
+    answer();
+    await second;
+    write.mockRestore();
+  });
+
+  it('leaves no trace in the store', async () => {
+    expect(await app.rows()).toEqual([]);
+  });
+});

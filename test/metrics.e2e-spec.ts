@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { expectError } from './support/expect-error.js';
+import { exchange } from './support/raw-http.js';
+import { TestApp, TOKEN } from './support/test-app.js';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+});
+
+afterAll(async () => {
+  await app.close();
+});
+
+async function scrape(): Promise<string> {
+  const headers = { Authorization: `Bearer ${TOKEN}` };
+  return String((await app.request('GET', '/metrics', { headers })).body);
+}
+
+/** The value of the series that is written so, or 0. */
+function valueOf(text: string, series: string): number {
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${series} `));
+  return Number(line?.slice(series.length) ?? 0);
+}
+
+describe('GET /metrics', () => {
+  it('needs a token, and answers in the text format of Prometheus', async () => {
+    expectError(await app.request('GET', '/metrics'), 'TOKEN_MISSING');
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    const answer = await app.request('GET', '/metrics', { headers });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  it.each([
+    ['POST', '/plants', '200', () => app.create('{"id":1,"name":"n"}')],
+    ['POST', '/plants', '409', () => app.create('{"id":1,"name":"n"}')],
+    ['POST', '/plants', '401', () => app.request('POST', '/plants?a=b')],
+    ['GET', '/health/live', '200', () => app.request('GET', '/health/live')],
+    ['GET', 'unmatched', '404', () => app.request('GET', '/nothing/1')],
+    ['GET', 'unmatched', '405', () => app.request('GET', '/plants')],
+    ['other', 'unmatched', '404', () => app.request('PURGE', '/nothing/2')],
+    ['other', 'unmatched', '400', () => exchange(app.port, 'nonsense\r\n\r\n')],
+  ])('counts %s of the route %s answered %s', async (method, route, status, request) => {
+    const series = `http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`;
+    const before = valueOf(await scrape(), series);
+    await request();
+    expect(valueOf(await scrape(), series)).toBe(before + 1);
+  });
+
+  it('counts what becomes of creates', async () => {
+    const before = await scrape();
+    await app.create('{"id":2,"name":"n"}');
+    await app.create('{"id":2,"name":"n"}');
+    await app.create('{"id":2,"name":"other"}');
+    const now = await scrape();
+    for (const outcome of ['created', 'identical', 'different']) {
+      const series = `store_creates_total{table="plants",outcome="${outcome}"}`;
+      expect(valueOf(now, series)).toBe(valueOf(before, series) + 1);
+    }
+    for (const series of ['store_commit_rows_sum', 'store_commit_duration_seconds_count']) {
+      const labelled = `${series}{table="plants"}`;
+      expect(valueOf(now, labelled)).toBe(valueOf(before, labelled) + 3);
+    }
+    expect(now).toContain('store_queue_rows{table="plants"} 0\n');
+  });
+
+  it.each(['docs/grafana-dashboard.json', 'docs/operations.md'])(
+    'shows every metric that %s names',
+    async (file) => {
+      const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
+      const named = text.match(/\b(?:http|store|nodejs|process)_[a-z0-9_]+\b/g) ?? [];
+      expect(named.length).toBeGreaterThan(5);
+      const shown = await scrape();
+      for (const name of new Set(named)) expect(shown).toMatch(new RegExp(`^${name}(_bucket)?\\b`, 'm'));
+    },
+  );
+});
