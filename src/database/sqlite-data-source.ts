@@ -61,6 +61,7 @@ export class SqliteDataSource extends StoreDataSource {
   /** SQLite writes the page and flushes it also when the number is what it was. */
   async writeNothing(): Promise<void> {
     await this.query('PRAGMA user_version = 0');
+    this.assertInPlace();
   }
 
   reasonOf(error: unknown): string {

@@ -216,7 +216,7 @@ describe('a service on a server', () => {
     await scene.expectNothingLost();
   });
 
-  it.skip('that is gone lives and is not ready until the server is back', async () => {
+  it('that is gone lives and is not ready until the server is back', async () => {
     const health = async (name: string): Promise<number> =>
       (await scene.app.request('GET', `/health/${name}`)).status;
     await server.kill('SIGINT');

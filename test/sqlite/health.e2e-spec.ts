@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { rename } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
@@ -25,4 +26,11 @@ it('/health/ready writes to the store in earnest', async () => {
 it('/health/ready is 503 while the store may not be written', async () => {
   await app.nest.get(DataSource).query('PRAGMA query_only = 1');
   expectError(await app.request('GET', '/health/ready'), 'UNAVAILABLE');
+});
+
+it('/health/ready is 503 while the file of the store is not in its place', async () => {
+  const path = app.storeUrl.replace('sqlite:', '');
+  await rename(path, `${path}.away`);
+  expectError(await app.request('GET', '/health/ready'), 'UNAVAILABLE');
+  await rename(`${path}.away`, path);
 });
