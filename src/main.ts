@@ -18,6 +18,8 @@ const SAME_SIGNAL = 1_000;
  */
 const BACKLOG = 4_096;
 
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
 const logger = new Logger('Main');
 
 await start();
@@ -25,6 +27,8 @@ await start();
 async function start(): Promise<void> {
   let app: NestExpressApplication | undefined;
   try {
+    // Process 1 of a container ignores what it does not handle. Nothing has been accepted yet.
+    for (const signal of SIGNALS) process.once(signal, quit);
     if (process.argv.length > 2) throw new EnvError('The program takes no arguments');
     if (existsSync('.env')) process.loadEnvFile('.env');
     app = await createApp();
@@ -65,6 +69,10 @@ function addressOf(app: NestExpressApplication): string {
   return `http://${host}:${address.port}`;
 }
 
+function quit(): void {
+  process.exit();
+}
+
 function stopOnSignals(app: NestExpressApplication): void {
   let stoppedAt: number | undefined;
   const stop = (reason: string): void => {
@@ -77,7 +85,7 @@ function stopOnSignals(app: NestExpressApplication): void {
     if (stoppedAt !== undefined && Date.now() - stoppedAt > SAME_SIGNAL) process.exit(1);
     stop(signal);
   };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  for (const signal of SIGNALS) process.off(signal, quit).on(signal, onSignal);
   // Promises that were rejected and never looked at come here too.
   process.on('uncaughtException', (error) => {
     logger.fatal(error);

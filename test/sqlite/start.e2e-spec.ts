@@ -10,6 +10,12 @@ import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
 import { Program } from '../support/program.js';
 
+/** Sends SIGTERM when the store is about to be opened. */
+const SIGNAL_SOON = encodeURIComponent(
+  `import fs from 'node:fs/promises'; const { mkdir } = fs;
+   fs.mkdir = (...args) => { process.kill(process.pid, 'SIGTERM'); return mkdir(...args); };`,
+);
+
 let folder: string;
 let program: Program;
 
@@ -180,6 +186,12 @@ describe('stopping', () => {
     program.kill(signal);
     expect(await program.exited()).toBe(0);
     await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it('while it is starting exits 0 at once', async () => {
+    start({ ACCESS_TOKENS: 't', NODE_OPTIONS: `--import data:text/javascript,${SIGNAL_SOON}` });
+    expect(await program.exited()).toBe(0);
+    expect(program.output).not.toContain('Listening');
   });
 
   it('takes signals that follow within a second for one', async () => {
