@@ -74,7 +74,8 @@ describe('GET /metrics', () => {
       const named = text.match(/\b(?:http|store|nodejs|process)_[a-z0-9_]+\b/g) ?? [];
       expect(named.length).toBeGreaterThan(5);
       const shown = await scrape();
-      for (const name of new Set(named)) expect(shown).toMatch(new RegExp(`^${name}(_bucket)?\\b`, 'm'));
+      for (const name of new Set(named))
+        expect(shown).toMatch(new RegExp(`^${name}(_bucket)?\\b`, 'm'));
     },
   );
 });

@@ -22,6 +22,8 @@ export async function overload(setting) {
   const contestant = program('overload', 'Plant Store', {
     LD_PRELOAD: buildSlowFlush(setting.folder),
     FLUSH_MS: String(FLUSH_MS),
+    // The crowd's connections are open before they are used.
+    HEADERS_TIMEOUT_MS: '120000',
   });
   const full = await measure(setting, contestant, Infinity, CAPACITY_CONNECTIONS);
   const capacity = full.accepted;

@@ -153,6 +153,18 @@ describe('GroupCommit', () => {
     expect(await storedIds()).toHaveLength(10_001);
   });
 
+  it('refuses at once what would wait too long, but tries a slow store that is idle', async () => {
+    const clock = jest.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(3_000);
+    await commits.create(plant(1));
+    clock.mockRestore();
+    const results = await Promise.allSettled(
+      [plant(2), plant(3)].map((row) => commits.create(row)),
+    );
+    expect(results).toMatchObject([{ value: 'created' }, { reason: { status: 503 } }]);
+    expect(await commits.create(plant(3))).toBe('created');
+    expect(await storedIds()).toEqual(['1', '2', '3']);
+  });
+
   it('bounds the queue by size too, and splits large rows over commits', async () => {
     const name = 'x'.repeat(100_000);
     const rows = plants(400).map(({ id }) => plant(id, name));
