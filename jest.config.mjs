@@ -24,10 +24,15 @@ const shared = {
   },
 };
 
+/** Of tokens, of what is not HTTP and of the fuzzer itself: no store is asked, so once is enough. */
+const WITHOUT_STORE = '/test/(jwt|identity-provider|limits|malformed-http|fuzz/oracle)';
+
 // The end-to-end tests run on each engine, except for those in the folder of one of them.
 /** @type {import('jest').Config} */
 export default {
   collectCoverageFrom: ['src/**/*.ts'],
+  // Tests wait for programs and disks more than they compute.
+  maxWorkers: '100%',
   projects: [
     { ...shared, displayName: 'unit', roots: ['src', 'test'], testRegex: String.raw`\.spec\.ts$` },
     {
@@ -43,7 +48,7 @@ export default {
       displayName: 'postgres',
       roots: ['test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
-      testPathIgnorePatterns: ['/test/sqlite/'],
+      testPathIgnorePatterns: ['/test/sqlite/', WITHOUT_STORE],
       globals: { engine: 'postgres' },
       globalSetup: './test/support/jest-postgres-setup.mjs',
       globalTeardown: './test/support/jest-postgres-teardown.mjs',

@@ -237,7 +237,7 @@ describe('a service that answers wrongly', () => {
   it.each(ANSWER_FAULTS)('%s: %s', async (check, _, change) => {
     const misbehave: Misbehaviour = async (send, request) => change(await send(request));
     // In a small counterexample it is plain which check applies.
-    const failure = await fuzz(() => misbehaving(misbehave), SEED, { shrinkTime: 500 });
+    const failure = await fuzz(() => misbehaving(misbehave), SEED, { shrinkTime: 250 });
     expect(failure?.faults.join('\n')).toContain(check);
   });
 });
