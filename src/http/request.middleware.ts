@@ -70,7 +70,8 @@ export function requestIdOf(req: IncomingMessage): string {
 
 /** Without the query, which may hold what does not belong into a log. */
 function pathOf(url: string): string {
-  return (url.split('?', 1)[0] ?? '').slice(0, LOGGED_PATH);
+  const query = url.indexOf('?');
+  return url.slice(0, Math.min(query === -1 ? url.length : query, LOGGED_PATH));
 }
 
 /** What Node lets through though HTTP/1.1 does not (RFC 9112 sections 2.3 and 3.2). */
