@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { copyStore } from '../../src/database/copy.js';
 import { dataSourceOptions } from '../../src/database/data-source-options.js';
-import { openDatabase } from '../../src/database/open-database.js';
+import { createDataSource, openDatabase } from '../../src/database/open-database.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { TestStore } from '../support/test-store.js';
 
@@ -78,6 +78,28 @@ describe('copying a store to another engine', () => {
         'There is no store to copy from',
       );
     }
+  });
+
+  it.each([
+    ['DELETE FROM migrations', 'older than this program'],
+    ["INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')", 'newer than this program'],
+    ['DROP TABLE migrations', 'not one of its own'],
+  ])('copies from no store with another schema: %s', async (sql, sentence) => {
+    const dataSource = createDataSource(
+      dataSourceOptions({ DATABASE_URL: from.url, DATABASE_POOL_SIZE: 1 }),
+    );
+    await dataSource.initialize();
+    await dataSource.query(sql);
+    await dataSource.destroy();
+    await expect(copy()).rejects.toThrow(sentence);
+  });
+
+  it('copies no store onto itself, and from none that cannot be reached', async () => {
+    await expect(copy(from, from)).rejects.toThrow('The two stores are the same');
+    const nowhere = 'postgres://me@127.0.0.1:1/plants';
+    await expect(copyStore(nowhere, to.url, () => undefined)).rejects.toThrow(
+      'The store to copy from cannot be used: no server listens at its address',
+    );
   });
 
   it('is a command, with DATABASE_URL as the second store', async () => {

@@ -4,7 +4,9 @@ import { cp, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
+import { promisify } from 'node:util';
 import { backUp } from '../../src/database/backup.js';
+import { checkStore } from '../../src/database/check.js';
 import { Program } from '../support/program.js';
 import { TOKEN } from '../support/test-app.js';
 
@@ -234,5 +236,29 @@ describe('a check', () => {
       exitCode: 1,
       errors: 'It failed: the file is not a SQLite database\n',
     });
+  });
+
+  it('tells a sound store from one that a newer program has changed', async () => {
+    const path = join(folder, 'newer.db');
+    await cp(join(folder, 'restored.db'), path);
+    expect((await checkStore(path)).faults).toEqual([]);
+    const database = new sqlite3.Database(path);
+    await promisify(database.exec.bind(database))(
+      "INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9'); DELETE FROM plants",
+    );
+    await promisify(database.close.bind(database))();
+    const { holds, faults } = await checkStore(path);
+    expect(faults).toEqual(['the schema is newer than this program: Later9']);
+    expect(holds).toContain('plants: 0');
+  });
+
+  it('says which migrations are still to come', async () => {
+    const path = join(folder, 'older.db');
+    await cp(join(folder, 'restored.db'), path);
+    const database = new sqlite3.Database(path);
+    await promisify(database.exec.bind(database))('DELETE FROM migrations');
+    await promisify(database.close.bind(database))();
+    const { holds } = await checkStore(path);
+    expect(holds[0]).toMatch(/^schema: none, the next start adds CreatePlants/);
   });
 });

@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { EnvError } from '../config/env.js';
+import { CommandError, configuredStorePath, mebibytes, runCommand } from './command.js';
+import { DatabaseStartError } from './store-data-source.js';
+
+let printed: string;
+const { DATABASE_URL } = process.env;
+
+beforeEach(() => {
+  printed = '';
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    printed += String(text);
+    return true;
+  });
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+  process.exitCode = undefined;
+  Object.assign(process.env, { DATABASE_URL: DATABASE_URL ?? '' });
+});
+
+describe('runCommand', () => {
+  it('prints nothing and exits 0 when all went well', async () => {
+    await runCommand(() => Promise.resolve());
+    expect({ printed, exitCode: process.exitCode }).toEqual({ printed: '', exitCode: undefined });
+  });
+
+  it.each([
+    [new CommandError('Name a file'), 'Name a file\n'],
+    [new DatabaseStartError('The database cannot be used'), 'The database cannot be used\n'],
+    [new EnvError('DATABASE_URL must'), 'DATABASE_URL must\n'],
+    [new Error('unforeseen'), 'It failed: unforeseen\n'],
+    [Object.assign(new Error('x'), { code: 'SQLITE_FULL' }), 'It failed: the disk is full\n'],
+  ])('prints %s as one sentence and exits 1', async (error, sentence) => {
+    await runCommand(() => Promise.reject(error));
+    expect({ printed, exitCode: process.exitCode }).toEqual({ printed: sentence, exitCode: 1 });
+  });
+});
+
+describe('configuredStorePath', () => {
+  it('is the path in DATABASE_URL', () => {
+    process.env.DATABASE_URL = 'sqlite:some/where.db';
+    expect(configuredStorePath()).toBe('some/where.db');
+  });
+
+  it.each(['sqlite::memory:', 'postgres://me:pass@host/plants'])('refuses %s', (url) => {
+    process.env.DATABASE_URL = url;
+    expect(() => configuredStorePath()).toThrow('does not name a SQLite file');
+  });
+});
+
+it('mebibytes() are of 2^20 bytes', () => {
+  expect(mebibytes(1_572_864)).toBe('1.5 MiB');
+});

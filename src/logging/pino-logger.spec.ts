@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+import { PinoLogger } from './pino-logger.js';
+
+interface Line {
+  readonly level: number;
+}
+
+/** A logger, and the lines it has written so far. */
+function recorded(level: string): { logger: PinoLogger; lines: Line[] } {
+  const logger = new PinoLogger(level);
+  const lines: Line[] = [];
+  const write = (line: Buffer): boolean => {
+    lines.push(JSON.parse(line.toString()) as Line);
+    return true;
+  };
+  Object.assign((logger as unknown as { destination: object }).destination, { write });
+  return { logger, lines };
+}
+
+describe('PinoLogger', () => {
+  it('gives each kind of message its level and the name of its logger', () => {
+    const { logger, lines } = recorded('trace');
+    for (const kind of ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const) {
+      logger[kind](kind, 'Subject');
+    }
+    expect(lines).toMatchObject([
+      { level: 60, msg: 'fatal', context: 'Subject' },
+      { level: 50, msg: 'error', context: 'Subject' },
+      { level: 40, msg: 'warn', context: 'Subject' },
+      { level: 30, msg: 'log', context: 'Subject' },
+      { level: 20, msg: 'debug', context: 'Subject' },
+      { level: 10, msg: 'verbose', context: 'Subject' },
+    ]);
+  });
+
+  it('writes an error with its stack, and the fields of an object', () => {
+    const { logger, lines } = recorded('info');
+    logger.error(new TypeError('boom'), 'Subject');
+    logger.error({ requestId: 'a', err: new TypeError('boom') }, 'Subject');
+    const err = { type: 'TypeError', stack: expect.stringContaining('pino-logger.spec') };
+    expect(lines).toMatchObject([{ err }, { requestId: 'a', err }]);
+  });
+
+  it('leaves out what is less severe than its level, and what Nest says of itself', () => {
+    const { logger, lines } = recorded('info');
+    logger.debug('detail', 'Subject');
+    logger.log('Mapped {/plants, POST} route', 'RouterExplorer');
+    logger.request('debug', { requestId: 'a' });
+    expect(lines).toEqual([]);
+  });
+});
