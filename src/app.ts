@@ -26,10 +26,10 @@ export async function createApp(): Promise<NestExpressApplication> {
     // A start that fails throws its one reason, and prints nothing of its own.
     { abortOnError: false, bufferLogs: true, autoFlushLogs: false, bodyParser: false },
   );
-  app.useLogger(app.get(PinoLogger));
-  app.flushLogs();
   const env = app.get(Env);
   const logger = app.get(PinoLogger);
+  app.useLogger(logger);
+  app.flushLogs();
   configureServer(
     app.getHttpServer(),
     app.getHttpAdapter().getInstance(),

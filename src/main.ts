@@ -40,7 +40,7 @@ async function start(): Promise<void> {
     stopOnSignals(app);
     logger.log(`Listening on ${addressOf(app)}, Swagger UI at ${addressOf(app)}/docs`);
     logger.log(`Accepting ${app.get(AuthModule).kinds}`);
-    app.get(PinoLogger).flush();
+    await app.get(PinoLogger).flush();
     printInvitation(app);
   } catch (error) {
     process.exitCode = 1;
@@ -103,7 +103,7 @@ async function close(app: NestExpressApplication): Promise<void> {
     logger.error(error);
     process.exitCode = 1;
   }
-  pino.flush();
+  await pino.flush();
   process.exit();
 }
 

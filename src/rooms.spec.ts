@@ -37,8 +37,22 @@ function importsOf(path: string, text: string): Import[] {
       bindings !== undefined && ts.isNamedImports(bindings)
         ? bindings.elements.map(({ name, propertyName }) => (propertyName ?? name).text)
         : ['*'];
-    return { from: posix.join(posix.dirname(path), from).replace(/\.js$/, '.ts'), names };
+    return { from: pathFrom(path, from), names };
   });
+}
+
+/** What is imported in any other way: a re-export, `import()`, the type of an import. */
+function otherImportsOf(path: string, text: string): Import[] {
+  const named = new Set(importsOf(path, text).map(({ from }) => from));
+  return ts
+    .preProcessFile(text)
+    .importedFiles.filter(({ fileName }) => fileName.startsWith('.'))
+    .map(({ fileName }) => ({ from: pathFrom(path, fileName), names: ['*'] }))
+    .filter(({ from }) => !named.has(from));
+}
+
+function pathFrom(path: string, specifier: string): string {
+  return posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts');
 }
 
 function roomOf(path: string): string | undefined {
@@ -62,7 +76,7 @@ function faultsIn(sources: Sources): string[] {
   for (const [path, text] of sources) {
     const room = roomOf(path);
     if (room !== 'database' && ENGINES.test(text)) faults.push(`${path} names an engine`);
-    for (const { from, names } of importsOf(path, text)) {
+    for (const { from, names } of [...importsOf(path, text), ...otherImportsOf(path, text)]) {
       const other = roomOf(from);
       if (from.startsWith('..')) faults.push(`${path} imports ${from}, outside src`);
       if (from.endsWith('.spec.ts')) faults.push(`${path} imports a test`);
@@ -88,6 +102,8 @@ describe('the rooms of src', () => {
     ['plants/a.ts', `import type { Garden } from '../gardens/garden.entity.js';`, 'Garden of'],
     ['plants/a.ts', `import { Garden as G } from '../gardens/garden.entity.js';`, 'Garden of'],
     ['plants/a.ts', `import * as all from '../gardens/garden.entity.js';`, '* of gardens'],
+    ['plants/a.ts', `export { Garden } from '../gardens/garden.entity.js';`, '* of gardens'],
+    ['plants/a.ts', `await import('../gardens/garden.entity.js');`, '* of gardens'],
     ['plants/a.ts', `import { ApiError } from '../errors/api-error.js';`, undefined],
     ['errors/a.ts', `import { GardensModule } from '../gardens/gardens.module.js';`, 'gardens'],
     ['app.module.ts', `import { GardensModule } from './gardens/gardens.module.js';`, undefined],

@@ -87,3 +87,18 @@ describe('the log', () => {
     expect(program.output).not.toContain('aborted');
   });
 });
+
+describe('a log that nobody reads any more', () => {
+  it('costs lines and nothing else: plants are created, and the end is in order', async () => {
+    const other = Program.start(folder, { ACCESS_TOKENS: SECRET, DATABASE_URL: 'sqlite:o.db' });
+    const plants = `${await other.listening()}/plants`;
+    other.stopReading();
+    const headers = { Authorization: `Bearer ${SECRET}`, 'Content-Type': 'application/json' };
+    for (const id of [1, 2, 3]) {
+      const body = JSON.stringify({ id, name: 'n' });
+      expect(await fetch(plants, { method: 'POST', headers, body })).toMatchObject({ status: 200 });
+    }
+    other.kill('SIGTERM');
+    expect(await other.exited()).toBe(0);
+  });
+});

@@ -1,11 +1,29 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { digestOf } from './access-tokens.js';
-import { JwtTokens } from './jwt-tokens.js';
+import { isJwtLike, JwtTokens } from './jwt-tokens.js';
 
 const HEADER = Buffer.from('{"alg":"ES256","kid":"a"}').toString('base64url');
+
+beforeAll(() => {
+  Logger.overrideLogger(false);
+});
+
+describe('isJwtLike', () => {
+  it.each([
+    ['YQ.YQ.YQ', true],
+    ['YQ.YQ.YR', false],
+    ['YQ.YQ.', false],
+    ['YQ.YQ', false],
+    ['opaque', false],
+    [`YQ.${'Y'.repeat(8_192)}.YQ`, false],
+  ])('%.20s: %s', (token, isLike) => {
+    expect(isJwtLike(token)).toBe(isLike);
+  });
+});
 
 describe('tokens that wait for the keys of a provider', () => {
   it('are at most 1000; the next one is 503 at once', async () => {

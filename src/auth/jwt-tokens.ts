@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyResult } from 'jose';
 import { ApiError } from '../errors/api-error.js';
 import type { JwtRules } from './jwt-rules.js';
@@ -35,11 +36,18 @@ interface VerifiedToken extends Grant {
 }
 
 export function isJwtLike(token: string): boolean {
-  return token.length <= MAX_LENGTH && COMPACT_JWS.test(token);
+  return token.length <= MAX_LENGTH && COMPACT_JWS.test(token) && isCanonical(token);
+}
+
+/** The last character of a signature has bits that mean nothing: one token must not pass for many. */
+function isCanonical(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1);
+  return Buffer.from(signature, 'base64url').toString('base64url') === signature;
 }
 
 /** Access tokens of an identity provider, verified once and then remembered for a while. */
 export class JwtTokens {
+  private readonly logger = new Logger(JwtTokens.name);
   private readonly keys: ReturnType<typeof providerKeys>;
   private readonly verified = new Map<string, VerifiedToken>();
   private readonly pending = new Map<string, Promise<Grant | undefined>>();
@@ -67,7 +75,7 @@ export class JwtTokens {
     const other = this.pending.get(id);
     if (other !== undefined) return await other;
     if (this.pending.size >= MAX_PENDING) {
-      throw providerUnavailable(1, new Error(`${MAX_PENDING} tokens are waiting for their keys`));
+      throw providerUnavailable(1);
     }
     const verification = this.check(id, token).finally(() => this.pending.delete(id));
     this.pending.set(id, verification);
@@ -84,7 +92,8 @@ export class JwtTokens {
     } catch (error) {
       if (error instanceof ApiError) throw error;
       if (error instanceof errors.JOSEError) return undefined;
-      throw providerUnavailable(1, error);
+      this.logger.error(error);
+      throw providerUnavailable(1);
     }
   }
 

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
@@ -11,6 +12,8 @@ const TIMEOUT = 5_000;
 /** The least time between two fetches, above all after one that failed, in milliseconds. */
 const FETCH_SPACING = 10_000;
 
+const logger = new Logger('IdentityProvider');
+
 /**
  * The public keys of an identity provider, fetched when a token needs them. Whatever keeps them
  * from coming is the provider's fault and not the token's.
@@ -20,6 +23,7 @@ const FETCH_SPACING = 10_000;
  */
 export function providerKeys(url: URL): JWTVerifyGetKey {
   let nextFetch = 0;
+  let nextLog = 0;
   const keys = createRemoteJWKSet(url, {
     cacheMaxAge: MAX_AGE,
     cooldownDuration: COOLDOWN,
@@ -39,18 +43,21 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
       // A provider without any keys has a fault of its own.
       if (isAboutToken(error) && keys.jwks()?.keys.length !== 0) throw error;
       const seconds = Math.max(1, Math.ceil((nextFetch - Date.now()) / 1_000));
-      throw providerUnavailable(seconds, error);
+      if (Date.now() >= nextLog) {
+        logger.error(error);
+        nextLog = Date.now() + FETCH_SPACING;
+      }
+      throw providerUnavailable(seconds);
     }
   };
 }
 
 /** @param seconds after which a retry makes sense */
-export function providerUnavailable(seconds: number, cause: unknown): ApiError {
+export function providerUnavailable(seconds: number): ApiError {
   return new ApiError(
     ErrorCatalogue.UNAVAILABLE,
     'The identity provider is unavailable, so the token cannot be checked; retry in a moment',
     { 'Retry-After': String(seconds) },
-    { cause },
   );
 }
 

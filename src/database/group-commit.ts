@@ -199,7 +199,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
 
   private unavailable(error: unknown): ApiError {
     this.logger.error(error);
-    return new ApiError(ErrorCatalogue.UNAVAILABLE, undefined, {}, { cause: error });
+    return new ApiError(ErrorCatalogue.UNAVAILABLE);
   }
 }
 

@@ -4,10 +4,13 @@ import type { ObjectLiteral, Repository } from 'typeorm';
 import type { BulkTable } from './bulk-table.js';
 import { PostgresTable } from './postgres-table.js';
 import { codeOf, DatabaseStartError, StoreDataSource } from './store-data-source.js';
-import { CONNECT_TIMEOUT, STATEMENT_TIMEOUT } from './time-limits.js';
+import { CONNECT_TIMEOUT, QUERY_TIMEOUT, STATEMENT_TIMEOUT } from './time-limits.js';
 
 /** The key of the advisory lock that a program holds while it brings the schema up to date. */
 const MIGRATION_LOCK = 7_252_614_403_911;
+
+/** After its time limit, in milliseconds, nobody waits for it any more. */
+type TimedQuery = QueryConfig & { query_timeout: number };
 
 /** A store on a PostgreSQL server, on a pool of connections, for any number of programs. */
 export class PostgresDataSource extends StoreDataSource {
@@ -40,13 +43,21 @@ export class PostgresDataSource extends StoreDataSource {
   }
 
   bulkTable<Row extends ObjectLiteral>(repository: Repository<Row>): BulkTable<Row> {
-    const { master } = this.driver as unknown as { master: Pool };
-    return new PostgresTable(repository, master, master.options.max);
+    return new PostgresTable(repository, this.pool, this.pool.options.max);
   }
 
   /** A message that nobody reads, in the log that every commit is written to. */
   async writeNothing(): Promise<void> {
-    await this.query(`SELECT pg_logical_emit_message(true, 'plant-store', '')`);
+    // A connection that is silent for ever must not hold up the next probe.
+    const query: TimedQuery = {
+      text: `SELECT pg_logical_emit_message(true, 'plant-store', '')`,
+      query_timeout: QUERY_TIMEOUT,
+    };
+    await this.pool.query(query);
+  }
+
+  private get pool(): Pool {
+    return (this.driver as unknown as { master: Pool }).master;
   }
 
   reasonOf(error: unknown): string {
@@ -62,7 +73,7 @@ export class PostgresDataSource extends StoreDataSource {
  * a commit is flushed to disk before it is reported, and no statement runs for ever.
  */
 export async function setUpConnection(client: PoolClient): Promise<void> {
-  const query: QueryConfig & { query_timeout: number } = {
+  const query: TimedQuery = {
     text: `SELECT set_config('statement_timeout', $1, false),
                   set_config('default_transaction_isolation', 'read committed', false),
                   CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'

@@ -24,7 +24,7 @@ export class SqliteFile {
 
   /**
    * Waits for no disk, for the system keeps what it knows of the path of an open file in memory:
-   * 2 microseconds a file, where asking on another thread would take 20.
+   * asking on another thread would take longer.
    */
   private currentIdentity(): string {
     return this.paths

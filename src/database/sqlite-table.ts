@@ -57,7 +57,13 @@ export class SqliteTable<Row extends ObjectLiteral> implements BulkTable<Row> {
     return REFUSALS.has(codeOf(error));
   }
 
-  private all<Result>(statement: Statement, rows: readonly Row[]): Promise<Result[]> {
+  private async all<Result>(statement: Statement, rows: readonly Row[]): Promise<Result[]> {
+    const results = await this.run<Result>(statement, rows);
+    this.dataSource.assertInPlace();
+    return results;
+  }
+
+  private run<Result>(statement: Statement, rows: readonly Row[]): Promise<Result[]> {
     const parameter = JSON.stringify(
       rows.map((row) => this.columns.map((column) => (row[column] as unknown) ?? null)),
     );
@@ -70,8 +76,6 @@ export class SqliteTable<Row extends ObjectLiteral> implements BulkTable<Row> {
           reject(error);
         }
       });
-      // While the disk works, this delays no answer.
-      this.dataSource.assertInPlace();
     });
   }
 }

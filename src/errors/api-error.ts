@@ -16,9 +16,8 @@ export class ApiError extends Error {
     entry: ErrorEntry,
     message: string = entry.message,
     headers: Readonly<Record<string, string>> = {},
-    options?: ErrorOptions,
   ) {
-    super(message, options);
+    super(message);
     this.name = 'ApiError';
     this.status = statusOf(entry);
     this.headers = { ...entry.headers, ...headers };

@@ -28,7 +28,7 @@ export class ErrorFilter implements ExceptionFilter {
     if (error.body.error === ErrorCatalogue.INTERNAL.error) {
       this.logger.error({
         requestId: response.getHeader(REQUEST_ID),
-        err: error.cause ?? exception,
+        err: exception,
       });
     }
     if (!request.socket.destroyed) {

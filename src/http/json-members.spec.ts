@@ -7,6 +7,8 @@ import {
   NotAnObjectError,
   readMembers,
 } from './json-members.js';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 const MEMBERS: Member[] = [
   { name: 'id', number: 'int64' },
@@ -72,6 +74,23 @@ const almostJson = fc
     const position = at % (text.length + 1);
     return text.slice(0, position) + piece + text.slice(position + cut);
   });
+
+it('keeps no long body in memory for a short string', () => {
+  const before = heapUsed();
+  const kept = Array.from({ length: 200 }, (_, index) => {
+    const text = `{"name":"of twenty characters","other":"${String(index).padEnd(100_000)}"}`;
+    return readMembers(text, [{ name: 'name', number: 'double' }])[0];
+  });
+  expect(kept).toHaveLength(200);
+  expect(heapUsed() - before).toBeLessThan(5_000_000);
+});
+
+/** In bytes, after a full collection. */
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
 
 describe('readMembers', () => {
   it('accepts exactly the texts that JSON.parse accepts', () => {

@@ -3,6 +3,9 @@ import { parseInt64 } from './json-number.js';
 /** How deep objects and arrays may nest, the outermost object counted. */
 const MAX_DEPTH = 64;
 
+/** How much text besides itself a string may keep in memory, in characters. */
+const SHARED_TEXT = 256;
+
 /** Stands for a member that the client wrote twice. No validation rule accepts it. */
 export const GIVEN_TWICE = Symbol('given twice');
 
@@ -128,11 +131,13 @@ class JsonReader {
   }
 
   private readString(): string {
-    const start = this.position;
+    const { text, position: start } = this;
     const hasEscapes = this.skipString();
-    return hasEscapes
-      ? (JSON.parse(this.text.slice(start, this.position)) as string)
-      : this.text.slice(start + 1, this.position - 1);
+    // V8 makes a slice share the memory of the whole text: a short one must not keep a long body.
+    const isPart = text.length - (this.position - start) > SHARED_TEXT;
+    return hasEscapes || isPart
+      ? (JSON.parse(text.slice(start, this.position)) as string)
+      : text.slice(start + 1, this.position - 1);
   }
 
   /** @returns whether the string has escapes */

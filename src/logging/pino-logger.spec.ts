@@ -9,11 +9,10 @@ interface Line {
 function recorded(level: string): { logger: PinoLogger; lines: Line[] } {
   const logger = new PinoLogger(level);
   const lines: Line[] = [];
-  const write = (line: Buffer): boolean => {
-    lines.push(JSON.parse(line.toString()) as Line);
-    return true;
+  const write = (line: string): void => {
+    lines.push(JSON.parse(line) as Line);
   };
-  Object.assign((logger as unknown as { destination: object }).destination, { write });
+  Object.assign((logger as unknown as { writer: object }).writer, { write });
   return { logger, lines };
 }
 

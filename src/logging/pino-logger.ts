@@ -1,11 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
-
-/** What pino's destination is in the content mode `buffer`; its type knows only text. */
-interface Destination {
-  write(line: Buffer): boolean;
-  flushSync(): void;
-}
+import { LogWriter } from './log-writer.js';
 
 /** The parts of Nest that tell of every module and route at start. */
 const FRAMEWORK = new Set<unknown>([
@@ -27,21 +22,12 @@ export interface RequestFields {
 
 /** Writes what the program logs through Nest's `Logger` as JSON lines on standard output. */
 export class PinoLogger implements LoggerService {
-  // Lines are written some at a time: one system call a line would cost more than the request.
-  private readonly destination = pino.destination({
-    dest: 1,
-    sync: false,
-    minLength: 4_096,
-    periodicFlush: 100,
-    contentMode: 'buffer',
-  }) as unknown as Destination;
+  private readonly writer = new LogWriter();
   private readonly pino: Logger;
 
   /** @param level the least severe lines to write: `fatal` to `trace`, or `silent` */
   constructor(level: string) {
-    // Text would be measured anew, all that waits to be written, with every line.
-    const write = (line: string): boolean => this.destination.write(Buffer.from(line));
-    this.pino = pino({ level, base: null }, { write });
+    this.pino = pino({ level, base: null }, this.writer);
   }
 
   /** One line for one request. */
@@ -73,9 +59,9 @@ export class PinoLogger implements LoggerService {
     this.write('trace', message, rest);
   }
 
-  /** Writes out what is still in memory. */
-  flush(): void {
-    this.destination.flushSync();
+  /** Writes out what is still in memory, if that can be done in a second. */
+  flush(): Promise<void> {
+    return this.writer.flush();
   }
 
   /** Nest passes the name of the logger last. */

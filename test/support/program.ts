@@ -42,6 +42,11 @@ export class Program {
     return this.child.pid;
   }
 
+  /** Nobody reads any more what it prints. */
+  stopReading(): void {
+    this.child.stdout?.destroy();
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }
