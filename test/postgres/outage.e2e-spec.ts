@@ -216,9 +216,17 @@ describe('a service on a server', () => {
     await scene.expectNothingLost();
   });
 
+  const health = async (name: string): Promise<number> =>
+    (await scene.app.request('GET', `/health/${name}`)).status;
+
+  it('is ready again though one connection stays silent for ever', async () => {
+    scene.proxy.befall({ kind: 'silence from', bytes: 'pg_logical_emit_message' });
+    expect(await health('ready')).toBe(503);
+    scene.proxy.befall();
+    while ((await health('ready')) !== 200) await setImmediate();
+  }, 15_000);
+
   it('that is gone lives and is not ready until the server is back', async () => {
-    const health = async (name: string): Promise<number> =>
-      (await scene.app.request('GET', `/health/${name}`)).status;
     await server.kill('SIGINT');
     try {
       while ((await health('ready')) !== 503) await setImmediate();
