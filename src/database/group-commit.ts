@@ -19,7 +19,7 @@ const MAX_BATCH = { rows: 1_024, characters: 1024 * 1024 };
  * beside it, in milliseconds. A quick engine is done sooner, and has fewer commits to make; a slow
  * one keeps nobody waiting for the one before.
  */
-const SHARE_TIME = 5;
+const SHARE_TIME = 1;
 
 /** How often creates that have waited too long are looked for, in milliseconds. */
 const EXPIRY_CHECK = 250;
