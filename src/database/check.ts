@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { Env } from '../config/env.js';
 import { CommandError, mebibytes } from './command.js';
 import { dataSourceOptions } from './data-source-options.js';
+import { compareMigrations } from './store-data-source.js';
 import { StoreReader } from './store-reader.js';
 
 /** What a store holds, a line each, and what is wrong with it. */
@@ -49,13 +50,10 @@ async function schemaOf(
     throw new CommandError('This is not a store that this program made');
   }
   const rows = await store.all<{ name: string }>('SELECT name FROM migrations ORDER BY id');
-  const executed = rows.map(({ name }) => name);
-  const known = migrationNames();
-  const unknown = executed.filter((name) => !known.includes(name));
-  const missing = known.filter((name) => !executed.includes(name));
+  const { unknown, missing } = compareMigrations(migrationNames(), rows);
   const next = missing.length > 0 ? `, the next start adds ${missing.join(', ')}` : '';
   return {
-    says: `${executed.at(-1) ?? 'none'}${next}`,
+    says: `${rows.at(-1)?.name ?? 'none'}${next}`,
     faults: unknown.map((name) => `the schema is newer than this program: ${name}`),
   };
 }

@@ -1,11 +1,16 @@
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
+import { keyOf } from './bulk-table.js';
 import { CommandError } from './command.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { parseDatabaseUrl } from './database-url.js';
 import { createDataSource, openDatabase } from './open-database.js';
-import { DatabaseStartError, type StoreDataSource } from './store-data-source.js';
+import {
+  compareMigrations,
+  DatabaseStartError,
+  type StoreDataSource,
+} from './store-data-source.js';
 
 /** How many rows travel at once. */
 const PAGE_ROWS = 1_000;
@@ -75,13 +80,13 @@ async function openSource(from: string): Promise<StoreDataSource> {
   const executed = await source
     .query<{ name: string }[]>('SELECT name FROM migrations')
     .catch(() => []);
-  const missing = source.migrations.length - executed.length;
-  if (missing !== 0) {
+  const { unknown, missing } = compareMigrations(source.migrationNames, executed);
+  if (unknown.length + missing.length > 0) {
     await source.destroy();
     throw new CommandError(
-      missing > 0
-        ? 'The store to copy from is older than this program, or not one of its own: start the program on it first'
-        : 'The store to copy from is newer than this program',
+      unknown.length > 0
+        ? 'The store to copy from is newer than this program'
+        : 'The store to copy from is older than this program, or not one of its own: start the program on it first',
     );
   }
   return source;
@@ -110,7 +115,9 @@ async function copyTable(
   tell: (line: string) => void,
 ): Promise<void> {
   const { tableName, target: entity } = metadata;
-  const table = target.bulkTable(target.getRepository(entity));
+  const repository = target.getRepository(entity);
+  const table = target.bulkTable(repository);
+  const key = keyOf(repository);
   let copied = 0;
   const progress = setInterval(
     () => tell(`${tableName}: ${copied} rows copied`),
@@ -119,12 +126,12 @@ async function copyTable(
   try {
     for await (const rows of pagesOf(source, metadata)) {
       const created = await table.insertNew(rows);
-      const others = rows.filter((row) => !created.has(keyOf(metadata, row)));
+      const others = rows.filter((row) => !created.has(String(row[key])));
       const identical = others.length > 0 ? await table.findIdentical(others) : new Set();
       const different = others.find((row) => !identical.has(row));
       if (different !== undefined) {
         throw new CommandError(
-          `${tableName} already holds another row with the key ${keyOf(metadata, different)}: nothing is overwritten`,
+          `${tableName} already holds another row with the key ${String(different[key])}: nothing is overwritten`,
         );
       }
       copied += rows.length;
@@ -181,19 +188,16 @@ async function* pagesOf(
     const name = quote(databaseName);
     return type === 'bigint' ? `CAST(${name} AS TEXT) AS ${name}` : name;
   });
-  const key = `${table}.${quote(metadata.primaryColumns[0]?.databaseName ?? '')}`;
+  const key = keyOf(store.getRepository(metadata.target));
+  const qualifiedKey = `${table}.${quote(key)}`;
   const page = async (condition: string, parameters: unknown[]): Promise<ObjectLiteral[]> =>
     await store.query<ObjectLiteral[]>(
-      `SELECT ${columns.join(', ')} FROM ${table} ${condition} ORDER BY ${key} LIMIT ${PAGE_ROWS}`,
+      `SELECT ${columns.join(', ')} FROM ${table} ${condition} ORDER BY ${qualifiedKey} LIMIT ${PAGE_ROWS}`,
       parameters,
     );
   let rows = await page('', []);
   while (rows.length > 0) {
     yield rows;
-    rows = await page(`WHERE ${key} > $1`, [keyOf(metadata, rows.at(-1))]);
+    rows = await page(`WHERE ${qualifiedKey} > $1`, [rows.at(-1)?.[key]]);
   }
-}
-
-function keyOf({ primaryColumns: [key] }: EntityMetadata, row: ObjectLiteral | undefined): string {
-  return String(row?.[key?.databaseName ?? '']);
 }

@@ -98,9 +98,9 @@ export class GroupCommit<Row extends ObjectLiteral> {
 
   /** At once when nothing is under way or a commit is full, otherwise with what else arrives. */
   private commitSoon(): void {
-    const isFull =
+    const fillsBatch =
       this.waiting.length >= MAX_BATCH.rows || this.waitingSize >= MAX_BATCH.characters;
-    if (this.underWay.size === 0 || isFull) {
+    if (this.underWay.size === 0 || fillsBatch) {
       this.commitNext();
     } else if (this.underWay.size < this.table.concurrency) {
       this.shareTimer ??= setTimeout(() => this.commitNext(), SHARE_TIME);

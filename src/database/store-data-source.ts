@@ -29,17 +29,33 @@ export abstract class StoreDataSource extends DataSource {
   /** Why the store cannot be opened, in words for the operator. */
   abstract reasonOf(error: unknown): string;
 
+  get migrationNames(): string[] {
+    return this.migrations.map(({ name, constructor }) => name ?? constructor.name);
+  }
+
   /** @throws DatabaseStartError when a newer version of the program has made the schema */
   protected async runNewMigrations(queryRunner: QueryRunner): Promise<void> {
     const executor = new MigrationExecutor(this, queryRunner);
     executor.transaction = 'each';
-    const known = new Set(this.migrations.map(({ name, constructor }) => name ?? constructor.name));
     const executed = await executor.getExecutedMigrations();
-    if (executed.some(({ name }) => !known.has(name))) {
+    const { unknown } = compareMigrations(this.migrationNames, executed);
+    if (unknown.length > 0) {
       throw new DatabaseStartError('The database is newer than this program: run a newer version');
     }
     await executor.executePendingMigrations();
   }
+}
+
+/** Which of a store's migrations a program does not know, and which of its own the store lacks. */
+export function compareMigrations(
+  known: readonly string[],
+  executed: readonly { readonly name: string }[],
+): { unknown: string[]; missing: string[] } {
+  const names = executed.map(({ name }) => name);
+  return {
+    unknown: names.filter((name) => !known.includes(name)),
+    missing: known.filter((name) => !names.includes(name)),
+  };
 }
 
 /** The code of a driver's or the system's error, or an empty string. */

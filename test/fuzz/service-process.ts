@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from '../support/free-port.js';
 import type { TestStore } from '../support/test-store.js';
 import { ACCESS_TOKENS } from './headers.js';
 
@@ -91,14 +91,4 @@ export class ServiceProcess {
   private complain(text: string): void {
     this.complaints = (this.complaints + text).slice(-4_000);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('There is no free port');
-  return address.port;
 }
