@@ -34,8 +34,8 @@ export default {
   collectCoverageFrom: [
     'src/**/*.ts',
     '!src/main.ts',
-    '!src/database/db-*.ts',
-    '!src/docs/write-openapi.ts',
+    '!src/commands/db-*.ts',
+    '!src/commands/write-openapi.ts',
   ],
   coverageProvider: 'v8',
   coverageThreshold: { global: { lines: 95, branches: 95 } },

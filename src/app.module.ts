@@ -5,13 +5,14 @@ import { BearerGuard } from './auth/bearer.guard.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DocsModule } from './docs/docs.module.js';
-import { ErrorFilter } from './errors/error.filter.js';
+import { ErrorFilter } from './http/error.filter.js';
 import { HealthModule } from './health/health.module.js';
 import { Connections } from './http/connections.js';
-import { UnroutedFilter } from './http/unrouted.filter.js';
+import { RouteNotFoundFilter } from './http/route-not-found.filter.js';
 import { LoggingModule } from './logging/logging.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { PlantsModule } from './plants/plants.module.js';
+import { schema } from './schema.js';
 import { BodyValidationPipe } from './validation/body-validation.pipe.js';
 
 @Module({
@@ -19,7 +20,7 @@ import { BodyValidationPipe } from './validation/body-validation.pipe.js';
     ConfigModule,
     LoggingModule,
     AuthModule,
-    DatabaseModule,
+    DatabaseModule.forRoot(schema),
     DocsModule,
     HealthModule,
     MetricsModule,
@@ -31,7 +32,7 @@ import { BodyValidationPipe } from './validation/body-validation.pipe.js';
     { provide: APP_GUARD, useClass: BearerGuard },
     { provide: APP_PIPE, useClass: BodyValidationPipe },
     { provide: APP_FILTER, useExisting: ErrorFilter },
-    { provide: APP_FILTER, useClass: UnroutedFilter },
+    { provide: APP_FILTER, useClass: RouteNotFoundFilter },
   ],
 })
 export class AppModule {}

@@ -5,12 +5,12 @@ import { Env } from './config/env.js';
 import { splitList } from './config/split-list.js';
 import { setUpDocs } from './docs/swagger-ui.js';
 import { Connections } from './http/connections.js';
-import { exactExpress } from './http/exact-express.js';
+import { createExpress } from './http/create-express.js';
 import { configureServer } from './http/http-server.js';
 import { corsOptions } from './http/cors-options.js';
 import { requestMiddleware } from './http/request.middleware.js';
-import { trustProxies } from './http/trusted-proxies.js';
-import { StableExpressAdapter } from './http/stable-express-adapter.js';
+import { trustProxies } from './config/trusted-proxies.js';
+import { FastExpressAdapter } from './http/fast-express-adapter.js';
 import { PinoLogger } from './logging/pino-logger.js';
 
 /**
@@ -22,7 +22,7 @@ import { PinoLogger } from './logging/pino-logger.js';
 export async function createApp(): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule,
-    new StableExpressAdapter(exactExpress()),
+    new FastExpressAdapter(createExpress()),
     // A start that fails throws its one reason, and prints nothing of its own.
     { abortOnError: false, bufferLogs: true, autoFlushLogs: false, bodyParser: false },
   );

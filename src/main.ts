@@ -41,16 +41,16 @@ async function start(): Promise<void> {
     logger.log(`Listening on ${addressOf(app)}, Swagger UI at ${addressOf(app)}/docs`);
     logger.log(`Accepting ${app.get(AuthModule).kinds}`);
     await app.get(PinoLogger).flush();
-    printInvitation(app);
+    printDevelopmentToken(app);
   } catch (error) {
     process.exitCode = 1;
     await app?.close();
-    process.stderr.write(`${reasonOf(error)}\n`);
+    process.stderr.write(`${describeError(error)}\n`);
   }
 }
 
 /** Without a configured token, a newcomer needs the one made for this run. */
-function printInvitation(app: NestExpressApplication): void {
+function printDevelopmentToken(app: NestExpressApplication): void {
   const token = app.get(AccessTokens).developmentToken;
   if (token === undefined) return;
   const plant = JSON.stringify({ id: Date.now(), name: 'Monstera', tag: 'indoor' });
@@ -108,7 +108,7 @@ async function close(app: NestExpressApplication): Promise<void> {
 }
 
 /** One line for each thing the operator has to mend. */
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (error instanceof EnvError || error instanceof DatabaseStartError) return error.message;
   const { code, message } = error as NodeJS.ErrnoException;
   switch (code) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import type { StoreDataSource } from '../src/database/store-data-source.js';
-import { StoreProbe } from '../src/database/store-probe.js';
+import { StoreProbe } from '../src/health/store-probe.js';
 import { expectError } from './support/expect-error.js';
 import { TestApp } from './support/test-app.js';
 
@@ -39,7 +39,7 @@ describe('health', () => {
 
   it('however many ask, one at a time writes to the store, and its answer counts a while', async () => {
     forget();
-    const write = jest.spyOn(store(), 'writeNothing');
+    const write = jest.spyOn(store(), 'probeWrite');
     const ask = (): Promise<unknown> => app.request('GET', '/health/ready');
     await Promise.all([ask(), ask(), ask()]);
     await ask();
@@ -49,7 +49,7 @@ describe('health', () => {
 
   it('is ready or not as the store can be written or not, and lives all the while', async () => {
     forget();
-    const write = jest.spyOn(store(), 'writeNothing').mockRejectedValue(new Error('SQL of plants'));
+    const write = jest.spyOn(store(), 'probeWrite').mockRejectedValue(new Error('SQL of plants'));
     const answer = await app.request('GET', '/health/ready');
     expectError(answer, 'UNAVAILABLE', expect.not.stringMatching(/SQL|plants/));
     expect(answer.headers.get('retry-after')).toBe('1');
@@ -64,7 +64,7 @@ describe('health', () => {
     forget();
     let answer: () => void = () => undefined;
     const stuck = new Promise<void>((resolve) => (answer = resolve));
-    const write = jest.spyOn(store(), 'writeNothing').mockReturnValue(stuck);
+    const write = jest.spyOn(store(), 'probeWrite').mockReturnValue(stuck);
     expectError(await app.request('GET', '/health/ready'), 'UNAVAILABLE');
     forget();
     const second = app.nest.get(StoreProbe).check();

@@ -1,8 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-
-const DIGEST_PREFIX = 'sha256:';
-const DIGEST_ENTRY = /^sha256:[0-9a-f]{64}$/i;
-const VISIBLE_ASCII = /^[!-~]+$/;
+import { digestIn } from '../config/token-entry.js';
 
 /** The tokens that the service accepts as they are, kept as SHA-256 digests only. */
 export class AccessTokens {
@@ -17,11 +14,10 @@ export class AccessTokens {
     readonly developmentToken?: string,
   ) {
     const accepted = developmentToken === undefined ? entries : [...entries, developmentToken];
-    this.digests = accepted.map((entry) =>
-      DIGEST_ENTRY.test(entry)
-        ? Buffer.from(entry.slice(DIGEST_PREFIX.length), 'hex')
-        : digestOf(entry),
-    );
+    this.digests = accepted.map((entry) => {
+      const digest = digestIn(entry);
+      return digest === undefined ? digestOf(entry) : Buffer.from(digest, 'hex');
+    });
   }
 
   /** Accepts one token, of 256 random bits. */
@@ -41,12 +37,6 @@ export class AccessTokens {
     }
     return accepted;
   }
-}
-
-export function isTokenEntry(entry: string): boolean {
-  return entry.toLowerCase().startsWith(DIGEST_PREFIX)
-    ? DIGEST_ENTRY.test(entry)
-    : VISIBLE_ASCII.test(entry);
 }
 
 /** The SHA-256 digest that stands for a token wherever one is kept. */

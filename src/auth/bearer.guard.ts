@@ -5,7 +5,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import { AccessTokens, digestOf } from './access-tokens.js';
 import { type Grant, isJwtLike, JwtTokens } from './jwt-tokens.js';
-import { type Exchange, Limits } from './limits.js';
+import { type HttpExchange, Limits } from './limits.js';
 import { IS_PUBLIC } from './public.decorator.js';
 
 // RFC 6750 section 2.1, RFC 9110 section 11.4: the scheme is case-insensitive, spaces follow it.
@@ -33,31 +33,31 @@ export class BearerGuard implements CanActivate {
       response: http.getResponse<Response>(),
     };
     const token = CREDENTIALS.exec(exchange.request.headers.authorization ?? '')?.[1];
-    if (token === undefined) return this.refuse(exchange, ErrorCatalogue.TOKEN_MISSING);
+    if (token === undefined) return this.reject(exchange, ErrorCatalogue.TOKEN_MISSING);
     const digest = digestOf(token);
-    if (this.tokens.accept(digest)) return this.admit(exchange, digest);
-    const grant = this.jwts?.recall(digest);
-    if (grant !== undefined) return this.admit(exchange, digest, grant);
-    return this.examine(exchange, digest, token);
+    if (this.tokens.accept(digest)) return this.allow(exchange, digest);
+    const grant = this.jwts?.getCached(digest);
+    if (grant !== undefined) return this.allow(exchange, digest, grant);
+    return this.verify(exchange, digest, token);
   }
 
   /** Nobody gets a token verified who has just sent too many that are not good. */
-  private async examine(exchange: Exchange, digest: Buffer, token: string): Promise<boolean> {
+  private async verify(exchange: HttpExchange, digest: Buffer, token: string): Promise<boolean> {
     if (this.jwts !== null && isJwtLike(token)) {
       await this.limits.failures?.check(exchange);
       const grant = await this.jwts.verify(digest, token);
-      if (grant !== undefined) return this.admit(exchange, digest, grant);
+      if (grant !== undefined) return this.allow(exchange, digest, grant);
     }
-    return await this.refuse(exchange, ErrorCatalogue.TOKEN_REFUSED);
+    return await this.reject(exchange, ErrorCatalogue.TOKEN_REFUSED);
   }
 
   /** @param grant what an identity provider's token allows; the service's own allow everything */
-  private admit(exchange: Exchange, digest: Buffer, grant?: Grant): boolean | Promise<boolean> {
+  private allow(exchange: HttpExchange, digest: Buffer, grant?: Grant): boolean | Promise<boolean> {
     const counted = this.limits.requests?.count(exchange, digest.toString('base64url'));
     return counted === undefined ? authorize(grant) : counted.then(() => authorize(grant));
   }
 
-  private async refuse(exchange: Exchange, entry: ErrorEntry): Promise<never> {
+  private async reject(exchange: HttpExchange, entry: ErrorEntry): Promise<never> {
     // First, since it also bounds what is verified: it must count what the other refuses.
     await this.limits.failures?.count(exchange);
     await this.limits.requests?.count(exchange);
@@ -72,9 +72,9 @@ export class BearerGuard implements CanActivate {
 
 /** RFC 6750 section 3.1: the challenge tells which scopes are needed. */
 function authorize(grant: Grant | undefined): boolean {
-  if (grant?.scopesNeeded === undefined) return true;
+  if (grant?.requiredScopes === undefined) return true;
   const challenge = ErrorCatalogue.INSUFFICIENT_SCOPE.headers['WWW-Authenticate'];
   throw new ApiError(ErrorCatalogue.INSUFFICIENT_SCOPE, undefined, {
-    'WWW-Authenticate': `${challenge}, scope="${grant.scopesNeeded}"`,
+    'WWW-Authenticate': `${challenge}, scope="${grant.requiredScopes}"`,
   });
 }

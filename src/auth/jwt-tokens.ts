@@ -18,7 +18,7 @@ const MAX_LENGTH = 8_192;
 /** How far the provider's clock may be from ours, in seconds. */
 const CLOCK_TOLERANCE = 5;
 /** How long a verified token is taken without another look at its key, in milliseconds. */
-const TRUST_TIME = 5 * 60_000;
+const CACHE_TTL_MS = 5 * 60_000;
 /** How many verified tokens are remembered. */
 const MAX_VERIFIED = 10_000;
 /** How many tokens may be under verification, or wait for the provider's keys. */
@@ -27,7 +27,7 @@ const MAX_PENDING = 1_000;
 /** What a good token allows. */
 export interface Grant {
   /** The scopes that the service asks for, separated by spaces, when the token lacks one. */
-  readonly scopesNeeded: string | undefined;
+  readonly requiredScopes: string | undefined;
 }
 
 interface VerifiedToken extends Grant {
@@ -57,7 +57,7 @@ export class JwtTokens {
   }
 
   /** What a token allows that was verified a short time ago. */
-  recall(digest: Buffer): Grant | undefined {
+  getCached(digest: Buffer): Grant | undefined {
     const id = idOf(digest);
     const token = this.verified.get(id);
     if (token === undefined || Date.now() < token.until) return token;
@@ -126,8 +126,8 @@ export class JwtTokens {
     const granted = scopesOf(payload);
     const { scopes } = this.rules;
     const token = {
-      until: Math.min(expiry, Date.now() + TRUST_TIME),
-      scopesNeeded: scopes.every((scope) => granted.has(scope)) ? undefined : scopes.join(' '),
+      until: Math.min(expiry, Date.now() + CACHE_TTL_MS),
+      requiredScopes: scopes.every((scope) => granted.has(scope)) ? undefined : scopes.join(' '),
     };
     if (this.verified.size >= MAX_VERIFIED) {
       const [oldest = ''] = this.verified.keys();

@@ -9,15 +9,15 @@ import {
 import { Env } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { parseRate, type Rate } from './rate.js';
+import { parseRate, type Rate } from '../config/rate.js';
 
 /** How many senders are counted at a time; beyond it the one counted first is forgotten. */
-const MAX_SENDERS = 100_000;
+const MAX_KEYS = 100_000;
 /** The longest name of a sender; it is longer only when a trusted proxy hands on nonsense. */
-const MAX_SENDER = 64;
+const MAX_KEY_LENGTH = 64;
 
 /** A request, and the answer to it. */
-export interface Exchange {
+export interface HttpExchange {
   readonly request: Request;
   readonly response: Response;
 }
@@ -77,7 +77,7 @@ class Limiter {
    * @param sender the address of the client, unless given
    * @throws ApiError 42900
    */
-  count({ request, response }: Exchange, sender?: string): Promise<void> {
+  count({ request, response }: HttpExchange, sender?: string): Promise<void> {
     if (sender !== undefined) this.senders.set(request, sender);
     return new Promise((resolve, reject) => {
       void this.middleware(request, response, (error?: unknown) => {
@@ -88,7 +88,7 @@ class Limiter {
   }
 
   /** @throws ApiError 42900 when the next request of this address would be one too many */
-  async check(exchange: Exchange): Promise<void> {
+  async check(exchange: HttpExchange): Promise<void> {
     const counted = await this.store.get(addressOf(exchange.request));
     if (counted !== undefined && counted.totalHits >= this.rate.limit) await this.count(exchange);
   }
@@ -102,7 +102,7 @@ class Limiter {
 export class BoundedStore extends MemoryStore {
   override async increment(key: string): ReturnType<MemoryStore['increment']> {
     const counted = await super.increment(key);
-    if (this.current.size > MAX_SENDERS) {
+    if (this.current.size > MAX_KEYS) {
       const [first = ''] = this.current.keys();
       this.current.delete(first);
     }
@@ -112,7 +112,7 @@ export class BoundedStore extends MemoryStore {
 
 /** Of IPv6 the /56, since one client may have all the addresses of it. */
 function addressOf({ ip = '' }: Request): string {
-  return ipKeyGenerator(ip).slice(0, MAX_SENDER);
+  return ipKeyGenerator(ip).slice(0, MAX_KEY_LENGTH);
 }
 
 function tooManyRequests(response: Response): ApiError {

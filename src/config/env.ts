@@ -1,16 +1,12 @@
 import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsInt, isFQDN, isIP, Max, Min, ValidateBy, validateSync } from 'class-validator';
-import { isTokenEntry } from '../auth/access-tokens.js';
-import { isJwksUrl, isScopeList, JWKS_URL_RULE } from '../auth/jwt-rules.js';
-import { parseRate, RATE_RULE } from '../auth/rate.js';
-import {
-  DATABASE_URL_RULE,
-  DEFAULT_DATABASE_URL,
-  parseDatabaseUrl,
-} from '../database/database-url.js';
-import { isProxyList, PROXIES_RULE } from '../http/trusted-proxies.js';
+import { isJwksUrl, isScopeList, JWKS_URL_RULE } from './jwks-url.js';
+import { parseRate, RATE_RULE } from './rate.js';
+import { DATABASE_URL_RULE, DEFAULT_DATABASE_URL, parseDatabaseUrl } from './database-url.js';
+import { isProxyList, PROXIES_RULE } from './trusted-proxies.js';
 import { splitList } from './split-list.js';
+import { isTokenEntry } from './token-entry.js';
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

@@ -15,7 +15,7 @@ export interface BulkTable<Row> {
   findIdentical(rows: readonly Row[]): Promise<Set<Row | undefined>>;
 
   /** Whether the engine refuses a row itself; after any other error it was not able to store it. */
-  isRefusal(error: unknown): boolean;
+  isRowError(error: unknown): boolean;
 }
 
 /** The name of the one column that is the primary key. */

@@ -10,7 +10,8 @@ import { Plant } from '../plants/plant.entity.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { GroupCommit } from './group-commit.js';
 import { openDatabase } from './open-database.js';
-import type { SqliteDataSource } from './sqlite-data-source.js';
+import { schema } from '../schema.js';
+import type { SqliteDataSource } from './sqlite/sqlite-data-source.js';
 
 let folder: string;
 let dataSource: DataSource;
@@ -22,10 +23,13 @@ beforeEach(async () => {
   Logger.overrideLogger(false);
   folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
   dataSource = await openDatabase(
-    dataSourceOptions({
-      DATABASE_URL: `sqlite:${join(folder, 'plants.db')}`,
-      DATABASE_POOL_SIZE: 1,
-    }),
+    dataSourceOptions(
+      {
+        DATABASE_URL: `sqlite:${join(folder, 'plants.db')}`,
+        DATABASE_POOL_SIZE: 1,
+      },
+      schema,
+    ),
   );
   statements = [];
   recordStatements(dataSource as SqliteDataSource);

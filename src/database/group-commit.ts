@@ -5,7 +5,7 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { StoreMetrics } from '../metrics/metrics.js';
 import { type BulkTable, keyOf } from './bulk-table.js';
 import type { StoreDataSource } from './store-data-source.js';
-import { CREATE_TIMEOUT } from './time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../config/time-limits.js';
 
 /** What became of a row: it is on disk, or its key was taken by the same row or by another. */
 export type CreateOutcome = 'created' | 'identical' | 'different';
@@ -19,7 +19,7 @@ const MAX_BATCH = { rows: 1_024, characters: 1024 * 1024 };
  * beside it, in milliseconds. A quick engine is done sooner, and has fewer commits to make; a slow
  * one keeps nobody waiting for the one before.
  */
-const SHARE_TIME = 1;
+const BATCH_DELAY_MS = 1;
 
 /** How often creates that have waited too long are looked for, in milliseconds. */
 const EXPIRY_CHECK = 250;
@@ -67,13 +67,13 @@ export class GroupCommit<Row extends ObjectLiteral> {
    */
   create(row: Row): Promise<CreateOutcome> {
     const { waiting } = this;
-    if (this.isFull() || this.expectedTime() > CREATE_TIMEOUT) {
+    if (this.isFull() || this.expectedTime() > WRITE_TIMEOUT_MS) {
       this.metrics.refused();
       return Promise.reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
     }
     return new Promise((resolve, reject) => {
       const size = sizeOf(row);
-      waiting.push({ row, size, deadline: Date.now() + CREATE_TIMEOUT, resolve, reject });
+      waiting.push({ row, size, deadline: Date.now() + WRITE_TIMEOUT_MS, resolve, reject });
       this.waitingSize += size;
       this.expiryTimer ??= setInterval(() => this.expire(), EXPIRY_CHECK).unref();
       this.commitSoon();
@@ -103,7 +103,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
     if (this.underWay.size === 0 || fillsBatch) {
       this.commitNext();
     } else if (this.underWay.size < this.table.concurrency) {
-      this.shareTimer ??= setTimeout(() => this.commitNext(), SHARE_TIME);
+      this.shareTimer ??= setTimeout(() => this.commitNext(), BATCH_DELAY_MS);
     }
   }
 
@@ -165,9 +165,9 @@ export class GroupCommit<Row extends ObjectLiteral> {
     try {
       return await this.insert(rows);
     } catch (error) {
-      const isRefusal = this.table.isRefusal(error);
-      if (isRefusal && rows.length > 1) return await this.insertOneByOne(rows);
-      const failure = isRefusal ? (error as Error) : this.unavailable(error);
+      const isRowError = this.table.isRowError(error);
+      if (isRowError && rows.length > 1) return await this.insertOneByOne(rows);
+      const failure = isRowError ? (error as Error) : this.unavailable(error);
       return rows.map(() => failure);
     }
   }

@@ -1,6 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
-import { PostgresDataSource } from './postgres-data-source.js';
-import { SqliteDataSource } from './sqlite-data-source.js';
+import { PostgresDataSource } from './postgres/postgres-data-source.js';
+import { SqliteDataSource } from './sqlite/sqlite-data-source.js';
 import { DatabaseStartError, type StoreDataSource } from './store-data-source.js';
 
 export function createDataSource(options: DataSourceOptions): StoreDataSource {
@@ -18,14 +18,17 @@ export async function openDatabase(options: DataSourceOptions): Promise<StoreDat
   const dataSource = createDataSource(options);
   try {
     await dataSource.initialize();
-    await dataSource.makeDurable();
+    await dataSource.enableDurableCommits();
     await dataSource.migrate();
     return dataSource;
   } catch (error) {
     if (dataSource.isInitialized) await dataSource.destroy();
     if (error instanceof DatabaseStartError) throw error;
-    throw new DatabaseStartError(`The database cannot be used: ${dataSource.reasonOf(error)}`, {
-      cause: error,
-    });
+    throw new DatabaseStartError(
+      `The database cannot be used: ${dataSource.describeError(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

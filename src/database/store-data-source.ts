@@ -13,7 +13,7 @@ export class DatabaseStartError extends Error {}
 /** What this program needs of an engine, beyond what TypeORM does alike on each. */
 export abstract class StoreDataSource extends DataSource {
   /** @throws DatabaseStartError when the engine is not set up to keep what it is given */
-  abstract makeDurable(): Promise<void>;
+  abstract enableDurableCommits(): Promise<void>;
 
   /** Brings the schema up to date, one program at a time. */
   abstract migrate(): Promise<void>;
@@ -24,10 +24,10 @@ export abstract class StoreDataSource extends DataSource {
    * Commits durably what changes nothing, to find out whether the store can be written. It is one
    * statement, because others may use the same connection meanwhile.
    */
-  abstract writeNothing(): Promise<void>;
+  abstract probeWrite(): Promise<void>;
 
   /** Why the store cannot be opened, in words for the operator. */
-  abstract reasonOf(error: unknown): string;
+  abstract describeError(error: unknown): string;
 
   get migrationNames(): string[] {
     return this.migrations.map(({ name, constructor }) => name ?? constructor.name);

@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { SwaggerModule } from '@nestjs/swagger';
 import type { RequestHandler } from 'express';
-import { methodNotAllowed } from '../http/unrouted.filter.js';
+import { methodNotAllowed } from '../errors/method-not-allowed.js';
 import { buildOpenApi } from './openapi.js';
 
 /** Serves Swagger UI at /docs and the OpenAPI document at /openapi.json. */

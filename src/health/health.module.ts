@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
-import { DatabaseModule } from '../database/database.module.js';
 import { HealthController } from './health.controller.js';
+import { StoreProbe } from './store-probe.js';
 
 @Module({
   // The store's probe logs why it fails.
-  imports: [TerminusModule.forRoot({ logger: false }), DatabaseModule],
+  imports: [TerminusModule.forRoot({ logger: false })],
+  providers: [StoreProbe],
   controllers: [HealthController],
 })
 export class HealthModule {}

@@ -5,17 +5,17 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Env } from '../config/env.js';
-import { CREATE_TIMEOUT } from '../database/time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../config/time-limits.js';
 import { droppedConnections, openConnections } from '../metrics/metrics.js';
 
 /** How many connections beyond the limit are told so, before further ones are closed unanswered. */
-const TOLD = 1_000;
+const REFUSAL_HEADROOM = 1_000;
 /** How long taking in what has arrived may last at most, in milliseconds; new clients may prolong it. */
-const INTAKE_TIME = 2_000;
+const DRAIN_ACCEPT_MS = 2_000;
 /** How long clients may then take to send what they began and to read their answers, in milliseconds. */
-const CLIENT_TIME = 3_000;
+const DRAIN_CLIENT_MS = 3_000;
 /** How long answers may then take to be made, in milliseconds: longer than any create waits. */
-const ANSWER_TIME = CREATE_TIMEOUT + 1_000;
+const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 1_000;
 /** How often connections that may be closed are looked for then, in milliseconds. */
 const SWEEP_INTERVAL = 50;
 
@@ -44,7 +44,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
 
   onModuleInit(): void {
     const { server, open } = this;
-    server.maxConnections = this.env.MAX_CONNECTIONS + TOLD;
+    server.maxConnections = this.env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
     server.on('drop', () => droppedConnections.inc());
     server.on('connection', (socket: Connection) => {
       this.accepted++;
@@ -75,9 +75,11 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     server.closeIdleConnections = () => {
       if (![...open].some(isSending)) closeIdle();
     };
-    for (const { _httpMessage: response } of open) if (response) this.announceEnd(response);
-    await this.takeIn();
-    server.prependListener('request', (_, response: Response) => this.announceEnd(response));
+    for (const { _httpMessage: response } of open) if (response) this.sendConnectionClose(response);
+    await this.acceptBacklog();
+    server.prependListener('request', (_, response: Response) =>
+      this.sendConnectionClose(response),
+    );
     const began = performance.now();
     const sweep = setInterval(() => {
       const time = performance.now() - began;
@@ -91,13 +93,13 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
    * Accepts the connections and reads the bytes that the system holds for this program: their
    * clients see them as sent. Each turn of the event loop does one of the two.
    */
-  private async takeIn(): Promise<void> {
+  private async acceptBacklog(): Promise<void> {
     // Not at once: of requests in one piece, the first may be answered before the second is seen.
     const announceSoon = (_: IncomingMessage, response: Response): void => {
-      setImmediate(() => this.announceEnd(response));
+      setImmediate(() => this.sendConnectionClose(response));
     };
     this.server.on('request', announceSoon);
-    const end = performance.now() + INTAKE_TIME;
+    const end = performance.now() + DRAIN_ACCEPT_MS;
     let before: number;
     do {
       before = this.accepted;
@@ -107,7 +109,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** The answer to the last of pipelined requests says that the connection ends, and no other. */
-  private announceEnd(response: Response): void {
+  private sendConnectionClose(response: Response): void {
     const socket = response.req.socket as Connection;
     if (response.headersSent || socket.parser?.incoming !== response.req) return;
     const before = this.last.get(socket);
@@ -129,5 +131,5 @@ function isSending({ _httpMessage: response }: Connection): boolean {
 function hasTimeEnded({ bytesRead, _httpMessage: response }: Connection, time: number): boolean {
   if (bytesRead === 0) return true;
   const isAnswerDue = response?.req.complete === true && !response.headersSent;
-  return time > (isAnswerDue ? ANSWER_TIME : CLIENT_TIME);
+  return time > (isAnswerDue ? DRAIN_HANDLER_MS : DRAIN_CLIENT_MS);
 }

@@ -5,7 +5,12 @@ import type { Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { readJsonText } from './body-reader.js';
-import { JsonSyntaxError, type Member, NotAnObjectError, readMembers } from './json-members.js';
+import {
+  JsonSyntaxError,
+  type Member,
+  NotAnObjectError,
+  readMembers,
+} from '../json/json-members.js';
 
 interface Body {
   readonly dto: Type<object>;

@@ -48,10 +48,10 @@ export function requestMiddleware(logger: PinoLogger, connections: Connections):
       const ms = performance.now() - began;
       const path = pathOf(req.originalUrl);
       const status = res.headersSent ? res.statusCode : undefined;
-      const isNews = status !== undefined && !(status === 200 && path.startsWith(PROBES));
+      const logAtInfo = status !== undefined && !(status === 200 && path.startsWith(PROBES));
       // V8 keeps every new number's text until its next full collection, so there are few.
       const fields = { requestId, method: req.method, path, status, ms: Math.round(ms * 10) / 10 };
-      logger.request(isNews ? 'info' : 'debug', fields);
+      logger.request(logAtInfo ? 'info' : 'debug', fields);
       countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
     });
     if (connections.isTooMany(req.socket)) {

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const STANDARD_OUTPUT = 1;
 /** Lines are written once they have this many bytes together, or this many milliseconds after the first. */
-const ENOUGH = 4_096;
-const SOON = 100;
+const FLUSH_BYTES = 4_096;
+const FLUSH_DELAY_MS = 100;
 /** The most bytes that wait for a slow reader; what comes beyond them is lost. */
 const MAX_WAITING = 16 * 1024 * 1024;
 /** How long the end waits for what is still to be written, in milliseconds. */
-const LAST_CHANCE = 1_000;
+const SHUTDOWN_FLUSH_MS = 1_000;
 /** How long a reader that takes nothing now is given, in milliseconds. */
 const PAUSE = 10;
 
@@ -27,14 +27,14 @@ export class LogWriter {
     if (this.size + bytes.length > MAX_WAITING) return;
     this.lines.push(bytes);
     this.size += bytes.length;
-    if (this.size >= ENOUGH) this.startWriting();
-    else this.timer ??= setTimeout(() => this.startWriting(), SOON).unref();
+    if (this.size >= FLUSH_BYTES) this.startWriting();
+    else this.timer ??= setTimeout(() => this.startWriting(), FLUSH_DELAY_MS).unref();
   }
 
   /** Resolves when all is written, or cannot be in time. */
   async flush(): Promise<void> {
     this.startWriting();
-    await Promise.race([this.writing, sleep(LAST_CHANCE, undefined, { ref: false })]);
+    await Promise.race([this.writing, sleep(SHUTDOWN_FLUSH_MS, undefined, { ref: false })]);
   }
 
   private startWriting(): void {

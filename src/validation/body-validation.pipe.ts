@@ -2,13 +2,13 @@ import { type ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@n
 import type { ValidationError } from 'class-validator';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { GIVEN_TWICE } from '../http/json-members.js';
-import { flatRules } from './flat-rules.js';
+import { GIVEN_TWICE } from '../json/json-members.js';
+import { compileValidator } from './compile-validator.js';
 
 /** Checks what `@JsonBody()` read against the rules of its class. */
 @Injectable()
 export class BodyValidationPipe extends ValidationPipe {
-  private readonly flatRules = new Map<Type, ReturnType<typeof flatRules>>();
+  private readonly compileValidator = new Map<Type, ReturnType<typeof compileValidator>>();
 
   constructor() {
     super({ transform: true, validateCustomDecorators: true, exceptionFactory: invalidBody });
@@ -18,15 +18,15 @@ export class BodyValidationPipe extends ValidationPipe {
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const { metatype } = metadata;
     if (metatype !== undefined && value instanceof metatype) {
-      const keepsRules = this.flatRulesOf(metatype as Type<object>);
+      const keepsRules = this.validatorOf(metatype as Type<object>);
       if (keepsRules?.(value as Record<string, unknown>) === true) return value;
     }
     return (await super.transform(value, metadata)) as unknown;
   }
 
-  private flatRulesOf(dto: Type<object>): ReturnType<typeof flatRules> {
-    if (!this.flatRules.has(dto)) this.flatRules.set(dto, flatRules(dto));
-    return this.flatRules.get(dto);
+  private validatorOf(dto: Type<object>): ReturnType<typeof compileValidator> {
+    if (!this.compileValidator.has(dto)) this.compileValidator.set(dto, compileValidator(dto));
+    return this.compileValidator.get(dto);
   }
 }
 

@@ -63,8 +63,8 @@ beforeEach(async () => {
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {
     // Chromium itself reports every answer of 4xx, and those to /plants are what is asked for here.
-    const isRefusal = message.location().url === `${origin}/plants`;
-    if (['error', 'warning'].includes(message.type()) && !isRefusal) faults.push(message.text());
+    const isRowError = message.location().url === `${origin}/plants`;
+    if (['error', 'warning'].includes(message.type()) && !isRowError) faults.push(message.text());
   });
   page = await context.newPage();
   await page.goto(`${origin}/docs`);

@@ -1,4 +1,4 @@
-import { StoreReader } from '../../src/database/store-reader.js';
+import { StoreReader } from '../../src/commands/store-reader.js';
 import type { NewPlant } from '../fuzz/body.js';
 import type { Choices } from '../fuzz/choices.js';
 import { eachRow } from '../fuzz/store-audit.js';

@@ -5,7 +5,7 @@ import type { Answer } from './http-answer.js';
 import type { HttpRequest } from './http-request.js';
 
 /** One request and its answer, with what the answer had to be. */
-export interface Exchange {
+export interface HttpExchange {
   readonly request: HttpRequest;
   readonly answer: Answer;
   readonly wanted: Wanted;
@@ -20,10 +20,10 @@ export type Wanted =
   | { readonly kind: 'page'; readonly status: number };
 
 /** Says what is wrong with an answer, or nothing. */
-type Check = (exchange: Exchange, document: ApiDocument) => string | false;
+type Check = (exchange: HttpExchange, document: ApiDocument) => string | false;
 
 /** Every fault of an answer, by the name of the check that found it. */
-export function faultsOf(exchange: Exchange, document: ApiDocument): string[] {
+export function faultsOf(exchange: HttpExchange, document: ApiDocument): string[] {
   return Object.entries(CHECKS).flatMap(([name, check]) => {
     const fault = check(exchange, document);
     return fault === false ? [] : [`${name}: ${fault}`];
@@ -172,7 +172,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
 };
 
 /** Whether the answer is one that the document describes. */
-function isOperation({ request, wanted }: Exchange): boolean {
+function isOperation({ request, wanted }: HttpExchange): boolean {
   const isElsewhere = wanted.kind === 'error' && (wanted.error === 40400 || wanted.error === 40000);
   return request.method === 'POST' && /^\/plants(?:\?|$)/.test(request.target) && !isElsewhere;
 }

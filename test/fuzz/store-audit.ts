@@ -1,5 +1,6 @@
 import { dataSourceOptions } from '../../src/database/data-source-options.js';
 import { createDataSource } from '../../src/database/open-database.js';
+import { schema } from '../../src/schema.js';
 import type { PlantsModel } from './plants-model.js';
 
 const PAGE = 'SELECT CAST(id AS TEXT) AS id, name, tag FROM plants ORDER BY plants.id';
@@ -30,7 +31,7 @@ export async function auditStore(url: string, model: PlantsModel): Promise<strin
 /** Shows every row of the store, and resolves with their number. */
 export async function eachRow(url: string, look: (row: Row) => void): Promise<number> {
   const dataSource = createDataSource(
-    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }),
+    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
   );
   await dataSource.initialize();
   try {

@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { copyStore } from '../../src/database/copy.js';
+import { copyStore } from '../../src/commands/copy.js';
 import { dataSourceOptions } from '../../src/database/data-source-options.js';
 import { createDataSource, openDatabase } from '../../src/database/open-database.js';
 import { Plant } from '../../src/plants/plant.entity.js';
+import { schema } from '../../src/schema.js';
 import { TestStore } from '../support/test-store.js';
 
-const COMMAND = new URL('../../dist/database/db-copy.js', import.meta.url).pathname;
+const COMMAND = new URL('../../dist/commands/db-copy.js', import.meta.url).pathname;
 
 /** More than travel at once, among them what only some engines would keep exactly. */
 const PLANTS: readonly Plant[] = [
@@ -33,7 +34,7 @@ afterEach(async () => {
 
 async function create({ url }: TestStore, plants: readonly Plant[]): Promise<void> {
   const dataSource = await openDatabase(
-    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }),
+    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
   );
   await dataSource.bulkTable(dataSource.getRepository(Plant)).insertNew(plants);
   await dataSource.destroy();
@@ -86,7 +87,7 @@ describe('copying a store to another engine', () => {
     ['DROP TABLE migrations', 'not one of its own'],
   ])('copies from no store with another schema: %s', async (sql, sentence) => {
     const dataSource = createDataSource(
-      dataSourceOptions({ DATABASE_URL: from.url, DATABASE_POOL_SIZE: 1 }),
+      dataSourceOptions({ DATABASE_URL: from.url, DATABASE_POOL_SIZE: 1 }, schema),
     );
     await dataSource.initialize();
     await dataSource.query(sql);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
 import pg from 'pg';
-import { CREATE_TIMEOUT } from '../../src/database/time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../../src/config/time-limits.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { type Answer, TestApp } from '../support/test-app.js';
@@ -84,7 +84,7 @@ class Scene {
     this.isOver = true;
     await this.clients;
     expect(this.oddities).toEqual([]);
-    expect(this.longest).toBeLessThan(CREATE_TIMEOUT + SLACK);
+    expect(this.longest).toBeLessThan(WRITE_TIMEOUT_MS + SLACK);
     const stored = new Set((await this.app.rows()).map(({ id }) => id));
     expect([...this.acknowledged].filter((id) => !stored.has(id))).toEqual([]);
     const isKnown = (id: string): boolean => this.acknowledged.has(id) || this.unavailable.has(id);

@@ -5,6 +5,7 @@ import { dataSourceOptions } from '../../src/database/data-source-options.js';
 import { openDatabase } from '../../src/database/open-database.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { Program } from '../support/program.js';
+import { schema } from '../../src/schema.js';
 import { TestStore } from '../support/test-store.js';
 
 const TOKEN = 't';
@@ -90,7 +91,7 @@ it('of plants with one id that come to all replicas at once exactly one is creat
 }, 20_000);
 
 it('commits with the same ids in opposite orders do not wait for each other for ever', async () => {
-  const options = dataSourceOptions({ DATABASE_URL: store.url, DATABASE_POOL_SIZE: 2 });
+  const options = dataSourceOptions({ DATABASE_URL: store.url, DATABASE_POOL_SIZE: 2 }, schema);
   const dataSource = await openDatabase({ ...options, logger: 'debug' });
   const table = dataSource.bulkTable(dataSource.getRepository(Plant));
   for (let round = 1; round <= 10; round++) {

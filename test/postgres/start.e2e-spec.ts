@@ -6,8 +6,9 @@ import pg from 'pg';
 import { dataSourceOptions } from '../../src/database/data-source-options.js';
 import { openDatabase } from '../../src/database/open-database.js';
 import { DatabaseStartError, type StoreDataSource } from '../../src/database/store-data-source.js';
-import { STATEMENT_TIMEOUT } from '../../src/database/time-limits.js';
+import { STATEMENT_TIMEOUT_MS } from '../../src/database/postgres/time-limits.js';
 import { PostgresServer } from '../support/postgres-server.js';
+import { schema } from '../../src/schema.js';
 import { Program } from '../support/program.js';
 
 const PASSWORD = 'well-kept-secret';
@@ -60,7 +61,7 @@ function url(changes: Partial<URL> = {}, parameters: Record<string, string> = {}
 }
 
 async function open(databaseUrl: string): Promise<StoreDataSource> {
-  const options = dataSourceOptions({ DATABASE_URL: databaseUrl, DATABASE_POOL_SIZE: 1 });
+  const options = dataSourceOptions({ DATABASE_URL: databaseUrl, DATABASE_POOL_SIZE: 1 }, schema);
   return await openDatabase({ ...options, logger: 'debug' });
 }
 
@@ -154,7 +155,7 @@ describe('a connection', () => {
                         current_setting('transaction_isolation') AS isolation`;
     expect(await ask(server.url('careless'), sql)).toEqual({
       flush: 'on',
-      limit: `${STATEMENT_TIMEOUT / 1_000}s`,
+      limit: `${STATEMENT_TIMEOUT_MS / 1_000}s`,
       isolation: 'read committed',
     });
   });

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { promisify } from 'node:util';
-import { backUp } from '../../src/database/backup.js';
-import { checkStore } from '../../src/database/check.js';
+import { backUp } from '../../src/commands/backup.js';
+import { checkStore } from '../../src/commands/check.js';
 import { Program } from '../support/program.js';
 import { TOKEN } from '../support/test-app.js';
 

@@ -5,7 +5,7 @@ import { cp, mkdtemp, open, readFile, rename, rm, unlink, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { StoreReader } from '../../src/database/store-reader.js';
+import { StoreReader } from '../../src/commands/store-reader.js';
 import { expectError } from '../support/expect-error.js';
 import { Program } from '../support/program.js';
 import { type Answer, TestApp, TOKEN } from '../support/test-app.js';

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsText, TEXT_PATTERN } from '../../validation/is-text.decorator.js';
-import { MayBeAbsent } from '../../validation/may-be-absent.decorator.js';
+import { IsOptionalNotNull } from '../../validation/is-optional-not-null.decorator.js';
 
 @ApiSchema({ name: 'Plant' })
 export class PlantDto {
@@ -8,7 +8,7 @@ export class PlantDto {
   @ApiProperty({ description: 'The name of the plant', pattern: TEXT_PATTERN, example: 'Monstera' })
   name!: string;
 
-  @MayBeAbsent()
+  @IsOptionalNotNull()
   @IsText()
   @ApiPropertyOptional({
     description: 'Tag to specify the type',

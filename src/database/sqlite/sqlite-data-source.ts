@@ -1,9 +1,9 @@
 import type { Database, Statement } from 'sqlite3';
 import type { ObjectLiteral, Repository } from 'typeorm';
-import type { BulkTable } from './bulk-table.js';
+import type { BulkTable } from '../bulk-table.js';
 import { SqliteFile } from './sqlite-file.js';
 import { SqliteTable } from './sqlite-table.js';
-import { codeOf, StoreDataSource } from './store-data-source.js';
+import { codeOf, StoreDataSource } from '../store-data-source.js';
 
 /**
  * A store in a SQLite file, on one connection. It also prepares statements, which TypeORM does not,
@@ -13,7 +13,7 @@ export class SqliteDataSource extends StoreDataSource {
   private readonly statements: Statement[] = [];
   private file: SqliteFile | undefined;
 
-  async makeDurable(): Promise<void> {
+  async enableDurableCommits(): Promise<void> {
     // A commit is flushed to disk before it is reported.
     await this.query('PRAGMA synchronous = FULL');
   }
@@ -25,8 +25,8 @@ export class SqliteDataSource extends StoreDataSource {
   }
 
   /** @throws Error when what was stored is in a file that nobody finds again */
-  assertInPlace(): void {
-    this.file?.assertInPlace();
+  assertSameFile(): void {
+    this.file?.assertSameFile();
   }
 
   bulkTable<Row extends ObjectLiteral>(repository: Repository<Row>): BulkTable<Row> {
@@ -40,7 +40,7 @@ export class SqliteDataSource extends StoreDataSource {
   }
 
   /** Makes SQLite read anew what it keeps in memory: a disk may have given it something else. */
-  forgetPages(): void {
+  dropPageCache(): void {
     this.connection.exec('PRAGMA shrink_memory', () => undefined);
   }
 
@@ -59,12 +59,12 @@ export class SqliteDataSource extends StoreDataSource {
   }
 
   /** SQLite writes the page and flushes it also when the number is what it was. */
-  async writeNothing(): Promise<void> {
+  async probeWrite(): Promise<void> {
     await this.query('PRAGMA user_version = 0');
-    this.assertInPlace();
+    this.assertSameFile();
   }
 
-  reasonOf(error: unknown): string {
+  describeError(error: unknown): string {
     return sqliteReason(error) ?? 'its schema is not one that this program made';
   }
 }

@@ -3,7 +3,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { ErrorFilter } from '../errors/error.filter.js';
+import { methodNotAllowed } from '../errors/method-not-allowed.js';
+import { ErrorFilter } from './error.filter.js';
 
 /**
  * Nest answers 404 to whatever no route takes. This tells apart a path that cannot be decoded, a
@@ -11,7 +12,7 @@ import { ErrorFilter } from '../errors/error.filter.js';
  * and answers OPTIONS on a known path.
  */
 @Catch(NotFoundException)
-export class UnroutedFilter implements ExceptionFilter {
+export class RouteNotFoundFilter implements ExceptionFilter {
   constructor(
     private readonly adapterHost: HttpAdapterHost,
     private readonly errors: ErrorFilter,
@@ -26,11 +27,11 @@ export class UnroutedFilter implements ExceptionFilter {
       response.writeHead(204, { Allow: methods.join(', ') }).end();
       return;
     }
-    this.errors.catch(unroutedError(request, methods), host);
+    this.errors.catch(routeNotFoundError(request, methods), host);
   }
 }
 
-function unroutedError({ method, path }: Request, methods: string[]): ApiError {
+function routeNotFoundError({ method, path }: Request, methods: string[]): ApiError {
   if (!isDecodable(path)) {
     return new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be decoded');
   }
@@ -38,12 +39,6 @@ function unroutedError({ method, path }: Request, methods: string[]): ApiError {
   if (methods.length === 0 || methods.includes(method))
     return new ApiError(ErrorCatalogue.NOT_FOUND);
   return methodNotAllowed(methods.join(', '));
-}
-
-export function methodNotAllowed(allow: string): ApiError {
-  return new ApiError(ErrorCatalogue.METHOD_NOT_ALLOWED, `This path takes ${allow}`, {
-    Allow: allow,
-  });
 }
 
 function isDecodable(path: string): boolean {

@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
 import type { Pool, PoolClient, QueryConfig } from 'pg';
 import type { ObjectLiteral, Repository } from 'typeorm';
-import type { BulkTable } from './bulk-table.js';
+import type { BulkTable } from '../bulk-table.js';
 import { PostgresTable } from './postgres-table.js';
-import { codeOf, DatabaseStartError, StoreDataSource } from './store-data-source.js';
-import { CONNECT_TIMEOUT, QUERY_TIMEOUT, STATEMENT_TIMEOUT } from './time-limits.js';
+import { codeOf, DatabaseStartError, StoreDataSource } from '../store-data-source.js';
+import { CONNECT_TIMEOUT_MS, QUERY_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
 
 /** The key of the advisory lock that a program holds while it brings the schema up to date. */
 const MIGRATION_LOCK = 7_252_614_403_911;
@@ -16,7 +16,7 @@ type TimedQuery = QueryConfig & { query_timeout: number };
 export class PostgresDataSource extends StoreDataSource {
   private readonly log = new Logger(PostgresDataSource.name);
 
-  async makeDurable(): Promise<void> {
+  async enableDurableCommits(): Promise<void> {
     const [server] = await this.query<{ encoding: string; fsync: string }[]>(
       `SELECT current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync`,
     );
@@ -36,7 +36,7 @@ export class PostgresDataSource extends StoreDataSource {
       await queryRunner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
       await this.runNewMigrations(queryRunner);
       await queryRunner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-      await queryRunner.query(`SET statement_timeout = ${STATEMENT_TIMEOUT}`);
+      await queryRunner.query(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
     } finally {
       await queryRunner.release();
     }
@@ -47,11 +47,11 @@ export class PostgresDataSource extends StoreDataSource {
   }
 
   /** A message that nobody reads, in the log that every commit is written to. */
-  async writeNothing(): Promise<void> {
+  async probeWrite(): Promise<void> {
     // A connection that is silent for ever must not hold up the next probe.
     const query: TimedQuery = {
       text: `SELECT pg_logical_emit_message(true, 'plant-store', '')`,
-      query_timeout: QUERY_TIMEOUT,
+      query_timeout: QUERY_TIMEOUT_MS,
     };
     await this.pool.query(query);
   }
@@ -60,7 +60,7 @@ export class PostgresDataSource extends StoreDataSource {
     return (this.driver as unknown as { master: Pool }).master;
   }
 
-  reasonOf(error: unknown): string {
+  describeError(error: unknown): string {
     const code = codeOf(error);
     if (code !== '') return REASONS[code] ?? `it reports ${code}`;
     const { message } = error as Error;
@@ -78,9 +78,9 @@ export async function setUpConnection(client: PoolClient): Promise<void> {
                   set_config('default_transaction_isolation', 'read committed', false),
                   CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
                        THEN set_config('synchronous_commit', 'on', false) END`,
-    values: [String(STATEMENT_TIMEOUT)],
+    values: [String(STATEMENT_TIMEOUT_MS)],
     // The pool's own time limit for connecting ends before this.
-    query_timeout: CONNECT_TIMEOUT,
+    query_timeout: CONNECT_TIMEOUT_MS,
   };
   await client.query(query);
 }

@@ -1,7 +1,7 @@
 import { link, open, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, mebibytes } from './command.js';
-import { codeOf } from './store-data-source.js';
+import { codeOf } from '../database/store-data-source.js';
 import { StoreReader } from './store-reader.js';
 
 /** How often progress is told, in milliseconds. */
@@ -11,7 +11,7 @@ const PROGRESS_INTERVAL = 2_000;
  * Copies a SQLite store, as it is at this moment, into a new file, while the program serves from
  * it. The copy appears under its name once it is complete, checked and on disk.
  *
- * @param tell takes a line of progress
+ * @param onProgress takes a line of progress
  * @param signal stops the copying
  * @returns the size of the copy in bytes
  * @throws CommandError
@@ -19,7 +19,7 @@ const PROGRESS_INTERVAL = 2_000;
 export async function backUp(
   source: string,
   target: string,
-  tell: (line: string) => void,
+  onProgress: (line: string) => void,
   signal?: AbortSignal,
 ): Promise<number> {
   const store = await StoreReader.open(source, 'rw');
@@ -30,8 +30,8 @@ export async function backUp(
     await refuseWithoutSpace(dirname(target), expected);
     await reserve(partial, source);
     try {
-      await copy(store, partial, expected, tell, signal);
-      tell('checking the copy');
+      await copy(store, partial, expected, onProgress, signal);
+      onProgress('checking the copy');
       return await complete(partial, target, signal);
     } finally {
       await rm(partial, { force: true });
@@ -82,12 +82,12 @@ async function copy(
   store: StoreReader,
   partial: string,
   expected: number,
-  tell: (line: string) => void,
+  onProgress: (line: string) => void,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const progress = setInterval(() => {
     void stat(partial).then(
-      ({ size }) => tell(`${Math.min(99, Math.floor((100 * size) / expected))} % copied`),
+      ({ size }) => onProgress(`${Math.min(99, Math.floor((100 * size) / expected))} % copied`),
       () => undefined,
     );
   }, PROGRESS_INTERVAL);
@@ -125,7 +125,7 @@ async function flush(path: string): Promise<void> {
   await file.sync().finally(() => file.close());
 }
 
-const SENTENCES: Record<string, string> = {
+const ERROR_MESSAGES: Record<string, string> = {
   ENOENT: 'The folder of the copy does not exist: make it first',
   ENOTDIR: 'The folder of the copy does not exist: make it first',
   EACCES: 'The copy may not be written there',
@@ -138,6 +138,6 @@ const SENTENCES: Record<string, string> = {
 };
 
 function sentenceFor(error: unknown): unknown {
-  const sentence = SENTENCES[codeOf(error)];
+  const sentence = ERROR_MESSAGES[codeOf(error)];
   return sentence === undefined ? error : new CommandError(sentence, { cause: error });
 }

@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises';
-import { Env } from '../config/env.js';
 import { CommandError, mebibytes } from './command.js';
-import { dataSourceOptions } from './data-source-options.js';
-import { compareMigrations } from './store-data-source.js';
+import { compareMigrations } from '../database/store-data-source.js';
+import { schema } from '../schema.js';
 import { StoreReader } from './store-reader.js';
 
 /** What a store holds, a line each, and what is wrong with it. */
@@ -59,8 +58,7 @@ async function schemaOf(
 }
 
 function migrationNames(): string[] {
-  const { migrations } = dataSourceOptions(new Env());
-  return (migrations as { name: string }[]).map(({ name }) => name);
+  return schema.migrations.map(({ name }) => name);
 }
 
 async function contentsOf(store: StoreReader, table: string): Promise<string> {

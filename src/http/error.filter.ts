@@ -6,11 +6,11 @@ import {
   Logger,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { RequestAbortedError } from '../http/body-reader.js';
-import { REQUEST_ID } from '../http/request.middleware.js';
-import { sendJson } from '../http/send-json.js';
-import { ApiError } from './api-error.js';
-import { ErrorCatalogue, type ErrorEntry, statusOf } from './error-catalogue.js';
+import { RequestAbortedError } from './body-reader.js';
+import { REQUEST_ID } from './request.middleware.js';
+import { sendJson } from './send-json.js';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue, type ErrorEntry, statusOf } from '../errors/error-catalogue.js';
 
 /** Answers every failure that Nest and Express know of, in the Error shape. */
 @Catch()

@@ -10,7 +10,7 @@ import { JSON_TYPE } from './send-json.js';
  * prototype, so that the change changes nothing. With the plain `ExpressAdapter` in its place
  * everything works the same, only slower.
  */
-export class StableExpressAdapter extends ExpressAdapter {
+export class FastExpressAdapter extends ExpressAdapter {
   override initHttpServer(options: NestApplicationOptions): void {
     if (options.httpsOptions !== undefined) {
       super.initHttpServer(options);

@@ -1,11 +1,18 @@
 import type { Statement } from 'sqlite3';
-import type { ObjectLiteral, Repository } from 'typeorm';
-import { type BulkTable, keyOf } from './bulk-table.js';
-import type { SqliteDataSource } from './sqlite-data-source.js';
-import { codeOf } from './store-data-source.js';
+import type { Driver, ObjectLiteral, Repository } from 'typeorm';
+import { type BulkTable, keyOf } from '../bulk-table.js';
+import { codeOf } from '../store-data-source.js';
 
 /** The codes with which SQLite refuses a row itself. */
 const REFUSALS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']);
+
+/** What the table needs of the data source that it is in. */
+export interface SqliteConnection {
+  readonly driver: Driver;
+  prepare(sql: string): Statement;
+  assertSameFile(): void;
+  dropPageCache(): void;
+}
 
 /**
  * Writes many rows of an entity with one statement of a constant text: the rows travel as one
@@ -21,7 +28,7 @@ export class SqliteTable<Row extends ObjectLiteral> implements BulkTable<Row> {
 
   constructor(
     repository: Repository<Row>,
-    private readonly dataSource: SqliteDataSource,
+    private readonly dataSource: SqliteConnection,
   ) {
     const { metadata } = repository;
     const quote = (name: string): string => dataSource.driver.escape(name);
@@ -53,13 +60,13 @@ export class SqliteTable<Row extends ObjectLiteral> implements BulkTable<Row> {
     return new Set(found.map(({ index }) => rows[index]));
   }
 
-  isRefusal(error: unknown): boolean {
+  isRowError(error: unknown): boolean {
     return REFUSALS.has(codeOf(error));
   }
 
   private async all<Result>(statement: Statement, rows: readonly Row[]): Promise<Result[]> {
     const results = await this.run<Result>(statement, rows);
-    this.dataSource.assertInPlace();
+    this.dataSource.assertSameFile();
     return results;
   }
 
@@ -72,7 +79,7 @@ export class SqliteTable<Row extends ObjectLiteral> implements BulkTable<Row> {
         if (error === null) {
           resolve(results);
         } else {
-          this.dataSource.forgetPages();
+          this.dataSource.dropPageCache();
           reject(error);
         }
       });

@@ -1,5 +1,5 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
-import { int64KeyType } from '../int64-key-type.js';
+import { int64KeyType } from '../../database/int64-key-type.js';
 
 export class CreatePlants1763000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {

@@ -16,7 +16,7 @@ export class SqliteFile {
   }
 
   /** @throws Error when a file is no longer the one that was opened */
-  assertInPlace(): void {
+  assertSameFile(): void {
     if (this.currentIdentity() !== this.identity) {
       throw new Error('The file of the store was removed, moved away or replaced');
     }

@@ -25,7 +25,7 @@ const PLAIN_TO_CLASS = 0;
  * unless every rule is flat and synchronous, and nothing is to be transformed. It saves the walks
  * of class-validator and class-transformer, which cost more than all else done with a valid body.
  */
-export function flatRules(dto: Type<object>): Check | undefined {
+export function compileValidator(dto: Type<object>): Check | undefined {
   const metadata = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
   if (metadata.length === 0 || !metadata.every((rule) => isFlat(dto, rule))) return undefined;
 

@@ -12,7 +12,7 @@ await runCommand(async (target, ...others) => {
   if (target === undefined || others.length > 0) {
     throw new CommandError('Name the file to make: npm run db:backup -- <file>');
   }
-  const tell = (line: string): boolean => process.stderr.write(`${line}\n`);
-  const size = await backUp(configuredStorePath(), target, tell, stopping.signal);
+  const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
+  const size = await backUp(configuredStorePath(), target, onProgress, stopping.signal);
   console.log(`${target}: ${mebibytes(size)}, complete and sound`);
 });

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { StoreDataSource } from './store-data-source.js';
+import type { StoreDataSource } from '../database/store-data-source.js';
 
 /** Finds out whether the store can take a create now. */
 @Injectable()
@@ -18,7 +18,7 @@ export class StoreProbe {
 
   private async write(): Promise<void> {
     try {
-      await this.store.writeNothing();
+      await this.store.probeWrite();
     } catch (error) {
       this.logger.error(error);
       throw error;

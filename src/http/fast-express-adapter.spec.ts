@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename } from 'node:path';
-import { StableExpressAdapter } from './stable-express-adapter.js';
+import { FastExpressAdapter } from './fast-express-adapter.js';
 
 /** A use of every member that Express adds to a request. */
 const REQUEST_MEMBERS: Record<string, (req: Request) => unknown> = {
@@ -77,7 +77,7 @@ function route(app: Express): Express {
 }
 
 function stableServer(): Server {
-  const adapter = new StableExpressAdapter(express());
+  const adapter = new FastExpressAdapter(express());
   adapter.initHttpServer({});
   route(adapter.getInstance<Express>());
   return adapter.getHttpServer();
@@ -107,7 +107,7 @@ async function answerOf(server: Server, path: string): Promise<object> {
   return { status: response.status, headers, body: await response.text() };
 }
 
-describe('StableExpressAdapter', () => {
+describe('FastExpressAdapter', () => {
   it('makes requests and responses that Express need not change', async () => {
     expect(await answerOf(stable, '/prototypes')).toMatchObject({ body: '[true,true]' });
     expect(await answerOf(plain, '/prototypes')).toMatchObject({ body: '[false,false]' });

@@ -1,6 +1,6 @@
 import { ValidateIf } from 'class-validator';
 
 /** Checks a member only when it is there. Unlike `@IsOptional()`, this does not let null through. */
-export function MayBeAbsent(): PropertyDecorator {
+export function IsOptionalNotNull(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined);
 }

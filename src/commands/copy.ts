@@ -1,16 +1,17 @@
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
-import { keyOf } from './bulk-table.js';
+import { keyOf } from '../database/bulk-table.js';
 import { CommandError } from './command.js';
-import { dataSourceOptions } from './data-source-options.js';
-import { parseDatabaseUrl } from './database-url.js';
-import { createDataSource, openDatabase } from './open-database.js';
+import { dataSourceOptions } from '../database/data-source-options.js';
+import { parseDatabaseUrl } from '../config/database-url.js';
+import { createDataSource, openDatabase } from '../database/open-database.js';
+import { schema } from '../schema.js';
 import {
   compareMigrations,
   DatabaseStartError,
   type StoreDataSource,
-} from './store-data-source.js';
+} from '../database/store-data-source.js';
 
 /** How many rows travel at once. */
 const PAGE_ROWS = 1_000;
@@ -35,13 +36,13 @@ export interface CopiedTable {
  *
  * @param from where to read, as in DATABASE_URL; no program may write to it meanwhile
  * @param to where to write; its schema is brought up to date
- * @param tell takes a line of progress
+ * @param onProgress takes a line of progress
  * @throws CommandError, DatabaseStartError
  */
 export async function copyStore(
   from: string,
   to: string,
-  tell: (line: string) => void,
+  onProgress: (line: string) => void,
 ): Promise<CopiedTable[]> {
   if (from === to) throw new CommandError('The two stores are the same');
   const source = await openSource(from);
@@ -51,8 +52,8 @@ export async function copyStore(
       const copied: CopiedTable[] = [];
       for (const metadata of source.entityMetadatas) {
         refuseOtherTypes(metadata);
-        await copyTable(source, target, metadata, tell);
-        copied.push(await compare(source, target, metadata, tell));
+        await copyTable(source, target, metadata, onProgress);
+        copied.push(await compare(source, target, metadata, onProgress));
       }
       return copied;
     } finally {
@@ -74,7 +75,7 @@ async function openSource(from: string): Promise<StoreDataSource> {
     await source.initialize();
   } catch (error) {
     throw new DatabaseStartError(
-      `The store to copy from cannot be used: ${source.reasonOf(error)}`,
+      `The store to copy from cannot be used: ${source.describeError(error)}`,
     );
   }
   const executed = await source
@@ -96,7 +97,7 @@ function optionsOf(url: string): ReturnType<typeof dataSourceOptions> {
   if (parseDatabaseUrl(url) === undefined) {
     throw new CommandError('A store is named as in DATABASE_URL: sqlite:<path> or postgres://...');
   }
-  return dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2 });
+  return dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2 }, schema);
 }
 
 function refuseOtherTypes({ columns, tableName }: EntityMetadata): void {
@@ -112,7 +113,7 @@ async function copyTable(
   source: StoreDataSource,
   target: StoreDataSource,
   metadata: EntityMetadata,
-  tell: (line: string) => void,
+  onProgress: (line: string) => void,
 ): Promise<void> {
   const { tableName, target: entity } = metadata;
   const repository = target.getRepository(entity);
@@ -120,7 +121,7 @@ async function copyTable(
   const key = keyOf(repository);
   let copied = 0;
   const progress = setInterval(
-    () => tell(`${tableName}: ${copied} rows copied`),
+    () => onProgress(`${tableName}: ${copied} rows copied`),
     PROGRESS_INTERVAL,
   );
   try {
@@ -145,10 +146,10 @@ async function compare(
   source: StoreDataSource,
   target: StoreDataSource,
   metadata: EntityMetadata,
-  tell: (line: string) => void,
+  onProgress: (line: string) => void,
 ): Promise<CopiedTable> {
   const table = metadata.tableName;
-  tell(`${table}: comparing`);
+  onProgress(`${table}: comparing`);
   const [before, after] = await Promise.all([
     digestOf(source, metadata),
     digestOf(target, metadata),

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { ObjectLiteral, Repository } from 'typeorm';
-import { type BulkTable, keyOf } from './bulk-table.js';
-import { codeOf } from './store-data-source.js';
-import { QUERY_TIMEOUT } from './time-limits.js';
+import { type BulkTable, keyOf } from '../bulk-table.js';
+import { codeOf } from '../store-data-source.js';
+import { QUERY_TIMEOUT_MS } from './time-limits.js';
 
 /** The classes of SQLSTATE with which PostgreSQL refuses a row itself: bad data, constraints, limits. */
 const REFUSALS = ['22', '23', '54'];
@@ -62,7 +62,7 @@ export class PostgresTable<Row extends ObjectLiteral> implements BulkTable<Row> 
     return new Set(found.map(({ index }) => rows[Number(index) - 1]));
   }
 
-  isRefusal(error: unknown): boolean {
+  isRowError(error: unknown): boolean {
     return REFUSALS.includes(codeOf(error).slice(0, 2)) && codeOf(error).length === 5;
   }
 
@@ -72,7 +72,7 @@ export class PostgresTable<Row extends ObjectLiteral> implements BulkTable<Row> 
     rows: readonly Row[],
   ): Promise<Result[]> {
     const values = this.columns.map((column) => rows.map((row) => row[column] as unknown));
-    const query = { ...statement, values, query_timeout: QUERY_TIMEOUT };
+    const query = { ...statement, values, query_timeout: QUERY_TIMEOUT_MS };
     return (await this.pool.query<Result>(query)).rows;
   }
 }

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { EnvError, loadEnv } from '../config/env.js';
-import { parseDatabaseUrl } from './database-url.js';
-import { sqliteReason } from './sqlite-data-source.js';
-import { DatabaseStartError } from './store-data-source.js';
+import { parseDatabaseUrl } from '../config/database-url.js';
+import { sqliteReason } from '../database/sqlite/sqlite-data-source.js';
+import { DatabaseStartError } from '../database/store-data-source.js';
 
 /** A command cannot do what it was asked to. The message is one sentence for the operator. */
 export class CommandError extends Error {}
 
-const SENTENCES = [CommandError, DatabaseStartError, EnvError];
+const ERROR_MESSAGES = [CommandError, DatabaseStartError, EnvError];
 
 /** Runs a command of the command line: a failure is one sentence on standard error, and exit code 1. */
 export async function runCommand(
@@ -18,7 +18,7 @@ export async function runCommand(
     await command(...process.argv.slice(2));
   } catch (error) {
     process.exitCode = 1;
-    const isSentence = SENTENCES.some((kind) => error instanceof kind);
+    const isSentence = ERROR_MESSAGES.some((kind) => error instanceof kind);
     const { message } = error as Error;
     const sentence = isSentence ? message : `It failed: ${sqliteReason(error) ?? message}`;
     process.stderr.write(`${sentence}\n`);

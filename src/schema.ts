@@ -1,0 +1,9 @@
+import type { Schema } from './database/data-source-options.js';
+import { CreatePlants1763000000000 } from './plants/migrations/1763000000000-create-plants.js';
+import { Plant } from './plants/plant.entity.js';
+
+/** Every entity, and every migration in the order in which they run. */
+export const schema: Schema = {
+  entities: [Plant],
+  migrations: [CreatePlants1763000000000],
+};
