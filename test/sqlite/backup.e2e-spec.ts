@@ -43,7 +43,7 @@ async function run(command: string, args: string[], url = 'sqlite:plants.db'): P
     const env = { PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: url };
     const child = execFile(
       process.execPath,
-      [`${DIST}database/${command}.js`, ...args],
+      [`${DIST}commands/${command}.js`, ...args],
       { cwd: folder, env },
       (_, output, errors) => resolve({ exitCode: child.exitCode ?? -1, output, errors }),
     );
