@@ -61,10 +61,10 @@ describe('GET /metrics', () => {
       expect(valueOf(now, series)).toBe(valueOf(before, series) + 1);
     }
     for (const series of ['store_commit_rows_sum', 'store_commit_duration_seconds_count']) {
-      const labelled = `${series}{table="plants"}`;
+      const labelled = `${series}{table="plants",operation="create"}`;
       expect(valueOf(now, labelled)).toBe(valueOf(before, labelled) + 3);
     }
-    expect(now).toContain('store_queue_rows{table="plants"} 0\n');
+    expect(now).toContain('store_queue_rows{table="plants",operation="create"} 0\n');
   });
 
   it.each(['docs/grafana-dashboard.json', 'docs/operations.md'])(

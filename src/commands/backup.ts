@@ -1,7 +1,7 @@
 import { link, open, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, mebibytes } from './command.js';
-import { codeOf } from '../database/store-data-source.js';
+import { codeOf } from '../database/error-code.js';
 import { StoreReader } from './store-reader.js';
 
 /** How often progress is told, in milliseconds. */

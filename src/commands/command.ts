@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { EnvError, loadEnv } from '../config/env.js';
 import { parseDatabaseUrl } from '../config/database-url.js';
-import { sqliteReason } from '../database/sqlite/sqlite-data-source.js';
+import { sqliteReason } from '../database/sqlite/sqlite-errors.js';
 import { DatabaseStartError } from '../database/store-data-source.js';
 
 /** A command cannot do what it was asked to. The message is one sentence for the operator. */

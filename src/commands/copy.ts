@@ -1,26 +1,23 @@
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
-import { keyOf } from '../database/bulk-table.js';
-import { CommandError } from './command.js';
-import { dataSourceOptions } from '../database/data-source-options.js';
 import { parseDatabaseUrl } from '../config/database-url.js';
+import { dataSourceOptions } from '../database/data-source-options.js';
 import { createDataSource, openDatabase } from '../database/open-database.js';
-import { schema } from '../schema.js';
 import {
   compareMigrations,
   DatabaseStartError,
   type StoreDataSource,
 } from '../database/store-data-source.js';
+import { TableRows } from '../database/table-rows.js';
+import { schema } from '../schema.js';
+import { CommandError } from './command.js';
 
 /** How many rows travel at once. */
 const PAGE_ROWS = 1_000;
 
-/** How often progress is told, in milliseconds. */
-const PROGRESS_INTERVAL = 2_000;
-
-/** The types whose values mean the same on every engine. */
-const COLUMN_TYPES = ['text', 'varchar', 'integer', 'int', 'smallint', 'bigint'];
+/** How often progress is reported, in milliseconds. */
+const PROGRESS_INTERVAL_MS = 2_000;
 
 /** A table that is the same in both stores. */
 export interface CopiedTable {
@@ -50,10 +47,8 @@ export async function copyStore(
     const target = await openDatabase(optionsOf(to));
     try {
       const copied: CopiedTable[] = [];
-      for (const metadata of source.entityMetadatas) {
-        refuseOtherTypes(metadata);
-        await copyTable(source, target, metadata, onProgress);
-        copied.push(await compare(source, target, metadata, onProgress));
+      for (const metadata of parentsFirst(source.entityMetadatas)) {
+        copied.push(await copyTable(source, target, metadata, onProgress));
       }
       return copied;
     } finally {
@@ -100,13 +95,18 @@ function optionsOf(url: string): ReturnType<typeof dataSourceOptions> {
   return dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2 }, schema);
 }
 
-function refuseOtherTypes({ columns, tableName }: EntityMetadata): void {
-  const other = columns.find(({ type }) => !COLUMN_TYPES.includes(String(type)));
-  if (other !== undefined) {
-    throw new CommandError(
-      `${tableName}.${other.databaseName} is of a type that differs between engines: teach src/database/copy.ts to copy it`,
-    );
-  }
+/** A row can be stored once the rows are there that its foreign keys refer to. */
+function parentsFirst(entities: readonly EntityMetadata[]): EntityMetadata[] {
+  const sorted = new Set<EntityMetadata>();
+  const add = (metadata: EntityMetadata, children: readonly EntityMetadata[]): void => {
+    if (children.includes(metadata)) return;
+    for (const { referencedEntityMetadata } of metadata.foreignKeys) {
+      add(referencedEntityMetadata, [...children, metadata]);
+    }
+    sorted.add(metadata);
+  };
+  for (const metadata of entities) add(metadata, []);
+  return [...sorted];
 }
 
 async function copyTable(
@@ -114,25 +114,20 @@ async function copyTable(
   target: StoreDataSource,
   metadata: EntityMetadata,
   onProgress: (line: string) => void,
-): Promise<void> {
-  const { tableName, target: entity } = metadata;
-  const repository = target.getRepository(entity);
-  const table = target.bulkTable(repository);
-  const key = keyOf(repository);
+): Promise<CopiedTable> {
+  const table = metadata.tableName;
+  const from = new TableRows(source.getRepository(metadata.target));
+  const to = new TableRows(target.getRepository(metadata.target));
   let copied = 0;
-  const progress = setInterval(
-    () => onProgress(`${tableName}: ${copied} rows copied`),
-    PROGRESS_INTERVAL,
-  );
+  const report = (): void => onProgress(`${table}: ${copied} rows copied`);
+  const progress = setInterval(report, PROGRESS_INTERVAL_MS);
   try {
-    for await (const rows of pagesOf(source, metadata)) {
-      const created = await table.insertNew(rows);
-      const others = rows.filter((row) => !created.has(String(row[key])));
-      const identical = others.length > 0 ? await table.findIdentical(others) : new Set();
-      const different = others.find((row) => !identical.has(row));
+    for await (const rows of pagesOf(from, metadata)) {
+      const outcomes = await Promise.all(rows.map((row) => to.create(row)));
+      const different = rows.find((_, index) => outcomes[index] === 'different');
       if (different !== undefined) {
         throw new CommandError(
-          `${tableName} already holds another row with the key ${String(different[key])}: nothing is overwritten`,
+          `${table} already holds another row with the key ${keyOf(different, metadata)}: nothing is overwritten`,
         );
       }
       copied += rows.length;
@@ -140,20 +135,8 @@ async function copyTable(
   } finally {
     clearInterval(progress);
   }
-}
-
-async function compare(
-  source: StoreDataSource,
-  target: StoreDataSource,
-  metadata: EntityMetadata,
-  onProgress: (line: string) => void,
-): Promise<CopiedTable> {
-  const table = metadata.tableName;
   onProgress(`${table}: comparing`);
-  const [before, after] = await Promise.all([
-    digestOf(source, metadata),
-    digestOf(target, metadata),
-  ]);
+  const [before, after] = await Promise.all([digestOf(from, metadata), digestOf(to, metadata)]);
   if (before.digest !== after.digest || before.rows !== after.rows) {
     throw new CommandError(
       `${table} differs: ${before.rows} rows in the first store, ${after.rows} in the second. Does a program write to one of them?`,
@@ -164,41 +147,34 @@ async function compare(
 
 /** The sum of the rows' digests: it does not depend on how an engine sorts. */
 async function digestOf(
-  store: StoreDataSource,
+  rows: TableRows<ObjectLiteral>,
   metadata: EntityMetadata,
 ): Promise<{ rows: number; digest: string }> {
-  let rows = 0;
+  let count = 0;
   let sum = 0n;
-  for await (const page of pagesOf(store, metadata)) {
+  for await (const page of pagesOf(rows, metadata)) {
     for (const row of page) {
-      sum += BigInt(`0x${hash('sha256', JSON.stringify(Object.values(row)))}`);
+      const values = metadata.columns.map((column) => column.getEntityValue(row) as unknown);
+      sum += BigInt(`0x${hash('sha256', JSON.stringify(values))}`);
     }
-    rows += page.length;
+    count += page.length;
   }
-  return { rows, digest: BigInt.asUintN(256, sum).toString(16).padStart(64, '0') };
+  return { rows: count, digest: BigInt.asUintN(256, sum).toString(16).padStart(64, '0') };
 }
 
-/** All rows of a table, by its key. A 64-bit integer comes as a decimal string. */
+/** All rows of a table, by its key. */
 async function* pagesOf(
-  store: StoreDataSource,
+  rows: TableRows<ObjectLiteral>,
   metadata: EntityMetadata,
 ): AsyncGenerator<ObjectLiteral[]> {
-  const quote = (name: string): string => store.driver.escape(name);
-  const table = quote(metadata.tableName);
-  const columns = metadata.columns.map(({ type, databaseName }) => {
-    const name = quote(databaseName);
-    return type === 'bigint' ? `CAST(${name} AS TEXT) AS ${name}` : name;
-  });
-  const key = keyOf(store.getRepository(metadata.target));
-  const qualifiedKey = `${table}.${quote(key)}`;
-  const page = async (condition: string, parameters: unknown[]): Promise<ObjectLiteral[]> =>
-    await store.query<ObjectLiteral[]>(
-      `SELECT ${columns.join(', ')} FROM ${table} ${condition} ORDER BY ${qualifiedKey} LIMIT ${PAGE_ROWS}`,
-      parameters,
-    );
-  let rows = await page('', []);
-  while (rows.length > 0) {
-    yield rows;
-    rows = await page(`WHERE ${qualifiedKey} > $1`, [rows.at(-1)?.[key]]);
+  let page = await rows.page({ limit: PAGE_ROWS });
+  while (page.length > 0) {
+    yield page;
+    const last = page.at(-1) as ObjectLiteral;
+    page = await rows.page({ limit: PAGE_ROWS, after: keyOf(last, metadata) });
   }
+}
+
+function keyOf(row: ObjectLiteral, { primaryColumns }: EntityMetadata): string {
+  return String(primaryColumns[0]?.getEntityValue(row));
 }

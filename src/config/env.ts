@@ -34,6 +34,10 @@ export class Env {
   @WholeNumber(1, 100)
   readonly DATABASE_POOL_SIZE: number = 4;
 
+  /** How long a transaction of a module may last before it is rolled back, in milliseconds. */
+  @WholeNumber(100, 3_600_000)
+  readonly TRANSACTION_TIMEOUT_MS: number = 10_000;
+
   /** The tokens that clients may use, comma-separated. */
   @Rule(
     'must be a comma-separated list of tokens in visible ASCII, or of sha256: and 64 hexadecimal digits',

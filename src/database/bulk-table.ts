@@ -1,28 +1,87 @@
-import type { ObjectLiteral, Repository } from 'typeorm';
+import type { EntityManager } from 'typeorm';
+import type { ConstraintError } from './constraint.error.js';
+import type { RawRow, Values } from './entity-columns.js';
 
-/** Reads and writes many rows of an entity at once, in the way of one engine. */
-export interface BulkTable<Row> {
+/** A row to write in the place of another. */
+export interface Change {
+  readonly key: string;
+  /** What the row is to be. */
+  readonly values: Values;
+  /** What it has to be now; null when that does not matter. */
+  readonly expected: Values | null;
+}
+
+/** A row to remove. */
+export type Removal = Omit<Change, 'values'>;
+
+/** How a row that was not inserted compares with what is stored. */
+export interface Comparison {
+  readonly isStored: boolean;
+  readonly isIdentical: boolean;
+  /** Which of the entity's foreign keys refers to a row that is not there. */
+  readonly missing: number | null;
+}
+
+/** What made a statement fail: a row in it, a lock that another session holds, or the store. */
+export type Fault = 'row' | 'lock' | 'store';
+
+export interface Page {
+  /** The key after which it begins; undefined for the first page. */
+  readonly after: string | undefined;
+  readonly limit: number;
+  /** What columns have to hold, by their names. */
+  readonly where: ReadonlyMap<string, unknown>;
+}
+
+/** Statements on many rows of one table at once. Each is of a constant text, so that it stays prepared. */
+export interface BulkStatements {
+  /** Inserts the rows that nothing stands in the way of, and resolves with their keys. */
+  insert(rows: readonly Values[]): Promise<Set<string>>;
+
+  /** Inserts all, or fails with what stands in the way. */
+  insertAll(rows: readonly Values[]): Promise<Set<string>>;
+
+  /** Says of each row, in their order, why it was not inserted. */
+  compare(rows: readonly Values[]): Promise<Comparison[]>;
+
+  /** Resolves with the keys of the rows that were there, as expected. No two have the same key. */
+  update(changes: readonly Change[]): Promise<Set<string>>;
+
+  /** Resolves with the keys of the rows that were there, as expected. No two have the same key. */
+  remove(removals: readonly Removal[]): Promise<Set<string>>;
+
+  find(keys: readonly string[]): Promise<RawRow[]>;
+
+  page(page: Page): Promise<RawRow[]>;
+
+  /** Whether each statement is committed by itself. */
+  readonly isAutoCommit: boolean;
+
+  /** Does the work in one commit. */
+  transaction<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result>;
+
+  /** Within a transaction: undoes what the work has done when it fails, and only that. */
+  savepoint<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
+/** Writes and reads many rows of an entity at once, as one engine does it. */
+export interface BulkTable {
   /** How many commits may be under way at the same time. */
   readonly concurrency: number;
 
-  /**
-   * Inserts the rows whose key is free, all in one commit, and resolves with their keys once they
-   * are on disk. No two of the rows have the same key.
-   */
-  insertNew(rows: readonly Row[]): Promise<Set<string>>;
+  /** How many statements may read at the same time. */
+  readonly readConcurrency: number;
 
-  /** Resolves with the rows that are stored exactly as given. */
-  findIdentical(rows: readonly Row[]): Promise<Set<Row | undefined>>;
+  /** Does the work when it may write: alone, where the engine has one writer. */
+  write<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result>;
 
-  /** Whether the engine refuses a row itself; after any other error it was not able to store it. */
-  isRowError(error: unknown): boolean;
-}
+  read<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result>;
 
-/** The name of the one column that is the primary key. */
-export function keyOf<Row extends ObjectLiteral>({ metadata }: Repository<Row>): string {
-  const [key, ...others] = metadata.primaryColumns;
-  if (key === undefined || others.length > 0) {
-    throw new TypeError(`${metadata.name} needs a primary key of one column`);
-  }
-  return key.databaseName;
+  /** Statements that are part of the manager's transaction. */
+  within(manager: EntityManager): BulkStatements;
+
+  faultOf(error: unknown): Fault;
+
+  /** What a row that is refused violates, if it is a constraint. */
+  constraintOf(error: unknown): ConstraintError | undefined;
 }

@@ -3,6 +3,7 @@ import { parseDatabaseUrl } from '../config/database-url.js';
 import type { Env } from '../config/env.js';
 import { postgresOptions } from './postgres/postgres-options.js';
 import { sqliteOptions } from './sqlite/sqlite-options.js';
+import type { StoreExtra } from './store-data-source.js';
 
 type Class<Instance = object> = new () => Instance;
 
@@ -13,15 +14,22 @@ export interface Schema {
   readonly migrations: Class<MigrationInterface>[];
 }
 
+type DatabaseEnv = Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'> &
+  Partial<Pick<Env, 'TRANSACTION_TIMEOUT_MS'>>;
+
 /** The options of the data source: the program, the commands and TypeORM's own share them. */
 export function dataSourceOptions(
-  { DATABASE_URL, DATABASE_POOL_SIZE }: Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'>,
+  { DATABASE_URL, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS }: DatabaseEnv,
   schema: Schema,
 ): DataSourceOptions {
   const url = parseDatabaseUrl(DATABASE_URL);
   if (url === undefined) throw new TypeError('not a database URL');
+  const extra: StoreExtra = { transactionTimeoutMs: TRANSACTION_TIMEOUT_MS };
+  const options =
+    url.type === 'sqlite' ? sqliteOptions(url) : postgresOptions(url, DATABASE_POOL_SIZE);
   return {
-    ...(url.type === 'sqlite' ? sqliteOptions(url) : postgresOptions(url, DATABASE_POOL_SIZE)),
+    ...options,
+    extra: { ...(options.extra as object | undefined), ...extra },
     ...schema,
     migrationsTransactionMode: 'each',
   };

@@ -17,12 +17,13 @@ export function createDataSource(options: DataSourceOptions): StoreDataSource {
 export async function openDatabase(options: DataSourceOptions): Promise<StoreDataSource> {
   const dataSource = createDataSource(options);
   try {
+    await dataSource.reserve();
     await dataSource.initialize();
     await dataSource.enableDurableCommits();
     await dataSource.migrate();
     return dataSource;
   } catch (error) {
-    if (dataSource.isInitialized) await dataSource.destroy();
+    await dataSource.destroy();
     if (error instanceof DatabaseStartError) throw error;
     throw new DatabaseStartError(
       `The database cannot be used: ${dataSource.describeError(error)}`,

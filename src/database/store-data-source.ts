@@ -1,36 +1,86 @@
-import {
-  DataSource,
-  MigrationExecutor,
-  type ObjectLiteral,
-  type QueryRunner,
-  type Repository,
-} from 'typeorm';
+import { DataSource, type EntityManager, MigrationExecutor, type QueryRunner } from 'typeorm';
+import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { BulkTable } from './bulk-table.js';
+import type { EntityColumns } from './entity-columns.js';
 
 /** The store cannot be used. The message is one line for the operator, without a path. */
 export class DatabaseStartError extends Error {}
 
+/** What the options of a data source have in `extra`, besides what its driver takes. */
+export interface StoreExtra {
+  /** How long a transaction of TypeORM may last, in milliseconds. */
+  readonly transactionTimeoutMs: number | undefined;
+}
+
+/** A query runner whose caller may allow itself more time, or less. */
+export interface TimeLimited {
+  /** @param limit for each statement and each transaction, in milliseconds; undefined for any time */
+  setTimeLimit(limit: number | undefined): Promise<void> | void;
+}
+
 /** What this program needs of an engine, beyond what TypeORM does alike on each. */
 export abstract class StoreDataSource extends DataSource {
+  /**
+   * Before the store is opened: keeps other programs from it, where it can serve only one.
+   *
+   * @throws DatabaseStartError
+   */
+  abstract reserve(): Promise<void>;
+
   /** @throws DatabaseStartError when the engine is not set up to keep what it is given */
   abstract enableDurableCommits(): Promise<void>;
 
   /** Brings the schema up to date, one program at a time. */
   abstract migrate(): Promise<void>;
 
-  abstract bulkTable<Row extends ObjectLiteral>(repository: Repository<Row>): BulkTable<Row>;
+  abstract bulkTable(columns: EntityColumns): BulkTable;
+
+  /** A value that TypeORM made ready for a column, as JSON has it. */
+  abstract encodeValue(value: unknown, column: ColumnMetadata): unknown;
 
   /**
-   * Commits durably what changes nothing, to find out whether the store can be written. It is one
-   * statement, because others may use the same connection meanwhile.
+   * Refuses a write that is not part of the transaction that it is called from, where it would wait
+   * for that transaction for ever.
+   *
+   * @throws Error
    */
+  abstract assertOutsideTransaction(): void;
+
+  /** Commits durably what changes nothing, to find out whether the store can be written. */
   abstract probeWrite(): Promise<void>;
 
   /** Why the store cannot be opened, in words for the operator. */
   abstract describeError(error: unknown): string;
 
+  override createQueryRunner(mode?: ReplicationMode): QueryRunner & TimeLimited {
+    return super.createQueryRunner(mode) as QueryRunner & TimeLimited;
+  }
+
+  /**
+   * Does work whose statements and transactions may take longer than the default, such as a report.
+   *
+   * @param limit for each statement and each transaction, in milliseconds
+   */
+  async withTimeLimit<Result>(
+    limit: number,
+    work: (manager: EntityManager) => Promise<Result>,
+  ): Promise<Result> {
+    const queryRunner = this.createQueryRunner();
+    try {
+      await queryRunner.setTimeLimit(limit);
+      return await work(queryRunner.manager);
+    } finally {
+      await queryRunner.release();
+    }
+  }
+
   get migrationNames(): string[] {
     return this.migrations.map(({ name, constructor }) => name ?? constructor.name);
+  }
+
+  override async destroy(): Promise<void> {
+    if (this.isInitialized) await super.destroy();
   }
 
   /** @throws DatabaseStartError when a newer version of the program has made the schema */
@@ -56,9 +106,4 @@ export function compareMigrations(
     unknown: names.filter((name) => !known.includes(name)),
     missing: known.filter((name) => !names.includes(name)),
   };
-}
-
-/** The code of a driver's or the system's error, or an empty string. */
-export function codeOf(error: unknown): string {
-  return (error as { code?: string } | undefined)?.code ?? '';
 }

@@ -44,17 +44,27 @@ export const droppedConnections = new Counter({
   registers,
 });
 
+const operations = new Counter({
+  name: 'store_operations_total',
+  help: 'What became of rows, by table and operation; unavailable: the store failed, refused: too many waited',
+  labelNames: ['table', 'operation', 'outcome'],
+  registers,
+});
+
+/** Counted apart since before there were other operations. */
 const creates = new Counter({
   name: 'store_creates_total',
-  help: 'Creates by table and outcome: created, identical or different (conflicts), unavailable (the store failed), refused (too many waited)',
+  help: 'Creates by table and outcome: created, identical or different (conflicts), violation (of a constraint), unavailable (the store failed), refused (too many waited)',
   labelNames: ['table', 'outcome'],
   registers,
 });
 
+const labelNames = ['table', 'operation'];
+
 const commitRows = new Histogram({
   name: 'store_commit_rows',
   help: 'Rows in a commit',
-  labelNames: ['table'],
+  labelNames,
   buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
   registers,
 });
@@ -62,49 +72,75 @@ const commitRows = new Histogram({
 const commitDuration = new Histogram({
   name: 'store_commit_duration_seconds',
   help: 'Time of a commit, with its flush to disk',
-  labelNames: ['table'],
+  labelNames,
   buckets: [0.0001, 0.00025, 0.0005, ...SECONDS],
   registers,
 });
 
-const queues = new Map<string, () => number>();
+const readDuration = new Histogram({
+  name: 'store_read_duration_seconds',
+  help: 'Time of a statement that reads rows by key or by page',
+  labelNames,
+  buckets: [0.0001, 0.00025, 0.0005, ...SECONDS],
+  registers,
+});
+
+const queues = new Map<string, { readonly labels: Labels; readonly waiting: () => number }>();
 new Gauge({
   name: 'store_queue_rows',
-  help: 'Rows that wait for a commit',
-  labelNames: ['table'],
+  help: 'Rows that wait for a commit, or to be read',
+  labelNames,
   registers,
   collect() {
-    for (const [table, rows] of queues) this.set({ table }, rows());
+    for (const { labels, waiting } of queues.values()) this.set({ ...labels }, waiting());
   },
 });
 
-/** Counts what becomes of the creates of one table, a batch at a time. */
-export class StoreMetrics {
-  private readonly labels: { readonly table: string };
+interface Labels {
+  readonly table: string;
+  readonly operation: string;
+}
 
-  /** @param waiting tells how many rows wait for a commit */
+/** Counts what becomes of the rows of one operation on one table, a batch at a time. */
+export class StoreMetrics {
+  private readonly labels: Labels;
+
+  /** @param kind whether a batch of it is a commit, or a statement that reads */
   constructor(
-    private readonly table: string,
-    waiting: () => number,
+    table: string,
+    operation: string,
+    private readonly kind: 'commit' | 'read',
   ) {
-    this.labels = { table };
-    queues.set(table, waiting);
+    this.labels = { table, operation };
   }
 
-  /** A commit of these rows is over, well or not. */
-  committed(results: readonly unknown[], seconds: number): void {
-    commitRows.observe(this.labels, results.length);
-    commitDuration.observe(this.labels, seconds);
-    const counts = new Map<string, number>();
-    for (const result of results) {
-      const outcome = typeof result === 'string' ? result : 'unavailable';
-      counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  /** @param waiting gives how many rows wait */
+  watchQueue(waiting: () => number): void {
+    const { labels } = this;
+    queues.set(`${labels.table} ${labels.operation}`, { labels, waiting });
+  }
+
+  /** A batch is over, well or not. */
+  done(outcomes: readonly string[], seconds: number): void {
+    if (this.kind === 'commit') {
+      commitRows.observe({ ...this.labels }, outcomes.length);
+      commitDuration.observe({ ...this.labels }, seconds);
+    } else {
+      readDuration.observe({ ...this.labels }, seconds);
     }
-    for (const [outcome, count] of counts) creates.inc({ table: this.table, outcome }, count);
+    const counts = new Map<string, number>();
+    for (const outcome of outcomes) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+    for (const [outcome, rows] of counts) this.count(outcome, rows);
   }
 
   /** Rows were turned away because too many waited, or they waited too long. */
   refused(rows = 1): void {
-    creates.inc({ table: this.table, outcome: 'refused' }, rows);
+    this.count('refused', rows);
+  }
+
+  private count(outcome: string, rows: number): void {
+    const { table, operation } = this.labels;
+    operations.inc({ table, operation, outcome }, rows);
+    if (operation === 'create') creates.inc({ table, outcome }, rows);
   }
 }

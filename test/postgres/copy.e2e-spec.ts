@@ -5,6 +5,7 @@ import { copyStore } from '../../src/commands/copy.js';
 import { dataSourceOptions } from '../../src/database/data-source-options.js';
 import { createDataSource, openDatabase } from '../../src/database/open-database.js';
 import { Plant } from '../../src/plants/plant.entity.js';
+import { TableRows } from '../../src/database/table-rows.js';
 import { schema } from '../../src/schema.js';
 import { TestStore } from '../support/test-store.js';
 
@@ -36,7 +37,8 @@ async function create({ url }: TestStore, plants: readonly Plant[]): Promise<voi
   const dataSource = await openDatabase(
     dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
   );
-  await dataSource.bulkTable(dataSource.getRepository(Plant)).insertNew(plants);
+  const rows = new TableRows(dataSource.getRepository(Plant));
+  await Promise.all(plants.map((plant) => rows.create(plant)));
   await dataSource.destroy();
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { rename } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
+import { commitConnection } from '../support/commit-connection.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 
@@ -24,7 +25,7 @@ it('/health/ready writes to the store in earnest', async () => {
 });
 
 it('/health/ready is 503 while the store may not be written', async () => {
-  await app.nest.get(DataSource).query('PRAGMA query_only = 1');
+  await commitConnection(app).exec('PRAGMA query_only = 1');
   expectError(await app.request('GET', '/health/ready'), 'UNAVAILABLE');
 });
 

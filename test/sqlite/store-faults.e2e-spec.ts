@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { cp, mkdtemp, open, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DataSource } from 'typeorm';
 import { StoreReader } from '../../src/commands/store-reader.js';
+import { commitConnection } from '../support/commit-connection.js';
 import { expectError } from '../support/expect-error.js';
 import { Program } from '../support/program.js';
 import { type Answer, TestApp, TOKEN } from '../support/test-app.js';
@@ -102,7 +102,7 @@ const FAULTS: readonly Fault[] = [
     what: 'is locked by another process',
     isSlow: true,
     cause: async (app) => {
-      await app.nest.get(DataSource).query('PRAGMA busy_timeout = 500');
+      await commitConnection(app).exec('PRAGMA busy_timeout = 500');
       const holder = await lock(store);
       return async () => {
         holder.kill('SIGKILL');
@@ -126,17 +126,15 @@ const FAULTS: readonly Fault[] = [
 
 function pragmas(begin: string, end: string): Fault['cause'] {
   return async (app) => {
-    const dataSource = app.nest.get(DataSource);
-    await dataSource.query(`PRAGMA ${begin}`);
-    return () => dataSource.query(`PRAGMA ${end}`);
+    const connection = commitConnection(app);
+    await connection.exec(`PRAGMA ${begin}`);
+    return () => connection.exec(`PRAGMA ${end}`);
   };
 }
 
 /** Overwrites every page but the first, and makes SQLite read them again. */
 async function damage(app: TestApp): Promise<() => Promise<void>> {
-  const dataSource = app.nest.get(DataSource);
-  await dataSource.query('PRAGMA wal_checkpoint(TRUNCATE)');
-  await dataSource.query('PRAGMA shrink_memory');
+  await commitConnection(app).exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA shrink_memory');
   const sound = await readFile(store);
   const file = await open(store, 'r+');
   await file.write(Buffer.alloc(sound.length - 4096, 0xff), 0, sound.length - 4096, 4096);

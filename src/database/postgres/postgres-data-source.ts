@@ -1,20 +1,44 @@
 import { Logger } from '@nestjs/common';
-import type { Pool, PoolClient, QueryConfig } from 'pg';
-import type { ObjectLiteral, Repository } from 'typeorm';
+import type { PoolClient, QueryConfig } from 'pg';
+import type { DataSourceOptions } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { BulkTable } from '../bulk-table.js';
-import { PostgresTable } from './postgres-table.js';
-import { codeOf, DatabaseStartError, StoreDataSource } from '../store-data-source.js';
-import { CONNECT_TIMEOUT_MS, QUERY_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
+import type { EntityColumns } from '../entity-columns.js';
+import { codeOf } from '../error-code.js';
+import { DatabaseStartError, StoreDataSource } from '../store-data-source.js';
+import { StorePostgresDriver } from './postgres-driver.js';
+import { type OwnPool, PostgresTable, timed } from './postgres-table.js';
+import { Semaphore } from './semaphore.js';
+import { CONNECT_TIMEOUT_MS, LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
 
 /** The key of the advisory lock that a program holds while it brings the schema up to date. */
 const MIGRATION_LOCK = 7_252_614_403_911;
 
-/** After its time limit, in milliseconds, nobody waits for it any more. */
-type TimedQuery = QueryConfig & { query_timeout: number };
+/** How many connections read rows by key and by page. */
+const READERS = 2;
 
-/** A store on a PostgreSQL server, on a pool of connections, for any number of programs. */
+/** What TypeORM's transactions cannot use up. */
+interface OwnPools {
+  readonly writers: OwnPool;
+  readonly readers: OwnPool;
+}
+
+const JSON_TYPES = new Set<unknown>(['json', 'jsonb']);
+
+/** A store on a PostgreSQL server, on pools of connections, for any number of programs. */
 export class PostgresDataSource extends StoreDataSource {
+  declare driver: StorePostgresDriver;
   private readonly log = new Logger(PostgresDataSource.name);
+  private opened: OwnPools | undefined;
+
+  constructor(options: DataSourceOptions) {
+    super(options);
+    this.driver = new StorePostgresDriver(this);
+  }
+
+  async reserve(): Promise<void> {
+    // Any number of programs may use it.
+  }
 
   async enableDurableCommits(): Promise<void> {
     const [server] = await this.query<{ encoding: string; fsync: string }[]>(
@@ -32,57 +56,93 @@ export class PostgresDataSource extends StoreDataSource {
     const queryRunner = this.createQueryRunner();
     try {
       // Another program may take long to migrate, and a migration may be long.
-      await queryRunner.query('SET statement_timeout = 0');
+      await queryRunner.setTimeLimit(undefined);
       await queryRunner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
       await this.runNewMigrations(queryRunner);
       await queryRunner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-      await queryRunner.query(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
     } finally {
       await queryRunner.release();
     }
   }
 
-  bulkTable<Row extends ObjectLiteral>(repository: Repository<Row>): BulkTable<Row> {
-    return new PostgresTable(repository, this.pool, this.pool.options.max);
+  bulkTable(columns: EntityColumns): BulkTable {
+    return new PostgresTable(columns, this.pools.writers, this.pools.readers);
+  }
+
+  encodeValue(value: unknown, { type }: ColumnMetadata): unknown {
+    if (typeof value === 'bigint') return String(value);
+    if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
+    if (value instanceof Date) return localTime(value);
+    return JSON_TYPES.has(type) && typeof value === 'string' ? JSON.parse(value) : value;
+  }
+
+  assertOutsideTransaction(): void {
+    // Such a write has a connection of its own, and does not wait.
   }
 
   /** A message that nobody reads, in the log that every commit is written to. */
   async probeWrite(): Promise<void> {
-    // A connection that is silent for ever must not hold up the next probe.
-    const query: TimedQuery = {
-      text: `SELECT pg_logical_emit_message(true, 'plant-store', '')`,
-      query_timeout: QUERY_TIMEOUT_MS,
-    };
-    await this.pool.query(query);
-  }
-
-  private get pool(): Pool {
-    return (this.driver as unknown as { master: Pool }).master;
+    const { pool, places } = this.pools.readers;
+    const message = timed(`SELECT pg_logical_emit_message(true, 'plant-store', '')`);
+    await places.use(() => pool.query(message));
   }
 
   describeError(error: unknown): string {
-    const code = codeOf(error);
+    const cause = (error as { driverError?: Error }).driverError ?? (error as Error);
+    const code = codeOf(cause);
     if (code !== '') return REASONS[code] ?? `it reports ${code}`;
-    const { message } = error as Error;
-    return message.startsWith('SASL') ? 'the server wants another password' : message;
+    return cause.message.startsWith('SASL') ? 'the server wants another password' : cause.message;
+  }
+
+  override async destroy(): Promise<void> {
+    const { opened } = this;
+    this.opened = undefined;
+    await opened?.writers.pool.end();
+    await opened?.readers.pool.end();
+    await super.destroy();
+  }
+
+  private get pools(): OwnPools {
+    return (this.opened ??= {
+      writers: this.openOwnPool(this.driver.options.poolSize ?? 1),
+      readers: this.openOwnPool(READERS),
+    });
+  }
+
+  private openOwnPool(max: number): OwnPool {
+    const onConnect = (client: PoolClient): Promise<void> =>
+      setUpConnection(client, LOCK_TIMEOUT_MS);
+    return { pool: this.driver.createOwnPool({ max, onConnect }), places: new Semaphore(max) };
   }
 }
 
 /**
  * Sets a new connection up, whatever the server, the database and the role have as their defaults:
  * a commit is flushed to disk before it is reported, and no statement runs for ever.
+ *
+ * @param lockTimeout how long a statement waits for a lock, in milliseconds; 0 for as long as it runs
  */
-export async function setUpConnection(client: PoolClient): Promise<void> {
-  const query: TimedQuery = {
+export async function setUpConnection(client: PoolClient, lockTimeout = 0): Promise<void> {
+  const query: QueryConfig & { query_timeout: number } = {
     text: `SELECT set_config('statement_timeout', $1, false),
+                  set_config('lock_timeout', $2, false),
                   set_config('default_transaction_isolation', 'read committed', false),
                   CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
                        THEN set_config('synchronous_commit', 'on', false) END`,
-    values: [String(STATEMENT_TIMEOUT_MS)],
+    values: [String(STATEMENT_TIMEOUT_MS), String(lockTimeout)],
     // The pool's own time limit for connecting ends before this.
     query_timeout: CONNECT_TIMEOUT_MS,
   };
   await client.query(query);
+}
+
+/** The time where this program runs, as the driver writes it: a column without a zone has that. */
+function localTime(date: Date): string {
+  const offset = -date.getTimezoneOffset();
+  const sign = offset < 0 ? '-' : '+';
+  const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
+  const local = new Date(date.getTime() + offset * 60_000).toISOString().slice(0, -1);
+  return `${local}${sign}${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`;
 }
 
 const REASONS: Record<string, string> = {

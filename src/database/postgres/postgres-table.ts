@@ -1,78 +1,217 @@
-import type { Pool } from 'pg';
-import type { ObjectLiteral, Repository } from 'typeorm';
-import { type BulkTable, keyOf } from '../bulk-table.js';
-import { codeOf } from '../store-data-source.js';
-import { QUERY_TIMEOUT_MS } from './time-limits.js';
+import type { Pool, PoolClient, QueryConfig } from 'pg';
+import type { EntityManager, ObjectLiteral } from 'typeorm';
+import type {
+  BulkStatements,
+  BulkTable,
+  Change,
+  Comparison,
+  Fault,
+  Page,
+  Removal,
+} from '../bulk-table.js';
+import type { ConstraintError } from '../constraint.error.js';
+import type { EntityColumns, RawRow, Values } from '../entity-columns.js';
+import { transactionOf } from '../open-transaction.js';
+import { constraintOf, isLocked, isRowError } from './postgres-errors.js';
+import { type NamedStatement, PostgresSql } from './postgres-sql.js';
+import type { Semaphore } from './semaphore.js';
+import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
 
-/** The classes of SQLSTATE with which PostgreSQL refuses a row itself: bad data, constraints, limits. */
-const REFUSALS = ['22', '23', '54'];
+type Query = <Row extends ObjectLiteral>(
+  statement: NamedStatement,
+  values: unknown[],
+) => Promise<Row[]>;
 
-/**
- * Writes many rows of an entity with one statement of a constant text: each column travels as one
- * array, so that the statement stays prepared and no limit on parameters applies.
- */
-export class PostgresTable<Row extends ObjectLiteral> implements BulkTable<Row> {
-  private readonly columns: readonly string[];
-  private readonly key: string;
-  private readonly insertStatement: { name: string; text: string };
-  private readonly identicalStatement: { name: string; text: string };
+/** A pool, and a semaphore with as many places as it has connections: nobody waits inside the pool, which gives up. */
+export interface OwnPool {
+  readonly pool: Pool;
+  readonly places: Semaphore;
+}
+
+/** The rows of one entity in a PostgreSQL database. */
+export class PostgresTable implements BulkTable {
+  private readonly sql: PostgresSql;
 
   constructor(
-    repository: Repository<Row>,
-    private readonly pool: Pool,
-    readonly concurrency: number,
+    private readonly columns: EntityColumns,
+    private readonly writers: OwnPool,
+    private readonly readers: OwnPool,
   ) {
-    const { metadata, manager } = repository;
-    const { driver } = manager.connection;
-    const quote = (name: string): string => driver.escape(name);
-    this.columns = metadata.columns.map((column) => column.databaseName);
-    this.key = keyOf(repository);
-    const table = quote(metadata.tableName);
-    const columns = this.columns.map(quote).join(', ');
-    const key = quote(this.key);
-    const arrays = metadata.columns.map(
-      (column, index) => `$${index + 1}::${driver.normalizeType(column)}[]`,
+    this.sql = new PostgresSql(columns);
+  }
+
+  get concurrency(): number {
+    return this.writers.pool.options.max;
+  }
+
+  get readConcurrency(): number {
+    return this.readers.pool.options.max;
+  }
+
+  async write<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result> {
+    const { pool, places } = this.writers;
+    return await places.use(() => work(this.statementsOn(pool)));
+  }
+
+  async read<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result> {
+    const { pool, places } = this.readers;
+    return await places.use(() => work(this.statementsOn(pool)));
+  }
+
+  within(manager: EntityManager): BulkStatements {
+    const { query, savepoint } = transactionOf(manager);
+    return new PostgresStatements(
+      this.sql,
+      this.columns,
+      ({ text }, values) => query(text, values),
+      savepoint,
     );
-    this.insertStatement = {
-      name: `insert ${metadata.tableName}`,
-      text: `INSERT INTO ${table} (${columns}) SELECT * FROM UNNEST(${arrays.join(', ')})
-             ON CONFLICT DO NOTHING RETURNING ${key}::text AS key`,
-    };
-    const areEqual = this.columns.map(
-      (name) => `stored.${quote(name)} IS NOT DISTINCT FROM given.${quote(name)}`,
+  }
+
+  faultOf(error: unknown): Fault {
+    if (isLocked(error)) return 'lock';
+    return isRowError(error) ? 'row' : 'store';
+  }
+
+  constraintOf(error: unknown): ConstraintError | undefined {
+    return constraintOf(error, this.columns);
+  }
+
+  private statementsOn(pool: Pool): PostgresStatements {
+    const query = queryOn(pool);
+    const none: BulkStatements['savepoint'] = (work) => work();
+    return new PostgresStatements(this.sql, this.columns, query, none, (work) =>
+      inTransaction(pool, (client) => {
+        const within = new PostgresStatements(this.sql, this.columns, queryOn(client), (part) =>
+          inSavepoint(client, part),
+        );
+        return work(within);
+      }),
     );
-    this.identicalStatement = {
-      name: `identical ${metadata.tableName}`,
-      text: `SELECT given."index" FROM UNNEST(${arrays.join(', ')})
-             WITH ORDINALITY AS given (${columns}, "index")
-             JOIN ${table} AS stored ON stored.${key} = given.${key}
-             WHERE ${areEqual.join(' AND ')}`,
-    };
+  }
+}
+
+/** On a pool every statement is a commit of its own. */
+function queryOn(connection: Pool | PoolClient): Query {
+  return async <Row extends ObjectLiteral>(statement: NamedStatement, values: unknown[]) => {
+    const { rows } = await connection.query<Row>({
+      ...timed(statement.text),
+      ...statement,
+      values,
+    });
+    return rows;
+  };
+}
+
+async function inTransaction<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    await client.query(timed('BEGIN'));
+    const result = await work(client);
+    // PostgreSQL answers to the COMMIT of a transaction that has failed that it was rolled back.
+    const { command } = await client.query(timed('COMMIT'));
+    if (command !== 'COMMIT') throw new Error('The transaction was rolled back');
+    client.release();
+    return result;
+  } catch (error) {
+    // Its connection is closed, and the server rolls back.
+    client.release(true);
+    throw error;
+  }
+}
+
+async function inSavepoint<Result>(
+  client: PoolClient,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await client.query(timed('SAVEPOINT rows'));
+  try {
+    const result = await work();
+    await client.query(timed('RELEASE rows'));
+    return result;
+  } catch (error) {
+    await client.query(timed('ROLLBACK TO rows'));
+    throw error;
+  }
+}
+
+class PostgresStatements implements BulkStatements {
+  /** @param ownTransaction begins one; undefined for statements that are part of one */
+  constructor(
+    private readonly sql: PostgresSql,
+    private readonly columns: EntityColumns,
+    private readonly query: Query,
+    readonly savepoint: BulkStatements['savepoint'],
+    private readonly ownTransaction?: BulkStatements['transaction'],
+  ) {}
+
+  get isAutoCommit(): boolean {
+    return this.ownTransaction !== undefined;
   }
 
-  async insertNew(rows: readonly Row[]): Promise<Set<string>> {
-    // Two commits that wait for each other's keys would never end; in one order they do not.
-    const ordered = rows.toSorted((a, b) => (a[this.key] < b[this.key] ? -1 : 1));
-    const created = await this.query<{ key: string }>(this.insertStatement, ordered);
-    return new Set(created.map(({ key }) => key));
+  async transaction<Result>(
+    work: (statements: BulkStatements) => Promise<Result>,
+  ): Promise<Result> {
+    return await (this.ownTransaction === undefined ? work(this) : this.ownTransaction(work));
   }
 
-  async findIdentical(rows: readonly Row[]): Promise<Set<Row | undefined>> {
-    const found = await this.query<{ index: string }>(this.identicalStatement, rows);
-    return new Set(found.map(({ index }) => rows[Number(index) - 1]));
+  insert(rows: readonly Values[]): Promise<Set<string>> {
+    return this.keysOf(this.sql.insert, [this.toJson(rows)]);
   }
 
-  isRowError(error: unknown): boolean {
-    return REFUSALS.includes(codeOf(error).slice(0, 2)) && codeOf(error).length === 5;
+  insertAll(rows: readonly Values[]): Promise<Set<string>> {
+    return this.keysOf(this.sql.insertAll, [this.toJson(rows)]);
   }
 
-  /** A connection on which anything fails is closed, and the next query opens another. */
-  private async query<Result extends ObjectLiteral>(
-    statement: { name: string; text: string },
-    rows: readonly Row[],
-  ): Promise<Result[]> {
-    const values = this.columns.map((column) => rows.map((row) => row[column] as unknown));
-    const query = { ...statement, values, query_timeout: QUERY_TIMEOUT_MS };
-    return (await this.pool.query<Result>(query)).rows;
+  async compare(rows: readonly Values[]): Promise<Comparison[]> {
+    return await this.query<Comparison>(this.sql.compare, [this.toJson(rows)]);
   }
+
+  update(changes: readonly Change[]): Promise<Set<string>> {
+    const rows = changes.map(({ values }) => values);
+    return this.keysOf(this.sql.update, [this.toJson(rows), this.expectedOf(changes)]);
+  }
+
+  remove(removals: readonly Removal[]): Promise<Set<string>> {
+    const { databaseName } = this.columns.key;
+    const rows = JSON.stringify(removals.map(({ key }) => ({ [databaseName]: key })));
+    return this.keysOf(this.sql.remove, [rows, this.expectedOf(removals)]);
+  }
+
+  async find(keys: readonly string[]): Promise<RawRow[]> {
+    return await this.query<RawRow>(this.sql.find, [keys]);
+  }
+
+  async page(page: Page): Promise<RawRow[]> {
+    const values = [...page.where.values()].filter((value) => value !== null);
+    const after = page.after === undefined ? [] : [page.after];
+    return await this.query<RawRow>(this.sql.page(page), [...values, ...after, page.limit]);
+  }
+
+  private async keysOf(statement: NamedStatement, values: unknown[]): Promise<Set<string>> {
+    const rows = await this.query<{ key: string }>(statement, values);
+    return new Set(rows.map(({ key }) => key));
+  }
+
+  private expectedOf(changes: readonly Removal[]): string {
+    return `[${changes.map(({ expected }) => (expected === null ? '{}' : this.objectOf(expected))).join()}]`;
+  }
+
+  private toJson(rows: readonly Values[]): string {
+    return `[${rows.map((values) => this.objectOf(values)).join()}]`;
+  }
+
+  private objectOf(values: Values): string {
+    const { inserted } = this.columns;
+    const members = inserted.map(({ databaseName }, index) => [databaseName, values[index]]);
+    return JSON.stringify(Object.fromEntries(members));
+  }
+}
+
+/** The server gives a statement up in time; a connection that is silent for ever is given up after that. */
+export function timed(text: string): QueryConfig & { query_timeout: number } {
+  return { text, query_timeout: STATEMENT_TIMEOUT_MS + ANSWER_MARGIN_MS };
 }

@@ -1,89 +1,74 @@
-import type { Database, Statement } from 'sqlite3';
-import type { ObjectLiteral, Repository } from 'typeorm';
+import type { DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { BulkTable } from '../bulk-table.js';
-import { SqliteFile } from './sqlite-file.js';
+import type { EntityColumns } from '../entity-columns.js';
+import { StoreDataSource } from '../store-data-source.js';
+import { IN_MEMORY } from './sqlite-connections.js';
+import { StoreEntityManager, StoreSqliteDriver } from './sqlite-driver.js';
+import { sqliteReason } from './sqlite-errors.js';
+import { SqliteLock } from './sqlite-lock.js';
 import { SqliteTable } from './sqlite-table.js';
-import { codeOf, StoreDataSource } from '../store-data-source.js';
+import { assertOutsideTransaction } from './write-turns.js';
 
-/**
- * A store in a SQLite file, on one connection. It also prepares statements, which TypeORM does not,
- * and knows whether its file is still the one it opened.
- */
+/** A store in a SQLite file, for one program. */
 export class SqliteDataSource extends StoreDataSource {
-  private readonly statements: Statement[] = [];
-  private file: SqliteFile | undefined;
+  declare driver: StoreSqliteDriver;
+  private lock: SqliteLock | undefined;
 
+  constructor(options: DataSourceOptions) {
+    super(options);
+    this.driver = new StoreSqliteDriver(this);
+  }
+
+  override createEntityManager(queryRunner?: QueryRunner): EntityManager {
+    return new StoreEntityManager(this, queryRunner);
+  }
+
+  async reserve(): Promise<void> {
+    const { database } = this.driver.options;
+    if (database !== IN_MEMORY) this.lock = await SqliteLock.take(database);
+  }
+
+  /** Every connection flushes its commits to disk before it reports them. */
   async enableDurableCommits(): Promise<void> {
-    // A commit is flushed to disk before it is reported.
-    await this.query('PRAGMA synchronous = FULL');
+    // It is set up so from the start.
   }
 
   async migrate(): Promise<void> {
-    await this.runNewMigrations(this.createQueryRunner());
-    const { database } = this.options as { database: string };
-    if (database !== ':memory:') this.file = new SqliteFile(database);
+    const queryRunner = this.createQueryRunner();
+    try {
+      await this.runNewMigrations(queryRunner);
+    } finally {
+      await queryRunner.release();
+    }
   }
 
-  /** @throws Error when what was stored is in a file that nobody finds again */
-  assertSameFile(): void {
-    this.file?.assertSameFile();
+  bulkTable(columns: EntityColumns): BulkTable {
+    return new SqliteTable(columns, this.driver.connections);
   }
 
-  bulkTable<Row extends ObjectLiteral>(repository: Repository<Row>): BulkTable<Row> {
-    return new SqliteTable(repository, this);
+  encodeValue(value: unknown): unknown {
+    if (typeof value === 'bigint') return String(value);
+    return Buffer.isBuffer(value) ? value.toString('hex') : value;
   }
 
-  prepare(sql: string): Statement {
-    const statement = this.connection.prepare(sql);
-    this.statements.push(statement);
-    return statement;
-  }
-
-  /** Makes SQLite read anew what it keeps in memory: a disk may have given it something else. */
-  dropPageCache(): void {
-    this.connection.exec('PRAGMA shrink_memory', () => undefined);
-  }
-
-  private get connection(): Database {
-    return (this.driver as unknown as { databaseConnection: Database }).databaseConnection;
-  }
-
-  /** SQLite does not close while a statement is prepared. */
-  override async destroy(): Promise<void> {
-    await Promise.all(
-      this.statements
-        .splice(0)
-        .map((statement) => new Promise<void>((resolve) => statement.finalize(() => resolve()))),
-    );
-    await super.destroy();
+  assertOutsideTransaction(): void {
+    assertOutsideTransaction();
   }
 
   /** SQLite writes the page and flushes it also when the number is what it was. */
   async probeWrite(): Promise<void> {
-    await this.query('PRAGMA user_version = 0');
-    this.assertSameFile();
+    await this.driver.connections.commit((connection) =>
+      connection.exec('PRAGMA user_version = 0'),
+    );
   }
 
   describeError(error: unknown): string {
     return sqliteReason(error) ?? 'its schema is not one that this program made';
   }
-}
 
-/** What went wrong with a file, in words for the operator. */
-export function sqliteReason(error: unknown): string | undefined {
-  return REASONS[codeOf(error)];
+  override async destroy(): Promise<void> {
+    await super.destroy();
+    await this.lock?.release();
+    this.lock = undefined;
+  }
 }
-
-const REASONS: Record<string, string> = {
-  SQLITE_NOTADB: 'the file is not a SQLite database',
-  SQLITE_CANTOPEN: 'the file cannot be opened or created',
-  SQLITE_READONLY: 'the file is read-only',
-  SQLITE_BUSY: 'another process holds a lock on it',
-  SQLITE_CORRUPT: 'the file is damaged',
-  SQLITE_FULL: 'the disk is full',
-  SQLITE_IOERR: 'reading or writing the file failed',
-  EACCES: 'its folder may not be made or entered',
-  EEXIST: 'its folder is in the place of a file',
-  ENOTDIR: 'its folder is in the place of a file',
-  EROFS: 'its file system is read-only',
-};

@@ -1,5 +1,8 @@
 import { realpathSync, statSync } from 'node:fs';
 
+/** For how long a look at the files counts when a commit begins, in milliseconds. */
+const FRESH_MS = 50;
+
 /**
  * The files of an open store. SQLite goes on writing to a file that was removed, moved away or
  * replaced, and reports success: what it stores there, nobody finds again.
@@ -7,19 +10,31 @@ import { realpathSync, statSync } from 'node:fs';
 export class SqliteFile {
   private readonly paths: readonly string[];
   private readonly identity: string;
+  private seenAt = 0;
 
   /** @param path of a store that is open and in WAL mode */
   constructor(path: string) {
-    // SQLite keeps the log beside the file itself, not beside a link to it.
-    this.paths = [path, `${realpathSync(path)}-wal`];
+    // SQLite keeps these beside the file itself, not beside a link to it.
+    const realPath = realpathSync(path);
+    this.paths = [path, `${realPath}-wal`, `${realPath}-shm`];
     this.identity = this.currentIdentity();
   }
 
   /** @throws Error when a file is no longer the one that was opened */
-  assertSameFile(): void {
+  assertSame(): void {
     if (this.currentIdentity() !== this.identity) {
       throw new Error('The file of the store was removed, moved away or replaced');
     }
+    this.seenAt = performance.now();
+  }
+
+  /**
+   * Before a commit: while commits follow one another, the look after the last one counts.
+   *
+   * @throws Error when a file is no longer the one that was opened
+   */
+  assertSameBefore(): void {
+    if (performance.now() - this.seenAt > FRESH_MS) this.assertSame();
   }
 
   /**

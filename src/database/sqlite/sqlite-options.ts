@@ -10,7 +10,6 @@ export function sqliteOptions({ path }: SqliteUrl): DataSourceOptions {
     type: 'sqlite',
     database: path,
     driver: quietSqlite3(),
-    enableWAL: true,
     busyTimeout: BUSY_TIMEOUT_MS,
   };
 }

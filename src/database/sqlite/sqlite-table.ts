@@ -1,88 +1,157 @@
-import type { Statement } from 'sqlite3';
-import type { Driver, ObjectLiteral, Repository } from 'typeorm';
-import { type BulkTable, keyOf } from '../bulk-table.js';
-import { codeOf } from '../store-data-source.js';
+import type { EntityManager } from 'typeorm';
+import type {
+  BulkStatements,
+  BulkTable,
+  Change,
+  Comparison,
+  Fault,
+  Page,
+  Removal,
+} from '../bulk-table.js';
+import type { ConstraintError } from '../constraint.error.js';
+import type { EntityColumns, RawRow, Values } from '../entity-columns.js';
+import { transactionOf } from '../open-transaction.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import type { SqliteConnections } from './sqlite-connections.js';
+import { constraintOf, isRowError } from './sqlite-errors.js';
+import { SqliteSql } from './sqlite-sql.js';
 
-/** The codes with which SQLite refuses a row itself. */
-const REFUSALS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']);
+type Query = <Row>(sql: string, parameters: readonly unknown[]) => Promise<Row[]>;
 
-/** What the table needs of the data source that it is in. */
-export interface SqliteConnection {
-  readonly driver: Driver;
-  prepare(sql: string): Statement;
-  assertSameFile(): void;
-  dropPageCache(): void;
-}
-
-/**
- * Writes many rows of an entity with one statement of a constant text: the rows travel as one
- * JSON parameter, so that the statement stays prepared and no limit on parameters applies.
- * A 64-bit integer is a decimal string in a row, which the column's type makes an integer of.
- */
-export class SqliteTable<Row extends ObjectLiteral> implements BulkTable<Row> {
+/** The rows of one entity in a SQLite database. */
+export class SqliteTable implements BulkTable {
   /** SQLite has one writer. */
   readonly concurrency = 1;
-  private readonly columns: readonly string[];
-  private readonly insertStatement: Statement;
-  private readonly identicalStatement: Statement;
+  readonly readConcurrency = 1;
+  private readonly sql: SqliteSql;
+  private readonly committing: SqliteStatements;
 
   constructor(
-    repository: Repository<Row>,
-    private readonly dataSource: SqliteConnection,
+    private readonly columns: EntityColumns,
+    private readonly connections: SqliteConnections,
   ) {
-    const { metadata } = repository;
-    const quote = (name: string): string => dataSource.driver.escape(name);
-    this.columns = metadata.columns.map((column) => column.databaseName);
-    const table = quote(metadata.tableName);
-    const key = keyOf(repository);
-    const values = this.columns.map((_, index) => `given.value ->> ${index}`);
+    this.sql = new SqliteSql(columns);
+    this.committing = this.statementsOn(connections.commits);
+  }
 
-    this.insertStatement = dataSource.prepare(
-      `INSERT INTO ${table} (${this.columns.map(quote).join(', ')})
-       SELECT ${values.join(', ')} FROM json_each(?) AS given WHERE true
-       ON CONFLICT DO NOTHING
-       RETURNING CAST(${quote(key)} AS TEXT) AS key`,
+  async write<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result> {
+    return await this.connections.commit(() => work(this.committing));
+  }
+
+  async read<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result> {
+    return await this.connections.read((connection) => work(this.statementsOn(connection)));
+  }
+
+  within(manager: EntityManager): BulkStatements {
+    const { query, savepoint } = transactionOf(manager);
+    return new SqliteStatements(this.sql, query, savepoint);
+  }
+
+  faultOf(error: unknown): Fault {
+    return isRowError(error) ? 'row' : 'store';
+  }
+
+  constraintOf(error: unknown): ConstraintError | undefined {
+    return constraintOf(error, this.columns);
+  }
+
+  private statementsOn(connection: SqliteConnection): SqliteStatements {
+    const { sql } = this;
+    const query: Query = (text, parameters) => connection.all(text, parameters);
+    const within = new SqliteStatements(sql, query, (work) =>
+      undoIfItFails(
+        connection,
+        ['SAVEPOINT rows', 'RELEASE rows', 'ROLLBACK TO rows; RELEASE rows'],
+        work,
+      ),
     );
-    this.identicalStatement = dataSource.prepare(
-      `SELECT given.key AS "index" FROM json_each(?) AS given
-       JOIN ${table} AS stored ON stored.${quote(key)} = given.value ->> ${this.columns.indexOf(key)}
-       WHERE ${this.columns.map((name, index) => `stored.${quote(name)} IS ${values[index]}`).join(' AND ')}`,
+    return new SqliteStatements(sql, query, within.savepoint, (work) =>
+      undoIfItFails(connection, ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'], () => work(within)),
+    );
+  }
+}
+
+async function undoIfItFails<Result>(
+  connection: SqliteConnection,
+  [begin, end, undo]: [string, string, string],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await connection.exec(begin);
+  try {
+    const result = await work();
+    await connection.exec(end);
+    return result;
+  } catch (error) {
+    // After some errors SQLite has undone everything already.
+    await connection.exec(undo).catch(() => undefined);
+    throw error;
+  }
+}
+
+class SqliteStatements implements BulkStatements {
+  /** @param ownTransaction begins one; undefined for statements that are part of one */
+  constructor(
+    private readonly sql: SqliteSql,
+    private readonly query: Query,
+    readonly savepoint: BulkStatements['savepoint'],
+    private readonly ownTransaction?: BulkStatements['transaction'],
+  ) {}
+
+  get isAutoCommit(): boolean {
+    return this.ownTransaction !== undefined;
+  }
+
+  async transaction<Result>(
+    work: (statements: BulkStatements) => Promise<Result>,
+  ): Promise<Result> {
+    return await (this.ownTransaction === undefined ? work(this) : this.ownTransaction(work));
+  }
+
+  insert(rows: readonly Values[]): Promise<Set<string>> {
+    return this.keysOf(this.sql.insert, rows);
+  }
+
+  insertAll(rows: readonly Values[]): Promise<Set<string>> {
+    return this.keysOf(this.sql.insertAll, rows);
+  }
+
+  async compare(rows: readonly Values[]): Promise<Comparison[]> {
+    const found = await this.query<Record<keyof Comparison, number | null>>(this.sql.compare, [
+      JSON.stringify(rows),
+    ]);
+    return found.map(({ isStored, isIdentical, missing }) => ({
+      isStored: isStored === 1,
+      isIdentical: isIdentical === 1,
+      missing,
+    }));
+  }
+
+  update(changes: readonly Change[]): Promise<Set<string>> {
+    return this.keysOf(
+      this.sql.update,
+      changes.map(({ key, expected, values }) => [key, expected, values]),
     );
   }
 
-  async insertNew(rows: readonly Row[]): Promise<Set<string>> {
-    const created = await this.all<{ key: string }>(this.insertStatement, rows);
-    return new Set(created.map(({ key }) => key));
-  }
-
-  async findIdentical(rows: readonly Row[]): Promise<Set<Row | undefined>> {
-    const found = await this.all<{ index: number }>(this.identicalStatement, rows);
-    return new Set(found.map(({ index }) => rows[index]));
-  }
-
-  isRowError(error: unknown): boolean {
-    return REFUSALS.has(codeOf(error));
-  }
-
-  private async all<Result>(statement: Statement, rows: readonly Row[]): Promise<Result[]> {
-    const results = await this.run<Result>(statement, rows);
-    this.dataSource.assertSameFile();
-    return results;
-  }
-
-  private run<Result>(statement: Statement, rows: readonly Row[]): Promise<Result[]> {
-    const parameter = JSON.stringify(
-      rows.map((row) => this.columns.map((column) => (row[column] as unknown) ?? null)),
+  remove(removals: readonly Removal[]): Promise<Set<string>> {
+    return this.keysOf(
+      this.sql.remove,
+      removals.map(({ key, expected }) => [key, expected]),
     );
-    return new Promise((resolve, reject) => {
-      statement.all<Result>(parameter, (error, results) => {
-        if (error === null) {
-          resolve(results);
-        } else {
-          this.dataSource.dropPageCache();
-          reject(error);
-        }
-      });
-    });
+  }
+
+  async find(keys: readonly string[]): Promise<RawRow[]> {
+    return await this.query<RawRow>(this.sql.find, [JSON.stringify(keys)]);
+  }
+
+  async page(page: Page): Promise<RawRow[]> {
+    const values = [...page.where.values()].filter((value) => value !== null);
+    const after = page.after === undefined ? [] : [page.after];
+    return await this.query<RawRow>(this.sql.page(page), [...values, ...after, page.limit]);
+  }
+
+  private async keysOf(sql: string, rows: readonly unknown[]): Promise<Set<string>> {
+    const keys = await this.query<{ key: string }>(sql, [JSON.stringify(rows)]);
+    return new Set(keys.map(({ key }) => key));
   }
 }

@@ -4,25 +4,27 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import sqlite3, { type Statement } from 'sqlite3';
-import type { DataSource } from 'typeorm';
+import sqlite3 from 'sqlite3';
 import { Plant } from '../plants/plant.entity.js';
 import { dataSourceOptions } from './data-source-options.js';
-import { GroupCommit } from './group-commit.js';
+
 import { openDatabase } from './open-database.js';
 import { schema } from '../schema.js';
+import type { SqliteConnection } from './sqlite/sqlite-connection.js';
 import type { SqliteDataSource } from './sqlite/sqlite-data-source.js';
+import { TableRows } from './table-rows.js';
 
 let folder: string;
-let dataSource: DataSource;
-let commits: GroupCommit<Plant>;
+let dataSource: SqliteDataSource;
+let commits: TableRows<Plant>;
+let connection: SqliteConnection;
 /** The statements that SQLite ran. */
 let statements: string[];
 
 beforeEach(async () => {
   Logger.overrideLogger(false);
   folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
-  dataSource = await openDatabase(
+  dataSource = (await openDatabase(
     dataSourceOptions(
       {
         DATABASE_URL: `sqlite:${join(folder, 'plants.db')}`,
@@ -30,10 +32,11 @@ beforeEach(async () => {
       },
       schema,
     ),
-  );
+  )) as SqliteDataSource;
   statements = [];
-  recordStatements(dataSource as SqliteDataSource);
-  commits = new GroupCommit(dataSource.getRepository(Plant));
+  connection = dataSource.driver.connections.commits;
+  recordStatements();
+  commits = new TableRows(dataSource.getRepository(Plant));
 });
 
 afterEach(async () => {
@@ -60,21 +63,15 @@ async function storedIds(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-function recordStatements(source: SqliteDataSource): void {
-  const prepare = source.prepare.bind(source);
-  source.prepare = (sql) => {
-    const statement = prepare(sql);
-    const all = statement.all.bind(statement) as (...parameters: unknown[]) => Statement;
-    return Object.assign(statement, {
-      all: (...parameters: unknown[]) => {
-        statements.push(sql);
-        return all(...parameters);
-      },
-    });
+function recordStatements(): void {
+  const all = connection.all.bind(connection);
+  connection.all = (sql, parameters) => {
+    statements.push(sql);
+    return all(sql, parameters);
   };
 }
 
-describe('GroupCommit', () => {
+describe('TableRows', () => {
   it('commits one row alone at once', async () => {
     expect(await commits.create(plant(1))).toBe('created');
     expect(statements).toHaveLength(1);
@@ -158,12 +155,15 @@ describe('GroupCommit', () => {
   });
 
   it('refuses at once what would wait too long, but tries a slow store that is idle', async () => {
-    const clock = jest.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(3_000);
-    await commits.create(plant(1));
-    clock.mockRestore();
+    let now = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const first = commits.create(plant(1));
+    now = 3_000;
+    await first;
     const results = await Promise.allSettled(
       [plant(2), plant(3)].map((row) => commits.create(row)),
     );
+    clock.mockRestore();
     expect(results).toMatchObject([{ value: 'created' }, { reason: { status: 503 } }]);
     expect(await commits.create(plant(3))).toBe('created');
     expect(await storedIds()).toEqual(['1', '2', '3']);
@@ -180,14 +180,14 @@ describe('GroupCommit', () => {
   });
 
   it('answers 503 to a whole batch when the store fails, and goes on when it is back', async () => {
-    await dataSource.query('PRAGMA max_page_count = 10');
+    await connection.exec('PRAGMA max_page_count = 10');
     const name = 'x'.repeat(50_000);
     const results = await Promise.allSettled(
       [1, 2, 3].map((id) => commits.create(plant(id, name))),
     );
     for (const result of results) expect(result).toMatchObject({ reason: { status: 503 } });
     expect(await storedIds()).toEqual([]);
-    await dataSource.query('PRAGMA max_page_count = 100000');
+    await connection.exec('PRAGMA max_page_count = 100000');
     expect(await commits.create(plant(1, name))).toBe('created');
   });
 

@@ -1,0 +1,160 @@
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { Page } from '../bulk-table.js';
+import type { EntityColumns } from '../entity-columns.js';
+
+/** A statement that stays prepared on each connection, under a name. */
+export interface NamedStatement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * The SQL for many rows of one table. They travel as one JSON parameter, an object for each, so that
+ * a statement has a constant text; the table itself says which types they are of.
+ */
+export class PostgresSql {
+  /** Inserts what nothing stands in the way of. */
+  readonly insert: NamedStatement;
+  /** Inserts all, or fails. */
+  readonly insertAll: NamedStatement;
+  /** Why rows were not inserted. */
+  readonly compare: NamedStatement;
+  /** The parameters are the new rows, and what is expected of each: an empty object for anything. */
+  readonly update: NamedStatement;
+  /** The parameters are the keys as rows, and what is expected of each: an empty object for anything. */
+  readonly remove: NamedStatement;
+  /** The parameter is an array of keys. */
+  readonly find: NamedStatement;
+  private readonly pages = new Map<string, NamedStatement>();
+  private readonly table: string;
+  private readonly key: string;
+
+  constructor(private readonly columns: EntityColumns) {
+    const { table, inserted, replaced } = columns;
+    const key = this.name(columns.key);
+    this.table = table;
+    this.key = key;
+    const names = inserted.map((column) => this.name(column)).join(', ');
+    const values = inserted.map((column) => this.given(column)).join(', ');
+    const insert = `INSERT INTO ${table} (${names}) SELECT ${values} FROM ${this.rows('$1')} AS given`;
+    // Commits that wait for each other's keys would never end; in one order they do not.
+    const order = `ORDER BY given.${key}`;
+    this.insert = this.named(
+      'insert',
+      `${insert} WHERE ${this.missing()} IS NULL ${order}
+      ON CONFLICT DO NOTHING RETURNING ${key}::text AS key`,
+    );
+    this.insertAll = this.named('insertAll', `${insert} ${order} RETURNING ${key}::text AS key`);
+    this.compare = this.named(
+      'compare',
+      `
+      SELECT stored.${key} IS NOT NULL AS "isStored", ${this.missing()} AS missing,
+        ${this.areEqual('given')} AS "isIdentical"
+      FROM ${this.rows('$1')} WITH ORDINALITY AS given
+      LEFT JOIN ${table} AS stored ON stored.${key} = given.${key}
+      ORDER BY given.ordinality`,
+    );
+    const assignments = replaced.map((column) => `${this.name(column)} = ${this.assigned(column)}`);
+    this.update = this.named(
+      'update',
+      `
+      ${this.locked()}
+      UPDATE ${table} AS stored SET ${assignments.join(', ')} FROM ${this.meant()}
+      RETURNING stored.${key}::text AS key`,
+    );
+    this.remove = this.named(
+      'remove',
+      `
+      ${this.locked()}
+      DELETE FROM ${table} AS stored USING ${this.meant()} RETURNING stored.${key}::text AS key`,
+    );
+    this.find = this.named('find', `${this.select()} WHERE ${key} = ANY($1)`);
+  }
+
+  /** The parameters are the values to look for, the key after which to begin, and the limit. */
+  page({ where, after }: Page): NamedStatement {
+    let parameters = 0;
+    const conditions = [...where].map(([name, value]) =>
+      value === null
+        ? `${this.columns.quote(name)} IS NULL`
+        : `${this.columns.quote(name)} = $${++parameters}`,
+    );
+    if (after !== undefined) conditions.push(`${this.key} > $${++parameters}`);
+    const filter = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+    const text = `${this.select()} ${filter} ORDER BY ${this.key} LIMIT $${++parameters}`;
+    const statement = this.pages.get(text) ?? this.named(`page ${this.pages.size + 1}`, text);
+    this.pages.set(text, statement);
+    return statement;
+  }
+
+  /** The server cuts longer names off, and the driver warns of them. */
+  private named(operation: string, text: string): NamedStatement {
+    return { name: `${operation} ${this.columns.metadata.tableName}`.slice(0, 63), text };
+  }
+
+  private select(): string {
+    const names = this.columns.readable.map((column) => this.name(column));
+    return `SELECT ${names.join(', ')} FROM ${this.table}`;
+  }
+
+  private name({ databaseName }: ColumnMetadata): string {
+    return this.columns.quote(databaseName);
+  }
+
+  private rows(parameter: string): string {
+    return `json_populate_recordset(NULL::${this.table}, ${parameter}::json)`;
+  }
+
+  private given(column: ColumnMetadata): string {
+    const value = `given.${this.name(column)}`;
+    const standard = column.isNullable ? undefined : this.columns.driver.normalizeDefault(column);
+    return standard === undefined ? value : `coalesce(${value}, ${standard})`;
+  }
+
+  private assigned(column: ColumnMetadata): string {
+    const stored = `stored.${this.name(column)}`;
+    if (column === this.columns.key) return stored;
+    if (column.isVersion) return `${stored} + 1`;
+    if (column.isUpdateDate) return this.columns.driver.normalizeDefault(column) ?? stored;
+    return this.given(column);
+  }
+
+  /** Locks the rows that are meant, in the order of their keys, before any is changed. */
+  private locked(): string {
+    return `WITH locked AS MATERIALIZED (
+      SELECT ${this.key} FROM ${this.table}
+      WHERE ${this.key} IN (SELECT ${this.key} FROM ${this.rows('$1')})
+      ORDER BY ${this.key} FOR UPDATE)`;
+  }
+
+  /** The rows of a change, where what is stored is as expected. */
+  private meant(): string {
+    return `locked
+      JOIN ${this.rows('$1')} WITH ORDINALITY AS given ON given.${this.key} = locked.${this.key}
+      JOIN ${this.rows('$2')} WITH ORDINALITY AS expected ON expected.ordinality = given.ordinality
+      WHERE stored.${this.key} = locked.${this.key}
+        AND (expected.${this.key} IS NULL OR (${this.areEqual('expected')}))`;
+  }
+
+  /** Not every type can be compared, but every one can be written. */
+  private areEqual(row: string): string {
+    return this.columns.compared
+      .map((column) => this.name(column))
+      .map((name) => `stored.${name}::text IS NOT DISTINCT FROM ${row}.${name}::text`)
+      .join(' AND ');
+  }
+
+  /** The index of the foreign key that refers to a row that is not there; NULL when all are. */
+  private missing(): string {
+    const cases = this.columns.foreignKeys.map((foreignKey, index) => {
+      const names = foreignKey.columns.map((column) => `given.${this.name(column)}`);
+      const isGiven = names.map((name) => `${name} IS NOT NULL`).join(' AND ');
+      const refers = foreignKey.referencedColumns
+        .map((column, place) => `parent.${this.name(column)} = ${names[place] ?? 'NULL'}`)
+        .join(' AND ');
+      const parent = this.columns.quotedTable(foreignKey.referencedEntityMetadata);
+      return `WHEN ${isGiven} AND NOT EXISTS (SELECT 1 FROM ${parent} AS parent WHERE ${refers}) THEN ${index}`;
+    });
+    return cases.length === 0 ? 'NULL::int' : `CASE ${cases.join(' ')} END`;
+  }
+}

@@ -1,0 +1,200 @@
+import { Logger } from '@nestjs/common';
+
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import type { BulkStatements, BulkTable, Change, Comparison, Removal } from './bulk-table.js';
+import { ConstraintError } from './constraint.error.js';
+import type { EntityColumns, Values } from './entity-columns.js';
+
+/** What became of a new row: it is stored, or its key was taken by the same row or by another. */
+export type CreateOutcome = 'created' | 'identical' | 'different';
+
+/** What became of a row to change: it was not there, or not as expected, unless it was done. */
+export type ChangeOutcome = 'done' | 'missing' | 'changed';
+
+/** A row to insert. */
+export interface NewRow {
+  readonly key: string;
+  readonly values: Values;
+}
+
+type Result<Outcome> = Outcome | Error;
+
+/** Does something with items, and says of each, in their order, what became of it. */
+export type Step<Item, Outcome> = (
+  statements: BulkStatements,
+  items: readonly Item[],
+) => Promise<Result<Outcome>[]>;
+
+/** Writes the rows of one table in groups. One that the store refuses fails alone. */
+export class RowWriter {
+  private readonly logger = new Logger(RowWriter.name);
+
+  constructor(
+    private readonly table: BulkTable,
+    private readonly columns: EntityColumns,
+  ) {}
+
+  /** Inserts rows. Of those with one key the first wins. */
+  readonly create: Step<NewRow, CreateOutcome> = async (statements, rows) =>
+    await this.narrow(statements, rows, this.insert);
+
+  /** Writes rows in the place of others. */
+  readonly replace: Step<Change, ChangeOutcome> = async (statements, changes) =>
+    await this.narrow(statements, changes, (on, items) =>
+      this.change(on, items, (within, some) => within.update(some)),
+    );
+
+  readonly remove: Step<Removal, ChangeOutcome> = async (statements, removals) =>
+    await this.narrow(statements, removals, (on, items) =>
+      this.change(on, items, (within, some) => within.remove(some)),
+    );
+
+  /**
+   * Tries all at once; when one of them is at fault, finds it by halves in a transaction, so that
+   * the others cost one more commit in all.
+   */
+  private async narrow<Item, Outcome>(
+    statements: BulkStatements,
+    items: readonly Item[],
+    step: Step<Item, Outcome>,
+  ): Promise<Result<Outcome>[]> {
+    const attempt = (): Promise<Result<Outcome>[]> => step(statements, items);
+    try {
+      return await (statements.isAutoCommit ? attempt() : statements.savepoint(attempt));
+    } catch (error) {
+      if (this.table.faultOf(error) === 'store') throw error;
+      if (items.length === 1) return [this.failureOf(error)];
+      const middle = Math.ceil(items.length / 2);
+      return await statements.transaction(async (within) => [
+        ...(await this.narrow(within, items.slice(0, middle), step)),
+        ...(await this.narrow(within, items.slice(middle), step)),
+      ]);
+    }
+  }
+
+  private readonly insert: Step<NewRow, CreateOutcome> = async (statements, rows) => {
+    const first = new Map<string, NewRow>();
+    for (const row of rows) if (!first.has(row.key)) first.set(row.key, row);
+    const created = await statements.insert([...first.values()].map(({ values }) => values));
+    if (created.size === rows.length) return rows.map(() => 'created');
+
+    const isCreated = (row: NewRow): boolean => first.get(row.key) === row && created.has(row.key);
+    const others = rows.filter((row) => !isCreated(row));
+    const reasons = await this.explain(statements, others);
+    return rows.map((row) => reasons.get(row) ?? 'created');
+  };
+
+  /** Why rows were not inserted. What was inserted stays so, whatever comes of the question. */
+  private async explain(
+    statements: BulkStatements,
+    rows: readonly NewRow[],
+  ): Promise<Map<NewRow, Result<CreateOutcome>>> {
+    const reasons = new Map<NewRow, Result<CreateOutcome>>();
+    try {
+      const comparisons = await statements.compare(rows.map(({ values }) => values));
+      for (const [index, row] of rows.entries()) {
+        const reason = this.reasonIn(comparisons[index]);
+        reasons.set(row, reason ?? (await this.insertAlone(statements, row)));
+      }
+    } catch (error) {
+      if (!statements.isAutoCommit) throw error;
+      const failure = this.unavailable(error);
+      for (const row of rows) if (!reasons.has(row)) reasons.set(row, failure);
+    }
+    return reasons;
+  }
+
+  private reasonIn(comparison: Comparison | undefined): Result<CreateOutcome> | undefined {
+    if (comparison === undefined) return undefined;
+    const { isStored, isIdentical, missing } = comparison;
+    if (isStored) return isIdentical ? 'identical' : 'different';
+    const foreignKey = missing === null ? undefined : this.columns.foreignKeys[missing];
+    if (foreignKey === undefined) return undefined;
+    const properties = foreignKey.columns.map(({ propertyPath }) => propertyPath);
+    return new ConstraintError('foreign key', properties, foreignKey.name);
+  }
+
+  /** Something but its key stood in the way of a row, which the engine names only so. */
+  private async insertAlone(
+    statements: BulkStatements,
+    { values }: NewRow,
+  ): Promise<Result<CreateOutcome>> {
+    try {
+      await statements.transaction((within) => within.savepoint(() => within.insertAll([values])));
+      return 'created';
+    } catch (error) {
+      if (this.table.faultOf(error) === 'store') throw error;
+      const failure = this.failureOf(error);
+      const isKeyTaken =
+        failure instanceof ConstraintError &&
+        failure.properties.includes(this.columns.key.propertyPath);
+      // Another row has come and gone and come again meanwhile: who can tell whether it is the same?
+      return isKeyTaken ? this.unavailable(error) : failure;
+    }
+  }
+
+  /** Of the items with one key, each is of what the one before has left. */
+  private async change<Item extends Removal>(
+    statements: BulkStatements,
+    items: readonly Item[],
+    step: (statements: BulkStatements, items: readonly Item[]) => Promise<Set<string>>,
+  ): Promise<Result<ChangeOutcome>[]> {
+    const rounds = roundsOf(items);
+    const done = new Set<Item>();
+    const doAll = async (within: BulkStatements): Promise<void> => {
+      for (const round of rounds) {
+        const keys = await step(within, round);
+        for (const item of round) if (keys.has(item.key)) done.add(item);
+      }
+    };
+    await (rounds.length === 1 ? doAll(statements) : statements.transaction(doAll));
+    const undone = items.filter((item) => !done.has(item));
+    const stored = await this.storedOf(statements, undone);
+    return items.map((item) => {
+      if (done.has(item)) return 'done';
+      if (stored instanceof Error) return stored;
+      return stored.has(item.key) ? 'changed' : 'missing';
+    });
+  }
+
+  /** Of the rows that were to be as expected, the keys of those that are there. */
+  private async storedOf(
+    statements: BulkStatements,
+    items: readonly Removal[],
+  ): Promise<Set<string> | Error> {
+    const keys = items.filter(({ expected }) => expected !== null).map(({ key }) => key);
+    if (keys.length === 0) return new Set();
+    try {
+      const rows = await statements.find(keys);
+      const { databaseName } = this.columns.key;
+      return new Set(rows.map((row) => this.columns.keyText(row[databaseName])));
+    } catch (error) {
+      if (!statements.isAutoCommit) throw error;
+      return this.unavailable(error);
+    }
+  }
+
+  private failureOf(error: unknown): Error {
+    const constraint = this.table.constraintOf(error);
+    if (constraint !== undefined) return constraint;
+    return this.table.faultOf(error) === 'row' ? (error as Error) : this.unavailable(error);
+  }
+
+  private unavailable(error: unknown): ApiError {
+    this.logger.error(error);
+    return new ApiError(ErrorCatalogue.UNAVAILABLE);
+  }
+}
+
+/** The items in as few groups as have no key twice, in their order. */
+function roundsOf<Item extends { readonly key: string }>(items: readonly Item[]): Item[][] {
+  const rounds: Item[][] = [];
+  const counts = new Map<string, number>();
+  for (const item of items) {
+    const round = counts.get(item.key) ?? 0;
+    counts.set(item.key, round + 1);
+    (rounds[round] ??= []).push(item);
+  }
+  return rounds;
+}

@@ -1,0 +1,100 @@
+import sqlite3, { type Database, type Statement } from 'sqlite3';
+
+/**
+ * One handle on a SQLite database. Its statements run one after another on a thread of their own;
+ * those that it is given here stay prepared.
+ */
+export class SqliteConnection {
+  private readonly statements = new Map<string, Statement>();
+
+  private constructor(
+    readonly database: Database,
+    private readonly busyTimeout: number,
+  ) {}
+
+  /**
+   * Opens a database and sets the connection up: a commit is flushed to disk before it is reported,
+   * and foreign keys are kept.
+   *
+   * @param mode whether the file is made when there is none
+   * @param busyTimeout how long one statement waits for another process's lock, in milliseconds
+   */
+  static async open(
+    path: string,
+    mode: 'create' | 'existing',
+    busyTimeout: number,
+  ): Promise<SqliteConnection> {
+    const create = mode === 'create' ? sqlite3.OPEN_CREATE : 0;
+    const database = await new Promise<Database>((resolve, reject) => {
+      const opened: Database = new sqlite3.Database(
+        path,
+        sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX | create,
+        (error) => (error === null ? resolve(opened) : reject(error)),
+      );
+    });
+    // A second statement would otherwise hold one of the few threads while it waits for the first.
+    database.serialize();
+    const connection = new SqliteConnection(database, busyTimeout);
+    try {
+      await connection.setUp();
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    return connection;
+  }
+
+  exec(sql: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.database.exec(sql, (error) => (error === null ? resolve() : reject(error)));
+    });
+  }
+
+  /** Gives every setting its value. */
+  async setUp(): Promise<void> {
+    await this.exec(`PRAGMA busy_timeout = ${this.busyTimeout};
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA foreign_keys = ON`);
+  }
+
+  /** The rows that a statement gives; it stays prepared, so there should be few of them. */
+  all<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      const statement = this.statements.get(sql) ?? this.prepare(sql, reject);
+      statement.all<Row>(parameters, (error, rows) => {
+        if (error === null) {
+          resolve(rows);
+        } else {
+          // SQLite must read anew what it keeps in memory: a disk may have given it something else.
+          this.database.exec('PRAGMA shrink_memory', () => undefined);
+          reject(error);
+        }
+      });
+    });
+  }
+
+  private prepare(sql: string, onError: (error: Error) => void): Statement {
+    const statement = this.database.prepare(sql, (error: Error | null) => {
+      if (error === null) return;
+      this.statements.delete(sql);
+      onError(error);
+    });
+    this.statements.set(sql, statement);
+    return statement;
+  }
+
+  /** Makes the statement under way fail. */
+  interrupt(): void {
+    this.database.interrupt();
+  }
+
+  async close(): Promise<void> {
+    // SQLite does not close while a statement is prepared.
+    for (const statement of this.statements.values()) {
+      await new Promise<void>((resolve) => statement.finalize(() => resolve()));
+    }
+    this.statements.clear();
+    await new Promise<void>((resolve) => this.database.close(() => resolve()));
+  }
+}

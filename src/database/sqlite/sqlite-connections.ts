@@ -1,0 +1,155 @@
+import { SqliteConnection } from './sqlite-connection.js';
+import { SqliteFile } from './sqlite-file.js';
+import { assertOutsideTransaction, WriteTurns } from './write-turns.js';
+
+export const IN_MEMORY = ':memory:';
+
+/**
+ * How many statements of TypeORM may read at a time. Each holds one of the four threads that Node
+ * has for files and databases: one is left for reading rows by key, and one for whoever writes.
+ */
+const MAX_READERS = 2;
+
+/** A connection that is lent, with the turn to write where that was asked for. */
+export interface Lease {
+  readonly connection: SqliteConnection;
+  /** @param isClean whether the connection is as it was lent, so that others may use it */
+  release(isClean: boolean): Promise<void>;
+}
+
+/**
+ * The connections of one program to a SQLite database: one that commits rows in groups, one that
+ * reads rows by key, and a few for TypeORM, opened when they are needed. A database in memory has a
+ * single one, which everybody uses in turn, since a second one would be another database.
+ */
+export class SqliteConnections {
+  private readonly turns = new WriteTurns();
+  private readonly idle: SqliteConnection[] = [];
+  private readonly waitingReaders: (() => void)[] = [];
+  private readers = 0;
+  private lastRead: Promise<unknown> = Promise.resolve();
+  private file: SqliteFile | undefined;
+  private isClosed = false;
+
+  private constructor(
+    private readonly path: string,
+    private readonly busyTimeout: number,
+    /** The one that commits rows in groups. */
+    readonly commits: SqliteConnection,
+    private readonly rows: SqliteConnection,
+  ) {
+    if (!this.isInMemory) this.file = new SqliteFile(path);
+  }
+
+  /** @param busyTimeout how long one statement waits for another process's lock, in milliseconds */
+  static async open(path: string, busyTimeout: number): Promise<SqliteConnections> {
+    const commits = await SqliteConnection.open(path, 'create', busyTimeout);
+    const rows =
+      path === IN_MEMORY ? commits : await SqliteConnection.open(path, 'existing', busyTimeout);
+    return new SqliteConnections(path, busyTimeout, commits, rows);
+  }
+
+  /**
+   * Lends a connection, for one statement or a transaction.
+   *
+   * @param own a connection that the borrower has had to itself
+   * @param origin where the transaction began, for the log
+   * @throws ApiError 50300 when the turn to write does not come in time
+   */
+  async lend(access: 'read' | 'write', own?: SqliteConnection, origin?: Error): Promise<Lease> {
+    const isReader = access === 'read' && !this.isInMemory;
+    if (!isReader) assertOutsideTransaction();
+    const done = isReader ? await this.enterReaders() : await this.takeTurn(origin);
+    try {
+      if (!isReader) this.file?.assertSameBefore();
+      const connection = own ?? (this.isInMemory ? this.commits : await this.idleOrNew());
+      return {
+        connection,
+        release: async (isClean) => {
+          if (connection !== own && connection !== this.commits)
+            await this.takeBack(connection, isClean);
+          done();
+        },
+      };
+    } catch (error) {
+      done();
+      throw error;
+    }
+  }
+
+  /** A connection for one who alters it, for instance by a PRAGMA: nobody else ever gets it. */
+  async openOwn(): Promise<SqliteConnection> {
+    if (this.isInMemory) return this.commits;
+    this.assertSameFile();
+    const connection = await SqliteConnection.open(this.path, 'existing', this.busyTimeout);
+    this.assertSameFile();
+    return connection;
+  }
+
+  /** Closes a connection that was opened for one alone. */
+  async closeOwn(connection: SqliteConnection): Promise<void> {
+    if (connection === this.commits) await connection.setUp();
+    else await connection.close();
+  }
+
+  /** Commits rows in groups: nobody else writes meanwhile. */
+  async commit<Result>(work: (connection: SqliteConnection) => Promise<Result>): Promise<Result> {
+    const turn = this.turns.forBatch();
+    const { release } = turn instanceof Promise ? await turn : turn;
+    try {
+      this.file?.assertSameBefore();
+      const result = await work(this.commits);
+      this.assertSameFile();
+      return result;
+    } finally {
+      release();
+    }
+  }
+
+  /** Reads rows beside TypeORM's statements, one reader after the other. */
+  async read<Result>(work: (connection: SqliteConnection) => Promise<Result>): Promise<Result> {
+    if (this.isInMemory) return await this.commit(work);
+    const result = this.lastRead.then(() => work(this.rows));
+    this.lastRead = result.catch(() => undefined);
+    return await result;
+  }
+
+  /** @throws Error when what was stored is in a file that nobody finds again */
+  assertSameFile(): void {
+    this.file?.assertSame();
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    const all = new Set([...this.idle.splice(0), this.rows, this.commits]);
+    for (const connection of all) await connection.close();
+  }
+
+  private get isInMemory(): boolean {
+    return this.path === IN_MEMORY;
+  }
+
+  private async takeTurn(origin: Error | undefined): Promise<() => void> {
+    const { release } = await this.turns.forOther(origin);
+    return release;
+  }
+
+  private async enterReaders(): Promise<() => void> {
+    if (this.readers < MAX_READERS) this.readers++;
+    else await new Promise<void>((resolve) => this.waitingReaders.push(resolve));
+    return () => {
+      const next = this.waitingReaders.shift();
+      if (next === undefined) this.readers--;
+      else next();
+    };
+  }
+
+  private async idleOrNew(): Promise<SqliteConnection> {
+    return this.idle.pop() ?? (await this.openOwn());
+  }
+
+  private async takeBack(connection: SqliteConnection, isClean: boolean): Promise<void> {
+    if (isClean && !this.isClosed) this.idle.push(connection);
+    else await connection.close();
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * What a statement needs: `read` changes nothing, `write` needs the turn to write, `alter` changes
+ * the connection itself besides, and `control` begins or ends a transaction.
+ */
+export type StatementKind = 'read' | 'write' | 'alter' | 'control';
+
+const COMMENTS = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)+/;
+const READS = /^(?:select|values|explain)\b/i;
+const CHANGES = /\b(?:insert|update|delete|replace)\b/i;
+const CONTROLS = /^(?:begin|commit|end|rollback|savepoint|release)\b/i;
+const ALTERS = /^(?:pragma|attach|detach|create\s+temp(?:orary)?)\b/i;
+/** PRAGMAs that only tell something, with an argument or without. */
+const TELLING_PRAGMAS =
+  /^pragma\s+(?:\S+\.)?(?:table_(?:x?info|list)|index_(?:x?info|list)|foreign_key_(?:list|check)|(?:integrity|quick)_check|(?:database|collation|function|compile_option)s?(?:_list)?)\s*(?:\(|;|$)/i;
+/** A PRAGMA without an argument gives a value, unless it is one that does something. */
+const PRAGMA_VALUE = /^pragma\s+(?!\S*(?:checkpoint|optimize|vacuum|shrink))[\w."]+\s*;?\s*$/i;
+
+/** Decides by the words of a statement; what is in doubt counts as a write. */
+export function kindOf(sql: string): StatementKind {
+  const text = sql.replace(COMMENTS, '');
+  if (READS.test(text)) return 'read';
+  if (/^with\b/i.test(text)) return CHANGES.test(text) ? 'write' : 'read';
+  if (CONTROLS.test(text)) return 'control';
+  if (TELLING_PRAGMAS.test(text) || PRAGMA_VALUE.test(text)) return 'read';
+  return ALTERS.test(text) ? 'alter' : 'write';
+}

@@ -1,0 +1,108 @@
+import { Logger } from '@nestjs/common';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { WRITE_TIMEOUT_MS } from '../../config/time-limits.js';
+import { ApiError } from '../../errors/api-error.js';
+import { ErrorCatalogue } from '../../errors/error-catalogue.js';
+
+/** The right to write. */
+export interface WriteTurn {
+  /** Passes it on; may be called more than once. */
+  readonly release: () => void;
+}
+
+/**
+ * Lets one writer at a time write, first come, first served. SQLite has one writer, and whoever
+ * waits in its busy handler holds a thread that the writer before may need to go on.
+ *
+ * A batch stands for many requests: while any waits, every second turn is a batch's.
+ */
+export class WriteTurns {
+  private readonly logger = new Logger(WriteTurns.name);
+  private readonly batches: (() => void)[] = [];
+  private readonly others: (() => void)[] = [];
+  private isTaken = false;
+  private wasBatch = false;
+  /** Where the transaction under way began. */
+  private origin: Error | undefined;
+
+  /** The turn of a batch: at once when nobody writes. */
+  forBatch(): WriteTurn | Promise<WriteTurn> {
+    if (!this.isTaken) return this.take(true);
+    return new Promise((resolve) => this.batches.push(() => resolve(this.take(true))));
+  }
+
+  /**
+   * The turn of a transaction, or of a statement outside of one.
+   *
+   * @param origin where the transaction began, for the log
+   * @throws ApiError 50300 when it does not come in time
+   */
+  forOther(origin?: Error): WriteTurn | Promise<WriteTurn> {
+    if (!this.isTaken) return this.take(false, origin);
+    return new Promise((resolve, reject) => {
+      const grant = (): void => {
+        clearTimeout(timer);
+        resolve(this.take(false, origin));
+      };
+      const timer = setTimeout(() => {
+        this.others.splice(this.others.indexOf(grant), 1);
+        this.logger.warn(this.waitedInVain());
+        reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
+      }, WRITE_TIMEOUT_MS);
+      this.others.push(grant);
+    });
+  }
+
+  private take(isBatch: boolean, origin?: Error): WriteTurn {
+    this.isTaken = true;
+    this.wasBatch = isBatch;
+    this.origin = origin;
+    let isOver = false;
+    return {
+      release: () => {
+        if (isOver) return;
+        isOver = true;
+        this.isTaken = false;
+        this.grantNext();
+      },
+    };
+  }
+
+  private grantNext(): void {
+    const isBatch = this.batches.length > 0 && (!this.wasBatch || this.others.length === 0);
+    const grant = (isBatch ? this.batches : this.others).shift();
+    grant?.();
+  }
+
+  private waitedInVain(): string {
+    const reason = `A write was refused that had waited ${WRITE_TIMEOUT_MS} ms for its turn`;
+    return this.origin?.stack === undefined
+      ? reason
+      : `${reason}. A write inside a transaction must use the transaction's manager. The transaction under way began at:\n${this.origin.stack}`;
+  }
+}
+
+/** Before Node 24 it would slow every promise of the program down. */
+const isCheap = Number(process.versions.node.split('.')[0]) >= 24;
+const transactions = isCheap ? new AsyncLocalStorage<{ isOver: boolean }>() : undefined;
+
+/** Does the work of a transaction, and knows what is called from there. */
+export async function runInTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (transactions === undefined) return await work();
+  const transaction = { isOver: false };
+  return await transactions.run(transaction, work).finally(() => (transaction.isOver = true));
+}
+
+/**
+ * A write that is not part of the transaction it is called from would wait for the end of that
+ * transaction, which waits for it. Where this cannot be known, it is refused after its time limit.
+ *
+ * @throws Error
+ */
+export function assertOutsideTransaction(): void {
+  if (transactions?.getStore()?.isOver === false) {
+    throw new Error(
+      "A write inside a transaction must be part of it: use the transaction's manager, or write after the transaction",
+    );
+  }
+}
