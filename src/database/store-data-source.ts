@@ -3,6 +3,7 @@ import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { BulkTable } from './bulk-table.js';
 import type { EntityColumns } from './entity-columns.js';
+import { StoreEntityManager } from './store-entity-manager.js';
 
 /** The store cannot be used. The message is one line for the operator, without a path. */
 export class DatabaseStartError extends Error {}
@@ -55,6 +56,10 @@ export abstract class StoreDataSource extends DataSource {
 
   override createQueryRunner(mode?: ReplicationMode): QueryRunner & TimeLimited {
     return super.createQueryRunner(mode) as QueryRunner & TimeLimited;
+  }
+
+  override createEntityManager(queryRunner?: QueryRunner): EntityManager {
+    return new StoreEntityManager(this, queryRunner);
   }
 
   /**

@@ -4,7 +4,7 @@ import { type Answer, readAnswer } from './http-answer.js';
 import { bytesOf, type HttpRequest } from './http-request.js';
 
 /** How long an answer may take, in milliseconds. */
-const DRAIN_HANDLER_MS = 15_000;
+const ANSWER_TIME_MS = 15_000;
 /** A connection that was idle for this long may be closing, in milliseconds. */
 const IDLE_TIME = 1_000;
 
@@ -54,7 +54,7 @@ export class HttpClient implements Transport {
 
   private open(): Socket {
     const socket = connect({ host: this.url.hostname, port: Number(this.url.port), noDelay: true });
-    socket.setTimeout(DRAIN_HANDLER_MS, () => socket.destroy());
+    socket.setTimeout(ANSWER_TIME_MS, () => socket.destroy());
     socket.on('data', (data: Buffer) => {
       if (socket === this.socket) this.onData(data);
     });

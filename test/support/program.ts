@@ -15,8 +15,17 @@ export class Program {
 
   /** Starts `node dist/main.js` in a folder, on a free port, with this environment and no other. */
   static start(folder: string, env: Record<string, string> = {}, ...args: string[]): Program {
+    return Program.spawn(folder, env, [`${ROOT}dist/main.js`, ...args]);
+  }
+
+  /** Starts a script of the tests, written in TypeScript, in its place. */
+  static startScript(folder: string, env: Record<string, string>, script: string): Program {
+    return Program.spawn(folder, env, ['--import', import.meta.resolve('tsx'), script]);
+  }
+
+  private static spawn(folder: string, env: Record<string, string>, args: string[]): Program {
     return new Program(
-      spawn(process.execPath, [`${ROOT}dist/main.js`, ...args], {
+      spawn(process.execPath, args, {
         cwd: folder,
         env: { PATH: process.env.PATH, PORT: '0', ...env },
         stdio: ['ignore', 'pipe', 'pipe'],

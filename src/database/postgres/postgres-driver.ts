@@ -60,6 +60,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     isStructured?: boolean,
   ): ReturnType<PostgresQueryRunner['query']> {
     this.assertNotLost();
+    await this.connectInTime();
     const timer = this.limitAnswer();
     try {
       return (await super.query(sql, parameters, isStructured)) as unknown;
@@ -81,6 +82,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     }
     if (this.transactionDepth === 0) {
       this.timer = new TransactionTimer();
+      await this.connectInTime();
       this.timer.start(this.transactionLimit, (error) => this.lose(error));
     }
     await super.startTransaction(isolation);
@@ -113,6 +115,13 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   private async cleanUp(): Promise<void> {
     if (this.isTransactionActive) await this.query('ROLLBACK');
     if (this.statementLimit !== STATEMENT_TIMEOUT_MS) await this.setTimeLimit(STATEMENT_TIMEOUT_MS);
+  }
+
+  /** A connection comes within the pool's own time, or not at all. */
+  private async connectInTime(): Promise<void> {
+    await this.connect().catch((error: unknown) => {
+      throw new StoreUnavailableError('', [], error as Error);
+    });
   }
 
   private assertNotLost(): void {

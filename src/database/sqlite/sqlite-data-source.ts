@@ -3,7 +3,7 @@ import type { BulkTable } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { StoreDataSource } from '../store-data-source.js';
 import { IN_MEMORY } from './sqlite-connections.js';
-import { StoreEntityManager, StoreSqliteDriver } from './sqlite-driver.js';
+import { SqliteEntityManager, StoreSqliteDriver } from './sqlite-driver.js';
 import { sqliteReason } from './sqlite-errors.js';
 import { SqliteLock } from './sqlite-lock.js';
 import { SqliteTable } from './sqlite-table.js';
@@ -20,7 +20,7 @@ export class SqliteDataSource extends StoreDataSource {
   }
 
   override createEntityManager(queryRunner?: QueryRunner): EntityManager {
-    return new StoreEntityManager(this, queryRunner);
+    return new SqliteEntityManager(this, queryRunner);
   }
 
   async reserve(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Database } from 'sqlite3';
 import {
-  EntityManager,
+  type EntityManager,
   type EntityMetadata,
   type ObjectLiteral,
   QueryFailedError,
@@ -14,6 +14,7 @@ import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlread
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { codeOf } from '../error-code.js';
 import type { StoreExtra, TimeLimited } from '../store-data-source.js';
+import { StoreEntityManager } from '../store-entity-manager.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { TransactionTimer } from '../transaction-timer.js';
 import type { SqliteConnection } from './sqlite-connection.js';
@@ -300,24 +301,23 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   }
 }
 
+type Work<Result> = (manager: EntityManager) => Promise<Result>;
+
 /** Notes who is inside a transaction, so that a write there that is not part of it can be refused. */
-export class StoreEntityManager extends EntityManager {
-  override transaction<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result>;
-  override transaction<Result>(
-    isolation: IsolationLevel,
-    work: (manager: EntityManager) => Promise<Result>,
-  ): Promise<Result>;
+export class SqliteEntityManager extends StoreEntityManager {
+  override transaction<Result>(work: Work<Result>): Promise<Result>;
+  override transaction<Result>(isolation: IsolationLevel, work: Work<Result>): Promise<Result>;
   override async transaction<Result>(
-    ...args:
-      | [(manager: EntityManager) => Promise<Result>]
-      | [IsolationLevel, (manager: EntityManager) => Promise<Result>]
+    first: IsolationLevel | Work<Result>,
+    second?: Work<Result>,
   ): Promise<Result> {
-    const [isolation, work] = args.length === 1 ? [undefined, args[0]] : args;
-    const noted = (manager: EntityManager): Promise<Result> =>
-      runInTransaction(() => work(manager));
-    return isolation === undefined
-      ? await super.transaction(noted)
-      : await super.transaction(isolation, noted);
+    const note =
+      (work: Work<Result>): Work<Result> =>
+      (manager) =>
+        runInTransaction(() => work(manager));
+    if (typeof first === 'function') return await super.transaction(note(first));
+    if (second === undefined) throw new TypeORMError('A transaction needs a function');
+    return await super.transaction(first, note(second));
   }
 }
 

@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { MigrationInterface, QueryRunner, Repository } from 'typeorm';
+import { WRITE_TIMEOUT_MS } from '../../src/config/time-limits.js';
+import type { StoreDataSource } from '../../src/database/store-data-source.js';
+import { StoreUnavailableError } from '../../src/database/store-unavailable.error.js';
+import { TableRows } from '../../src/database/table-rows.js';
+import { Plant } from '../../src/plants/plant.entity.js';
+import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+
+/** Whether the program knows who calls it from inside a transaction. */
+const KNOWS_CALLERS = Number(process.versions.node.split('.')[0]) >= 24;
+
+let store: EntityStore;
+let dataSource: StoreDataSource;
+let plants: Repository<Plant>;
+let rows: TableRows<Plant>;
+
+beforeEach(async () => {
+  Logger.overrideLogger(false);
+  await open();
+});
+
+afterEach(async () => {
+  await store.close();
+});
+
+async function open(url?: string): Promise<void> {
+  store = await openEntityStore([Plant], url === undefined ? {} : { url });
+  ({ dataSource } = store);
+  plants = dataSource.getRepository(Plant);
+  rows = new TableRows(plants);
+}
+
+function plant(id: number): Plant {
+  return { id: String(id), name: `plant ${id}`, tag: null };
+}
+
+async function storedIds(): Promise<number[]> {
+  const found = await plants.find({ order: { id: 'ASC' } });
+  return found.map(({ id }) => Number(id));
+}
+
+/** Lets time pass that is not real until the work is over. */
+async function passTimeUntil(work: Promise<unknown>): Promise<void> {
+  const state = { isOver: false };
+  const end = (): boolean => (state.isOver = true);
+  work.then(end, end);
+  while (!state.isOver) {
+    await nextTurn();
+    jest.advanceTimersByTime(WRITE_TIMEOUT_MS / 10);
+  }
+}
+
+describe('a write inside a transaction that is not part of it', () => {
+  it.each<[string, () => Promise<unknown>]>([
+    ['a save', () => plants.save(plant(2))],
+    ['a create', () => rows.create(plant(2))],
+    ['a transaction', () => dataSource.transaction((other) => other.insert(Plant, plant(2)))],
+  ])('is refused, and says what to do: %s', async (_, write) => {
+    const warned = jest.spyOn(Logger.prototype, 'warn');
+    if (!KNOWS_CALLERS) {
+      jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    }
+    let refusal: unknown;
+    try {
+      const run = dataSource.transaction(async (manager) => {
+        await manager.insert(Plant, plant(1));
+        const written = write();
+        if (!KNOWS_CALLERS) await passTimeUntil(written);
+        await written;
+      });
+      await run.catch((error: unknown) => (refusal = error));
+    } finally {
+      jest.useRealTimers();
+    }
+    if (KNOWS_CALLERS) {
+      expect(refusal).toMatchObject({
+        message: expect.stringContaining("use the transaction's manager"),
+      });
+    } else {
+      expect(refusal).toMatchObject({ status: 503 });
+    }
+    warned.mockRestore();
+    expect(await rows.create(plant(3))).toBe('created');
+    expect(await storedIds()).toEqual([3]);
+  });
+});
+
+describe('connections', () => {
+  it('let a long reader and writers go on beside each other', async () => {
+    await plants.insert(Array.from({ length: 500 }, (_, id) => plant(id)));
+    const report = plants.query(
+      'SELECT count(*) AS n FROM plants a, plants b, plants c WHERE a.id + b.id + c.id = 3',
+    );
+    let isOver = false;
+    void report.then(() => (isOver = true));
+    expect(await rows.create(plant(1_000))).toBe('created');
+    await plants.save(plant(1_001));
+    expect(await rows.find('1001')).toMatchObject({ id: '1001' });
+    expect(isOver).toBe(false);
+    await report;
+  }, 60_000);
+
+  it('are not handed on after somebody altered them', async () => {
+    await dataSource.query('PRAGMA foreign_keys = OFF');
+    await dataSource.query('CREATE TEMP TABLE notes (text)');
+    const runner = dataSource.createQueryRunner();
+    await runner.query('PRAGMA cache_size = 7');
+    expect(await runner.query('PRAGMA cache_size')).toEqual([{ cache_size: 7 }]);
+    await runner.release();
+    expect(await dataSource.query('PRAGMA foreign_keys')).toEqual([{ foreign_keys: 1 }]);
+    expect(await dataSource.query('PRAGMA cache_size')).not.toEqual([{ cache_size: 7 }]);
+    await expect(dataSource.query('SELECT * FROM notes')).rejects.toThrow('no such table');
+  });
+
+  it('flush every commit to disk', async () => {
+    const runner = dataSource.createQueryRunner();
+    for (const pragma of ['synchronous', 'foreign_keys', 'journal_mode']) {
+      expect(await runner.query(`PRAGMA ${pragma}`)).toEqual([
+        { [pragma]: { synchronous: 2, foreign_keys: 1, journal_mode: 'wal' }[pragma] },
+      ]);
+    }
+    await runner.release();
+  });
+
+  it('keep foreign keys after a migration that failed', async () => {
+    class Failing1700000000000 implements MigrationInterface {
+      async up(queryRunner: QueryRunner): Promise<void> {
+        await queryRunner.query('CREATE TABLE half (id)');
+        throw new Error('failed');
+      }
+      async down(): Promise<void> {
+        // Nothing to undo.
+      }
+    }
+    dataSource.migrations.push(new Failing1700000000000());
+    await expect(dataSource.runMigrations({ transaction: 'each' })).rejects.toThrow('failed');
+    expect(await dataSource.query('PRAGMA foreign_keys')).toEqual([{ foreign_keys: 1 }]);
+    await expect(dataSource.query('SELECT * FROM half')).rejects.toThrow('no such table');
+    await plants.save(plant(1));
+  });
+
+  it('begin and end transactions by no statement of their own', async () => {
+    for (const sql of ['BEGIN', ' begin immediate', '/* a */ COMMIT', 'ROLLBACK', 'SAVEPOINT a']) {
+      await expect(dataSource.query(sql)).rejects.toThrow(
+        'A transaction is begun and ended by dataSource.transaction()',
+      );
+    }
+  });
+});
+
+describe('a transaction that SQLite itself rolls back', () => {
+  it('is lost as a whole, though its module goes on', async () => {
+    const run = dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, plant(1));
+      await manager.query('PRAGMA max_page_count = 1');
+      const large = Object.assign(plant(2), { name: 'x'.repeat(100_000) });
+      await expect(manager.insert(Plant, large)).rejects.toBeInstanceOf(StoreUnavailableError);
+      await expect(manager.insert(Plant, plant(3))).rejects.toBeInstanceOf(StoreUnavailableError);
+    });
+    await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await rows.create(plant(4))).toBe('created');
+    expect(await storedIds()).toEqual([4]);
+  });
+
+  it('goes on after a row that was refused', async () => {
+    await dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, plant(1));
+      await expect(manager.insert(Plant, plant(1))).rejects.toThrow('UNIQUE');
+      await manager.insert(Plant, plant(2));
+    });
+    expect(await storedIds()).toEqual([1, 2]);
+  });
+});
+
+describe('a store in memory', () => {
+  beforeEach(async () => {
+    await store.close();
+    await open('sqlite::memory:');
+  });
+
+  it('has one connection, on which all take turns', async () => {
+    const results = await Promise.allSettled([
+      dataSource.transaction(async (manager) => {
+        await manager.insert(Plant, plant(1));
+        await sleep(20);
+        await manager.insert(Plant, plant(2));
+      }),
+      dataSource.transaction(async (manager) => {
+        await manager.insert(Plant, plant(3));
+        await sleep(20);
+        throw new Error('undone');
+      }),
+      rows.create(plant(4)),
+      plants.save(plant(5)),
+      rows.find('1'),
+      plants.find(),
+    ]);
+    const failed = results.filter(({ status }) => status === 'rejected');
+    expect(failed).toEqual([{ status: 'rejected', reason: new Error('undone') }]);
+    expect(await storedIds()).toEqual([1, 2, 4, 5]);
+  });
+
+  it('is as it was after somebody altered its connection', async () => {
+    await dataSource.query('PRAGMA foreign_keys = OFF');
+    expect(await dataSource.query('PRAGMA foreign_keys')).toEqual([{ foreign_keys: 1 }]);
+  });
+});

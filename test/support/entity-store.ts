@@ -1,0 +1,32 @@
+import { dataSourceOptions, type Schema } from '../../src/database/data-source-options.js';
+import { openDatabase } from '../../src/database/open-database.js';
+import type { StoreDataSource } from '../../src/database/store-data-source.js';
+import { type Engine, TestStore } from './test-store.js';
+
+export interface EntityStore {
+  readonly dataSource: StoreDataSource;
+  close(): Promise<void>;
+}
+
+/** An open store with the tables of these entities and nothing else. */
+export async function openEntityStore(
+  entities: Schema['entities'],
+  options: { engine?: Engine; url?: string; TRANSACTION_TIMEOUT_MS?: number } = {},
+): Promise<EntityStore> {
+  const { engine, url, ...env } = options;
+  const store = url === undefined ? await TestStore.create(engine) : undefined;
+  const dataSource = await openDatabase({
+    ...dataSourceOptions(
+      { DATABASE_URL: url ?? store?.url ?? '', DATABASE_POOL_SIZE: 4, ...env },
+      { entities, migrations: [] },
+    ),
+    // What TypeORM would print of a statement that fails is expected here.
+    logger: 'debug',
+  });
+  await dataSource.synchronize();
+  const close = async (): Promise<void> => {
+    await dataSource.destroy();
+    await store?.remove();
+  };
+  return { dataSource, close };
+}
