@@ -134,6 +134,17 @@ describe('TableRows', () => {
     expect(await storedIds()).toEqual(['1', '2']);
   });
 
+  it('does what comes for one key in its order, and many times in one commit', async () => {
+    await commits.create(plant(1, 'name 0'));
+    const before = statements.length;
+    const chain = Array.from({ length: 50 }, (_, index) =>
+      commits.replace(plant(1, `name ${index + 1}`), plant(1, `name ${index}`)),
+    );
+    expect(new Set(await Promise.all(chain))).toEqual(new Set(['done']));
+    expect(await commits.find(1)).toMatchObject({ name: 'name 50' });
+    expect(statements.slice(before)).toHaveLength(50);
+  });
+
   it('finds conflicts by the primary key, without a scan', async () => {
     await commits.create(plant(1));
     await commits.create(plant(1, 'other'));

@@ -20,6 +20,8 @@ export function postgresOptions(url: PostgresUrl, poolSize: number): DataSourceO
     ssl: tlsOptions(url),
     applicationName: 'plant-store',
     installExtensions: false,
+    // Its function is part of the server since PostgreSQL 13.
+    uuidExtension: 'pgcrypto',
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     poolSize,
     extra: {

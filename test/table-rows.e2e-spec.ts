@@ -1,0 +1,388 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import {
+  Check,
+  Column,
+  CreateDateColumn,
+  DeleteDateColumn,
+  Entity,
+  Index,
+  JoinColumn,
+  ManyToOne,
+  type ObjectLiteral,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  TableInheritance,
+  Tree,
+  TreeParent,
+  UpdateDateColumn,
+  VersionColumn,
+} from 'typeorm';
+import { TableRows } from '../src/database/table-rows.js';
+import { type EntityStore, openEntityStore } from './support/entity-store.js';
+
+class Place {
+  @Column({ type: 'text' })
+  room!: string;
+
+  @Column({ name: 'window_side', type: 'boolean', default: false })
+  isSunny!: boolean;
+}
+
+@Entity('shelves')
+class Shelf {
+  @PrimaryColumn({ type: 'bigint' })
+  id!: string;
+}
+
+/** One column of each kind. */
+@Entity('pots')
+class Pot {
+  @PrimaryColumn({ name: 'pot_id', type: 'bigint' })
+  id!: string;
+
+  @Column({ name: 'pot_name', type: 'text' })
+  name!: string;
+
+  @Column({ type: 'integer', nullable: true })
+  size!: number | null;
+
+  @Column({ type: 'double precision', default: 1.5 })
+  weight!: number;
+
+  @Column({ type: 'boolean', default: true })
+  isGlazed!: boolean;
+
+  @Column({ type: 'simple-json', nullable: true })
+  notes!: object | null;
+
+  @Column({ type: 'simple-array', nullable: true })
+  colours!: string[] | null;
+
+  @Column({ type: 'date', nullable: true })
+  bought!: string | null;
+
+  @Column({ type: Date, nullable: true })
+  fired!: Date | null;
+
+  @Column({ type: 'bigint', transformer: { to: (value: bigint) => value, from: BigInt } })
+  price!: bigint;
+
+  @Column(() => Place)
+  place!: Place;
+
+  @Column({ type: 'bigint', nullable: true })
+  shelfId!: string | null;
+
+  @ManyToOne(() => Shelf, { nullable: true })
+  @JoinColumn({ name: 'shelfId' })
+  shelf!: Shelf | null;
+
+  @CreateDateColumn()
+  createdAt!: Date;
+
+  @UpdateDateColumn()
+  updatedAt!: Date;
+
+  @VersionColumn()
+  version!: number;
+}
+
+@Entity('beds')
+@Check('beds_are_long', 'length > 0')
+class Bed {
+  @PrimaryColumn({ type: 'varchar' })
+  code!: string;
+
+  @Index({ unique: true })
+  @Column({ type: 'text' })
+  name!: string;
+
+  @Column({ type: 'integer' })
+  length!: number;
+
+  @ManyToOne(() => Shelf)
+  shelf?: Shelf | null;
+}
+
+@Entity('tokens')
+class Token {
+  @PrimaryGeneratedColumn('uuid')
+  id!: string;
+
+  @Column({ type: 'text' })
+  name!: string;
+}
+
+let store: EntityStore;
+let pots: TableRows<Pot>;
+let beds: TableRows<Bed>;
+
+beforeAll(async () => {
+  Logger.overrideLogger(false);
+  store = await openEntityStore([Shelf, Pot, Bed, Token]);
+  pots = rowsOf(Pot);
+  beds = rowsOf(Bed);
+});
+
+beforeEach(async () => {
+  for (const table of ['pots', 'beds', 'tokens', 'shelves']) {
+    await store.dataSource.query(`DELETE FROM ${table}`);
+  }
+  await rowsOf(Shelf).create({ id: '1' });
+});
+
+afterAll(() => store.close());
+
+function rowsOf<Row extends ObjectLiteral>(entity: new () => Row): TableRows<Row> {
+  return new TableRows(store.dataSource.getRepository(entity));
+}
+
+function pot(changes: Partial<Pot> = {}): Pot {
+  const plain = { id: '9007199254740993', name: 'Ming', price: 9223372036854775807n };
+  return Object.assign(new Pot(), plain, { place: { room: 'hall' } }, changes);
+}
+
+function bed(code: string, changes: Partial<Bed> = {}): Bed {
+  return Object.assign(new Bed(), { code, name: `bed ${code}`, length: 1 }, changes);
+}
+
+let count = 0;
+
+/** An entity whose columns are declared by a function. */
+function entityWith(declare: (target: object, entity: new () => object) => void): new () => object {
+  class Odd {
+    id!: unknown;
+  }
+  declare(Odd.prototype, Odd);
+  Entity(`odd_${++count}`)(Odd);
+  return Odd;
+}
+
+describe('rows of an entity of any shape', () => {
+  it.each<[string, Partial<Pot>, object]>([
+    [
+      'renamed columns and embedded ones',
+      {},
+      { name: 'Ming', place: { room: 'hall', isSunny: false } },
+    ],
+    ['defaults', {}, { weight: 1.5, isGlazed: true, version: 1 }],
+    [
+      'what is given in place of defaults',
+      { weight: -0.25, isGlazed: false },
+      { weight: -0.25, isGlazed: false },
+    ],
+    ['transformed values', { price: -9223372036854775808n }, { price: -9223372036854775808n }],
+    ['JSON', { notes: { deep: ['"', 1, null] } }, { notes: { deep: ['"', 1, null] } }],
+    ['lists', { colours: ['red', 'blue'] }, { colours: ['red', 'blue'] }],
+    [
+      'dates',
+      { bought: '2026-02-28', fired: new Date('2026-02-28T12:34:56.789Z') },
+      { bought: '2026-02-28', fired: new Date('2026-02-28T12:34:56.789Z') },
+    ],
+    [
+      'booleans in embedded columns',
+      { place: { room: '', isSunny: true } },
+      { place: { room: '', isSunny: true } },
+    ],
+    ['a foreign key', { shelfId: '1' }, { shelfId: '1' }],
+    ['a relation', { shelf: { id: '1' } }, { shelfId: '1' }],
+    ['null', { size: null, fired: null }, { size: null, notes: null, fired: null }],
+  ])('keep %s', async (_, given, expected) => {
+    expect(await pots.create(pot(given))).toBe('created');
+    const found = await pots.find('9007199254740993');
+    expect(found).toMatchObject({ id: '9007199254740993', ...expected });
+    expect(found).toEqual(
+      await store.dataSource.getRepository(Pot).findOneBy({ id: '9007199254740993' }),
+    );
+    expect(found?.createdAt).toBeInstanceOf(Date);
+    expect(await pots.create(pot(given))).toBe('identical');
+  });
+
+  it('are told apart by every column', async () => {
+    await pots.create(pot({ size: 1 }));
+    for (const changes of [
+      { size: 2 },
+      { size: null },
+      { size: 1, notes: {} },
+      { size: 1, name: '' },
+    ]) {
+      expect(await pots.create(pot(changes))).toBe('different');
+    }
+  });
+
+  it('get a key where the entity makes one', async () => {
+    const tokens = rowsOf(Token);
+    expect(await tokens.create(Object.assign(new Token(), { name: 'a' }))).toBe('created');
+    const [token] = await tokens.page({ limit: 2 });
+    expect(await tokens.find(token?.id.toUpperCase())).toEqual(token);
+  });
+
+  it('count their versions, and keep when they were made', async () => {
+    await pots.create(pot());
+    const before = await pots.find('9007199254740993');
+    expect(await pots.replace(pot({ name: 'Tang' }))).toBe('done');
+    const after = await pots.find('9007199254740993');
+    expect(after).toMatchObject({ name: 'Tang', version: 2, createdAt: before?.createdAt });
+  });
+
+  it.each<[new () => object, RegExp]>([
+    [entityWith((target) => PrimaryGeneratedColumn()(target, 'id')), /the database makes the key/],
+    [entityWith((target) => PrimaryColumn({ type: 'real' })(target, 'id')), /the key is real/],
+    [
+      entityWith((target) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        PrimaryColumn({ type: 'bigint' })(target, 'other');
+      }),
+      /primary key of one column/,
+    ],
+    [
+      entityWith((target) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        DeleteDateColumn()(target, 'deletedAt');
+      }),
+      /removed rows stay in the table/,
+    ],
+    [
+      entityWith((target, entity) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        TableInheritance({ column: { type: 'varchar', name: 'kind' } })(entity);
+      }),
+      /shares its table/,
+    ],
+    [
+      entityWith((target, entity) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        TreeParent()(target, 'parent');
+        Reflect.defineMetadata('design:type', entity, target, 'parent');
+        Tree('materialized-path')(entity);
+      }),
+      /it is a tree/,
+    ],
+    [
+      entityWith((target) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        Column({ type: 'text', nullable: true, default: () => "lower('A')" })(target, 'text');
+      }),
+      /has a default that only the database knows/,
+    ],
+  ])('are refused at once where they cannot be written in groups: %#', async (entity, reason) => {
+    const odd = await openEntityStore([entity]);
+    const repository = odd.dataSource.getRepository(entity);
+    expect(() => new TableRows(repository)).toThrow(reason);
+    await odd.close();
+  });
+});
+
+describe('a constraint that a row violates', () => {
+  it.each<[string, Bed, object]>([
+    ['a unique index', bed('b', { name: 'bed a' }), { kind: 'unique', properties: ['name'] }],
+    [
+      'a foreign key',
+      bed('b', { shelf: { id: '404' } }),
+      { kind: 'foreign key', properties: ['shelf.id'] },
+    ],
+    ['a check', bed('b', { length: 0 }), { kind: 'check', constraint: 'beds_are_long' }],
+    [
+      'a missing value',
+      bed('b', { name: null as never }),
+      { kind: 'not null', properties: ['name'] },
+    ],
+  ])('is named, and the row fails alone: %s', async (_, row, violation) => {
+    await beds.create(bed('a'));
+    const others = Array.from({ length: 20 }, (_, index) => bed(`c${index}`));
+    const rows = [...others.slice(0, 7), row, ...others.slice(7)];
+    const results = await Promise.allSettled(rows.map((each) => beds.create(each)));
+    expect(results.splice(7, 1)).toMatchObject([{ reason: violation }]);
+    expect(new Set(results.map((result) => (result as { value?: string }).value))).toEqual(
+      new Set(['created']),
+    );
+    expect(await beds.page({ limit: 100 })).toHaveLength(21);
+  });
+
+  it('is named for rows that are replaced and removed too', async () => {
+    await Promise.all([beds.create(bed('a')), beds.create(bed('b', { shelf: { id: '1' } }))]);
+    const results = await Promise.allSettled([
+      beds.replace(bed('a', { name: 'bed b' })),
+      beds.replace(bed('b', { length: 5, shelf: { id: '1' } })),
+      rowsOf(Shelf).remove('1'),
+    ]);
+    expect(results).toMatchObject([
+      { reason: { kind: 'unique', properties: ['name'] } },
+      { value: 'done' },
+      { reason: { kind: 'foreign key' } },
+    ]);
+  });
+});
+
+describe('rows by key', () => {
+  beforeEach(async () => {
+    await Promise.all(
+      ['1', '2', '10', '-5', '9007199254740993'].map((id) => pots.create(pot({ id }))),
+    );
+  });
+
+  it('are found, many at a time', async () => {
+    const found = await Promise.all(['10', '3', '-5', '10', '010'].map((id) => pots.find(id)));
+    expect(found.map((row) => row?.id)).toEqual(['10', undefined, '-5', '10', '10']);
+  });
+
+  it.each(['', 'abc', '1.0', '1e3', '9223372036854775808', '0x10', ' 1'])(
+    'cannot have the key "%s"',
+    async (key) => {
+      await expect(pots.find(key)).rejects.toThrow(TypeError);
+      await expect(pots.create(pot({ id: key }))).rejects.toThrow(TypeError);
+    },
+  );
+
+  it('come in pages, ascending', async () => {
+    const page = async (query: object): Promise<string[]> =>
+      (await pots.page({ limit: 100, ...query })).map(({ id }) => id);
+    expect(await page({})).toEqual(['-5', '1', '2', '10', '9007199254740993']);
+    expect(await page({ limit: 2 })).toEqual(['-5', '1']);
+    expect(await page({ limit: 2, after: '1' })).toEqual(['2', '10']);
+    expect(await page({ after: '9007199254740992' })).toEqual(['9007199254740993']);
+    expect(await page({ after: '9223372036854775807' })).toEqual([]);
+    await pots.replace(pot({ id: '2', size: 7, colours: ['red'] }));
+    expect(await page({ where: { size: 7 } })).toEqual(['2']);
+    expect(await page({ where: { size: 7, colours: ['red'] }, after: '1' })).toEqual(['2']);
+    expect(await page({ where: { size: null }, after: '1' })).toEqual(['10', '9007199254740993']);
+    await expect(page({ where: { nothing: 1 } })).rejects.toThrow('Pot has no nothing');
+  });
+
+  it('are replaced, if they are there and as expected', async () => {
+    const [old, changed] = [pot({ id: '1' }), pot({ id: '1', name: 'new' })];
+    expect(await pots.replace(pot({ id: '3' }))).toBe('missing');
+    expect(await pots.replace(pot({ id: '3' }), old)).toBe('missing');
+    expect(await pots.replace(changed, changed)).toBe('changed');
+    expect(await pots.replace(changed, old)).toBe('done');
+    expect(await pots.replace(pot({ id: '1', name: 'newer' }), old)).toBe('changed');
+    expect(await pots.find('1')).toMatchObject({ name: 'new' });
+    expect(await pots.find('2')).toMatchObject({ name: 'Ming' });
+  });
+
+  it('are removed, if they are there and as expected', async () => {
+    expect(await pots.remove('3')).toBe('missing');
+    expect(await pots.remove('1', pot({ id: '1', name: 'other' }))).toBe('changed');
+    expect(await pots.remove('1', pot({ id: '1' }))).toBe('done');
+    expect(await pots.remove('1')).toBe('missing');
+    expect(await pots.find('1')).toBeUndefined();
+  });
+
+  it('are removed once, however many remove them', async () => {
+    const removes = await Promise.all(Array.from({ length: 50 }, () => pots.remove('1')));
+    expect(removes.filter((outcome) => outcome === 'done')).toHaveLength(1);
+    expect(removes.filter((outcome) => outcome === 'missing')).toHaveLength(49);
+  });
+
+  it('let one of many win who expect the same', async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        pots.replace(pot({ id: '1', name: `winner ${index}` }), pot({ id: '1' })),
+      ),
+    );
+    expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1);
+    const winner = outcomes.indexOf('done');
+    expect(await pots.find('1')).toMatchObject({ name: `winner ${winner}` });
+  });
+});
