@@ -60,6 +60,9 @@ export interface BulkStatements {
   /** Does the work in one commit. */
   transaction<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result>;
 
+  /** Whether a transaction goes on after a statement in it has failed, as if it had not been. */
+  readonly survivesErrors: boolean;
+
   /** Within a transaction: undoes what the work has done when it fails, and only that. */
   savepoint<Result>(work: () => Promise<Result>): Promise<Result>;
 }

@@ -20,6 +20,9 @@ export interface NewRow {
 
 type Result<Outcome> = Outcome | Error;
 
+/** Into how many parts rows are divided of which one is at fault: with four the fewest are tried again. */
+const PARTS = 4;
+
 /** Does something with items, and says of each, in their order, what became of it. */
 export type Step<Item, Outcome> = (
   statements: BulkStatements,
@@ -37,7 +40,7 @@ export class RowWriter {
 
   /** Inserts rows. Of those with one key the first wins. */
   readonly create: Step<NewRow, CreateOutcome> = async (statements, rows) =>
-    await this.narrow(statements, rows, this.insert);
+    await this.narrow(statements, rows, this.insert, 'one');
 
   /** Writes rows in the place of others. */
   readonly replace: Step<Change, ChangeOutcome> = async (statements, changes) =>
@@ -51,25 +54,33 @@ export class RowWriter {
     );
 
   /**
-   * Tries all at once; when one of them is at fault, finds it by halves in a transaction, so that
-   * the others cost one more commit in all.
+   * Tries all at once; when one of them is at fault, finds it by trying parts, and parts of those, in
+   * one transaction, so that the others cost one more commit in all.
+   *
+   * @param writes how many statements of the step write
    */
   private async narrow<Item, Outcome>(
     statements: BulkStatements,
     items: readonly Item[],
     step: Step<Item, Outcome>,
+    writes: 'one' | 'several' = 'several',
   ): Promise<Result<Outcome>[]> {
     const attempt = (): Promise<Result<Outcome>[]> => step(statements, items);
+    const isUndone = statements.isAutoCommit || (writes === 'one' && statements.survivesErrors);
     try {
-      return await (statements.isAutoCommit ? attempt() : statements.savepoint(attempt));
+      return await (isUndone ? attempt() : statements.savepoint(attempt));
     } catch (error) {
       if (this.table.faultOf(error) === 'store') throw error;
       if (items.length === 1) return [this.failureOf(error)];
-      const middle = Math.ceil(items.length / 2);
-      return await statements.transaction(async (within) => [
-        ...(await this.narrow(within, items.slice(0, middle), step)),
-        ...(await this.narrow(within, items.slice(middle), step)),
-      ]);
+      const size = Math.ceil(items.length / PARTS);
+      return await statements.transaction(async (within) => {
+        const results: Result<Outcome>[] = [];
+        for (let begin = 0; begin < items.length; begin += size) {
+          const part = items.slice(begin, begin + size);
+          results.push(...(await this.narrow(within, part, step, writes)));
+        }
+        return results;
+      });
     }
   }
 

@@ -26,6 +26,8 @@ export class StorePostgresDriver extends PostgresDriver {
       ...{ host, port, user: username, password, database, ssl },
       application_name: applicationName,
       connectionTimeoutMillis: this.options.connectTimeoutMS,
+      // A statement need not wait until the one before has been answered.
+      pipeline: true,
       ...(this.options.extra as PoolConfig),
       ...config,
     } as unknown as PoolConfig);

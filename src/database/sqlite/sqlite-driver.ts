@@ -249,9 +249,11 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     const isOutermost = this.transactionDepth === 1;
     try {
       await this.control(() => super.rollbackTransaction());
-    } finally {
+    } catch (error) {
       if (isOutermost) await this.end();
+      throw error;
     }
+    if (isOutermost) await this.giveBack();
   }
 
   override async release(): Promise<void> {

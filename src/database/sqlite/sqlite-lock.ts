@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import sqlite3, { type Database } from 'sqlite3';
 import { codeOf } from '../error-code.js';
@@ -18,8 +18,10 @@ export class SqliteLock {
   /** @throws DatabaseStartError when another program has it */
   static async take(path: string): Promise<SqliteLock> {
     await mkdir(dirname(path), { recursive: true });
+    // A link to the store is the same store.
+    const file = await realpath(path).catch(() => path);
     const database = await new Promise<Database>((resolve, reject) => {
-      const opened: Database = new sqlite3.Database(`${path}-lock`, (error) =>
+      const opened: Database = new sqlite3.Database(`${file}-lock`, (error) =>
         error === null ? resolve(opened) : reject(error),
       );
     });

@@ -89,6 +89,8 @@ async function undoIfItFails<Result>(
 }
 
 class SqliteStatements implements BulkStatements {
+  readonly survivesErrors = true;
+
   /** @param ownTransaction begins one; undefined for statements that are part of one */
   constructor(
     private readonly sql: SqliteSql,

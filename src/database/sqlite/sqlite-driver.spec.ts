@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, QueryResult } from 'typeorm';
+import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
+import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
+import { SqliteDataSource } from './sqlite-data-source.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import { sqliteOptions } from './sqlite-options.js';
+
+// What the driver leans on inside TypeORM 0.3: a failure here says what an upgrade has changed.
+
+@Entity('notes')
+class Note {
+  @PrimaryGeneratedColumn()
+  id!: number;
+
+  @Column({ type: 'bigint' })
+  size!: string;
+}
+
+@Entity('keys')
+class Key {
+  @PrimaryColumn({ type: 'bigint' })
+  id!: string;
+}
+
+let dataSource: SqliteDataSource;
+let connection: SqliteConnection;
+/** What SQLite is asked to do on the one connection that a database in memory has. */
+let statements: string[];
+
+beforeEach(async () => {
+  Logger.overrideLogger(false);
+  dataSource = new SqliteDataSource({
+    ...sqliteOptions({ type: 'sqlite', path: ':memory:' }),
+    entities: [Note, Key],
+    extra: {},
+    logger: 'debug',
+  });
+  await dataSource.initialize();
+  await dataSource.synchronize();
+  connection = dataSource.driver.connections.commits;
+  statements = [];
+  connection.database.on('trace', (sql: string) => statements.push(sql));
+});
+
+afterEach(() => dataSource.destroy());
+
+describe("TypeORM's SQLite driver", () => {
+  it('makes every query runner by createQueryRunner()', () => {
+    const [one, other] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
+    expect(one).toBeInstanceOf(SqliteQueryRunner);
+    expect(one).not.toBe(other);
+    expect(dataSource.driver).toBeInstanceOf(SqliteDriver);
+  });
+
+  it('asks connect() for the connection before anything else, at each statement', async () => {
+    const runner = new SqliteQueryRunner(dataSource.driver);
+    let calls = 0;
+    runner.connect = () => {
+      calls++;
+      return Promise.resolve(connection.database);
+    };
+    const query = runner.query('SELECT 1');
+    expect(calls).toBe(1);
+    await query;
+    expect(calls).toBe(1);
+  });
+
+  it('begins and ends transactions by these words', async () => {
+    await dataSource.transaction(async (manager) => {
+      await manager.query('SELECT 1');
+      await manager.transaction((nested) => nested.query('SELECT 2'));
+    });
+    await dataSource
+      .transaction((manager) => manager.query('SELECT * FROM nothing'))
+      .catch(() => undefined);
+    expect(statements).toEqual([
+      'BEGIN IMMEDIATE',
+      'SELECT 1',
+      'SAVEPOINT typeorm_1',
+      'SELECT 2',
+      'RELEASE SAVEPOINT typeorm_1',
+      'COMMIT',
+      'BEGIN IMMEDIATE',
+      // It asks whether the transaction is still open.
+      'BEGIN',
+      'ROLLBACK',
+    ]);
+  });
+
+  it('asks query() for a structured result when a query builder reads', async () => {
+    const runner = dataSource.createQueryRunner();
+    expect(await runner.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(await runner.query('SELECT 1 AS one', [], true)).toBeInstanceOf(QueryResult);
+    await runner.query("INSERT INTO keys VALUES ('9007199254740993')");
+    expect(await dataSource.getRepository(Key).find()).toEqual([{ id: '9007199254740993' }]);
+    await runner.release();
+  });
+
+  it('gives the rows of a statement that does not begin with INSERT itself', async () => {
+    const insert = "INSERT INTO keys VALUES ('5') RETURNING CAST(id AS TEXT) AS id";
+    expect(await dataSource.query(`\n${insert}`)).toEqual([{ id: '5' }]);
+  });
+
+  it('asks createGeneratedMap() for the id that was generated', async () => {
+    const notes = dataSource.getRepository(Note);
+    expect(await notes.save({ size: '1' })).toMatchObject({ id: 1 });
+    await dataSource.query("INSERT INTO notes VALUES ('9007199254740993', 1)");
+    await expect(notes.save({ size: '2' })).rejects.toThrow(
+      'notes has generated an id that a JavaScript number cannot hold',
+    );
+  });
+
+  it('asks prepareHydratedValue() for every value of a column', async () => {
+    await dataSource.query('INSERT INTO notes VALUES (1, 7)');
+    expect(await dataSource.getRepository(Note).find()).toEqual([{ id: 1, size: '7' }]);
+  });
+
+  it('calls beforeMigration() on the query runner, so that migrations have no time limit', async () => {
+    const called: string[] = [];
+    class Noting1700000000000 {
+      up(): Promise<void> {
+        called.push('up');
+        return Promise.resolve();
+      }
+      down(): Promise<void> {
+        return Promise.resolve();
+      }
+    }
+    dataSource.migrations.push(new Noting1700000000000());
+    const create = dataSource.driver.createQueryRunner.bind(dataSource.driver);
+    dataSource.driver.createQueryRunner = () => {
+      const runner = create();
+      const before = runner.beforeMigration.bind(runner);
+      runner.beforeMigration = async () => {
+        called.push('before');
+        await before();
+      };
+      return runner;
+    };
+    await dataSource.runMigrations();
+    expect(called).toEqual(['before', 'up']);
+  });
+});

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import type { QueryRunner } from 'typeorm';
+import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
+import type { StoreDataSource } from '../../src/database/store-data-source.js';
+import { StoreUnavailableError } from '../../src/database/store-unavailable.error.js';
+import { Plant } from '../../src/plants/plant.entity.js';
+import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { TestStore } from '../support/test-store.js';
+
+// What the driver leans on inside TypeORM 0.3: a failure here says what an upgrade has changed.
+
+let store: TestStore;
+let proxy: TcpProxy;
+let opened: EntityStore;
+let dataSource: StoreDataSource;
+let statements: string[];
+
+beforeEach(async () => {
+  Logger.overrideLogger(false);
+  store = await TestStore.create();
+  const url = new URL(store.url);
+  proxy = await TcpProxy.start(Number(url.port || 5432));
+  url.port = String(proxy.port);
+  opened = await openEntityStore([Plant], { url: url.href });
+  ({ dataSource } = opened);
+  statements = [];
+  dataSource.logger.logQuery = (sql) => statements.push(sql);
+});
+
+afterEach(async () => {
+  proxy.befall();
+  await opened.close();
+  proxy.close();
+  await store.remove();
+});
+
+describe("TypeORM's PostgreSQL driver", () => {
+  it('makes every query runner by createQueryRunner()', async () => {
+    const runner = dataSource.createQueryRunner();
+    expect(runner).toBeInstanceOf(PostgresQueryRunner);
+    expect(dataSource.driver.createQueryRunner('master').constructor).toBe(runner.constructor);
+    await runner.release();
+  });
+
+  it('begins and ends transactions by these words', async () => {
+    await dataSource.transaction(async (manager) => {
+      await manager.transaction((nested) => nested.query('SELECT 1'));
+    });
+    expect(statements).toEqual([
+      'START TRANSACTION',
+      'SAVEPOINT typeorm_1',
+      'SELECT 1',
+      'RELEASE SAVEPOINT typeorm_1',
+      'COMMIT',
+    ]);
+  });
+
+  it('calls beforeMigration() on the query runner, so that migrations have no time limit', async () => {
+    const limits: unknown[] = [];
+    class Noting1700000000000 {
+      async up(runner: QueryRunner): Promise<void> {
+        limits.push(await runner.query('SHOW statement_timeout'));
+      }
+      down(): Promise<void> {
+        return Promise.resolve();
+      }
+    }
+    dataSource.migrations.push(new Noting1700000000000());
+    await dataSource.runMigrations();
+    limits.push(await dataSource.query('SHOW statement_timeout'));
+    expect(limits).toEqual([[{ statement_timeout: '0' }], [{ statement_timeout: '4s' }]]);
+  });
+
+  it('has a connection that can be closed under a statement when the server is silent', async () => {
+    const runner = dataSource.createQueryRunner() as QueryRunner & {
+      setTimeLimit: (limit: number) => Promise<void>;
+    };
+    await runner.setTimeLimit(200);
+    proxy.befall({ kind: 'silence' });
+    const began = performance.now();
+    await expect(runner.query('SELECT 1')).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(performance.now() - began).toBeLessThan(2_000);
+    proxy.befall();
+    await runner.release();
+    expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('reports what the store cannot do apart from what a statement does wrong', async () => {
+    await expect(dataSource.query('SELECT * FROM nothing')).rejects.not.toBeInstanceOf(
+      StoreUnavailableError,
+    );
+    const runner = dataSource.createQueryRunner();
+    await runner.query('SET default_transaction_read_only = on');
+    await expect(runner.query('DELETE FROM plants')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await runner.query('SET default_transaction_read_only = off');
+    await runner.release();
+  });
+});

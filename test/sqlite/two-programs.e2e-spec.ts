@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, symlink, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { StoreReader } from '../../src/commands/store-reader.js';
+import { Program } from '../support/program.js';
+import { TOKEN } from '../support/test-app.js';
+
+const REASON =
+  'Another program serves from this store: stop it, or give this one a store of its own\n';
+
+let folder: string;
+let programs: Program[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+  programs = [];
+});
+
+afterEach(async () => {
+  for (const program of programs) {
+    program.kill('SIGKILL');
+    await program.exited();
+  }
+  await rm(folder, { recursive: true });
+});
+
+function start(path = 'plants.db'): Program {
+  const program = Program.start(folder, { ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${path}` });
+  programs.push(program);
+  return program;
+}
+
+async function create(url: string, id: number): Promise<number> {
+  const { status } = await fetch(`${url}/plants`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ id, name: 'Monstera' }),
+  });
+  return status;
+}
+
+describe('a second program on one store', () => {
+  it('is told from one sentence that it cannot start', async () => {
+    await start().listening();
+    const second = start();
+    expect(await second.exited()).toBe(1);
+    expect(second).toMatchObject({ output: '', errors: REASON });
+  });
+
+  it('cannot come by another name of the file', async () => {
+    await start().listening();
+    await symlink(join(folder, 'plants.db'), join(folder, 'link.db'));
+    const second = start('link.db');
+    expect(await second.exited()).toBe(1);
+    expect(second.errors).toBe(REASON);
+  });
+
+  it('starts once the first has ended, however it ended', async () => {
+    const first = start();
+    expect(await create(await first.listening(), 1)).toBe(200);
+    first.kill('SIGKILL');
+    await first.exited();
+    expect(await create(await start().listening(), 1)).toBe(409);
+  });
+
+  it('starts in place of one that is about to end', async () => {
+    const first = start();
+    await first.listening();
+    const second = start();
+    first.kill('SIGTERM');
+    expect(await create(await second.listening(), 1)).toBe(200);
+  });
+
+  it('is the only one of three that start at once on a new file', async () => {
+    const three = [start(), start(), start()];
+    const ends = await Promise.all(
+      three.map((program) =>
+        program.listening().then(
+          (url) => url,
+          () => undefined,
+        ),
+      ),
+    );
+    const served = ends.filter((url) => url !== undefined);
+    expect(served).toHaveLength(1);
+    expect(await create(served[0] ?? '', 1)).toBe(200);
+    const refused = three.filter((_, index) => ends[index] === undefined);
+    for (const program of refused) {
+      expect(await program.exited()).toBe(1);
+      expect(program.errors).toBe(REASON);
+    }
+  });
+});
+
+describe('beside the program', () => {
+  it("SQLite's shell and its like may read and write", async () => {
+    const url = await start().listening();
+    await create(url, 1);
+    const script = `const database = new (require('sqlite3').Database)(process.argv[1]);
+      database.exec("INSERT INTO plants (id, name) VALUES (2, 'by hand')", (error) => { if (error) throw error; });`;
+    await promisify(execFile)(process.execPath, ['-e', script, join(folder, 'plants.db')]);
+    expect(await create(url, 2)).toBe(409);
+    expect(await create(url, 3)).toBe(200);
+  });
+});
+
+it('a store whose shared memory file is deleted acknowledges nothing more', async () => {
+  const url = await start().listening();
+  expect(await create(url, 1)).toBe(200);
+  await unlink(join(folder, 'plants.db-shm'));
+  expect(await create(url, 2)).toBe(503);
+  expect((await fetch(`${url}/health/ready`)).status).toBe(503);
+  programs[0]?.kill('SIGKILL');
+  await programs[0]?.exited();
+  expect(await create(await start().listening(), 3)).toBe(200);
+  const reader = await StoreReader.open(join(folder, 'plants.db'), 'rw');
+  expect(await reader.integrityFaults()).toEqual([]);
+  const stored = await reader.all<{ id: number }>('SELECT id FROM plants ORDER BY id');
+  expect(stored.map(({ id }) => id)).toEqual(expect.arrayContaining([1, 3]));
+  await reader.close();
+});
