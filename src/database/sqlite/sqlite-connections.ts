@@ -88,7 +88,7 @@ export class SqliteConnections {
 
   /** Closes a connection that was opened for one alone. */
   async closeOwn(connection: SqliteConnection): Promise<void> {
-    if (connection === this.commits) await connection.setUp();
+    if (connection === this.commits) await this.commit(() => connection.setUp());
     else await connection.close();
   }
 
@@ -114,7 +114,7 @@ export class SqliteConnections {
     return await result;
   }
 
-  /** @throws Error when what was stored is in a file that nobody finds again */
+  /** @throws StoreUnavailableError when what was stored is in a file that nobody finds again */
   assertSameFile(): void {
     this.file?.assertSame();
   }

@@ -91,6 +91,7 @@ interface OpenTransaction extends Lease {
 /** Runs each statement on a connection that it is lent, and a transaction on one from its begin to its end. */
 export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLimited {
   private transaction: OpenTransaction | undefined;
+  private beginning: Promise<void> | undefined;
   /** Why the transaction has ended though its caller did not end it. */
   private lost: Error | undefined;
   /** Of a caller who has altered the connection. */
@@ -138,12 +139,16 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     const { connections } = this.driver;
     if (kind === 'alter') this.own ??= await connections.openOwn();
     const lease = await connections.lend(kind === 'read' ? 'read' : 'write', this.own);
+    let isClean = true;
     try {
       const result = await this.run(lease.connection, ...statement);
       if (kind !== 'read') connections.assertSameFile();
       return result;
+    } catch (error) {
+      isClean = !(error instanceof StoreUnavailableError);
+      throw error;
     } finally {
-      await lease.release(true);
+      await lease.release(isClean);
     }
   }
 
@@ -170,7 +175,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     );
     if (isOpen || this.lost !== undefined) return;
     this.lost = new StoreUnavailableError('', [], cause as Error);
-    await this.giveBack();
+    await this.end();
   }
 
   private async run(
@@ -202,7 +207,9 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       this.transactionDepth++;
       throw this.lost;
     }
-    if (this.transaction === undefined) await this.begin();
+    if (this.transaction === undefined) {
+      await (this.beginning ??= this.begin().finally(() => (this.beginning = undefined)));
+    }
     try {
       await this.control(() => super.startTransaction(isolation));
     } catch (error) {
@@ -218,7 +225,8 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     const timer = new TransactionTimer();
     const lease = await this.driver.connections.lend('write', this.own, timer.origin);
     this.transaction = { ...lease, timer };
-    this.limitTime();
+    if (this.isReleased) await this.end();
+    else this.limitTime();
   }
 
   override async commitTransaction(): Promise<void> {

@@ -1,4 +1,5 @@
 import { realpathSync, statSync } from 'node:fs';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
 
 /** For how long a look at the files counts when a commit begins, in milliseconds. */
 const FRESH_MS = 50;
@@ -20,10 +21,11 @@ export class SqliteFile {
     this.identity = this.currentIdentity();
   }
 
-  /** @throws Error when a file is no longer the one that was opened */
+  /** @throws StoreUnavailableError when a file is no longer the one that was opened */
   assertSame(): void {
     if (this.currentIdentity() !== this.identity) {
-      throw new Error('The file of the store was removed, moved away or replaced');
+      const reason = new Error('The file of the store was removed, moved away or replaced');
+      throw new StoreUnavailableError('', [], reason);
     }
     this.seenAt = performance.now();
   }
@@ -31,7 +33,7 @@ export class SqliteFile {
   /**
    * Before a commit: while commits follow one another, the look after the last one counts.
    *
-   * @throws Error when a file is no longer the one that was opened
+   * @throws StoreUnavailableError when a file is no longer the one that was opened
    */
   assertSameBefore(): void {
     if (performance.now() - this.seenAt > FRESH_MS) this.assertSame();
