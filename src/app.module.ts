@@ -10,7 +10,6 @@ import { HealthModule } from './health/health.module.js';
 import { Connections } from './http/connections.js';
 import { RouteNotFoundFilter } from './http/route-not-found.filter.js';
 import { LoggingModule } from './logging/logging.module.js';
-import { MetricsModule } from './metrics/metrics.module.js';
 import { PlantsModule } from './plants/plants.module.js';
 import { schema } from './schema.js';
 import { BodyValidationPipe } from './validation/body-validation.pipe.js';
@@ -23,7 +22,6 @@ import { BodyValidationPipe } from './validation/body-validation.pipe.js';
     DatabaseModule.forRoot(schema),
     DocsModule,
     HealthModule,
-    MetricsModule,
     PlantsModule,
   ],
   providers: [

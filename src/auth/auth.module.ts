@@ -5,6 +5,7 @@ import { AccessTokens } from './access-tokens.js';
 import { readJwtRules } from './jwt-rules.js';
 import { JwtTokens } from './jwt-tokens.js';
 import { Limits } from './limits.js';
+import { Scopes } from './scopes.js';
 
 @Module({
   providers: [
@@ -18,8 +19,9 @@ import { Limits } from './limits.js';
       inject: [Env],
     },
     Limits,
+    Scopes,
   ],
-  exports: [AccessTokens, JwtTokens, Limits],
+  exports: [AccessTokens, JwtTokens, Limits, Scopes],
 })
 export class AuthModule {
   constructor(
@@ -42,7 +44,8 @@ export class AuthModule {
 /** The one for development is only for a service that nobody could use otherwise. */
 function readAccessTokens(env: Env): AccessTokens {
   const entries = splitList(env.ACCESS_TOKENS);
-  return entries.length === 0 && env.AUTH_JWKS_URL === ''
+  const readEntries = splitList(env.READ_ACCESS_TOKENS);
+  return entries.length + readEntries.length === 0 && env.AUTH_JWKS_URL === ''
     ? AccessTokens.forDevelopment()
-    : new AccessTokens(entries);
+    : new AccessTokens(entries, readEntries);
 }

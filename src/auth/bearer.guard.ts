@@ -4,16 +4,20 @@ import type { Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import { AccessTokens, digestOf } from './access-tokens.js';
-import { type Grant, isJwtLike, JwtTokens } from './jwt-tokens.js';
+import { isJwtLike, JwtTokens } from './jwt-tokens.js';
 import { type HttpExchange, Limits } from './limits.js';
 import { IS_PUBLIC } from './public.decorator.js';
+import { type Grant, Scopes } from './scopes.js';
 
 // RFC 6750 section 2.1, RFC 9110 section 11.4: the scheme is case-insensitive, spaces follow it.
 const CREDENTIALS = /^bearer +(.+)$/i;
 
+/** What one of the service's own tokens for reading allows. */
+const READ_ONLY: Grant = { isReadOnly: true };
+
 /**
  * Lets a request through that carries an accepted bearer token and keeps to the limits, or whose
- * route is `@Public()`. A token that is known makes it wait for nothing but a limit.
+ * route is `@Public()`. Known tokens are checked synchronously.
  */
 @Injectable()
 export class BearerGuard implements CanActivate {
@@ -22,39 +26,45 @@ export class BearerGuard implements CanActivate {
     private readonly tokens: AccessTokens,
     @Inject(JwtTokens) private readonly jwts: JwtTokens | null,
     private readonly limits: Limits,
+    private readonly scopes: Scopes,
   ) {}
 
   /** @throws ApiError 40100, 40101, 40300, 42900, 50300 */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     if (this.isPublic(context)) return true;
-    const http = context.switchToHttp();
-    const exchange = {
-      request: http.getRequest<Request>(),
-      response: http.getResponse<Response>(),
-    };
+    const exchange = exchangeOf(context);
     const token = CREDENTIALS.exec(exchange.request.headers.authorization ?? '')?.[1];
     if (token === undefined) return this.reject(exchange, ErrorCatalogue.TOKEN_MISSING);
     const digest = digestOf(token);
-    if (this.tokens.accept(digest)) return this.allow(exchange, digest);
-    const grant = this.jwts?.getCached(digest);
-    if (grant !== undefined) return this.allow(exchange, digest, grant);
-    return this.verify(exchange, digest, token);
+    const level = this.tokens.levelOf(digest);
+    const grant = level === 'read' ? READ_ONLY : this.jwts?.getCached(digest);
+    if (level === undefined && grant === undefined) return this.verify(context, digest, token);
+    return this.allow(context, digest, level === 'all' ? undefined : grant);
   }
 
-  /** Nobody gets a token verified who has just sent too many that are not good. */
-  private async verify(exchange: HttpExchange, digest: Buffer, token: string): Promise<boolean> {
+  /** Stops verifying tokens from an address that is over its limit of failures. */
+  private async verify(context: ExecutionContext, digest: Buffer, token: string): Promise<boolean> {
+    const exchange = exchangeOf(context);
     if (this.jwts !== null && isJwtLike(token)) {
       await this.limits.failures?.check(exchange);
       const grant = await this.jwts.verify(digest, token);
-      if (grant !== undefined) return this.allow(exchange, digest, grant);
+      if (grant !== undefined) return this.allow(context, digest, grant);
     }
     return await this.reject(exchange, ErrorCatalogue.TOKEN_REFUSED);
   }
 
-  /** @param grant what an identity provider's token allows; the service's own allow everything */
-  private allow(exchange: HttpExchange, digest: Buffer, grant?: Grant): boolean | Promise<boolean> {
-    const counted = this.limits.requests?.count(exchange, digest.toString('base64url'));
-    return counted === undefined ? authorize(grant) : counted.then(() => authorize(grant));
+  /** @param grant what the token allows; undefined for everything */
+  private allow(
+    context: ExecutionContext,
+    digest: Buffer,
+    grant: Grant | undefined,
+  ): boolean | Promise<boolean> {
+    const authorize = (): true => {
+      if (grant !== undefined) this.scopes.check(grant, context);
+      return true;
+    };
+    const counted = this.limits.requests?.count(exchangeOf(context), digest.toString('base64url'));
+    return counted === undefined ? authorize() : counted.then(authorize);
   }
 
   private async reject(exchange: HttpExchange, entry: ErrorEntry): Promise<never> {
@@ -70,11 +80,7 @@ export class BearerGuard implements CanActivate {
   }
 }
 
-/** RFC 6750 section 3.1: the challenge tells which scopes are needed. */
-function authorize(grant: Grant | undefined): boolean {
-  if (grant?.requiredScopes === undefined) return true;
-  const challenge = ErrorCatalogue.INSUFFICIENT_SCOPE.headers['WWW-Authenticate'];
-  throw new ApiError(ErrorCatalogue.INSUFFICIENT_SCOPE, undefined, {
-    'WWW-Authenticate': `${challenge}, scope="${grant.requiredScopes}"`,
-  });
+function exchangeOf(context: ExecutionContext): HttpExchange {
+  const http = context.switchToHttp();
+  return { request: http.getRequest<Request>(), response: http.getResponse<Response>() };
 }

@@ -1,23 +1,19 @@
 import type { Env } from '../config/env.js';
-import { splitScopes } from '../config/jwks-url.js';
 
 /** Which access tokens are meant for this service. */
 export interface JwtRules {
   readonly jwksUrl: URL;
   readonly issuer: string;
   readonly audience: string;
-  /** All of them must be granted. */
-  readonly scopes: readonly string[];
 }
 
 /** Undefined when no identity provider is configured. */
 export function readJwtRules(env: Env): JwtRules | undefined {
-  const { AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE, AUTH_SCOPE } = env;
+  const { AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE } = env;
   if (AUTH_JWKS_URL === '') return undefined;
   return {
     jwksUrl: new URL(AUTH_JWKS_URL),
     issuer: AUTH_ISSUER,
     audience: AUTH_AUDIENCE,
-    scopes: splitScopes(AUTH_SCOPE),
   };
 }

@@ -31,7 +31,7 @@ describe('tokens that wait for the keys of a provider', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const jwksUrl = new URL(`http://127.0.0.1:${port}`);
-    const jwts = new JwtTokens({ jwksUrl, issuer: 'i', audience: 'a', scopes: [] });
+    const jwts = new JwtTokens({ jwksUrl, issuer: 'i', audience: 'a' });
     const verify = (index: number): Promise<unknown> => {
       const token = `${HEADER}.${Buffer.from(String(index)).toString('base64url')}.AA`;
       return jwts.verify(digestOf(token), token);

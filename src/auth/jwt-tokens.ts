@@ -3,6 +3,7 @@ import { errors, type JWTPayload, jwtVerify, type JWTVerifyResult } from 'jose';
 import { ApiError } from '../errors/api-error.js';
 import type { JwtRules } from './jwt-rules.js';
 import { providerKeys, providerUnavailable } from './provider-keys.js';
+import type { Grant } from './scopes.js';
 
 /** Signatures only, and none with a secret that both sides know. */
 const ALGORITHMS = [
@@ -23,12 +24,6 @@ const CACHE_TTL_MS = 5 * 60_000;
 const MAX_VERIFIED = 10_000;
 /** How many tokens may be under verification, or wait for the provider's keys. */
 const MAX_PENDING = 1_000;
-
-/** What a good token allows. */
-export interface Grant {
-  /** The scopes that the service asks for, separated by spaces, when the token lacks one. */
-  readonly requiredScopes: string | undefined;
-}
 
 interface VerifiedToken extends Grant {
   /** In milliseconds since the epoch. */
@@ -123,11 +118,9 @@ export class JwtTokens {
 
   private remember(id: string, payload: JWTPayload): Grant {
     const expiry = ((payload.exp ?? 0) + CLOCK_TOLERANCE) * 1_000;
-    const granted = scopesOf(payload);
-    const { scopes } = this.rules;
     const token = {
       until: Math.min(expiry, Date.now() + CACHE_TTL_MS),
-      requiredScopes: scopes.every((scope) => granted.has(scope)) ? undefined : scopes.join(' '),
+      scopes: scopesOf(payload),
     };
     if (this.verified.size >= MAX_VERIFIED) {
       const [oldest = ''] = this.verified.keys();

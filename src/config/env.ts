@@ -6,7 +6,7 @@ import { parseRate, RATE_RULE } from './rate.js';
 import { DATABASE_URL_RULE, DEFAULT_DATABASE_URL, parseDatabaseUrl } from './database-url.js';
 import { isProxyList, PROXIES_RULE } from './trusted-proxies.js';
 import { splitList } from './split-list.js';
-import { isTokenEntry } from './token-entry.js';
+import { isTokenEntry, TOKENS_RULE } from './token-entry.js';
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -39,16 +39,19 @@ export class Env {
   readonly TRANSACTION_TIMEOUT_MS: number = 10_000;
 
   /** The tokens that clients may use, comma-separated. */
+  @Rule(TOKENS_RULE, (value) => splitList(value).every(isTokenEntry))
   @Rule(
-    'must be a comma-separated list of tokens in visible ASCII, or of sha256: and 64 hexadecimal digits',
-    (value) => splitList(value).every(isTokenEntry),
-  )
-  @Rule(
-    'must hold a token when NODE_ENV is production and AUTH_JWKS_URL is not set',
-    (value, { NODE_ENV, AUTH_JWKS_URL }) =>
-      NODE_ENV !== 'production' || AUTH_JWKS_URL !== '' || splitList(value).length > 0,
+    'must hold a token when NODE_ENV is production and neither READ_ACCESS_TOKENS nor AUTH_JWKS_URL is set',
+    (value, { NODE_ENV, READ_ACCESS_TOKENS, AUTH_JWKS_URL }) =>
+      NODE_ENV !== 'production' ||
+      AUTH_JWKS_URL !== '' ||
+      splitList(`${value},${READ_ACCESS_TOKENS}`).length > 0,
   )
   readonly ACCESS_TOKENS: string = '';
+
+  /** The tokens that clients may use to read only, comma-separated. */
+  @Rule(TOKENS_RULE, (value) => splitList(value).every(isTokenEntry))
+  readonly READ_ACCESS_TOKENS: string = '';
 
   /** The identity provider whose access tokens clients may use: its keys, its name, and ours to it. */
   @Rule(JWKS_URL_RULE, (value) => value === '' || isJwksUrl(value))
@@ -68,6 +71,14 @@ export class Env {
     (value, { AUTH_JWKS_URL }) => value === '' || AUTH_JWKS_URL !== '',
   )
   readonly AUTH_SCOPE: string = '';
+
+  /** The scopes that it must have to read, in place of those. */
+  @Rule('must be scopes separated by spaces', isScopeList)
+  @Rule(
+    'must not be set without AUTH_JWKS_URL',
+    (value, { AUTH_JWKS_URL }) => value === '' || AUTH_JWKS_URL !== '',
+  )
+  readonly AUTH_READ_SCOPE: string = '';
 
   /** How many requests of one token, or of one address without a good token, are answered. */
   @Rule(RATE_RULE, (value) => parseRate(value) !== undefined)

@@ -1,3 +1,6 @@
+export const TOKENS_RULE =
+  'must be a comma-separated list of tokens in visible ASCII, or of sha256: and 64 hexadecimal digits';
+
 /** Marks an entry of ACCESS_TOKENS that is the digest of a token and not the token itself. */
 const DIGEST_PREFIX = 'sha256:';
 const DIGEST_ENTRY = /^sha256:[0-9a-f]{64}$/i;

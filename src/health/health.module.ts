@@ -1,12 +1,13 @@
 import { Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import { HealthController } from './health.controller.js';
+import { MetricsController } from './metrics.controller.js';
 import { StoreProbe } from './store-probe.js';
 
 @Module({
   // The store's probe logs why it fails.
   imports: [TerminusModule.forRoot({ logger: false })],
   providers: [StoreProbe],
-  controllers: [HealthController],
+  controllers: [HealthController, MetricsController],
 })
 export class HealthModule {}

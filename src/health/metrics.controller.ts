@@ -1,7 +1,9 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { registry } from './metrics.js';
+import { RequireScopes } from '../auth/require-scopes.decorator.js';
+import { registry } from '../metrics/metrics.js';
 
+@RequireScopes()
 @ApiExcludeController()
 @Controller('metrics')
 export class MetricsController {
