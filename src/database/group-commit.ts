@@ -28,7 +28,7 @@ interface Create<Row> {
   readonly row: Row;
   /** The characters of its strings. */
   readonly size: number;
-  /** When it has waited too long. */
+  /** When it has waited too long, on the clock that nobody sets. */
   readonly deadline: number;
   readonly resolve: (outcome: CreateOutcome) => void;
   readonly reject: (error: unknown) => void;
@@ -73,7 +73,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
     }
     return new Promise((resolve, reject) => {
       const size = sizeOf(row);
-      waiting.push({ row, size, deadline: Date.now() + WRITE_TIMEOUT_MS, resolve, reject });
+      waiting.push({ row, size, deadline: performance.now() + WRITE_TIMEOUT_MS, resolve, reject });
       this.waitingSize += size;
       this.expiryTimer ??= setInterval(() => this.expire(), EXPIRY_CHECK).unref();
       this.commitSoon();
@@ -146,7 +146,7 @@ export class GroupCommit<Row extends ObjectLiteral> {
 
   /** Answers what has waited too long: what no commit has taken, and what a stuck one holds. */
   private expire(): void {
-    const now = Date.now();
+    const now = performance.now();
     const isLate = ({ deadline }: Create<Row>): boolean => deadline <= now;
     const onTime = this.waiting.findIndex((create) => !isLate(create));
     const late = this.waiting.splice(0, onTime === -1 ? this.waiting.length : onTime);

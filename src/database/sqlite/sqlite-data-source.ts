@@ -22,6 +22,8 @@ export class SqliteDataSource extends StoreDataSource {
     await this.runNewMigrations(this.createQueryRunner());
     const { database } = this.options as { database: string };
     if (database !== ':memory:') this.file = new SqliteFile(database);
+    // What a killed program wrote and did not flush can be read already: from here on it is on disk.
+    await this.probeWrite();
   }
 
   /** @throws Error when what was stored is in a file that nobody finds again */
@@ -48,8 +50,12 @@ export class SqliteDataSource extends StoreDataSource {
     return (this.driver as unknown as { databaseConnection: Database }).databaseConnection;
   }
 
-  /** SQLite does not close while a statement is prepared. */
+  /**
+   * SQLite does not close while a statement is prepared, and lets the event loop wait when one is
+   * finalized while another runs.
+   */
   override async destroy(): Promise<void> {
+    await new Promise<void>((resolve) => this.connection.wait(() => resolve()));
     await Promise.all(
       this.statements
         .splice(0)
