@@ -17,6 +17,9 @@ const FIELDS = [
   'clockMs',
 ] as const;
 
+/** How long it may take until something hangs, in milliseconds. */
+const PATIENCE_MS = 10_000;
+
 type Wrong = Partial<Record<Exclude<(typeof FIELDS)[number], 'hanging'>, number>>;
 
 /** What is wrong with the disk and the clock of a program, which may be changed while it runs. */
@@ -53,11 +56,13 @@ export class Faults {
   async hang(): Promise<void> {
     const hanging = new BigInt64Array(1);
     const offset = FIELDS.indexOf('hanging') * BigInt64Array.BYTES_PER_ELEMENT;
-    for (;;) {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (performance.now() < deadline) {
       this.access('r', (fd) => readSync(fd, hanging, 0, 8, offset));
       if (hanging[0] !== 0n) return;
       await sleep(1);
     }
+    throw new Error('nothing hangs');
   }
 
   private access(flags: 'r' | 'r+', use: (fd: number) => void): void {
