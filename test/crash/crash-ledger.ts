@@ -90,7 +90,7 @@ export class CrashLedger {
 }
 
 /** Every id once, spread over all of int64. */
-function idOf(index: number): bigint {
+export function idOf(index: number): bigint {
   return BigInt.asIntN(64, BigInt(index) * 0x9e3779b97f4a7c15n);
 }
 

@@ -15,8 +15,19 @@ export class Program {
 
   /** Starts `node dist/main.js` in a folder, on a free port, with this environment and no other. */
   static start(folder: string, env: Record<string, string> = {}, ...args: string[]): Program {
+    return Program.startUnder([], folder, env, ...args);
+  }
+
+  /** @param tracer the command that is to run the program's own */
+  static startUnder(
+    tracer: string[],
+    folder: string,
+    env: Record<string, string>,
+    ...args: string[]
+  ): Program {
+    const [command = '', ...rest] = [...tracer, process.execPath, `${ROOT}dist/main.js`, ...args];
     return new Program(
-      spawn(process.execPath, [`${ROOT}dist/main.js`, ...args], {
+      spawn(command, rest, {
         cwd: folder,
         env: { PATH: process.env.PATH, PORT: '0', ...env },
         stdio: ['ignore', 'pipe', 'pipe'],

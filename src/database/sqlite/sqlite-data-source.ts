@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'sqlite3';
 import type { ObjectLiteral, Repository } from 'typeorm';
 import type { BulkTable } from '../bulk-table.js';
+import { flushFolders } from './flush-folders.js';
 import { SqliteFile } from './sqlite-file.js';
 import { SqliteTable } from './sqlite-table.js';
 import { codeOf, StoreDataSource } from '../store-data-source.js';
@@ -21,7 +22,10 @@ export class SqliteDataSource extends StoreDataSource {
   async migrate(): Promise<void> {
     await this.runNewMigrations(this.createQueryRunner());
     const { database } = this.options as { database: string };
-    if (database !== ':memory:') this.file = new SqliteFile(database);
+    if (database !== ':memory:') {
+      await flushFolders(database);
+      this.file = new SqliteFile(database);
+    }
     // What a killed program wrote and did not flush can be read already: from here on it is on disk.
     await this.probeWrite();
   }
@@ -88,6 +92,7 @@ const REASONS: Record<string, string> = {
   SQLITE_CORRUPT: 'the file is damaged',
   SQLITE_FULL: 'the disk is full',
   SQLITE_IOERR: 'reading or writing the file failed',
+  EIO: 'reading or writing the file failed',
   EACCES: 'its folder may not be made or entered',
   EEXIST: 'its folder is in the place of a file',
   ENOTDIR: 'its folder is in the place of a file',
