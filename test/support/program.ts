@@ -44,7 +44,7 @@ export class Program {
     for (;;) {
       const match = pattern.exec(this.output);
       if (match !== null) return match;
-      if (this.child.exitCode !== null) throw new Error(`exited: ${this.errors}`);
+      if (this.hasExited) throw new Error(`exited: ${this.errors}`);
       await Promise.race([once(this.child.stdout ?? this.child, 'data'), this.exited()]);
     }
   }
@@ -64,9 +64,11 @@ export class Program {
 
   /** Resolves with the exit code, or with null after a signal. */
   async exited(): Promise<number | null> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      await once(this.child, 'close');
-    }
+    if (!this.hasExited) await once(this.child, 'close');
     return this.child.exitCode;
+  }
+
+  private get hasExited(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 }
