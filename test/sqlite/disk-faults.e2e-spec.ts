@@ -6,7 +6,7 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WRITE_TIMEOUT_MS } from '../../src/config/time-limits.js';
-import { Faults } from '../support/faults.js';
+import { Faults, type Wrong } from '../support/faults.js';
 import { freePort } from '../support/free-port.js';
 import { expectUnavailable, LARGE_NAME, PlantClient } from '../support/plant-client.js';
 import { Program } from '../support/program.js';
@@ -23,6 +23,8 @@ jest.setTimeout(30_000);
 interface Circumstances {
   /** The end of the paths of the files that may have faults. */
   readonly suffix?: string;
+  /** What is wrong with them from the start. */
+  readonly wrong?: Wrong;
   readonly env?: Record<string, string>;
 }
 
@@ -37,11 +39,12 @@ class Scene {
 
   private constructor(
     readonly folder: string,
-    { suffix, env }: Circumstances,
+    { suffix, wrong = {}, env }: Circumstances,
   ) {
     this.store = join(folder, 'plants.db');
     this.mayHaveFaults = suffix === undefined ? undefined : new Faults(folder, suffix);
     this.env = { ACCESS_TOKENS: TOKEN, DATABASE_URL: 'sqlite:plants.db', ...env };
+    this.mayHaveFaults?.set(wrong);
     this.program = this.start();
   }
 
@@ -264,6 +267,20 @@ const LOG_OF_STORE = { suffix: 'plants.db-wal' };
       { suffix: '/log', env: { PORT, NODE_OPTIONS } },
     );
   });
+
+  it.concurrent('a start fails if the folders above a new store cannot be flushed', () =>
+    Scene.play(
+      async ({ program }) => {
+        expect(await program.exited()).toBe(1);
+        expect(program.errors).toMatch(/^The database cannot be used: [^/]+ failed\n$/);
+      },
+      {
+        suffix: '/new',
+        wrong: { flushFailures: -1 },
+        env: { DATABASE_URL: 'sqlite:new/store/plants.db' },
+      },
+    ),
+  );
 
   // What a killed program wrote and did not flush is in memory still: the next one finds it.
   it.concurrent('a plant that a crash left unflushed is not acknowledged until it is', () =>

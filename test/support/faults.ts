@@ -20,7 +20,7 @@ const FIELDS = [
 /** How long it may take until something hangs, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
-type Wrong = Partial<Record<Exclude<(typeof FIELDS)[number], 'hanging'>, number>>;
+export type Wrong = Partial<Record<Exclude<(typeof FIELDS)[number], 'hanging'>, number>>;
 
 /** What is wrong with the disk and the clock of a program, which may be changed while it runs. */
 export class Faults {
