@@ -2,15 +2,27 @@ import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from './app.js';
 import { AccessTokens } from './auth/access-tokens.js';
 import { AuthModule } from './auth/auth.module.js';
 import { Env, EnvError } from './config/env.js';
+import { WRITE_TIMEOUT_MS } from './config/time-limits.js';
 import { DatabaseStartError } from './database/store-data-source.js';
 import { PinoLogger } from './logging/pino-logger.js';
 
 /** Repeats of a signal within this time, in milliseconds, are the same Ctrl-C. */
-const SAME_SIGNAL = 1_000;
+const SAME_SIGNAL_MS = 1_000;
+
+/** A stop that takes longer, in milliseconds, is forced: whatever waits for a write has its answer. */
+const STOP_TIMEOUT_MS = WRITE_TIMEOUT_MS + 2_000;
+
+/** What is left of a stop after a second signal, in milliseconds. */
+const HURRIED_STOP_MS = 500;
+
+/** How long a forced stop waits for the log, in milliseconds. */
+const LOG_FLUSH_MS = 500;
 
 /**
  * Connections that the system holds until they are accepted. One beyond them is not told so, but
@@ -77,13 +89,14 @@ function stopOnSignals(app: NestExpressApplication): void {
   let stoppedAt: number | undefined;
   const stop = (reason: string): void => {
     if (stoppedAt !== undefined) return;
-    stoppedAt = Date.now();
+    stoppedAt = performance.now();
     logger.log(`${reason}: answering what has arrived, then stopping`);
+    setTimeout(() => void forceExit(app), STOP_TIMEOUT_MS);
     void close(app);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (stoppedAt !== undefined && Date.now() - stoppedAt > SAME_SIGNAL) process.exit(1);
-    stop(signal);
+    if (stoppedAt === undefined) stop(signal);
+    else if (performance.now() - stoppedAt > SAME_SIGNAL_MS) hurry(app);
   };
   for (const signal of SIGNALS) process.off(signal, quit).on(signal, onSignal);
   // Promises that were rejected and never looked at come here too.
@@ -103,8 +116,27 @@ async function close(app: NestExpressApplication): Promise<void> {
     logger.error(error);
     process.exitCode = 1;
   }
-  await pino.flush();
-  process.exit();
+  if (await pino.flush()) process.exit();
+  await forceExit(app);
+}
+
+/** Lets the stop that is under way wait for no client any longer, and for the store only briefly. */
+function hurry(app: NestExpressApplication): void {
+  process.exitCode = 1;
+  app.getHttpServer().closeAllConnections();
+  setTimeout(() => void forceExit(app), HURRIED_STOP_MS);
+}
+
+/**
+ * Ends the process though one of its threads hangs, as in a flush to a failing disk. Node's own exit
+ * waits for every thread.
+ */
+async function forceExit(app: NestExpressApplication): Promise<void> {
+  logger.error('The stop is forced: the store or a client has kept it too long');
+  await Promise.race([app.get(PinoLogger).flush(), sleep(LOG_FLUSH_MS)]);
+  process.kill(process.pid, 'SIGKILL');
+  // The system does not let process 1 send itself SIGKILL.
+  process.abort();
 }
 
 /** One line for each thing the operator has to mend. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { ApiError } from '../src/errors/api-error.js';
 import { ErrorCatalogue } from '../src/errors/error-catalogue.js';
+import { PinoLogger } from '../src/logging/pino-logger.js';
 import { PlantsService } from '../src/plants/plants.service.js';
 import { expectError } from './support/expect-error.js';
 import { exchange, parseAnswer } from './support/raw-http.js';
@@ -22,6 +23,11 @@ afterAll(async () => {
 function head(...lines: string[]): string {
   return [...lines, 'Host: localhost', '', ''].join('\r\n');
 }
+
+const TIMERS_BUT_TIMEOUTS = [
+  ...(['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask'] as const),
+  ...(['setImmediate', 'clearImmediate', 'setInterval', 'clearInterval'] as const),
+];
 
 describe('a path that no route has', () => {
   it.each([
@@ -184,6 +190,23 @@ describe('an early refusal', () => {
     expect(socket.bytesWritten).toBeLessThan(64 * 1024 * 1024);
   });
 
+  it('waits 5 seconds for the rest of a body, and then closes the connection', async () => {
+    const socket = connect({ port: app.port, host: '127.0.0.1' });
+    const closed = once(socket, 'end');
+    jest.useFakeTimers({ doNotFake: TIMERS_BUT_TIMEOUTS });
+    try {
+      socket.write(head(...upload));
+      await once(socket, 'data');
+      jest.advanceTimersByTime(4_999);
+      expect(socket.readableEnded).toBe(false);
+      jest.advanceTimersByTime(1);
+      await closed;
+    } finally {
+      jest.useRealTimers();
+      socket.destroy();
+    }
+  });
+
   it('leaves the connection open after a body that was sent whole', async () => {
     const request = `${head('POST /plants HTTP/1.1', 'Content-Length: 2')}{}`;
     const both = (received: string): boolean => received.split('HTTP/1.1 401').length > 2;
@@ -224,6 +247,12 @@ describe('Expect: 100-continue', () => {
     const received = await exchange(app.port, head(...request), isOver);
     expect(received).not.toContain('100 Continue');
     expect(parseAnswer(received)).toMatchObject({ status, headers: { connection: 'close' } });
+  });
+
+  it('is ignored in HTTP/1.0, which knows no such answer', async () => {
+    const old = ['POST /plants HTTP/1.0', ...lines.slice(1), `Authorization: Bearer ${TOKEN}`];
+    const request = head(...old) + '{"id":101,"name":"n"}';
+    expect(await exchange(app.port, request, isOver)).toMatch(/^HTTP\/1.1 200 OK/);
   });
 });
 
@@ -268,5 +297,27 @@ describe('a chunked body', () => {
     ['more than 100 KiB', json, chunks('{"id":505,"name":"n"}'.padEnd(102_401)), 413],
   ])('of %s gets its answer', async (_, request, body, status) => {
     expect(parseAnswer(await exchange(app.port, head(...request) + body)).status).toBe(status);
+  });
+
+  it('that is too long is refused before it has ended', async () => {
+    const start = chunks(' '.repeat(102_401)).slice(0, -'0\r\n\r\n'.length);
+    const isAnswered = (received: string): boolean => received.includes('41300');
+    const received = await exchange(app.port, head(...json) + start, isAnswered);
+    expect(parseAnswer(received).status).toBe(413);
+  });
+});
+
+describe('an error that nobody expects', () => {
+  it('is logged with its stack and the id of its request', async () => {
+    const bug = new TypeError('a bug');
+    const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(bug);
+    const log = jest.spyOn(app.nest.get(PinoLogger), 'error');
+    expectError(
+      await app.create('{"id":1,"name":"n"}', { 'X-Request-Id': 'request-1' }),
+      'INTERNAL',
+    );
+    expect(log.mock.calls[0]?.[0]).toEqual({ requestId: 'request-1', err: bug });
+    log.mockRestore();
+    create.mockRestore();
   });
 });

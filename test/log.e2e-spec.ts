@@ -75,6 +75,11 @@ describe('the log', () => {
     expect(program.output).not.toContain('private name');
   });
 
+  it('repeats the first 256 characters of a path', async () => {
+    await fetch(`${url}/${'x'.repeat(300)}`, { headers: { 'X-Request-Id': 'request-4' } });
+    expect(await lineWith('request-4')).toMatchObject({ path: `/${'x'.repeat(255)}` });
+  });
+
   it('says nothing at info of a client that goes away while it uploads', async () => {
     const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' });
     socket.write(

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { clearInterval, setInterval } from 'node:timers';
 import { fileURLToPath } from 'node:url';
@@ -20,8 +20,7 @@ const CROWD_CONNECTIONS = 6_000;
 /** What the program does when more is offered than it can serve. */
 export async function overload(setting) {
   const contestant = program('overload', 'Plant Store', {
-    LD_PRELOAD: buildSlowFlush(setting.folder),
-    FLUSH_MS: String(FLUSH_MS),
+    ...slowFlush(setting.folder),
     // The crowd's connections are open before they are used.
     HEADERS_TIMEOUT_MS: '120000',
   });
@@ -37,15 +36,18 @@ export async function overload(setting) {
   return { flushMs: FLUSH_MS, capacity, runs };
 }
 
-function buildSlowFlush(folder) {
-  const library = path.join(folder, 'slow-flush.so');
-  const source = fileURLToPath(new URL('../slow-flush.c', import.meta.url));
+/** The environment in which a program's flushes take longer. */
+function slowFlush(folder) {
+  const library = path.join(folder, 'faults.so');
+  const source = fileURLToPath(new URL('../../test/support/faults.c', import.meta.url));
   try {
     execFileSync('cc', ['-shared', '-fPIC', '-o', library, source], { stdio: 'pipe' });
   } catch (error) {
     throw new OptionError('--overload needs Linux and a C compiler (cc)', { cause: error });
   }
-  return library;
+  const faults = path.join(folder, 'faults');
+  writeFileSync(faults, new BigInt64Array(8).fill(BigInt(FLUSH_MS), 0, 1));
+  return { LD_PRELOAD: library, FAULTS_FILE: faults };
 }
 
 async function measure(setting, contestant, rate, connections) {

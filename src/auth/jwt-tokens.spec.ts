@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { AUDIENCE, ISSUER, TokenIssuer } from '../../test/support/token-issuer.js';
 import { digestOf } from './access-tokens.js';
 import { isJwtLike, JwtTokens } from './jwt-tokens.js';
 
@@ -22,6 +23,22 @@ describe('isJwtLike', () => {
     [`YQ.${'Y'.repeat(8_192)}.YQ`, false],
   ])('%.20s: %s', (token, isLike) => {
     expect(isJwtLike(token)).toBe(isLike);
+  });
+});
+
+describe('verified tokens', () => {
+  it('are remembered up to 10000, and then the first of them is forgotten', async () => {
+    const provider = await TokenIssuer.start();
+    const jwksUrl = new URL(provider.env.AUTH_JWKS_URL ?? '');
+    const jwts = new JwtTokens({ jwksUrl, issuer: ISSUER, audience: AUDIENCE });
+    const { verified } = jwts as unknown as { verified: Map<string, object> };
+    for (let index = 0; index < 10_000; index++) verified.set(String(index), {});
+    const token = await provider.token();
+    await jwts.verify(digestOf(token), token);
+    expect(jwts.getCached(digestOf(token))).toBeDefined();
+    expect(verified.size).toBe(10_000);
+    expect(verified.has('0')).toBe(false);
+    await provider.stop();
   });
 });
 

@@ -21,6 +21,7 @@ export class LogWriter {
   private size = 0;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
+  private isWriteUnderWay = false;
 
   write(line: string): void {
     const bytes = Buffer.from(line);
@@ -31,10 +32,14 @@ export class LogWriter {
     else this.timer ??= setTimeout(() => this.startWriting(), FLUSH_DELAY_MS).unref();
   }
 
-  /** Resolves when all is written, or cannot be in time. */
-  async flush(): Promise<void> {
+  /**
+   * Resolves when all is written, or cannot be in time: with false if a write hangs, for which
+   * Node's exit would wait.
+   */
+  async flush(): Promise<boolean> {
     this.startWriting();
     await Promise.race([this.writing, sleep(SHUTDOWN_FLUSH_MS, undefined, { ref: false })]);
+    return !this.isWriteUnderWay;
   }
 
   private startWriting(): void {
@@ -47,7 +52,10 @@ export class LogWriter {
     while (this.lines.length > 0) {
       let bytes = Buffer.concat(this.lines.splice(0));
       while (bytes.length > 0) {
+        this.isWriteUnderWay = true;
         const written = await writeSome(bytes);
+        this.isWriteUnderWay = false;
+        if (written === 0) await sleep(PAUSE);
         bytes = bytes.subarray(written);
         this.size -= written;
       }
@@ -60,8 +68,7 @@ function writeSome(bytes: Buffer): Promise<number> {
   return new Promise((resolve) => {
     write(STANDARD_OUTPUT, bytes, (error, written) => {
       if (error === null) resolve(written);
-      else if (error.code === 'EAGAIN') setTimeout(() => resolve(0), PAUSE);
-      else resolve(bytes.length);
+      else resolve(error.code === 'EAGAIN' ? 0 : bytes.length);
     });
   });
 }

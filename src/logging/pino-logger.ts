@@ -59,8 +59,8 @@ export class PinoLogger implements LoggerService {
     this.write('trace', message, rest);
   }
 
-  /** Writes out what is still in memory, if that can be done in a second. */
-  flush(): Promise<void> {
+  /** Writes out what is still in memory, if that can be done in a second; see `LogWriter`. */
+  flush(): Promise<boolean> {
     return this.writer.flush();
   }
 

@@ -1,4 +1,3 @@
-import { StoreReader } from '../../src/commands/store-reader.js';
 import type { NewPlant } from '../fuzz/body.js';
 import type { Choices } from '../fuzz/choices.js';
 import { eachRow } from '../fuzz/store-audit.js';
@@ -39,7 +38,7 @@ export class CrashLedger {
     return tag === undefined ? { id, name } : { id, name, tag };
   }
 
-  /** The connection ended before the answer came. */
+  /** Nobody knows whether it is stored: the answer did not come, or said so. */
   noAnswer(plant: NewPlant): void {
     this.unanswered.add(plant);
   }
@@ -60,11 +59,11 @@ export class CrashLedger {
       : `${answer} for ${show(plant)}, when ${show(known)} was there`;
   }
 
-  /** What is wrong with the store in this file; what it holds is settled from now on. */
-  async audit(path: string): Promise<string[]> {
-    const faults = await integrityFaults(path);
+  /** What is wrong with the rows of this store; what it holds is settled from now on. */
+  async audit(url: string): Promise<string[]> {
+    const faults: string[] = [];
     const missing = new Map(this.settled);
-    await eachRow(`sqlite:${path}`, ({ id, name, tag }) => {
+    await eachRow(url, ({ id, name, tag }) => {
       const row = { id: BigInt(id), name, ...(tag !== null && { tag }) };
       const known = this.settled.get(row.id);
       const candidates = known === undefined ? (this.sentById.get(row.id) ?? []) : [known];
@@ -90,7 +89,7 @@ export class CrashLedger {
 }
 
 /** Every id once, spread over all of int64. */
-function idOf(index: number): bigint {
+export function idOf(index: number): bigint {
   return BigInt.asIntN(64, BigInt(index) * 0x9e3779b97f4a7c15n);
 }
 
@@ -100,9 +99,4 @@ function isSame(one: NewPlant, other: NewPlant): boolean {
 
 function show({ id, name, tag }: NewPlant): string {
   return JSON.stringify({ id: String(id), name: name.slice(0, 40), tag });
-}
-
-async function integrityFaults(path: string): Promise<string[]> {
-  const reader = await StoreReader.open(path, 'rw');
-  return await reader.integrityFaults().finally(() => reader.close());
 }

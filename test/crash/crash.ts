@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { StoreReader } from '../../src/commands/store-reader.js';
 import { Choices } from '../fuzz/choices.js';
 import { ACCESS_TOKENS } from '../fuzz/headers.js';
 import { Program } from '../support/program.js';
@@ -47,7 +48,9 @@ async function crash(round: number): Promise<{ summary: string; faults: string[]
   if (startKill !== undefined) await killDuringStart(startKill);
 
   const program = start();
-  const load = new CrashLoad(new URL(await program.listening()), ledger, CONNECTIONS);
+  const load = new CrashLoad(new URL(await program.listening()), ledger, {
+    connections: CONNECTIONS,
+  });
   // A quarter of the kills come in the first moments, when the connections are still being made.
   const delay = choices.below(choices.below(4) === 0 ? 50 : LONGEST_LOAD);
   await setTimeout(delay);
@@ -55,7 +58,8 @@ async function crash(round: number): Promise<{ summary: string; faults: string[]
   await program.exited();
   const { answers, faults } = await load.stopped();
 
-  faults.push(...(await ledger.audit(copyOfStore())));
+  const copy = copyOfStore();
+  faults.push(...(await integrityFaults(copy)), ...(await ledger.audit(`sqlite:${copy}`)));
   const early = startKill === undefined ? '' : `killed ${startKill} ms into a start, then `;
   const summary = `${early}killed after ${delay} ms of load: ${answers} answers, ${ledger.summary()}`;
   return { summary, faults };
@@ -78,4 +82,9 @@ function copyOfStore(): string {
   rmSync(copy, { recursive: true, force: true });
   cpSync(store, copy, { recursive: true });
   return join(copy, 'plants.db');
+}
+
+async function integrityFaults(path: string): Promise<string[]> {
+  const reader = await StoreReader.open(path, 'rw');
+  return await reader.integrityFaults().finally(() => reader.close());
 }

@@ -1,12 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { promisify } from 'node:util';
 import { backUp } from '../../src/commands/backup.js';
 import { checkStore } from '../../src/commands/check.js';
+import { Faults } from '../support/faults.js';
 import { Program } from '../support/program.js';
 import { TOKEN } from '../support/test-app.js';
 
@@ -38,9 +50,14 @@ interface Ended {
 }
 
 /** Runs a built command in the folder of the store. */
-async function run(command: string, args: string[], url = 'sqlite:plants.db'): Promise<Ended> {
+async function run(
+  command: string,
+  args: string[],
+  url = 'sqlite:plants.db',
+  others: Record<string, string> = {},
+): Promise<Ended> {
   return await new Promise((resolve) => {
-    const env = { PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: url };
+    const env = { PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: url, ...others };
     const child = execFile(
       process.execPath,
       [`${DIST}commands/${command}.js`, ...args],
@@ -210,6 +227,28 @@ describe('a command that cannot do its work exits 1 with one sentence, and leave
       backUp(join(folder, 'plants.db'), target, stopAtChecking, stop.signal),
     ).rejects.toThrow('Stopped: there is no copy');
     expect(await readdir(folder)).toEqual(before);
+  });
+});
+
+describe('a backup', () => {
+  it('may be read by no more people than the store', async () => {
+    await cp(join(folder, 'restored.db'), join(folder, 'private.db'));
+    await chmod(join(folder, 'private.db'), 0o600);
+    await run('db-backup', ['private-copy.db'], 'sqlite:private.db');
+    expect((await stat(join(folder, 'private-copy.db'))).mode & 0o777).toBe(0o600);
+  });
+
+  (Faults.areSupported ? it : it.skip).each([
+    ['the copy', '.partial'],
+    ['its folder', '/flushed'],
+  ])('succeeds only once %s is flushed (Linux, cc)', async (_, suffix) => {
+    const faulty = await mkdtemp(join(tmpdir(), 'plant-store-'));
+    const faults = new Faults(faulty, suffix);
+    faults.set({ flushFailures: -1 });
+    await mkdir(join(folder, 'flushed'), { recursive: true });
+    const backup = await run('db-backup', ['flushed/copy.db'], 'sqlite:restored.db', faults.env);
+    expect(backup).toMatchObject({ exitCode: 1, output: '' });
+    await rm(faulty, { recursive: true });
   });
 });
 

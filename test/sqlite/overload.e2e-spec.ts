@@ -51,6 +51,17 @@ describe('bodies that arrive piece by piece', () => {
       first.write('{"id":1,"name":"n"}'.padEnd(400));
       const [answer] = (await once(first, 'data')) as [Buffer];
       expect(parseAnswer(answer.toString()).status).toBe(200);
+
+      // What a client does not finish counts until it has gone.
+      sockets.forEach((socket) => socket.destroy());
+      const rest = '{"id":2,"name":"n"}'.padEnd(400);
+      let status: number | undefined;
+      while (status !== 200) {
+        const late = connect({ port: app.port, host: '127.0.0.1' });
+        late.write(start, () => late.write(rest));
+        status = parseAnswer(String(await once(late, 'data'))).status;
+        late.destroy();
+      }
     } finally {
       sockets.forEach((socket) => socket.destroy());
       await app.close();

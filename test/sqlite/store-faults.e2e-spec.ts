@@ -1,87 +1,27 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, open, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, open, readFile, rename, rm, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StoreReader } from '../../src/commands/store-reader.js';
 import { commitConnection } from '../support/commit-connection.js';
-import { expectError } from '../support/expect-error.js';
-import { Program } from '../support/program.js';
-import { type Answer, TestApp, TOKEN } from '../support/test-app.js';
-
-/** What a client may see of a fault: nothing of the engine or the system, and no path. */
-const NO_INNARDS: unknown = expect.not.stringMatching(/SQL|errno|ENO|plants\.db|disk|file|\//i);
+import { type Demand, LARGE_NAME, PlantClient } from '../support/plant-client.js';
+import { TestApp } from '../support/test-app.js';
 
 let folder: string;
 let store: string;
-let acknowledged: number[];
-let lastId: number;
+let client: PlantClient;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
   store = join(folder, 'plants.db');
-  acknowledged = [];
-  lastId = 0;
+  client = new PlantClient();
 });
 
 afterEach(async () => {
   await rm(folder, { recursive: true });
 });
-
-async function create(url: string, name = 'Monstera'): Promise<Answer> {
-  const id = ++lastId;
-  const { status, headers, ...response } = await fetch(`${url}/plants`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ id, name }),
-  }).then(async (answer) => ({
-    status: answer.status,
-    headers: answer.headers,
-    body: (await answer.json()) as unknown,
-  }));
-  if (status === 200) acknowledged.push(id);
-  return { status, headers, ...response };
-}
-
-/** Some creates fail together, and meanwhile the service answers what needs no store. */
-async function expectUnavailable(url: string, { name, isSlow = false }: Demand): Promise<void> {
-  let areAnswered = false;
-  const creates = Promise.all(Array.from({ length: 5 }, () => create(url, name)));
-  void creates.then(() => (areAnswered = true));
-  expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
-  if (isSlow) expect(areAnswered).toBe(false);
-  for (const answer of await creates) {
-    if (answer.status === 200 && name !== undefined) continue;
-    expectError(answer, 'UNAVAILABLE', NO_INNARDS);
-    expect(answer.headers.get('retry-after')).toBe('1');
-  }
-  // A disk that is nearly full may still have taken the first of them.
-  if (name !== undefined) expectError(await create(url, name), 'UNAVAILABLE', NO_INNARDS);
-}
-
-interface Demand {
-  /** What to create, when only large plants fail. */
-  readonly name?: string;
-  /** Whether a create takes its time to fail, during which the event loop must be free. */
-  readonly isSlow?: boolean;
-}
-
-/** Of what was sent, the store has everything that was acknowledged, and is sound. */
-async function expectAllStored(): Promise<void> {
-  const reader = await StoreReader.open(store, 'ro');
-  try {
-    expect(await reader.integrityFaults()).toEqual([]);
-    const rows = await reader.all<{ id: number; name: string }>('SELECT id, name FROM plants');
-    const stored = new Set(rows.map(({ id }) => id));
-    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
-    expect(
-      rows.filter(({ id, name }) => id > lastId || !/^(Monstera|x{50000})$/.test(name)),
-    ).toEqual([]);
-  } finally {
-    await reader.close();
-  }
-}
 
 interface Fault extends Demand {
   readonly what: string;
@@ -89,12 +29,10 @@ interface Fault extends Demand {
   readonly cause: (app: TestApp) => Promise<() => Promise<unknown>>;
 }
 
-const LARGE = 'x'.repeat(50_000);
-
 const FAULTS: readonly Fault[] = [
   {
     what: 'may not grow',
-    name: LARGE,
+    name: LARGE_NAME,
     cause: pragmas('max_page_count = 1', 'max_page_count = 9999'),
   },
   { what: 'is read-only', cause: pragmas('query_only = 1', 'query_only = 0') },
@@ -167,83 +105,22 @@ describe('while the store', () => {
     const app = await TestApp.start({ DATABASE_URL: `sqlite:${store}` });
     const url = app.url.origin;
     try {
-      expect(await create(url)).toMatchObject({ status: 200 });
+      expect(await client.create(url)).toMatchObject({ status: 200 });
       const end = await fault.cause(app);
-      await expectUnavailable(url, fault);
+      await client.expectUnavailable(url, fault);
       await end();
-      expect(await create(url, fault.name)).toMatchObject({ status: 200 });
+      expect(await client.create(url, fault.name)).toMatchObject({ status: 200 });
     } finally {
       await app.close();
     }
-    await expectAllStored();
+    await client.expectAllStored(store);
   });
 
   it('is removed for good, creates get 503, and no new one is made', async () => {
     const app = await TestApp.start({ DATABASE_URL: `sqlite:${store}` });
     await unlink(store);
-    await expectUnavailable(app.url.origin, {});
+    await client.expectUnavailable(app.url.origin, {});
     await app.close();
     await expect(StoreReader.open(store, 'ro')).rejects.toThrow('There is no store');
   });
-});
-
-/** The built program, on a disk of its own kind. */
-async function surviveWithProgram(
-  name: string,
-  begin: (program: Program) => Promise<unknown>,
-  end: (program: Program) => Promise<unknown>,
-): Promise<void> {
-  const program = Program.start(folder, { ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${store}` });
-  try {
-    const url = await program.listening();
-    expect(await create(url)).toMatchObject({ status: 200 });
-    await begin(program);
-    await expectUnavailable(url, { name });
-    await end(program);
-    expect(await create(url, name)).toMatchObject({ status: 200 });
-    expect(program.output + program.errors).not.toContain(TOKEN);
-    program.kill('SIGTERM');
-    expect(await program.exited()).toBe(0);
-  } finally {
-    program.kill('SIGKILL');
-    await program.exited();
-  }
-  await expectAllStored();
-}
-
-const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
-
-(hasPrlimit ? it : it.skip)('survives writes that fail', async () => {
-  const limit = (program: Program, bytes: string): Promise<void> => {
-    execFileSync('prlimit', ['--pid', String(program.pid), `--fsize=${bytes}:`]);
-    return Promise.resolve();
-  };
-  await surviveWithProgram(
-    LARGE,
-    (program) => limit(program, '16384'),
-    (program) => limit(program, 'unlimited'),
-  );
-});
-
-/** Where file systems may be mounted, as by root. */
-function mountSmallDisk(path: string): boolean {
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', path]).status === 0;
-}
-
-it('survives a disk that is full', async () => {
-  const canMount = mountSmallDisk(folder);
-  if (!canMount) {
-    console.warn('No file system may be mounted here: a full disk is untested');
-    return;
-  }
-  try {
-    const filler = join(folder, 'filler');
-    await surviveWithProgram(
-      LARGE,
-      () => expect(writeFile(filler, Buffer.alloc(2 ** 20))).rejects.toThrow('ENOSPC'),
-      () => unlink(filler),
-    );
-  } finally {
-    execFileSync('umount', [folder]);
-  }
 });

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 /** A user that every system has, for root, as which PostgreSQL does not run. */
 const UNPRIVILEGED = 'nobody';
 
-interface Ids {
+export interface Ids {
   readonly uid?: number;
   readonly gid?: number;
 }
@@ -115,7 +115,8 @@ async function copyProgram(folder: string): Promise<void> {
   }
 }
 
-async function unprivileged(): Promise<Ids> {
+/** As whom PostgreSQL is to run, which refuses to be root. */
+export async function unprivileged(): Promise<Ids> {
   if (process.getuid?.() !== 0) return {};
   const id = async (kind: string): Promise<number> =>
     Number((await run('id', [kind, UNPRIVILEGED])).stdout);

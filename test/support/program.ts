@@ -15,17 +15,36 @@ export class Program {
 
   /** Starts `node dist/main.js` in a folder, on a free port, with this environment and no other. */
   static start(folder: string, env: Record<string, string> = {}, ...args: string[]): Program {
-    return Program.spawn(folder, env, [`${ROOT}dist/main.js`, ...args]);
+    return Program.startUnder([], folder, env, ...args);
+  }
+
+  /** @param tracer the command that is to run the program's own */
+  static startUnder(
+    tracer: string[],
+    folder: string,
+    env: Record<string, string>,
+    ...args: string[]
+  ): Program {
+    return Program.spawn(
+      [...tracer, process.execPath, `${ROOT}dist/main.js`, ...args],
+      folder,
+      env,
+    );
   }
 
   /** Starts a script of the tests, written in TypeScript, in its place. */
   static startScript(folder: string, env: Record<string, string>, script: string): Program {
-    return Program.spawn(folder, env, ['--import', import.meta.resolve('tsx'), script]);
+    const command = [process.execPath, '--import', import.meta.resolve('tsx'), script];
+    return Program.spawn(command, folder, env);
   }
 
-  private static spawn(folder: string, env: Record<string, string>, args: string[]): Program {
+  private static spawn(
+    [command = '', ...rest]: readonly string[],
+    folder: string,
+    env: Record<string, string>,
+  ): Program {
     return new Program(
-      spawn(process.execPath, args, {
+      spawn(command, rest, {
         cwd: folder,
         env: { PATH: process.env.PATH, PORT: '0', ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -42,7 +61,7 @@ export class Program {
     for (;;) {
       const match = pattern.exec(this.output);
       if (match !== null) return match;
-      if (this.child.exitCode !== null) throw new Error(`exited: ${this.errors}`);
+      if (this.hasExited) throw new Error(`exited: ${this.errors}`);
       await Promise.race([once(this.child.stdout ?? this.child, 'data'), this.exited()]);
     }
   }
@@ -62,9 +81,11 @@ export class Program {
 
   /** Resolves with the exit code, or with null after a signal. */
   async exited(): Promise<number | null> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      await once(this.child, 'close');
-    }
+    if (!this.hasExited) await once(this.child, 'close');
     return this.child.exitCode;
+  }
+
+  private get hasExited(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 }

@@ -2,6 +2,7 @@ import type { DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { BulkTable } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { StoreDataSource } from '../store-data-source.js';
+import { flushFolders } from './flush-folders.js';
 import { IN_MEMORY } from './sqlite-connections.js';
 import { SqliteEntityManager, StoreSqliteDriver } from './sqlite-driver.js';
 import { sqliteReason } from './sqlite-errors.js';
@@ -40,6 +41,10 @@ export class SqliteDataSource extends StoreDataSource {
     } finally {
       await queryRunner.release();
     }
+    const { database } = this.driver.options;
+    if (database !== IN_MEMORY) await flushFolders(database);
+    // What a killed program wrote and did not flush can be read already: from here on it is on disk.
+    await this.probeWrite();
   }
 
   bulkTable(columns: EntityColumns): BulkTable {

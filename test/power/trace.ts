@@ -1,0 +1,171 @@
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** What a program did to its files, and what it answered, in the order of its system calls. */
+export type Step =
+  | { readonly kind: 'create' | 'mkdir' | 'unlink'; readonly path: string }
+  | {
+      readonly kind: 'write';
+      readonly path: string;
+      readonly offset: number;
+      readonly bytes: Buffer;
+    }
+  | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
+  /** The flush of a file or a folder is over, which began after so many steps. */
+  | {
+      readonly kind: 'flush';
+      readonly path: string;
+      readonly begin: number;
+      readonly isDone: boolean;
+    }
+  /** It begins to send an answer: the request's X-Request-Id, and the status or the error's code. */
+  | { readonly kind: 'answer'; readonly requestId: string; readonly code: number };
+
+export interface Trace {
+  readonly steps: readonly Step[];
+  /** Whether the program was killed in calls of which nobody knows how far they got. */
+  readonly isCutOff: boolean;
+}
+
+/** The calls that change files and folders, those that flush them, and those that send. */
+const CALLS = [
+  ...['open', 'openat', 'creat', 'mkdir', 'mkdirat', 'truncate', 'ftruncate', 'fallocate'],
+  ...['write', 'writev', 'pwrite64', 'pwritev', 'pwritev2', 'sendfile', 'copy_file_range'],
+  ...['rename', 'renameat', 'renameat2', 'link', 'linkat', 'unlink', 'unlinkat', 'mmap'],
+  ...['fsync', 'fdatasync', 'sendto', 'sendmsg'],
+];
+
+/** The command that runs another and writes its system calls, with all their bytes, to a file. */
+export function tracer(file: string, ...options: string[]): string[] {
+  const whole = ['-y', '-xx', '-s', '1000000', '-o', file];
+  return ['strace', '-f', '--seccomp-bpf', '-e', `trace=${CALLS.join()}`, ...whole, ...options];
+}
+
+interface Call {
+  readonly name: string;
+  readonly args: string;
+  /** NaN when a kill came before it was known. */
+  result: number;
+}
+
+/**
+ * Reads what the tracer wrote.
+ *
+ * @param before how many steps there were before
+ * @param folder whose files and folders count, but for SQLite's shared memory; it is the program's
+ *   current folder
+ * @throws Error at a call that changes them in a way that is not known here
+ */
+export async function readTrace(file: string, before: number, folder: string): Promise<Trace> {
+  const events = await readEvents(file);
+  const steps: Step[] = [];
+  const begins = new Map<Call, number>();
+  for (const { call, isEnd } of events) {
+    if (!isEnd) begins.set(call, before + steps.length);
+    steps.push(...stepsOf(call, isEnd, begins.get(call) ?? 0, folder));
+  }
+  const isCutOff = events.some(({ call }) => Number.isNaN(call.result));
+  return { steps, isCutOff };
+}
+
+async function readEvents(file: string): Promise<{ call: Call; isEnd: boolean }[]> {
+  const events: { call: Call; isEnd: boolean }[] = [];
+  const underWay = new Map<string, Call>();
+  for await (const line of createInterface({ input: createReadStream(file, 'latin1') })) {
+    const space = line.indexOf(' ');
+    const thread = line.slice(0, space);
+    const rest = line.slice(space).trimStart();
+    const end = rest.lastIndexOf(' = ');
+    const name = /^\w+(?=\()/.exec(rest)?.[0];
+    if (name !== undefined) {
+      const args = rest.slice(name.length + 1, end === -1 ? rest.lastIndexOf(' <') : end).trimEnd();
+      const call = { name, args: end === -1 ? args : args.slice(0, -1), result: NaN };
+      underWay.set(thread, call);
+      events.push({ call, isEnd: false });
+    }
+    const call = underWay.get(thread);
+    if (call !== undefined && end !== -1) {
+      call.result = parseInt(rest.slice(end + 3));
+      events.push({ call, isEnd: true });
+      underWay.delete(thread);
+    }
+  }
+  return events;
+}
+
+/** What a call changes may be on disk as soon as it begins; a flush counts when it has ended. */
+function stepsOf(
+  { name, args, result }: Call,
+  isEnd: boolean,
+  begin: number,
+  folder: string,
+): Step[] {
+  if (isEnd !== name.endsWith('sync') || (result < 0 && !isEnd)) return [];
+  const paths = pathsIn(args, folder);
+  if (paths[0]?.startsWith('socket:')) return answersIn(bytesIn(args).toString('latin1'));
+  const path = paths.find((path) => isKept(path, folder));
+  if (path === undefined) return [];
+  switch (name) {
+    case 'fsync':
+    case 'fdatasync':
+      // One that a kill cut off has not failed: what it did not write, a later one writes.
+      return Number.isNaN(result) ? [] : [{ kind: 'flush', path, begin, isDone: result === 0 }];
+    case 'open':
+    case 'openat':
+      if (args.includes('O_TRUNC')) break;
+      return args.includes('O_CREAT') ? [{ kind: 'create', path }] : [];
+    case 'mkdir':
+    case 'unlink':
+      return [{ kind: name, path }];
+    case 'ftruncate':
+      return [{ kind: 'truncate', path, size: lastNumber(args) }];
+    case 'pwrite64': {
+      const bytes = bytesIn(args).subarray(0, Number.isNaN(result) ? undefined : result);
+      return [{ kind: 'write', path, offset: lastNumber(args), bytes }];
+    }
+    case 'mmap':
+      if (!args.includes('PROT_WRITE')) return [];
+  }
+  throw new Error(`Nobody knows what ${name} does to ${path}: ${args.slice(0, 200)}`);
+}
+
+function isKept(path: string, folder: string): boolean {
+  return `${path}/`.startsWith(`${folder}/`) && !path.endsWith('-shm');
+}
+
+/** The paths of the open files, or else those that are given as text. */
+function pathsIn(args: string, folder: string): string[] {
+  const open = [...args.matchAll(/\b\d+<([^>]*)>/g)].map(([, path = '']) =>
+    decode(path).toString(),
+  );
+  return open.length > 0 ? open : textsIn(args).map((path) => resolve(folder, path.toString()));
+}
+
+function textsIn(args: string): Buffer[] {
+  return [...args.matchAll(/"([^"]*)"/g)].map(([, text = '']) => decode(text));
+}
+
+function bytesIn(args: string): Buffer {
+  return Buffer.concat(textsIn(args));
+}
+
+/** From `\x48\x69`. */
+function decode(text: string): Buffer {
+  return Buffer.from(text.replaceAll('\\x', ''), 'hex');
+}
+
+function lastNumber(args: string): number {
+  return Number(/\d+$/.exec(args)?.[0]);
+}
+
+function answersIn(text: string): Step[] {
+  return text.split(/(?=HTTP\/1\.1 \d)/).flatMap((answer) => {
+    const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(answer) ?? [];
+    const [, requestId = ''] = /^X-Request-Id: (.*)\r$/m.exec(answer) ?? [];
+    const [, error] = /"error":(\d+)/.exec(answer) ?? [];
+    return status === undefined
+      ? []
+      : [{ kind: 'answer', requestId, code: Number(error ?? status) }];
+  });
+}
