@@ -53,6 +53,8 @@ async function start(): Promise<void> {
 function printDevelopmentToken(app: NestExpressApplication): void {
   const token = app.get(AccessTokens).developmentToken;
   if (token === undefined) return;
+  // A reader that has gone loses what is printed, and is no reason to stop.
+  process.stdout.on('error', () => undefined);
   const plant = JSON.stringify({ id: Date.now(), name: 'Monstera', tag: 'indoor' });
   process.stdout.write(`
 No ACCESS_TOKENS are set: this run takes the token in this command, which creates a plant.
@@ -77,12 +79,12 @@ function stopOnSignals(app: NestExpressApplication): void {
   let stoppedAt: number | undefined;
   const stop = (reason: string): void => {
     if (stoppedAt !== undefined) return;
-    stoppedAt = Date.now();
+    stoppedAt = performance.now();
     logger.log(`${reason}: answering what has arrived, then stopping`);
     void close(app);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (stoppedAt !== undefined && Date.now() - stoppedAt > SAME_SIGNAL) process.exit(1);
+    if (stoppedAt !== undefined && performance.now() - stoppedAt > SAME_SIGNAL) process.exit(1);
     stop(signal);
   };
   for (const signal of SIGNALS) process.off(signal, quit).on(signal, onSignal);

@@ -31,8 +31,10 @@ export interface Grant {
 }
 
 interface VerifiedToken extends Grant {
-  /** In milliseconds since the epoch. */
-  readonly until: number;
+  /** Its `exp`, by `Date.now()`. */
+  readonly expiry: number;
+  /** By `performance.now()`: the system's clock may be set. */
+  readonly cachedUntil: number;
 }
 
 export function isJwtLike(token: string): boolean {
@@ -60,7 +62,8 @@ export class JwtTokens {
   getCached(digest: Buffer): Grant | undefined {
     const id = idOf(digest);
     const token = this.verified.get(id);
-    if (token === undefined || Date.now() < token.until) return token;
+    if (token === undefined) return undefined;
+    if (Date.now() < token.expiry && performance.now() < token.cachedUntil) return token;
     this.verified.delete(id);
     return undefined;
   }
@@ -122,11 +125,11 @@ export class JwtTokens {
   }
 
   private remember(id: string, payload: JWTPayload): Grant {
-    const expiry = ((payload.exp ?? 0) + CLOCK_TOLERANCE) * 1_000;
     const granted = scopesOf(payload);
     const { scopes } = this.rules;
     const token = {
-      until: Math.min(expiry, Date.now() + CACHE_TTL_MS),
+      expiry: ((payload.exp ?? 0) + CLOCK_TOLERANCE) * 1_000,
+      cachedUntil: performance.now() + CACHE_TTL_MS,
       requiredScopes: scopes.every((scope) => granted.has(scope)) ? undefined : scopes.join(' '),
     };
     if (this.verified.size >= MAX_VERIFIED) {

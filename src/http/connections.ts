@@ -1,41 +1,33 @@
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Env } from '../config/env.js';
 import { WRITE_TIMEOUT_MS } from '../config/time-limits.js';
 import { droppedConnections, openConnections } from '../metrics/metrics.js';
+import { Connection, READ_TURNS } from './connection.js';
 
 /** How many connections beyond the limit are told so, before further ones are closed unanswered. */
 const REFUSAL_HEADROOM = 1_000;
-/** How long taking in what has arrived may last at most, in milliseconds; new clients may prolong it. */
-const DRAIN_ACCEPT_MS = 2_000;
-/** How long clients may then take to send what they began and to read their answers, in milliseconds. */
-const DRAIN_CLIENT_MS = 3_000;
-/** How long answers may then take to be made, in milliseconds: longer than any create waits. */
-const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 1_000;
+/** How often connections whose clients do not read are looked for, in milliseconds. */
+const WATCH_INTERVAL_MS = 1_000;
+/** How long accepting what has arrived may last at most, in milliseconds; new clients may prolong it. */
+const DRAIN_ACCEPT_MS = 1_000;
+/** How long a client may then take to send the rest of a request or to read its answer, in milliseconds. */
+const DRAIN_CLIENT_MS = 2_500;
+/** How long the answer to a request is waited for, in milliseconds: a write is answered in time. */
+const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 500;
 /** How often connections that may be closed are looked for then, in milliseconds. */
-const SWEEP_INTERVAL = 50;
-
-type Response = ServerResponse & { readonly req: IncomingMessage };
-
-type Connection = Socket & {
-  /** Node's own note of the response that is under way. */
-  readonly _httpMessage?: Response | null;
-  /** Its parser, with the last request that came and is not answered. */
-  readonly parser?: { readonly incoming?: IncomingMessage | null } | null;
-};
+const DRAIN_INTERVAL_MS = 50;
 
 /** The connections of the server: how many there may be, and how they end when it closes. */
 @Injectable()
 export class Connections implements OnModuleInit, BeforeApplicationShutdown {
-  private readonly open = new Set<Connection>();
-  /** The last request of a connection, once the server closes. */
-  private readonly last = new WeakMap<Socket, Response>();
-  private readonly tooMany = new WeakSet<Socket>();
+  private readonly open = new Map<Socket, Connection>();
   private accepted = 0;
+  /** Resolves when no further connection can come; undefined until the server stops. */
+  private lastAccepted: Promise<void> | undefined;
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
@@ -43,49 +35,39 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   ) {}
 
   onModuleInit(): void {
-    const { server, open } = this;
-    server.maxConnections = this.env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
+    const { server, open, env } = this;
+    server.maxConnections = env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
     server.on('drop', () => droppedConnections.inc());
-    server.on('connection', (socket: Connection) => {
-      this.accepted++;
-      open.add(socket);
-      if (open.size > this.env.MAX_CONNECTIONS) this.tooMany.add(socket);
-      socket.once('close', () => {
-        open.delete(socket);
-        openConnections.set(open.size);
-      });
-      openConnections.set(open.size);
-    });
+    server.on('connection', (socket: Socket) => this.add(socket));
+    // With a listener Node does not close the connection by itself, neither an idle one.
+    server.on('timeout', (socket: Socket) => open.get(socket)?.onTimeout(env.SEND_TIMEOUT_MS));
+    const watch = setInterval(() => {
+      for (const connection of open.values()) connection.watchWriting();
+    }, WATCH_INTERVAL_MS).unref();
+    server.once('close', () => clearInterval(watch));
   }
 
-  /** Whether a connection is one beyond the limit, on which requests are refused. */
-  isTooMany(socket: Socket): boolean {
-    return this.tooMany.has(socket);
+  /** The connection of a socket. */
+  of(socket: Socket): Connection {
+    return this.open.get(socket) ?? this.add(socket);
   }
 
-  /**
-   * Lets every request that has arrived be answered, and every connection end after its answer.
-   * Node alone waits for busy keep-alive clients for ever.
-   */
+  /** Lets every request that has arrived be answered, and every connection end after its answer. */
   async beforeApplicationShutdown(): Promise<void> {
     const { server, open } = this;
     if (!server.listening) return;
-    const closeIdle = server.closeIdleConnections.bind(server);
-    // Node calls this too, and would cut off answers that are made and not yet sent.
-    server.closeIdleConnections = () => {
-      if (![...open].some(isSending)) closeIdle();
-    };
-    for (const { _httpMessage: response } of open) if (response) this.sendConnectionClose(response);
-    await this.acceptBacklog();
-    server.prependListener('request', (_, response: Response) =>
-      this.sendConnectionClose(response),
-    );
-    const began = performance.now();
+    this.lastAccepted = this.acceptBacklog();
+    for (const connection of open.values()) void connection.stop(this.lastAccepted);
+    await this.lastAccepted;
+    const grace = this.env.SHUTDOWN_GRACE_MS;
+    const end = performance.now() + Math.max(grace, DRAIN_CLIENT_MS) + DRAIN_HANDLER_MS;
     const sweep = setInterval(() => {
-      const time = performance.now() - began;
-      server.closeIdleConnections();
-      for (const socket of open) if (hasTimeEnded(socket, time)) socket.destroy();
-    }, SWEEP_INTERVAL);
+      const isOver = performance.now() > end;
+      for (const connection of open.values()) {
+        if (isOver) connection.destroy();
+        else connection.closeAfter(connection.isIdle ? grace : DRAIN_CLIENT_MS);
+      }
+    }, DRAIN_INTERVAL_MS);
     server.once('close', () => clearInterval(sweep));
   }
 
@@ -94,42 +76,29 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
    * clients see them as sent. Each turn of the event loop does one of the two.
    */
   private async acceptBacklog(): Promise<void> {
-    // Not at once: of requests in one piece, the first may be answered before the second is seen.
-    const announceSoon = (_: IncomingMessage, response: Response): void => {
-      setImmediate(() => this.sendConnectionClose(response));
-    };
-    this.server.on('request', announceSoon);
     const end = performance.now() + DRAIN_ACCEPT_MS;
     let before: number;
     do {
       before = this.accepted;
-      for (let turn = 0; turn < 3; turn++) await nextTurn();
+      for (let turn = 0; turn < READ_TURNS; turn++) await nextTurn();
     } while (this.accepted > before && performance.now() < end);
-    this.server.off('request', announceSoon);
   }
 
-  /** The answer to the last of pipelined requests says that the connection ends, and no other. */
-  private sendConnectionClose(response: Response): void {
-    const socket = response.req.socket as Connection;
-    if (response.headersSent || socket.parser?.incoming !== response.req) return;
-    const before = this.last.get(socket);
-    if (before?.headersSent === false) before.shouldKeepAlive = true;
-    response.shouldKeepAlive = false;
-    this.last.set(socket, response);
+  private add(socket: Socket): Connection {
+    const { open, env } = this;
+    const connection = new Connection(socket, open.size >= env.MAX_CONNECTIONS);
+    this.accepted++;
+    if (this.lastAccepted !== undefined) void connection.stop(this.lastAccepted);
+    open.set(socket, connection);
+    openConnections.set(open.size);
+    socket.once('close', () => {
+      open.delete(socket);
+      openConnections.set(open.size);
+    });
+    return connection;
   }
 
   private get server(): Server {
     return this.adapterHost.httpAdapter.getHttpServer() as Server;
   }
-}
-
-function isSending({ _httpMessage: response }: Connection): boolean {
-  return response?.writableEnded === true;
-}
-
-/** Whether a connection has had its time, this many milliseconds after the server began to close. */
-function hasTimeEnded({ bytesRead, _httpMessage: response }: Connection, time: number): boolean {
-  if (bytesRead === 0) return true;
-  const isAnswerDue = response?.req.complete === true && !response.headersSent;
-  return time > (isAnswerDue ? DRAIN_HANDLER_MS : DRAIN_CLIENT_MS);
 }

@@ -5,7 +5,6 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../logging/pino-logger.js';
 import { countRequest } from '../metrics/metrics.js';
-import type { Connections } from './connections.js';
 
 export const REQUEST_ID = 'X-Request-Id';
 
@@ -38,7 +37,7 @@ interface Route {
  * and logs one line when it is over. A client that left before its answer is no news, so it is
  * logged at debug.
  */
-export function requestMiddleware(logger: PinoLogger, connections: Connections): RequestHandler {
+export function requestMiddleware(logger: PinoLogger): RequestHandler {
   return (req, res, next) => {
     const began = performance.now();
     const requestId = requestIdOf(req);
@@ -54,9 +53,6 @@ export function requestMiddleware(logger: PinoLogger, connections: Connections):
       logger.request(logAtInfo ? 'info' : 'debug', fields);
       countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
     });
-    if (connections.isTooMany(req.socket)) {
-      throw new ApiError(ErrorCatalogue.UNAVAILABLE, undefined, { Connection: 'close' });
-    }
     const fault = faultOf(req);
     if (fault === undefined) next();
     else throw new ApiError(ErrorCatalogue.MALFORMED_REQUEST, fault, { Connection: 'close' });

@@ -21,8 +21,6 @@ export function sendJson(
   const text = JSON.stringify(body);
   const allHeaders = {
     ...headers,
-    // A client that asked for another protocol must not take what follows for that protocol.
-    ...(req.headers.upgrade !== undefined && { Connection: 'close' }),
     'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(text),
   };
