@@ -90,7 +90,6 @@ describe('requests that follow each other on a connection without waiting', () =
   it.each([
     ['small', () => createRequest(TOKEN)],
     ['with bodies of 20 KiB', () => createRequest(TOKEN, 'x'.repeat(20_000))],
-    ['with bodies of 50 KiB', () => createRequest(TOKEN, 'x'.repeat(50_000))],
   ])(
     'are read piece by piece, as they are handled: %s',
     async (_, request) => {
@@ -99,7 +98,7 @@ describe('requests that follow each other on a connection without waiting', () =
       const creates = holdCreates();
       const client = socketTo(app.port);
       client.resume();
-      const bytes = Buffer.from(request().repeat(Math.ceil((4 * 1024 * 1024) / request().length)));
+      const bytes = Buffer.from(request().repeat(Math.ceil((1024 * 1024) / request().length)));
       // Pieces of many sizes, so that they end anywhere in a request.
       for (let start = 0; start < bytes.length;) {
         const end = start + 1_000 + ((start * 7_919) % 60_000);
