@@ -15,7 +15,7 @@ const AT_A_TIME = 500;
 
 let program: Program;
 let port: number;
-let idle: Socket[] = [];
+const idle: Socket[] = [];
 
 beforeEach(async () => {
   program = Program.start('.', { ACCESS_TOKENS: TOKEN, DATABASE_URL: 'sqlite::memory:' });

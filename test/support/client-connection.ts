@@ -57,6 +57,16 @@ export class ClientConnection {
     this.socket.resume();
   }
 
+  /** Sends these bytes and nothing more, but reads on. */
+  end(bytes: string): void {
+    this.socket.end(bytes);
+  }
+
+  /** Closes the connection. */
+  destroy(): void {
+    this.socket.destroy();
+  }
+
   /** Leaves without a word. */
   reset(): void {
     this.socket.resetAndDestroy();
