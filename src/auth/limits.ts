@@ -12,9 +12,9 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { parseRate, type Rate } from '../config/rate.js';
 
-/** How many senders are counted at a time; beyond it the one whose window ends first is forgotten. */
+/** How many keys are counted at a time; beyond it the one whose window ends first is forgotten. */
 const MAX_KEYS = 100_000;
-/** The longest key of a sender; an address is longer only when a trusted proxy sends nonsense. */
+/** The longest address that is a key; one is longer only when a trusted proxy sends nonsense. */
 const MAX_KEY_LENGTH = 64;
 
 /** A request, and the answer to it. */
@@ -42,13 +42,13 @@ function limiter(name: string, setting: string): Limiter | undefined {
   return rate === undefined || rate === 'off' ? undefined : new Limiter(name, rate);
 }
 
-/** Counts requests by what stands for their sender, and refuses those beyond a rate. */
+/** Counts requests by token or address, and refuses those beyond a rate. */
 class Limiter {
   private readonly store: WindowStore;
-  private readonly senders = new WeakMap<Request, string>();
+  private readonly keys = new WeakMap<Request, string>();
   private readonly middleware: RateLimitRequestHandler;
 
-  /** @param name what the headers `RateLimit` and `RateLimit-Policy` call it */
+  /** @param name its name in the headers `RateLimit` and `RateLimit-Policy` */
   constructor(
     name: string,
     private readonly rate: Rate,
@@ -61,21 +61,21 @@ class Limiter {
       standardHeaders: 'draft-8',
       legacyHeaders: false,
       store: this.store,
-      keyGenerator: (request) => this.senders.get(request) ?? addressOf(request),
+      keyGenerator: (request) => this.keys.get(request) ?? addressOf(request),
       handler: (_, response, next) => next(tooManyRequests(response)),
-      // It would complain on the console, which is not the log.
+      // It would warn on the console, which is not the log.
       validate: false,
     });
   }
 
   /**
-   * Counts a request, and says in the headers of its answer how many more there may be.
+   * Counts a request, and sets the headers of its answer that say how many more are allowed.
    *
-   * @param sender the address of the client, unless given
+   * @param key stands for the client; its address by default
    * @throws ApiError 42900
    */
-  count({ request, response }: HttpExchange, sender?: string): Promise<void> {
-    if (sender !== undefined) this.senders.set(request, sender);
+  count({ request, response }: HttpExchange, key?: string): Promise<void> {
+    if (key !== undefined) this.keys.set(request, key);
     return new Promise((resolve, reject) => {
       void this.middleware(request, response, (error?: unknown) => {
         if (error instanceof Error) reject(error);
@@ -153,7 +153,7 @@ function infoOf({ hits, end }: Window): ClientRateLimitInfo {
   return { totalHits: hits, resetTime: new Date(Date.now() + end - performance.now()) };
 }
 
-/** Of IPv6 the /56, since one client may have all the addresses of it. */
+/** The address of the client; of IPv6 the /56, since one client may have all its addresses. */
 function addressOf({ ip = '' }: Request): string {
   return ipKeyGenerator(ip).slice(0, MAX_KEY_LENGTH);
 }

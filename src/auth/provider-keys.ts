@@ -21,8 +21,8 @@ const FETCH_SPACING_MS = 10_000;
 const logger = new Logger('IdentityProvider');
 
 /**
- * The public keys of an identity provider, fetched when a token needs them. Whatever keeps them
- * from coming is the provider's fault and not the token's.
+ * The public keys of an identity provider, fetched when a token needs them. A fetch that fails is
+ * the provider's fault and not the token's.
  *
  * @throws JOSEError the token names none of the keys, or more than one
  * @throws ApiError 50300
@@ -40,7 +40,7 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
     try {
       return await keys.find(header, token);
     } catch (error) {
-      // A provider without any keys has a fault of its own.
+      // Where the provider has no keys at all, the token is not at fault.
       if (isAboutToken(error) && keys.count() !== 0) throw error;
       const now = performance.now();
       if (now >= nextLog) {
@@ -52,12 +52,12 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
   };
 }
 
-/** jose's keys, whose age is measured by a clock that nobody sets. */
+/** The keys in jose's cache, whose age is measured by a monotonic clock. */
 function cachedKeys(
   url: URL,
   fetchKeys: FetchImplementation,
 ): { find: JWTVerifyGetKey; count: () => number | undefined } {
-  // By itself jose fetches only once: its own cache follows the system's clock.
+  // jose would measure their age by the system's clock, which may be set; so it fetches only once.
   const keys = createRemoteJWKSet(url, {
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,

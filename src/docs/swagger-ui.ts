@@ -22,7 +22,7 @@ export function setUpDocs(app: INestApplication): void {
   });
 }
 
-/** Swagger UI lets the buttons over an operation and the column of links run out of a narrow window. */
+/** In a narrow window, Swagger UI's buttons and its column of links would be cut off. */
 const FIT_NARROW_WINDOWS = `
   @media (max-width: 640px) {
     .swagger-ui .try-out { padding: 0; }
@@ -31,30 +31,32 @@ const FIT_NARROW_WINDOWS = `
   }
 `;
 
-/** What the page loads from Swagger UI, and what `SwaggerModule` makes itself. */
+/** The files of Swagger UI that its page loads. */
 const FILES = [
   ...['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js'],
   ...['favicon-16x16.png', 'favicon-32x32.png'],
 ];
-const MADE = new Set(['/', '/index.html', '/swagger-ui-init.js']);
+/** What `SwaggerModule` generates. */
+const GENERATED = new Set(['/', '/index.html', '/swagger-ui-init.js']);
 
 const ALLOWED = 'GET, HEAD, OPTIONS';
 /** The page may run its own scripts and nothing else. */
 const CONTENT_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
-// The version that @nestjs/swagger brings along.
+// The version of Swagger UI that @nestjs/swagger depends on.
 const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
 
 /**
- * Serves the files from memory: `SwaggerModule` would open one for each request, however many a
- * client sends. What it makes itself is left to it, and nothing else is below /docs.
+ * Serves the files from memory, where `SwaggerModule` would open one for each request. What it
+ * generates is left to it, and nothing else is below /docs.
  */
 function docsMiddleware(): RequestHandler {
   const files = new Map(FILES.map((name) => [`/${name}`, readFile(name)]));
   return (req, res, next) => {
     const file = files.get(req.path);
-    if (file === undefined && !MADE.has(req.path)) throw new ApiError(ErrorCatalogue.NOT_FOUND);
+    if (file === undefined && !GENERATED.has(req.path))
+      throw new ApiError(ErrorCatalogue.NOT_FOUND);
     res.setHeader('Content-Security-Policy', CONTENT_POLICY);
     if (req.method === 'OPTIONS') res.writeHead(204, { Allow: ALLOWED }).end();
     else if (req.method !== 'GET' && req.method !== 'HEAD') throw methodNotAllowed(ALLOWED);
@@ -65,7 +67,7 @@ function docsMiddleware(): RequestHandler {
 
 function readFile(name: string): { type: string; headers: object; bytes: Buffer } {
   const bytes = readFileSync(resolve(`swagger-ui-dist/${name}`));
-  // A browser asks each time whether its copy is the current one, and is answered 304.
+  // A browser revalidates its copy each time, and is answered 304 while it is current.
   const headers = { 'Cache-Control': 'no-cache', ETag: `"${hash('sha256', bytes, 'base64url')}"` };
   return { type: extname(name), headers, bytes };
 }

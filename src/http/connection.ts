@@ -4,11 +4,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** How many requests may wait for the one before them, on all connections together. */
 export const WAITING_LIMIT = 20_000;
-/** How often a connection to which nothing can be written is looked at, in milliseconds. */
+/** How often a connection to which nothing can be written is checked, in milliseconds. */
 const STALL_CHECK_MS = 1_000;
-/** How many turns of the event loop it takes at most to read what the system holds for a connection. */
+/** Turns of the event loop that it takes to read what the system has received on a connection. */
 export const READ_TURNS = 3;
 
+/** Answers a request. */
 export type Handler = (req: IncomingMessage, res: ServerResponse) => void;
 
 interface Exchange {
@@ -17,83 +18,85 @@ interface Exchange {
   readonly handler: Handler;
 }
 
-/** The connections on which requests wait, and how many do. */
+/** The connections on which requests wait, and how many wait on all of them. */
 const pipelined = new Set<Connection>();
 let waitingOnAll = 0;
 
 /**
- * A connection, whose requests are handled one at a time, in the order in which they came: what one
- * finds depends on those before it (RFC 9112 section 9.3.2). While a request waits, nothing more is
- * read, so that no client can make the server keep more than one piece of what it has sent.
+ * A connection, whose requests are handled one at a time, in the order in which they came: only
+ * those with safe methods may be handled in parallel (RFC 9112 section 9.3.2). While a request waits,
+ * the socket is not read, so that the server holds no more than one chunk of pipelined requests.
  */
 export class Connection {
   private current: ServerResponse | undefined;
   private readonly waiting: Exchange[] = [];
-  /** No request after those that have come is handled. */
+  /** Whether the last request has come: any that follow are ignored (RFC 9112 section 9.6). */
   private isEnding = false;
-  /** Answers, after all requests, to what is none. */
+  /** Writes the last answer, to input that is not a request. */
   private refusal: (() => void) | undefined;
-  private isHeld = false;
-  /** Resolves when no further connection can come; undefined until the server stops. */
-  private lastAccepted: Promise<void> | undefined;
-  /** Times are those of `performance.now()`. */
+  private isReadingPaused = false;
+  /** Resolves when the server accepts no more connections; undefined until it stops. */
+  private acceptingEnded: Promise<void> | undefined;
+  // Times are those of `performance.now()`.
   private stalledSince = 0;
   private lastStall = 0;
-  private clientsTurnSince = 0;
+  private waitingForClientSince = 0;
 
-  /** @param isTooMany whether it is beyond the limit of connections, so that its requests are refused */
+  /** @param isTooMany whether it exceeds the limit of connections, so that its requests are refused */
   constructor(
     private readonly socket: Socket,
     readonly isTooMany: boolean,
   ) {
-    // Node reads on at the end of each request, and whenever a body is read.
+    // Node resumes the socket at the end of each request, and whenever a body is read.
     socket.on('resume', () => {
-      if (!this.isHeld) return;
-      // After a resume and a pause in one turn it reads, and a second pause would change nothing.
+      if (!this.isReadingPaused) return;
+      // A socket that was resumed and paused in one turn is read though it is paused.
       if (socket.isPaused()) socket.resume();
       else socket.pause();
     });
     socket.once('close', () => this.forgetWaiting());
   }
 
-  /** Has a request handled once those before it are answered. */
+  /** Handles a request once those before it have been answered. */
   handle(req: IncomingMessage, res: ServerResponse, handler: Handler): void {
     if (this.isEnding) {
-      this.hold();
+      this.pauseReading();
       return;
     }
-    // Node drops what follows such a request in the same piece, be it the head of another request,
-    // whose body would then be taken for one.
+    // Node drops what follows such a request in the same chunk. If that is the head of another
+    // request, its body would be parsed as a request.
     if (req.headers.upgrade !== undefined) this.isEnding = true;
     if (this.isIdle) this.begin(req, res, handler);
     else this.wait({ req, res, handler });
   }
 
   /**
-   * Calls back once all requests are answered, to answer to what came after them and is no request.
-   * Nothing that follows is handled.
+   * Refuses input that is not a request, once the requests before it have been answered. Nothing
+   * that follows is handled.
+   *
+   * @param answer writes the answer and closes the connection
    */
   refuse(answer: () => void): void {
-    // The parser fails again at every further piece of what it does not understand.
+    // The parser fails again at each further chunk.
     if (this.refusal !== undefined) return;
     this.isEnding = true;
     this.refusal = answer;
-    // A request with a fault in its body gets no other answer.
+    // Where the body of a request is malformed or late, this is the answer to that request.
     if (this.waiting.at(-1)?.req.complete === false) this.taken(this.waiting.pop());
     if (this.current?.req.complete !== true) this.answerRefusal(answer);
   }
 
-  /** Looks, each second, whether a client does not read. */
-  watchWriting(): void {
+  /** Starts to check the connection if its client does not read; to be called once a second. */
+  checkWriting(): void {
     if (this.socket.writableLength > 0 && this.socket.timeout !== STALL_CHECK_MS) {
       this.socket.setTimeout(STALL_CHECK_MS);
     }
   }
 
   /**
-   * Nothing was read or written for the time that the socket is set to.
+   * Closes a connection that is idle or whose client does not read, after its socket timed out.
    *
-   * @param sendTimeout how long a client may take nothing of its answer, in milliseconds
+   * @param sendTimeout how long a client may read nothing of its answer, in milliseconds
    */
   onTimeout(sendTimeout: number): void {
     if (this.socket.writableLength === 0) {
@@ -101,7 +104,7 @@ export class Connection {
       return;
     }
     const now = performance.now();
-    // Where something could be written meanwhile, the socket is silent about it.
+    // The socket does not time out while it makes progress in writing.
     if (now - this.lastStall > 1.5 * STALL_CHECK_MS) this.stalledSince = now - STALL_CHECK_MS;
     this.lastStall = now;
     if (now - this.stalledSince >= sendTimeout) this.socket.destroy();
@@ -109,15 +112,15 @@ export class Connection {
   }
 
   /**
-   * Goes on handling requests, and ends the connection with the answer to the last of them.
+   * Goes on handling requests, and closes the connection after the answer to the last of them.
    *
-   * @param lastAccepted resolves when the server accepts no further connection: a client that was
-   *   told sooner that this one ends would open another, which might be lost
+   * @param acceptingEnded resolves when the server accepts no more connections. No answer says
+   *   before that this connection closes: its client would open another, which might be lost.
    */
-  async stop(lastAccepted: Promise<void>): Promise<void> {
-    this.lastAccepted = lastAccepted;
-    await lastAccepted;
-    this.clientsTurnSince = performance.now();
+  async stop(acceptingEnded: Promise<void>): Promise<void> {
+    this.acceptingEnded = acceptingEnded;
+    await acceptingEnded;
+    this.waitingForClientSince = performance.now();
     this.sendConnectionClose();
   }
 
@@ -126,12 +129,12 @@ export class Connection {
     return this.current === undefined;
   }
 
-  /** Closes a stopping connection whose client has had so many milliseconds to send or to read. */
+  /** Closes a stopping connection that has waited so many milliseconds for its client to send or read. */
   closeAfter(limit: number): void {
     const now = performance.now();
     const isAnswerDue = this.current?.req.complete === true && !this.current.headersSent;
-    if (isAnswerDue) this.clientsTurnSince = now;
-    else if (now - this.clientsTurnSince > limit) this.destroy();
+    if (isAnswerDue) this.waitingForClientSince = now;
+    else if (now - this.waitingForClientSince > limit) this.destroy();
   }
 
   destroy(): void {
@@ -143,7 +146,7 @@ export class Connection {
   private begin(req: IncomingMessage, res: ServerResponse, handler: Handler): void {
     this.current = res;
     res.on('close', this.onAnswered);
-    if (this.lastAccepted !== undefined) {
+    if (this.acceptingEnded !== undefined) {
       void this.beginWhileStopping(req, res, handler);
     } else {
       if (this.isEnding) this.sendConnectionClose();
@@ -151,21 +154,21 @@ export class Connection {
     }
   }
 
-  /** Reads first what the client had sent before it could know that the connection ends. */
+  /** Reads first what the client has sent already, so that the last of its requests is known. */
   private async beginWhileStopping(
     req: IncomingMessage,
     res: ServerResponse,
     handler: Handler,
   ): Promise<void> {
-    await this.lastAccepted;
-    this.clientsTurnSince = performance.now();
+    await this.acceptingEnded;
+    this.waitingForClientSince = performance.now();
     for (let turn = 0; turn < READ_TURNS; turn++) await nextTurn();
     if (this.current !== res) return;
     this.sendConnectionClose();
     handler(req, res);
   }
 
-  /** The answer under way says that the connection ends with it, unless more are to follow. */
+  /** Makes the answer under way the last of the connection, unless others are to follow. */
   private sendConnectionClose(): void {
     const { current, waiting, refusal } = this;
     if (current === undefined || current.headersSent) return;
@@ -176,7 +179,7 @@ export class Connection {
 
   private readonly onAnswered = (): void => {
     this.current = undefined;
-    // An answer may have ended the connection, and then nothing after it is handled.
+    // Nothing is handled after an answer with which the connection ended.
     if (!this.socket.writable) this.forgetWaiting();
     const next = this.taken(this.waiting.shift());
     if (next !== undefined) this.begin(next.req, next.res, next.handler);
@@ -191,17 +194,17 @@ export class Connection {
   private wait(exchange: Exchange): void {
     this.waiting.push(exchange);
     pipelined.add(this);
-    this.hold();
+    this.pauseReading();
     if (++waitingOnAll > WAITING_LIMIT) Connection.closeLongest();
   }
 
-  /** A request does not wait any more. */
+  /** Keeps count of a request that was taken from those that wait. */
   private taken(exchange: Exchange | undefined): Exchange | undefined {
     if (exchange === undefined) return undefined;
     waitingOnAll--;
     if (this.waiting.length === 0) {
       pipelined.delete(this);
-      this.release();
+      this.resumeReading();
     }
     return exchange;
   }
@@ -212,17 +215,17 @@ export class Connection {
     pipelined.delete(this);
   }
 
-  private hold(): void {
-    this.isHeld = true;
+  private pauseReading(): void {
+    this.isReadingPaused = true;
     this.socket.pause();
   }
 
-  private release(): void {
-    this.isHeld = false;
+  private resumeReading(): void {
+    this.isReadingPaused = false;
     this.socket.resume();
   }
 
-  /** The client that has most requests waiting is the least likely to be an honest one. */
+  /** Closes the connection on which most requests wait: the least likely to be of an honest client. */
   private static closeLongest(): void {
     let [longest] = pipelined;
     for (const one of pipelined) {

@@ -8,26 +8,27 @@ import { WRITE_TIMEOUT_MS } from '../config/time-limits.js';
 import { droppedConnections, openConnections } from '../metrics/metrics.js';
 import { Connection, READ_TURNS } from './connection.js';
 
-/** How many connections beyond the limit are told so, before further ones are closed unanswered. */
+/** How many connections beyond the limit get 503; further ones are closed unanswered. */
 const REFUSAL_HEADROOM = 1_000;
-/** How often connections whose clients do not read are looked for, in milliseconds. */
-const WATCH_INTERVAL_MS = 1_000;
-/** How long accepting what has arrived may last at most, in milliseconds; new clients may prolong it. */
+/** How often clients that do not read are looked for, in milliseconds. */
+const WRITE_CHECK_MS = 1_000;
+// A stop, step by step.
+/** The longest time for accepting connections that wait in the backlog, in milliseconds. */
 const DRAIN_ACCEPT_MS = 1_000;
-/** How long a client may then take to send the rest of a request or to read its answer, in milliseconds. */
+/** The time for a client to send the rest of a request or to read its answer, in milliseconds. */
 const DRAIN_CLIENT_MS = 2_500;
-/** How long the answer to a request is waited for, in milliseconds: a write is answered in time. */
+/** The time for an answer to be made, in milliseconds: longer than any write waits. */
 const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 500;
-/** How often connections that may be closed are looked for then, in milliseconds. */
-const DRAIN_INTERVAL_MS = 50;
+/** How often connections to be closed are looked for, in milliseconds. */
+const DRAIN_CHECK_MS = 50;
 
-/** The connections of the server: how many there may be, and how they end when it closes. */
+/** The connections of the server: limits their number, and closes them when the server stops. */
 @Injectable()
 export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   private readonly open = new Map<Socket, Connection>();
   private accepted = 0;
-  /** Resolves when no further connection can come; undefined until the server stops. */
-  private lastAccepted: Promise<void> | undefined;
+  /** Resolves when the server accepts no more connections; undefined until it stops. */
+  private acceptingEnded: Promise<void> | undefined;
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
@@ -39,26 +40,26 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     server.maxConnections = env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
     server.on('drop', () => droppedConnections.inc());
     server.on('connection', (socket: Socket) => this.add(socket));
-    // With a listener Node does not close the connection by itself, neither an idle one.
+    // Having a listener, Node leaves it to close an idle connection too.
     server.on('timeout', (socket: Socket) => open.get(socket)?.onTimeout(env.SEND_TIMEOUT_MS));
-    const watch = setInterval(() => {
-      for (const connection of open.values()) connection.watchWriting();
-    }, WATCH_INTERVAL_MS).unref();
-    server.once('close', () => clearInterval(watch));
+    const check = setInterval(() => {
+      for (const connection of open.values()) connection.checkWriting();
+    }, WRITE_CHECK_MS).unref();
+    server.once('close', () => clearInterval(check));
   }
 
   /** The connection of a socket. */
   of(socket: Socket): Connection {
-    return this.open.get(socket) ?? this.add(socket);
+    return this.open.get(socket) ?? new Connection(socket, true);
   }
 
-  /** Lets every request that has arrived be answered, and every connection end after its answer. */
+  /** Begins to close every connection after the answer to its last request. */
   async beforeApplicationShutdown(): Promise<void> {
     const { server, open } = this;
     if (!server.listening) return;
-    this.lastAccepted = this.acceptBacklog();
-    for (const connection of open.values()) void connection.stop(this.lastAccepted);
-    await this.lastAccepted;
+    this.acceptingEnded = this.acceptBacklog();
+    for (const connection of open.values()) void connection.stop(this.acceptingEnded);
+    await this.acceptingEnded;
     const grace = this.env.SHUTDOWN_GRACE_MS;
     const end = performance.now() + Math.max(grace, DRAIN_CLIENT_MS) + DRAIN_HANDLER_MS;
     const sweep = setInterval(() => {
@@ -67,13 +68,13 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
         if (isOver) connection.destroy();
         else connection.closeAfter(connection.isIdle ? grace : DRAIN_CLIENT_MS);
       }
-    }, DRAIN_INTERVAL_MS);
+    }, DRAIN_CHECK_MS);
     server.once('close', () => clearInterval(sweep));
   }
 
   /**
-   * Accepts the connections and reads the bytes that the system holds for this program: their
-   * clients see them as sent. Each turn of the event loop does one of the two.
+   * Accepts the connections that wait in the backlog, whose clients take them for open. Each turn of
+   * the event loop accepts some, or reads from some.
    */
   private async acceptBacklog(): Promise<void> {
     const end = performance.now() + DRAIN_ACCEPT_MS;
@@ -84,18 +85,17 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     } while (this.accepted > before && performance.now() < end);
   }
 
-  private add(socket: Socket): Connection {
+  private add(socket: Socket): void {
     const { open, env } = this;
     const connection = new Connection(socket, open.size >= env.MAX_CONNECTIONS);
     this.accepted++;
-    if (this.lastAccepted !== undefined) void connection.stop(this.lastAccepted);
+    if (this.acceptingEnded !== undefined) void connection.stop(this.acceptingEnded);
     open.set(socket, connection);
     openConnections.set(open.size);
     socket.once('close', () => {
       open.delete(socket);
       openConnections.set(open.size);
     });
-    return connection;
   }
 
   private get server(): Server {

@@ -19,12 +19,12 @@ export interface TimeLimits {
   readonly keepAlive: number;
 }
 
-/** How long a connection stays open for its client to read why it is closed, in milliseconds. */
+/** How long a refused connection stays open for its client to read the answer, in milliseconds. */
 const LINGER_MS = 2_000;
 
 /**
- * Hands requests to Express, those of one connection one after another, and answers in the Error
- * shape to what never becomes a request, where Node says nothing or little.
+ * Passes requests to Express, those of one connection one after another, and answers in the Error
+ * shape where Node would answer without a body or not at all.
  */
 export function configureServer(
   server: Server,
@@ -46,10 +46,12 @@ export function configureServer(
   const refuseExpectation = answerWith(ErrorCatalogue.EXPECTATION_FAILED);
   const refusePath = answerWith(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
   const route: Handler = (req, res) => {
-    // Express answers in HTML to a path it cannot parse, unless it is told what to do instead.
-    if (isParsable(req.url ?? ''))
+    // Express would answer in HTML to a path that it cannot parse.
+    if (isParsable(req.url ?? '')) {
       express(req as Request, res as Response, () => refusePath(req, res));
-    else refusePath(req, res);
+    } else {
+      refusePath(req, res);
+    }
   };
 
   const onRequest: Handler = (req, res) => {
@@ -57,7 +59,7 @@ export function configureServer(
     connection.handle(req, res, connection.isTooMany ? refuseConnection : route);
   };
   server.removeAllListeners('request').on('request', onRequest);
-  // Whether to continue is decided once the token has been looked at, by the body reader.
+  // The body reader sends 100 (Continue), after the token was accepted.
   server.on('checkContinue', onRequest);
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
     connections.of(req.socket).handle(req, res, refuseExpectation);
@@ -79,7 +81,7 @@ function isParsable(url: string): boolean {
   return url.startsWith('/') || url === '*' || URL.canParse(url);
 }
 
-/** Answers to a request that Express does not get to see, or cannot make sense of. */
+/** Answers a request that is not passed to Express, or that Express cannot parse. */
 function answer(
   req: IncomingMessage,
   res: ServerResponse,
@@ -106,7 +108,7 @@ function toApiError({ code }: NodeJS.ErrnoException): ApiError {
   }
 }
 
-/** Answers on a connection that is not usable any more. */
+/** Answers input that is not a request, and closes the connection. */
 function close(socket: Socket, { status, headers, body }: ApiError, logger: PinoLogger): void {
   const requestId = randomUUID();
   const text = JSON.stringify(body);
@@ -123,7 +125,7 @@ function close(socket: Socket, { status, headers, body }: ApiError, logger: Pino
   socket.end(
     `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.join('')}\r\n${text}`,
   );
-  // A client that is busy sending would lose the answer if the connection closed under it.
+  // A client that is still sending would lose the answer if the connection closed at once.
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
   logger.request('info', { requestId, status });
