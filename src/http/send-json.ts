@@ -58,16 +58,15 @@ function hasArrived({ complete, headers }: IncomingMessage): boolean {
  * the answer if the connection closed at once (RFC 9112 section 9.6).
  */
 function discardBody(req: IncomingMessage, done: () => void): void {
-  let left = DISCARD_LIMIT;
-  const timer = setTimeout(done, DISCARD_MS);
-  req.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) done();
-  });
-  req.on('end', done);
-  req.on('close', () => {
+  const finish = (): void => {
     clearTimeout(timer);
     done();
+  };
+  const timer = setTimeout(finish, DISCARD_MS);
+  let left = DISCARD_LIMIT;
+  req.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) finish();
   });
-  req.resume();
+  req.on('end', finish).on('close', finish).resume();
 }
