@@ -18,7 +18,7 @@ const DRAIN_ACCEPT_MS = 1_000;
 /** The time for a client to send the rest of a request or to read its answer, in milliseconds. */
 const DRAIN_CLIENT_MS = 2_500;
 /** The time for an answer to be made, in milliseconds: longer than any write waits. */
-const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 500;
+const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 250;
 /** How often connections to be closed are looked for, in milliseconds. */
 const DRAIN_CHECK_MS = 50;
 
@@ -55,13 +55,13 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
 
   /** Begins to close every connection after the answer to its last request. */
   async beforeApplicationShutdown(): Promise<void> {
-    const { server, open } = this;
+    const { server, open, env } = this;
     if (!server.listening) return;
+    const grace = env.SHUTDOWN_GRACE_MS;
+    const end = performance.now() + Math.max(grace, DRAIN_CLIENT_MS) + DRAIN_HANDLER_MS;
     this.acceptingEnded = this.acceptBacklog();
     for (const connection of open.values()) void connection.stop(this.acceptingEnded);
     await this.acceptingEnded;
-    const grace = this.env.SHUTDOWN_GRACE_MS;
-    const end = performance.now() + Math.max(grace, DRAIN_CLIENT_MS) + DRAIN_HANDLER_MS;
     const sweep = setInterval(() => {
       const isOver = performance.now() > end;
       for (const connection of open.values()) {

@@ -9,7 +9,7 @@ import { ApiDocument } from './api-document.js';
 import { Choices } from './choices.js';
 import { describeFailure, Fuzzer } from './fuzzer.js';
 import { HttpClient } from './http-client.js';
-import { RoughClients } from './rough-clients.js';
+import { ConnectionFuzzer } from './connection-fuzzer.js';
 import { ServiceProcess } from './service-process.js';
 import { auditStore } from './store-audit.js';
 import { Watch } from './watch.js';
@@ -64,21 +64,23 @@ async function fuzz(): Promise<string[]> {
   console.log(`seed ${seed}, ${requests} requests, ${workers} connections`);
   const document = await ApiDocument.load(service.url);
   const fuzzer = new Fuzzer(document, seed, () => new HttpClient(service.url), workers);
-  const watch = await Watch.start(fuzzer, service, workers + RoughClients.MOST);
+  const watch = await Watch.start(fuzzer, service, workers + ConnectionFuzzer.MOST);
   const port = Number(service.url.port);
   const freshId = (): bigint => fuzzer.freshId(seed);
-  const rough = new RoughClients(port, fuzzer.model, new Choices(seed), freshId);
+  const others = new ConnectionFuzzer(port, fuzzer.model, new Choices(seed), freshId);
   const failure = await fuzzer.run(requests);
-  await rough.stop();
+  await others.stop();
   fuzzer.close();
   await watch.stop();
-  console.log(`${rough.connections} connections of rough clients`);
+  console.log(
+    `${others.connections} connections used otherwise than for one request after another`,
+  );
   const misanswered = await sendMalformed(fuzzer);
   printSeen(fuzzer, document);
   const growth = watch.printMemory();
 
   if (failure !== undefined) return [describeFailure(failure)];
-  const faults = [...rough.faults, ...watch.faults, ...misanswered, ...(await afterwards(fuzzer))];
+  const faults = [...others.faults, ...watch.faults, ...misanswered, ...(await afterwards(fuzzer))];
   if (requests >= LONG_RUN && growth > MAX_GROWTH) faults.push('resident memory grew too much');
   return faults;
 }

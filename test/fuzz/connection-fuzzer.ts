@@ -6,9 +6,9 @@ import { bytesOf } from './http-request.js';
 import type { PlantsModel } from './plants-model.js';
 import { createOf } from './requests.js';
 
-/** How many behave so at a time. */
+/** How many of its clients there are at a time. */
 const CLIENTS = 6;
-/** The most connections that one of them has at a time. */
+/** The most connections that a client has at a time. */
 const MOST_CONNECTIONS = 50;
 /** The longest time that one keeps its connections open without a reason, in milliseconds. */
 const LONGEST_PAUSE = 200;
@@ -18,15 +18,15 @@ const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
 const LARGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n';
 const UPGRADE = 'Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c';
 
-/** Clients that use connections in other ways than one request after another, until they are stopped. */
-export class RoughClients {
-  /** How many connections they may have open together. */
+/** Uses connections otherwise than for one request after another, until it is stopped. */
+export class ConnectionFuzzer {
+  /** How many connections it may have open. */
   static readonly MOST = CLIENTS * MOST_CONNECTIONS;
   readonly faults: string[] = [];
   connections = 0;
   private isStopped = false;
   private readonly clients: Promise<void>[];
-  private readonly manners = [
+  private readonly behaviours = [
     () => this.pipeline(),
     () => this.stopReading(),
     () => this.leaveEarly(),
@@ -44,14 +44,15 @@ export class RoughClients {
     this.clients = Array.from({ length: CLIENTS }, () => this.behave());
   }
 
-  /** Resolves once all their connections are closed. */
+  /** Resolves once all its connections are closed. */
   async stop(): Promise<void> {
     this.isStopped = true;
     await Promise.all(this.clients);
   }
 
   private async behave(): Promise<void> {
-    while (!this.isStopped && this.faults.length === 0) await this.choices.pick(...this.manners)();
+    while (!this.isStopped && this.faults.length === 0)
+      await this.choices.pick(...this.behaviours)();
   }
 
   /** Sends many requests in one go; each is answered, in order. */
@@ -144,7 +145,7 @@ export class RoughClients {
   }
 
   private newPlant(): NewPlant {
-    return { id: this.freshId(), name: 'rough' };
+    return { id: this.freshId(), name: 'pipelined' };
   }
 }
 
