@@ -33,6 +33,7 @@ export async function createApp(): Promise<NestExpressApplication> {
   configureServer(
     app.getHttpServer(),
     app.getHttpAdapter().getInstance(),
+    app.get(Connections),
     {
       headers: env.HEADERS_TIMEOUT_MS,
       request: env.REQUEST_TIMEOUT_MS,
@@ -41,7 +42,7 @@ export async function createApp(): Promise<NestExpressApplication> {
     logger,
   );
   trustProxies(app, env.TRUST_PROXY);
-  app.use(requestMiddleware(logger, app.get(Connections)));
+  app.use(requestMiddleware(logger));
   const origins = splitList(env.CORS_ORIGINS);
   if (origins.length > 0) app.enableCors(corsOptions(origins));
   setUpDocs(app);

@@ -8,21 +8,21 @@ import { createApp } from './app.js';
 import { AccessTokens } from './auth/access-tokens.js';
 import { AuthModule } from './auth/auth.module.js';
 import { Env, EnvError } from './config/env.js';
-import { WRITE_TIMEOUT_MS } from './config/time-limits.js';
 import { DatabaseStartError } from './database/store-data-source.js';
+import { longestDrain } from './http/connections.js';
 import { PinoLogger } from './logging/pino-logger.js';
 
 /** Repeats of a signal within this time, in milliseconds, are the same Ctrl-C. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** A stop that takes longer, in milliseconds, is forced: whatever waits for a write has its answer. */
-const STOP_TIMEOUT_MS = WRITE_TIMEOUT_MS + 2_000;
+/** How long the rest of a stop may take once all connections are closed, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 250;
 
 /** What is left of a stop after a second signal, in milliseconds. */
 const HURRIED_STOP_MS = 500;
 
 /** How long a forced stop waits for the log, in milliseconds. */
-const LOG_FLUSH_MS = 500;
+const LOG_FLUSH_MS = 250;
 
 /**
  * Connections that the system holds until they are accepted. One beyond them is not told so, but
@@ -65,6 +65,8 @@ async function start(): Promise<void> {
 function printDevelopmentToken(app: NestExpressApplication): void {
   const token = app.get(AccessTokens).developmentToken;
   if (token === undefined) return;
+  // A reader that has gone loses what is printed, and is no reason to stop.
+  process.stdout.on('error', () => undefined);
   const plant = JSON.stringify({ id: Date.now(), name: 'Monstera', tag: 'indoor' });
   process.stdout.write(`
 No ACCESS_TOKENS are set: this run takes the token in this command, which creates a plant.
@@ -91,7 +93,8 @@ function stopOnSignals(app: NestExpressApplication): void {
     if (stoppedAt !== undefined) return;
     stoppedAt = performance.now();
     logger.log(`${reason}: answering what has arrived, then stopping`);
-    setTimeout(() => void forceExit(app), STOP_TIMEOUT_MS);
+    const drain = longestDrain(app.get(Env).SHUTDOWN_GRACE_MS);
+    setTimeout(() => void forceExit(app), drain + CLOSE_TIMEOUT_MS);
     void close(app);
   };
   const onSignal = (signal: NodeJS.Signals): void => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import type { StoreDataSource } from '../src/database/store-data-source.js';
 import { StoreProbe } from '../src/health/store-probe.js';
+import { passSeconds, resetClocks, setClockBy } from './support/clock.js';
 import { expectError } from './support/expect-error.js';
 import { TestApp } from './support/test-app.js';
 
@@ -12,17 +13,12 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  resetClocks();
   await app.close();
 });
 
 function store(): StoreDataSource {
   return app.nest.get(DataSource);
-}
-
-/** Lets what is remembered of the last answer grow old. */
-function forget(): void {
-  const now = Date.now() + 1_001;
-  jest.spyOn(Date, 'now').mockReturnValue(now);
 }
 
 describe('health', () => {
@@ -38,7 +34,7 @@ describe('health', () => {
   );
 
   it('however many ask, one at a time writes to the store, and its answer counts a while', async () => {
-    forget();
+    passSeconds(2);
     const write = jest.spyOn(store(), 'probeWrite');
     const ask = (): Promise<unknown> => app.request('GET', '/health/ready');
     await Promise.all([ask(), ask(), ask()]);
@@ -48,7 +44,7 @@ describe('health', () => {
   });
 
   it('is ready or not as the store can be written or not, and lives all the while', async () => {
-    forget();
+    passSeconds(2);
     const write = jest.spyOn(store(), 'probeWrite').mockRejectedValue(new Error('SQL of plants'));
     const answer = await app.request('GET', '/health/ready');
     expectError(answer, 'UNAVAILABLE', expect.not.stringMatching(/SQL|plants/));
@@ -56,17 +52,27 @@ describe('health', () => {
     expect(await app.request('HEAD', '/health/ready')).toMatchObject({ status: 503, body: '' });
     expect(await app.request('GET', '/health/live')).toMatchObject({ status: 200 });
     write.mockRestore();
-    forget();
+    passSeconds(2);
     expect(await app.request('GET', '/health/ready')).toMatchObject({ status: 200 });
   });
 
+  it('is found out anew though the clock was set back', async () => {
+    passSeconds(2);
+    expect(await app.request('GET', '/health/ready')).toMatchObject({ status: 200 });
+    setClockBy(-3_600);
+    passSeconds(2);
+    const write = jest.spyOn(store(), 'probeWrite').mockRejectedValue(new Error('gone'));
+    expectError(await app.request('GET', '/health/ready'), 'UNAVAILABLE');
+    write.mockRestore();
+  });
+
   it('is not ready when the store does not answer, and asks it no second time meanwhile', async () => {
-    forget();
+    passSeconds(2);
     let answer: () => void = () => undefined;
     const stuck = new Promise<void>((resolve) => (answer = resolve));
     const write = jest.spyOn(store(), 'probeWrite').mockReturnValue(stuck);
     expectError(await app.request('GET', '/health/ready'), 'UNAVAILABLE');
-    forget();
+    passSeconds(2);
     const second = app.nest.get(StoreProbe).check();
     expect(write).toHaveBeenCalledTimes(1);
     answer();

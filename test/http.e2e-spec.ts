@@ -8,7 +8,7 @@ import { PinoLogger } from '../src/logging/pino-logger.js';
 import { PlantsService } from '../src/plants/plants.service.js';
 import { expectError } from './support/expect-error.js';
 import { exchange, parseAnswer } from './support/raw-http.js';
-import { TestApp, TOKEN } from './support/test-app.js';
+import { type Answer, TestApp, TOKEN } from './support/test-app.js';
 
 let app: TestApp;
 
@@ -106,6 +106,42 @@ describe('an error that cannot be written', () => {
     await expect(app.create('{"id":1,"name":"n"}')).rejects.toThrow();
     create.mockRestore();
     expectError(await app.create('{'), 'UNREADABLE_BODY');
+  });
+});
+
+describe('a file of Swagger UI', () => {
+  const path = '/docs/swagger-ui.css';
+
+  it('is answered with its type, may be kept by a browser, and is 304 while it is current', async () => {
+    const got = await app.request('GET', path);
+    expect(got).toMatchObject({ status: 200, body: expect.stringContaining('.swagger-ui') });
+    expect(Object.fromEntries(got.headers)).toMatchObject({
+      'content-type': 'text/css; charset=utf-8',
+      'cache-control': 'no-cache',
+      'content-security-policy': expect.stringMatching(/^default-src 'self'/),
+    });
+    const etag = got.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"[\w-]{43}"$/);
+    // As a browser does. Without a Cache-Control of its own, fetch() asks for the whole file.
+    const again = (tag: string): Promise<Answer> =>
+      app.request('GET', path, {
+        headers: { 'If-None-Match': tag, 'Cache-Control': 'max-age=0' },
+      });
+    expect(await again(etag)).toMatchObject({ status: 304, body: '' });
+    expect((await again('"other"')).status).toBe(200);
+    const headed = await app.request('HEAD', path);
+    expect(headed).toMatchObject({ status: 200, body: '' });
+    expect(headed.headers.get('content-length')).toBe(got.headers.get('content-length'));
+  });
+
+  it.each([
+    'swagger-ui.css.map',
+    'package.json',
+    'LICENSE',
+    '%2e%2e/package.json',
+    'swagger-ui.css/',
+  ])('that the page does not load is 404, like any other path: %s', async (name) => {
+    expectError(await app.request('GET', `/docs/${name}`), 'NOT_FOUND');
   });
 });
 

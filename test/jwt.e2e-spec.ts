@@ -1,15 +1,6 @@
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  it,
-  jest,
-} from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { base64url, CompactEncrypt, exportSPKI, SignJWT, UnsecuredJWT } from 'jose';
-import { passSeconds } from './support/clock.js';
+import { passSeconds, resetClocks, setClockBy } from './support/clock.js';
 import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp, TOKEN } from './support/test-app.js';
 import { AUDIENCE, ISSUER, makeKey, type SigningKey, TokenIssuer } from './support/token-issuer.js';
@@ -33,7 +24,7 @@ async function start(): Promise<void> {
 }
 
 async function stop(): Promise<void> {
-  jest.useRealTimers();
+  resetClocks();
   await app.close();
   await issuer.stop();
 }
@@ -277,6 +268,28 @@ describe('the keys of the identity provider', () => {
     expect(await statusOf(token)).toBe(401);
   });
 
+  it('change as soon though the clock was set back', async () => {
+    expect(await statusOf(await good())).toBe(200);
+    issuer.keys = [stranger.jwk].map((jwk) => ({ ...jwk, kid: 'new' }));
+    setClockBy(-3_600);
+    const fresh = await issuer.token(
+      { ...SCOPE, exp: seconds() + 3_600 },
+      { kid: 'new' },
+      stranger,
+    );
+    passSeconds(60);
+    expect(await statusOf(fresh)).toBe(200);
+  });
+
+  it('stop counting as soon though the clock was set back', async () => {
+    const token = await issuer.token({ ...SCOPE, exp: seconds() + 3_600 });
+    expect(await statusOf(token)).toBe(200);
+    issuer.keys = [stranger.jwk];
+    setClockBy(-3_600);
+    passSeconds(600);
+    expect(await statusOf(token)).toBe(401);
+  });
+
   it('may be several for a token without a key id, and a broken one among them', async () => {
     const others = await Promise.all([makeKey('ES256', 'a'), makeKey('ES256', 'b')]);
     issuer.keys = [
@@ -348,6 +361,16 @@ describe('a provider that fails', () => {
     passSeconds(9);
     expect(await statusOf(token)).toBe(503);
     passSeconds(2);
+    expect(await statusOf(token)).toBe(200);
+  });
+
+  it('is asked again as soon though the clock was set back', async () => {
+    issuer.instead = (_, res) => res.destroy();
+    const token = await good();
+    expect(await statusOf(token)).toBe(503);
+    issuer.instead = undefined;
+    setClockBy(-60);
+    passSeconds(11);
     expect(await statusOf(token)).toBe(200);
   });
 

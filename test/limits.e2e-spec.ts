@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { passSeconds } from './support/clock.js';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { passSeconds, resetClocks, setClockBy } from './support/clock.js';
 import { expectError } from './support/expect-error.js';
 import { exchange, parseAnswer } from './support/raw-http.js';
 import { type Answer, TestApp, TOKEN } from './support/test-app.js';
@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  jest.useRealTimers();
+  resetClocks();
   await app.close();
   await issuer.stop();
 });
@@ -53,6 +53,21 @@ describe('RATE_LIMIT', () => {
     passSeconds(61);
     expect(await statusesOf(4, TOKEN)).toEqual([200, 200, 200, 429]);
   });
+
+  it.each([3_600, -3_600])(
+    'keeps to its time though the clock is set by %s seconds',
+    async (seconds) => {
+      await start({ RATE_LIMIT: '2/60' });
+      expect(await statusesOf(3, TOKEN)).toEqual([200, 200, 429]);
+      setClockBy(seconds);
+      const answer = await createWith(TOKEN);
+      expectError(answer, 'TOO_MANY_REQUESTS');
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
+      expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+      passSeconds(61);
+      expect(await statusesOf(3, TOKEN)).toEqual([200, 200, 429]);
+    },
+  );
 
   it('tells in RateLimit and RateLimit-Policy how many are left', async () => {
     await start({ RATE_LIMIT: '3/60' });
@@ -152,9 +167,36 @@ describe('TRUST_PROXY', () => {
     },
   );
 
-  it('unset lets nobody choose his address', async () => {
-    await start({ AUTH_FAILURE_LIMIT: '1/60' });
-    expect(await statusesOf(1, 'wrong', '192.0.2.1')).toEqual([401]);
-    expect(await statusesOf(1, 'wrong', '192.0.2.2')).toEqual([429]);
+  it.each([
+    ['is not the last in the header', '10.0.0.0/8', '192.0.2.1, 192.0.2.2', '192.0.2.1, 192.0.2.3'],
+    ['is another', '192.0.2.0/24', '10.0.0.1', '10.0.0.2'],
+    ['is none', '', '192.0.2.1', '192.0.2.2'],
+    ['is none, and the client names it', '', '127.0.0.1', '192.0.2.2'],
+  ])('lets nobody choose an address where the proxy %s', async (_, TRUST_PROXY, first, second) => {
+    await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY });
+    expect(await statusesOf(1, 'wrong', first)).toEqual([401]);
+    expect(await statusesOf(1, 'wrong', second)).toEqual([429]);
+    expect(await statusesOf(1, 'wrong')).toEqual([429]);
   });
+
+  it.each([
+    ['loopback, 10.0.0.0/8', '198.51.100.9, 192.0.2.1, 10.1.2.3', '198.51.100.8, 192.0.2.1'],
+    ['2', '198.51.100.9, 192.0.2.1, 10.1.2.3', '192.0.2.1, 10.1.2.4'],
+  ])(
+    '%s takes the last address that is no proxy, whatever a client wrote before it',
+    async (TRUST_PROXY, first, second) => {
+      await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY });
+      expect(await statusesOf(1, 'wrong', first)).toEqual([401]);
+      expect(await statusesOf(1, 'wrong', second)).toEqual([429]);
+      expect(await statusesOf(1, 'wrong', '192.0.2.77, 10.1.2.3')).toEqual([401]);
+    },
+  );
+
+  it.each(['', ' ', ',', 'unknown', '192.0.2.1:443', '"[2001:db8::1]"', 'x'.repeat(10_000)])(
+    'counts a client of a trusted proxy that sends the nonsense "%.20s"',
+    async (nonsense) => {
+      await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY: 'loopback' });
+      expect(await statusesOf(2, 'wrong', nonsense)).toEqual([401, 429]);
+    },
+  );
 });

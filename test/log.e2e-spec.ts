@@ -4,6 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './support/free-port.js';
 import { exchange } from './support/raw-http.js';
 import { Program } from './support/program.js';
 
@@ -93,8 +95,27 @@ describe('the log', () => {
   });
 });
 
-describe('a log that nobody reads any more', () => {
-  it('costs lines and nothing else: plants are created, and the end is in order', async () => {
+describe('standard output that is closed', () => {
+  it.each([
+    ['before the start, with tokens', { ACCESS_TOKENS: SECRET }],
+    ['before the start, without tokens', {}],
+  ])('%s costs lines and nothing else: it serves, and the end is in order', async (_, tokens) => {
+    const port = await freePort();
+    const other = Program.start(folder, {
+      ...tokens,
+      PORT: String(port),
+      DATABASE_URL: 'sqlite::memory:',
+    });
+    other.stopReading();
+    const live = `http://127.0.0.1:${port}/health/live`;
+    while (!(await fetch(live).catch(() => undefined))?.ok) await sleep(20);
+    // The program prints its token, if it makes one, before it can be told to stop.
+    for (let round = 0; round < 20; round++) expect(await fetch(live)).toMatchObject({ ok: true });
+    other.kill('SIGTERM');
+    expect(await other.exited()).toBe(0);
+  });
+
+  it('while it serves costs lines and nothing else: plants are created', async () => {
     const other = Program.start(folder, { ACCESS_TOKENS: SECRET, DATABASE_URL: 'sqlite:o.db' });
     const plants = `${await other.listening()}/plants`;
     other.stopReading();

@@ -16,54 +16,57 @@ const TYPES = ['at+jwt', 'application/at+jwt', 'jwt', undefined];
 const COMPACT_JWS = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const MAX_LENGTH = 8_192;
 
-/** How far the provider's clock may be from ours, in seconds. */
-const CLOCK_TOLERANCE = 5;
-/** How long a verified token is taken without another look at its key, in milliseconds. */
+/** How far the clocks of the provider and of this system may differ, in seconds. */
+const CLOCK_TOLERANCE_SECONDS = 5;
+/** How long a verified token is accepted without being verified again, in milliseconds. */
 const CACHE_TTL_MS = 5 * 60_000;
-/** How many verified tokens are remembered. */
-const MAX_VERIFIED = 10_000;
+/** How many verified tokens are cached. */
+const MAX_CACHED = 10_000;
 /** How many tokens may be under verification, or wait for the provider's keys. */
 const MAX_PENDING = 1_000;
 
-interface VerifiedToken extends Grant {
-  /** In milliseconds since the epoch. */
-  readonly until: number;
+interface CachedGrant extends Grant {
+  /** Its `exp`, by `Date.now()`. */
+  readonly expiry: number;
+  /** By `performance.now()`: the system's clock may be set. */
+  readonly cachedUntil: number;
 }
 
 export function isJwtLike(token: string): boolean {
   return token.length <= MAX_LENGTH && COMPACT_JWS.test(token) && isCanonical(token);
 }
 
-/** The last character of a signature has bits that mean nothing: one token must not pass for many. */
+/** The last character of a signature has unused bits: one token must not be spelt in many ways. */
 function isCanonical(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);
   return Buffer.from(signature, 'base64url').toString('base64url') === signature;
 }
 
-/** Access tokens of an identity provider, verified once and then remembered for a while. */
+/** The access tokens of an identity provider: verifies them, and caches those that it accepts. */
 export class JwtTokens {
   private readonly logger = new Logger(JwtTokens.name);
   private readonly keys: ReturnType<typeof providerKeys>;
-  private readonly verified = new Map<string, VerifiedToken>();
+  private readonly cached = new Map<string, CachedGrant>();
   private readonly pending = new Map<string, Promise<Grant | undefined>>();
 
   constructor(private readonly rules: JwtRules) {
     this.keys = providerKeys(rules.jwksUrl);
   }
 
-  /** What a token allows that was verified a short time ago. */
+  /** What a cached token allows; undefined when it is not cached. */
   getCached(digest: Buffer): Grant | undefined {
     const id = idOf(digest);
-    const token = this.verified.get(id);
-    if (token === undefined || Date.now() < token.until) return token;
-    this.verified.delete(id);
+    const grant = this.cached.get(id);
+    if (grant === undefined) return undefined;
+    if (Date.now() < grant.expiry && performance.now() < grant.cachedUntil) return grant;
+    this.cached.delete(id);
     return undefined;
   }
 
   /**
-   * What a token allows; undefined when it is not to be accepted.
+   * What a token allows; undefined when it is not accepted.
    *
-   * @throws ApiError 50300 the provider's keys cannot be had
+   * @throws ApiError 50300 the provider's keys cannot be fetched
    */
   async verify(digest: Buffer, token: string): Promise<Grant | undefined> {
     const id = idOf(digest);
@@ -81,9 +84,9 @@ export class JwtTokens {
     try {
       const { payload, protectedHeader } = await this.verifySignatureAndClaims(token);
       if (!TYPES.includes(protectedHeader.typ?.toLowerCase())) return undefined;
-      // RFC 7800: it is for the holder of a key only, and whoever sends it proves nothing.
+      // RFC 7800: it is valid only with a proof of possession of a key, which is not checked here.
       if (payload.cnf !== undefined) return undefined;
-      return this.remember(id, payload);
+      return this.cache(id, payload);
     } catch (error) {
       if (error instanceof ApiError) throw error;
       if (error instanceof errors.JOSEError) return undefined;
@@ -98,7 +101,7 @@ export class JwtTokens {
       algorithms: ALGORITHMS,
       issuer,
       audience,
-      clockTolerance: CLOCK_TOLERANCE,
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
       requiredClaims: ['exp'],
     };
     try {
@@ -116,22 +119,22 @@ export class JwtTokens {
     }
   }
 
-  private remember(id: string, payload: JWTPayload): Grant {
-    const expiry = ((payload.exp ?? 0) + CLOCK_TOLERANCE) * 1_000;
-    const token = {
-      until: Math.min(expiry, Date.now() + CACHE_TTL_MS),
+  private cache(id: string, payload: JWTPayload): Grant {
+    const grant = {
+      expiry: ((payload.exp ?? 0) + CLOCK_TOLERANCE_SECONDS) * 1_000,
+      cachedUntil: performance.now() + CACHE_TTL_MS,
       scopes: scopesOf(payload),
     };
-    if (this.verified.size >= MAX_VERIFIED) {
-      const [oldest = ''] = this.verified.keys();
-      this.verified.delete(oldest);
+    if (this.cached.size >= MAX_CACHED) {
+      const [oldest = ''] = this.cached.keys();
+      this.cached.delete(oldest);
     }
-    this.verified.set(id, token);
-    return token;
+    this.cached.set(id, grant);
+    return grant;
   }
 }
 
-/** RFC 9068 section 2.2.3 has them in `scope`; some providers write `scp`, or a list. */
+/** RFC 9068 section 2.2.3 has them in `scope`; some providers use `scp`, or a list. */
 function scopesOf({ scope, scp }: JWTPayload): Set<unknown> {
   return new Set(
     [scope, scp].flatMap((claim): unknown[] => {
@@ -141,7 +144,7 @@ function scopesOf({ scope, scp }: JWTPayload): Set<unknown> {
   );
 }
 
-/** A key of a map that is cheap to make and to compare. */
+/** A key for maps that is cheap to make and to compare. */
 function idOf(digest: Buffer): string {
   return digest.toString('latin1');
 }

@@ -1,19 +1,20 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import {
+  type ClientRateLimitInfo,
   ipKeyGenerator,
-  MemoryStore,
   rateLimit,
   type RateLimitRequestHandler,
+  type Store,
 } from 'express-rate-limit';
 import { Env } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { parseRate, type Rate } from '../config/rate.js';
 
-/** How many senders are counted at a time; beyond it the one counted first is forgotten. */
+/** How many keys are counted at a time; beyond it the one whose window ends first is forgotten. */
 const MAX_KEYS = 100_000;
-/** The longest name of a sender; it is longer only when a trusted proxy hands on nonsense. */
+/** The longest address that is a key; one is longer only when a trusted proxy sends nonsense. */
 const MAX_KEY_LENGTH = 64;
 
 /** A request, and the answer to it. */
@@ -24,7 +25,7 @@ export interface HttpExchange {
 
 /** The limits of this process; every process counts for itself. */
 @Injectable()
-export class Limits implements OnModuleDestroy {
+export class Limits {
   /** By token, or by address where there is no good one. Undefined when it is off. */
   readonly requests: Limiter | undefined;
   /** Requests without a good token, by address. Undefined when it is off. */
@@ -34,11 +35,6 @@ export class Limits implements OnModuleDestroy {
     this.requests = limiter('requests', env.RATE_LIMIT);
     this.failures = limiter('authentication-failures', env.AUTH_FAILURE_LIMIT);
   }
-
-  onModuleDestroy(): void {
-    this.requests?.stop();
-    this.failures?.stop();
-  }
 }
 
 function limiter(name: string, setting: string): Limiter | undefined {
@@ -46,17 +42,18 @@ function limiter(name: string, setting: string): Limiter | undefined {
   return rate === undefined || rate === 'off' ? undefined : new Limiter(name, rate);
 }
 
-/** Counts requests by what stands for their sender, and refuses those beyond a rate. */
+/** Counts requests by token or address, and refuses those beyond a rate. */
 class Limiter {
-  private readonly store = new BoundedStore();
-  private readonly senders = new WeakMap<Request, string>();
+  private readonly store: WindowStore;
+  private readonly keys = new WeakMap<Request, string>();
   private readonly middleware: RateLimitRequestHandler;
 
-  /** @param name what the headers `RateLimit` and `RateLimit-Policy` call it */
+  /** @param name its name in the headers `RateLimit` and `RateLimit-Policy` */
   constructor(
     name: string,
     private readonly rate: Rate,
   ) {
+    this.store = new WindowStore(rate.window);
     this.middleware = rateLimit({
       identifier: name,
       limit: rate.limit,
@@ -64,21 +61,21 @@ class Limiter {
       standardHeaders: 'draft-8',
       legacyHeaders: false,
       store: this.store,
-      keyGenerator: (request) => this.senders.get(request) ?? addressOf(request),
+      keyGenerator: (request) => this.keys.get(request) ?? addressOf(request),
       handler: (_, response, next) => next(tooManyRequests(response)),
-      // It would complain on the console, which is not the log.
+      // It would warn on the console, which is not the log.
       validate: false,
     });
   }
 
   /**
-   * Counts a request, and says in the headers of its answer how many more there may be.
+   * Counts a request, and sets the headers of its answer that say how many more are allowed.
    *
-   * @param sender the address of the client, unless given
+   * @param key stands for the client; its address by default
    * @throws ApiError 42900
    */
-  count({ request, response }: HttpExchange, sender?: string): Promise<void> {
-    if (sender !== undefined) this.senders.set(request, sender);
+  count({ request, response }: HttpExchange, key?: string): Promise<void> {
+    if (key !== undefined) this.keys.set(request, key);
     return new Promise((resolve, reject) => {
       void this.middleware(request, response, (error?: unknown) => {
         if (error instanceof Error) reject(error);
@@ -89,28 +86,74 @@ class Limiter {
 
   /** @throws ApiError 42900 when the next request of this address would be one too many */
   async check(exchange: HttpExchange): Promise<void> {
-    const counted = await this.store.get(addressOf(exchange.request));
+    const counted = this.store.get(addressOf(exchange.request));
     if (counted !== undefined && counted.totalHits >= this.rate.limit) await this.count(exchange);
   }
-
-  stop(): void {
-    this.store.shutdown();
-  }
 }
 
-/** A store that invented addresses cannot fill without end. */
-export class BoundedStore extends MemoryStore {
-  override async increment(key: string): ReturnType<MemoryStore['increment']> {
-    const counted = await super.increment(key);
-    if (this.current.size > MAX_KEYS) {
-      const [first = ''] = this.current.keys();
-      this.current.delete(first);
+interface Window {
+  hits: number;
+  /** By `performance.now()`. */
+  readonly end: number;
+}
+
+/**
+ * Counts requests by key, each in windows of one length that begin with the first request. Unlike the
+ * library's own store it does not follow the system's clock, which may be set, and is bounded.
+ */
+export class WindowStore implements Store {
+  readonly localKeys = true;
+  /** In the order in which the windows began, which is that of their ends. */
+  private readonly windows = new Map<string, Window>();
+
+  /** @param windowMs the length of a window in milliseconds */
+  constructor(private readonly windowMs: number) {}
+
+  increment(key: string): ClientRateLimitInfo {
+    const window = this.current(key) ?? this.begin(key);
+    window.hits++;
+    return infoOf(window);
+  }
+
+  get(key: string): ClientRateLimitInfo | undefined {
+    const window = this.current(key);
+    return window && infoOf(window);
+  }
+
+  decrement(key: string): void {
+    const window = this.current(key);
+    if (window !== undefined) window.hits--;
+  }
+
+  resetKey(key: string): void {
+    this.windows.delete(key);
+  }
+
+  private current(key: string): Window | undefined {
+    const window = this.windows.get(key);
+    return window !== undefined && performance.now() < window.end ? window : undefined;
+  }
+
+  private begin(key: string): Window {
+    const now = performance.now();
+    // A key keeps its place in the map unless it is deleted first.
+    this.windows.delete(key);
+    for (const [oldest, { end }] of this.windows) {
+      if (now < end && this.windows.size < MAX_KEYS) break;
+      this.windows.delete(oldest);
     }
-    return counted;
+    const window = { hits: 0, end: now + this.windowMs };
+    this.windows.set(key, window);
+    return window;
   }
 }
 
-/** Of IPv6 the /56, since one client may have all the addresses of it. */
+/** The library wants the end as a time of the system's clock, and subtracts that clock from it. */
+function infoOf({ hits, end }: Window): ClientRateLimitInfo {
+  return { totalHits: hits, resetTime: new Date(Date.now() + end - performance.now()) };
+}
+
+/** The address of the client; of IPv6 the /56, since one client may have all its addresses. */
 function addressOf({ ip = '' }: Request): string {
   return ipKeyGenerator(ip).slice(0, MAX_KEY_LENGTH);
 }

@@ -1,22 +1,28 @@
 import { Logger } from '@nestjs/common';
-import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FetchImplementation,
+  type JWTVerifyGetKey,
+} from 'jose';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
-/** How long keys are used without asking for them anew, in milliseconds. */
-const MAX_AGE = 5 * 60_000;
-/** How long after the keys have come a token with an unknown key makes nobody ask, in milliseconds. */
-const COOLDOWN = 30_000;
+/** How long keys are used without fetching them anew, in milliseconds. */
+const MAX_AGE_MS = 5 * 60_000;
+/** After a fetch, unknown key ids trigger no other for this long, in milliseconds. */
+const COOLDOWN_MS = 30_000;
 /** How long the provider may take to answer, in milliseconds. */
-const TIMEOUT = 5_000;
+const TIMEOUT_MS = 5_000;
 /** The least time between two fetches, above all after one that failed, in milliseconds. */
-const FETCH_SPACING = 10_000;
+const FETCH_SPACING_MS = 10_000;
 
 const logger = new Logger('IdentityProvider');
 
 /**
- * The public keys of an identity provider, fetched when a token needs them. Whatever keeps them
- * from coming is the provider's fault and not the token's.
+ * The public keys of an identity provider, fetched when a token needs them. A fetch that fails is
+ * the provider's fault and not the token's.
  *
  * @throws JOSEError the token names none of the keys, or more than one
  * @throws ApiError 50300
@@ -24,32 +30,58 @@ const logger = new Logger('IdentityProvider');
 export function providerKeys(url: URL): JWTVerifyGetKey {
   let nextFetch = 0;
   let nextLog = 0;
-  const keys = createRemoteJWKSet(url, {
-    cacheMaxAge: MAX_AGE,
-    cooldownDuration: COOLDOWN,
-    timeoutDuration: TIMEOUT,
-    // jose does not cool down after a fetch that failed.
-    [customFetch]: (href, options) => {
-      const now = Date.now();
-      if (now < nextFetch) return Promise.reject(new Error('The last attempt has just failed'));
-      nextFetch = now + FETCH_SPACING;
-      return fetch(href, options);
-    },
+  const keys = cachedKeys(url, (href, options) => {
+    const now = performance.now();
+    if (now < nextFetch) return Promise.reject(new Error('The last attempt has just failed'));
+    nextFetch = now + FETCH_SPACING_MS;
+    return fetch(href, options);
   });
   return async (header, token) => {
     try {
-      return await keys(header, token);
+      return await keys.find(header, token);
     } catch (error) {
-      // A provider without any keys has a fault of its own.
-      if (isAboutToken(error) && keys.jwks()?.keys.length !== 0) throw error;
-      const seconds = Math.max(1, Math.ceil((nextFetch - Date.now()) / 1_000));
-      if (Date.now() >= nextLog) {
+      // Where the provider has no keys at all, the token is not at fault.
+      if (isAboutToken(error) && keys.count() !== 0) throw error;
+      const now = performance.now();
+      if (now >= nextLog) {
         logger.error(error);
-        nextLog = Date.now() + FETCH_SPACING;
+        nextLog = now + FETCH_SPACING_MS;
       }
-      throw providerUnavailable(seconds);
+      throw providerUnavailable(Math.max(1, Math.ceil((nextFetch - now) / 1_000)));
     }
   };
+}
+
+/** The keys in jose's cache, whose age is measured by a monotonic clock. */
+function cachedKeys(
+  url: URL,
+  fetchKeys: FetchImplementation,
+): { find: JWTVerifyGetKey; count: () => number | undefined } {
+  // jose would measure their age by the system's clock, which may be set; so it fetches only once.
+  const keys = createRemoteJWKSet(url, {
+    cacheMaxAge: Infinity,
+    cooldownDuration: Infinity,
+    timeoutDuration: TIMEOUT_MS,
+    [customFetch]: fetchKeys,
+  });
+  let fetchedAt = -Infinity;
+  const reloadIfOlder = async (age: number): Promise<boolean> => {
+    if (performance.now() - fetchedAt < age) return false;
+    await keys.reload();
+    fetchedAt = performance.now();
+    return true;
+  };
+  const find: JWTVerifyGetKey = async (header, token) => {
+    await reloadIfOlder(MAX_AGE_MS);
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      const isUnknown = error instanceof errors.JWKSNoMatchingKey;
+      if (!isUnknown || !(await reloadIfOlder(COOLDOWN_MS))) throw error;
+      return await keys(header, token);
+    }
+  };
+  return { find, count: () => keys.jwks()?.keys.length };
 }
 
 /** @param seconds after which a retry makes sense */

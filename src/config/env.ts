@@ -102,6 +102,14 @@ export class Env {
   @WholeNumber(100, 3_600_000)
   readonly KEEP_ALIVE_TIMEOUT_MS: number = 65_000;
 
+  /** How long a client may take nothing of its answer, in milliseconds. */
+  @WholeNumber(100, 3_600_000)
+  readonly SEND_TIMEOUT_MS: number = 30_000;
+
+  /** How long idle connections are kept when the program stops, in milliseconds. */
+  @WholeNumber(0, 60_000)
+  readonly SHUTDOWN_GRACE_MS: number = 2_000;
+
   /** How many connections are served at a time. */
   @WholeNumber(1, 1_000_000)
   readonly MAX_CONNECTIONS: number = 10_000;

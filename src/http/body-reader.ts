@@ -5,10 +5,10 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 /** The longest body that is read, in bytes. */
 export const BODY_LIMIT = 102_400;
-/** What bodies that arrive piece by piece may hold together, in bytes. */
-const ARRIVING_LIMIT = 64 * 1024 * 1024;
+/** How much of bodies that are not complete may be held in memory, of all requests together, in bytes. */
+const PARTIAL_BODIES_LIMIT = 64 * 1024 * 1024;
 
-/** The client went away before its request had arrived: there is nobody to answer. */
+/** The client left before its request was complete: there is nobody to answer. */
 export class RequestAbortedError extends Error {}
 
 /**
@@ -50,7 +50,7 @@ function emptyBody(): ApiError {
   return new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is empty');
 }
 
-/** The whole body, if all of it came in one piece with the headers, as most do. */
+/** The whole body, if it came in one chunk with the headers, as most do. */
 function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
   if (req.readableLength !== length) return undefined;
   const bytes = req.read() as Buffer;
@@ -58,25 +58,25 @@ function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
   return bytes;
 }
 
-/** The bytes of all bodies that are there in part. */
-let arriving = 0;
+/** The bytes in memory of all bodies that are not complete. */
+let partialBodies = 0;
 
-/** Resolves with the whole body, or with somewhat more than the limit of a longer one. */
+/** Resolves with the whole body, or, of one beyond the limit, with what exceeded it first. */
 function readBytes(req: IncomingMessage): Promise<Buffer> {
   if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
     const settle = (): void => {
-      arriving -= length;
+      partialBodies -= length;
       req.off('data', onData).off('end', onEnd).off('close', onClose);
       req.pause();
     };
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
-      arriving += chunk.length;
-      if (arriving > ARRIVING_LIMIT) {
+      partialBodies += chunk.length;
+      if (partialBodies > PARTIAL_BODIES_LIMIT) {
         settle();
         reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
       } else if (length > BODY_LIMIT) {

@@ -1,41 +1,39 @@
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Env } from '../config/env.js';
 import { WRITE_TIMEOUT_MS } from '../config/time-limits.js';
 import { droppedConnections, openConnections } from '../metrics/metrics.js';
+import { Connection, READ_TURNS } from './connection.js';
 
-/** How many connections beyond the limit are told so, before further ones are closed unanswered. */
+/** How many connections beyond the limit get 503; further ones are closed unanswered. */
 const REFUSAL_HEADROOM = 1_000;
-/** How long taking in what has arrived may last at most, in milliseconds; new clients may prolong it. */
-const DRAIN_ACCEPT_MS = 2_000;
-/** How long clients may then take to send what they began and to read their answers, in milliseconds. */
-const DRAIN_CLIENT_MS = 3_000;
-/** How long answers may then take to be made, in milliseconds: longer than any create waits. */
-const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 1_000;
-/** How often connections that may be closed are looked for then, in milliseconds. */
-const SWEEP_INTERVAL = 50;
+/** How often clients that do not read are looked for, in milliseconds. */
+const WRITE_CHECK_MS = 1_000;
+// A stop, step by step.
+/** The longest time for accepting connections that wait in the backlog, in milliseconds. */
+const DRAIN_ACCEPT_MS = 1_000;
+/** The time for a client to send the rest of a request or to read its answer, in milliseconds. */
+const DRAIN_CLIENT_MS = 2_000;
+/** The time for an answer to be made, in milliseconds: longer than any write waits. */
+const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 250;
+/** How often connections to be closed are looked for, in milliseconds. */
+const DRAIN_CHECK_MS = 50;
 
-type Response = ServerResponse & { readonly req: IncomingMessage };
+/** How long after the beginning of a stop the last connection is closed, in milliseconds. */
+export function longestDrain(grace: number): number {
+  return Math.max(grace, DRAIN_CLIENT_MS) + DRAIN_HANDLER_MS;
+}
 
-type Connection = Socket & {
-  /** Node's own note of the response that is under way. */
-  readonly _httpMessage?: Response | null;
-  /** Its parser, with the last request that came and is not answered. */
-  readonly parser?: { readonly incoming?: IncomingMessage | null } | null;
-};
-
-/** The connections of the server: how many there may be, and how they end when it closes. */
+/** The connections of the server: limits their number, and closes them when the server stops. */
 @Injectable()
 export class Connections implements OnModuleInit, BeforeApplicationShutdown {
-  private readonly open = new Set<Connection>();
-  /** The last request of a connection, once the server closes. */
-  private readonly last = new WeakMap<Socket, Response>();
-  private readonly tooMany = new WeakSet<Socket>();
+  private readonly open = new Map<Socket, Connection>();
   private accepted = 0;
+  /** Resolves when the server accepts no more connections; undefined until it stops. */
+  private acceptingEnded: Promise<void> | undefined;
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
@@ -43,93 +41,69 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   ) {}
 
   onModuleInit(): void {
-    const { server, open } = this;
-    server.maxConnections = this.env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
+    const { server, open, env } = this;
+    server.maxConnections = env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
     server.on('drop', () => droppedConnections.inc());
-    server.on('connection', (socket: Connection) => {
-      this.accepted++;
-      open.add(socket);
-      if (open.size > this.env.MAX_CONNECTIONS) this.tooMany.add(socket);
-      socket.once('close', () => {
-        open.delete(socket);
-        openConnections.set(open.size);
-      });
-      openConnections.set(open.size);
-    });
+    server.on('connection', (socket: Socket) => this.add(socket));
+    // Having a listener, Node leaves it to close an idle connection too.
+    server.on('timeout', (socket: Socket) => open.get(socket)?.onTimeout(env.SEND_TIMEOUT_MS));
+    const check = setInterval(() => {
+      for (const connection of open.values()) connection.checkWriting();
+    }, WRITE_CHECK_MS).unref();
+    server.once('close', () => clearInterval(check));
   }
 
-  /** Whether a connection is one beyond the limit, on which requests are refused. */
-  isTooMany(socket: Socket): boolean {
-    return this.tooMany.has(socket);
+  /** The connection of a socket. */
+  of(socket: Socket): Connection {
+    return this.open.get(socket) ?? new Connection(socket, true);
   }
 
-  /**
-   * Lets every request that has arrived be answered, and every connection end after its answer.
-   * Node alone waits for busy keep-alive clients for ever.
-   */
+  /** Begins to close every connection after the answer to its last request. */
   async beforeApplicationShutdown(): Promise<void> {
-    const { server, open } = this;
+    const { server, open, env } = this;
     if (!server.listening) return;
-    const closeIdle = server.closeIdleConnections.bind(server);
-    // Node calls this too, and would cut off answers that are made and not yet sent.
-    server.closeIdleConnections = () => {
-      if (![...open].some(isSending)) closeIdle();
-    };
-    for (const { _httpMessage: response } of open) if (response) this.sendConnectionClose(response);
-    await this.acceptBacklog();
-    server.prependListener('request', (_, response: Response) =>
-      this.sendConnectionClose(response),
-    );
-    const began = performance.now();
+    const grace = env.SHUTDOWN_GRACE_MS;
+    const end = performance.now() + longestDrain(grace);
+    this.acceptingEnded = this.acceptBacklog();
+    for (const connection of open.values()) void connection.stop(this.acceptingEnded);
+    await this.acceptingEnded;
     const sweep = setInterval(() => {
-      const time = performance.now() - began;
-      server.closeIdleConnections();
-      for (const socket of open) if (hasTimeEnded(socket, time)) socket.destroy();
-    }, SWEEP_INTERVAL);
+      const isOver = performance.now() > end;
+      for (const connection of open.values()) {
+        if (isOver) connection.destroy();
+        else connection.closeAfter(connection.isIdle ? grace : DRAIN_CLIENT_MS);
+      }
+    }, DRAIN_CHECK_MS);
     server.once('close', () => clearInterval(sweep));
   }
 
   /**
-   * Accepts the connections and reads the bytes that the system holds for this program: their
-   * clients see them as sent. Each turn of the event loop does one of the two.
+   * Accepts the connections that wait in the backlog, whose clients take them for open. Each turn of
+   * the event loop accepts some, or reads from some.
    */
   private async acceptBacklog(): Promise<void> {
-    // Not at once: of requests in one piece, the first may be answered before the second is seen.
-    const announceSoon = (_: IncomingMessage, response: Response): void => {
-      setImmediate(() => this.sendConnectionClose(response));
-    };
-    this.server.on('request', announceSoon);
     const end = performance.now() + DRAIN_ACCEPT_MS;
     let before: number;
     do {
       before = this.accepted;
-      for (let turn = 0; turn < 3; turn++) await nextTurn();
+      for (let turn = 0; turn < READ_TURNS; turn++) await nextTurn();
     } while (this.accepted > before && performance.now() < end);
-    this.server.off('request', announceSoon);
   }
 
-  /** The answer to the last of pipelined requests says that the connection ends, and no other. */
-  private sendConnectionClose(response: Response): void {
-    const socket = response.req.socket as Connection;
-    if (response.headersSent || socket.parser?.incoming !== response.req) return;
-    const before = this.last.get(socket);
-    if (before?.headersSent === false) before.shouldKeepAlive = true;
-    response.shouldKeepAlive = false;
-    this.last.set(socket, response);
+  private add(socket: Socket): void {
+    const { open, env } = this;
+    const connection = new Connection(socket, open.size >= env.MAX_CONNECTIONS);
+    this.accepted++;
+    if (this.acceptingEnded !== undefined) void connection.stop(this.acceptingEnded);
+    open.set(socket, connection);
+    openConnections.set(open.size);
+    socket.once('close', () => {
+      open.delete(socket);
+      openConnections.set(open.size);
+    });
   }
 
   private get server(): Server {
     return this.adapterHost.httpAdapter.getHttpServer() as Server;
   }
-}
-
-function isSending({ _httpMessage: response }: Connection): boolean {
-  return response?.writableEnded === true;
-}
-
-/** Whether a connection has had its time, this many milliseconds after the server began to close. */
-function hasTimeEnded({ bytesRead, _httpMessage: response }: Connection, time: number): boolean {
-  if (bytesRead === 0) return true;
-  const isAnswerDue = response?.req.complete === true && !response.headersSent;
-  return time > (isAnswerDue ? DRAIN_HANDLER_MS : DRAIN_CLIENT_MS);
 }

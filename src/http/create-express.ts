@@ -1,8 +1,8 @@
 import express, { type Express } from 'express';
 
 /**
- * Express for an API: paths are exact, nothing is added to answers. The router reads these
- * settings once, when the first route is made, so they belong on the instance Nest is given.
+ * Express for an API: paths are exact, and nothing is added to answers. The router reads these
+ * settings when the first route is added, so they must be set before Nest is given the instance.
  */
 export function createExpress(): Express {
   return express()

@@ -12,7 +12,7 @@ import { sendJson } from './send-json.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry, statusOf } from '../errors/error-catalogue.js';
 
-/** Answers every failure that Nest and Express know of, in the Error shape. */
+/** Answers every exception of Nest, Express and the handlers in the Error shape. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger('Errors');
@@ -24,23 +24,24 @@ export class ErrorFilter implements ExceptionFilter {
     if (exception instanceof RequestAbortedError) return;
 
     const error = toApiError(exception);
-    // What is unavailable is logged where that shows: requests without number may meet it.
+    // A 503 is logged where its cause is found, once, and not for every request.
     if (error.body.error === ErrorCatalogue.INTERNAL.error) {
       this.logger.error({
         requestId: response.getHeader(REQUEST_ID),
         err: exception,
       });
     }
-    if (!request.socket.destroyed) {
+    // Not where the connection is closed, or refused with an answer of its own.
+    if (request.socket.writable) {
       sendJson(request, response, error.status, error.headers, error.body);
     }
   }
 }
 
-/** What a client may know of an exception. */
+/** What a client may learn of an exception. */
 function toApiError(exception: unknown): ApiError {
   if (exception instanceof ApiError) return exception;
-  // Nest and Express fail in ways of their own, with a status but with texts that are not ours.
+  // The messages of Nest and Express are not meant for clients, only their statuses.
   const status = exception instanceof HttpException ? exception.getStatus() : 500;
   const entries: readonly ErrorEntry[] = Object.values(ErrorCatalogue);
   const entry = entries.find((candidate) => statusOf(candidate) === status);

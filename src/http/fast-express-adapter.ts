@@ -2,13 +2,15 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import type { NestApplicationOptions } from '@nestjs/common';
 import type { Express, Response } from 'express';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import { JSON_TYPE } from './send-json.js';
 
 /**
- * Express gives every request and response a new prototype, which takes both out of the engine's
- * fast path and costs two thirds of the throughput. Here the server makes them with that very
- * prototype, so that the change changes nothing. With the plain `ExpressAdapter` in its place
- * everything works the same, only slower.
+ * The adapter of Nest for Express, faster and with a server that closes no idle connection by itself.
+ *
+ * Express sets the prototype of every request and response, which takes both out of V8's fast path
+ * and costs two thirds of the throughput. Here the server creates them with that very prototype, so
+ * that setting it has no effect.
  */
 export class FastExpressAdapter extends ExpressAdapter {
   override initHttpServer(options: NestApplicationOptions): void {
@@ -17,16 +19,21 @@ export class FastExpressAdapter extends ExpressAdapter {
       return;
     }
     const express = this.getInstance<Express>();
-    class StableRequest extends IncomingMessage {}
-    class StableResponse extends ServerResponse {}
-    express.request = stabilize(StableRequest, express.request);
-    express.response = stabilize(StableResponse, express.response);
+    class ExpressRequest extends IncomingMessage {}
+    class ExpressResponse extends ServerResponse {}
+    express.request = inherit(ExpressRequest, express.request);
+    express.response = inherit(ExpressResponse, express.response);
     this.setHttpServer(
-      createServer({ IncomingMessage: StableRequest, ServerResponse: StableResponse }, express),
+      createServer({ IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse }, express),
     );
   }
 
-  /** Answers with a plain object as Express's `json()` would, without looking for its settings. */
+  /** Stops listening; `close()` of Node's HTTP server would also close idle connections, at once. */
+  override async close(): Promise<void> {
+    await new Promise((resolve) => NetServer.prototype.close.call(this.httpServer, resolve));
+  }
+
+  /** Answers with a plain object as Express's `json()` would, without reading its settings. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (!isPlainObject(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.statusCode = statusCode;
@@ -43,7 +50,7 @@ function isPlainObject(value: unknown): value is object {
   );
 }
 
-/** Makes a class inherit from what Express would have put in its place. */
-function stabilize<Members extends object>(made: { prototype: object }, members: Members): Members {
-  return Object.setPrototypeOf(made.prototype, members) as Members;
+/** Makes a class inherit what Express adds, and returns what Express is to use as the prototype. */
+function inherit<Members extends object>(base: { prototype: object }, members: Members): Members {
+  return Object.setPrototypeOf(base.prototype, members) as Members;
 }

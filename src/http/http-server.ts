@@ -3,9 +3,12 @@ import type { Express, Request, Response } from 'express';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../logging/pino-logger.js';
 import { countRequest } from '../metrics/metrics.js';
+import type { Handler } from './connection.js';
+import type { Connections } from './connections.js';
+import { configureNode } from './node-http.js';
 import { REQUEST_ID, requestIdOf, SECURITY_HEADERS } from './request.middleware.js';
 import { JSON_TYPE, sendJson } from './send-json.js';
 
@@ -16,47 +19,60 @@ export interface TimeLimits {
   readonly keepAlive: number;
 }
 
-/** How often the time limits are looked at, in milliseconds. */
-const TIME_CHECK = 1_000;
-/** How long a connection stays open for its client to read why it is closed, in milliseconds. */
-const LINGER_TIME = 2_000;
+/** How long a refused connection stays open for its client to read the answer, in milliseconds. */
+const LINGER_MS = 2_000;
 
-/** Answers in the Error shape to what never becomes a request, where Node says nothing or little. */
+/**
+ * Passes requests to Express, those of one connection one after another, and answers in the Error
+ * shape where Node would answer without a body or not at all.
+ */
 export function configureServer(
   server: Server,
   express: Express,
+  connections: Connections,
   limits: TimeLimits,
   logger: PinoLogger,
 ): void {
+  configureNode(server);
   server.headersTimeout = limits.headers;
   server.requestTimeout = limits.request;
   server.keepAliveTimeout = limits.keepAlive;
-  Object.assign(server, {
-    connectionsCheckingInterval: TIME_CHECK,
-    // The middleware answers to a missing Host header.
-    requireHostHeader: false,
-  });
-  server.removeAllListeners('request').on('request', (req: Request, res: Response) => {
-    const refusePath = (): void => {
-      const reason = 'The path cannot be parsed';
-      answer(req, res, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, reason), logger);
-    };
-    // Express answers in HTML to a path it cannot parse, unless it is told what to do instead.
-    if (isParsable(req.url)) express(req, res, refusePath);
-    else refusePath();
-  });
-  // Whether to continue is decided once the token has been looked at: the body reader tells.
-  server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
-    server.emit('request', req, res);
-  });
+
+  const answerWith =
+    (entry: ErrorEntry, message?: string): Handler =>
+    (req, res) =>
+      answer(req, res, new ApiError(entry, message), logger);
+  const refuseConnection = answerWith(ErrorCatalogue.UNAVAILABLE);
+  const refuseExpectation = answerWith(ErrorCatalogue.EXPECTATION_FAILED);
+  const refusePath = answerWith(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
+  const route: Handler = (req, res) => {
+    // Express would answer in HTML to a path that it cannot parse.
+    if (isParsable(req.url ?? '')) {
+      express(req as Request, res as Response, () => refusePath(req, res));
+    } else {
+      refusePath(req, res);
+    }
+  };
+
+  const onRequest: Handler = (req, res) => {
+    const connection = connections.of(req.socket);
+    connection.handle(req, res, connection.isTooMany ? refuseConnection : route);
+  };
+  server.removeAllListeners('request').on('request', onRequest);
+  // The body reader sends 100 (Continue), after the token was accepted.
+  server.on('checkContinue', onRequest);
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
-    answer(req, res, new ApiError(ErrorCatalogue.EXPECTATION_FAILED), logger);
+    connections.of(req.socket).handle(req, res, refuseExpectation);
   });
+  const refuse = (socket: Socket, error: ApiError): void => {
+    socket.on('error', () => undefined);
+    connections.of(socket).refuse(() => close(socket, error, logger));
+  };
   server.on('connect', (_: IncomingMessage, socket: Socket) => {
-    refuse(socket, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'This is not a proxy'), logger);
+    refuse(socket, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'This is not a proxy'));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    refuse(socket, toApiError(error), logger);
+    refuse(socket, toApiError(error));
   });
 }
 
@@ -65,7 +81,7 @@ function isParsable(url: string): boolean {
   return url.startsWith('/') || url === '*' || URL.canParse(url);
 }
 
-/** Answers to a request that Express does not get to see, or cannot make sense of. */
+/** Answers a request that is not passed to Express, or that Express cannot parse. */
 function answer(
   req: IncomingMessage,
   res: ServerResponse,
@@ -92,32 +108,7 @@ function toApiError({ code }: NodeJS.ErrnoException): ApiError {
   }
 }
 
-type RefusedSocket = Socket & {
-  /** Node's own note of the response that is under way on the connection. */
-  _httpMessage?: (ServerResponse & { req: IncomingMessage }) | null;
-};
-
-const refused = new WeakSet<Socket>();
-
-/** Answers on a connection that is not usable any more, after the answers that are still due on it. */
-function refuse(socket: RefusedSocket, error: ApiError, logger: PinoLogger): void {
-  // The parser fails again at every further piece of what it does not understand.
-  if (refused.has(socket)) return;
-  refused.add(socket);
-  socket.on('error', () => undefined);
-  const answerInTurn = (): void => {
-    const response = socket._httpMessage;
-    if (!socket.writable || (response?.headersSent && !response.req.complete)) {
-      socket.destroy();
-    } else if (response?.req.complete) {
-      response.once('close', () => setImmediate(answerInTurn));
-    } else {
-      close(socket, error, logger);
-    }
-  };
-  answerInTurn();
-}
-
+/** Answers input that is not a request, and closes the connection. */
 function close(socket: Socket, { status, headers, body }: ApiError, logger: PinoLogger): void {
   const requestId = randomUUID();
   const text = JSON.stringify(body);
@@ -134,9 +125,9 @@ function close(socket: Socket, { status, headers, body }: ApiError, logger: Pino
   socket.end(
     `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.join('')}\r\n${text}`,
   );
-  // A client that is busy sending would lose the answer if the connection closed under it.
+  // A client that is still sending would lose the answer if the connection closed at once.
   socket.resume();
-  setTimeout(() => socket.destroy(), LINGER_TIME).unref();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
   logger.request('info', { requestId, status });
   countRequest(undefined, undefined, status, 0);
 }

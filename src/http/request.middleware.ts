@@ -5,20 +5,19 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../logging/pino-logger.js';
 import { countRequest } from '../metrics/metrics.js';
-import type { Connections } from './connections.js';
 
 export const REQUEST_ID = 'X-Request-Id';
 
-/** What a client may choose as an id: it goes into the log and back to the client. */
-const SANE_REQUEST_ID = /^[\w.:/+=@-]{1,128}$/;
+/** The ids that a client may choose: they are logged, and returned to the client. */
+const REQUEST_ID_PATTERN = /^[\w.:/+=@-]{1,128}$/;
 
-/** What asks every few seconds whether all is well, which is worth a line only when it is not. */
+/** Probes come every few seconds: they are logged at info only when they fail. */
 const PROBES = '/health/';
 
-/** The longest path that the log repeats. */
-const LOGGED_PATH = 256;
+/** The longest path that is logged in full, in characters. */
+const MAX_LOGGED_PATH = 256;
 
-/** Headers of every answer: it is data of one client, and nothing that a browser should run. */
+/** Headers of every answer: it is for one client only, and nothing that a browser should run. */
 export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -28,17 +27,16 @@ export const SECURITY_HEADERS = {
 };
 const SECURITY_HEADER_ENTRIES = Object.entries(SECURITY_HEADERS);
 
-/** What Express notes of the route that took a request. */
+/** What Express knows of the route that matched a request. */
 interface Route {
   readonly path: string;
 }
 
 /**
- * The first to see a request: gives it an id, sets the headers that every answer has, and counts it
- * and logs one line when it is over. A client that left before its answer is no news, so it is
- * logged at debug.
+ * The first middleware: gives a request its id, sets the headers that every answer has, and counts
+ * and logs the request when it is over. One whose client left before its answer is logged at debug.
  */
-export function requestMiddleware(logger: PinoLogger, connections: Connections): RequestHandler {
+export function requestMiddleware(logger: PinoLogger): RequestHandler {
   return (req, res, next) => {
     const began = performance.now();
     const requestId = requestIdOf(req);
@@ -54,9 +52,6 @@ export function requestMiddleware(logger: PinoLogger, connections: Connections):
       logger.request(logAtInfo ? 'info' : 'debug', fields);
       countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
     });
-    if (connections.isTooMany(req.socket)) {
-      throw new ApiError(ErrorCatalogue.UNAVAILABLE, undefined, { Connection: 'close' });
-    }
     const fault = faultOf(req);
     if (fault === undefined) next();
     else throw new ApiError(ErrorCatalogue.MALFORMED_REQUEST, fault, { Connection: 'close' });
@@ -65,16 +60,16 @@ export function requestMiddleware(logger: PinoLogger, connections: Connections):
 
 export function requestIdOf(req: IncomingMessage): string {
   const sent = req.headers['x-request-id'];
-  return typeof sent === 'string' && SANE_REQUEST_ID.test(sent) ? sent : randomUUID();
+  return typeof sent === 'string' && REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID();
 }
 
-/** Without the query, which may hold what does not belong into a log. */
+/** Without the query, which may hold secrets. */
 function pathOf(url: string): string {
   const query = url.indexOf('?');
-  return url.slice(0, Math.min(query === -1 ? url.length : query, LOGGED_PATH));
+  return url.slice(0, Math.min(query === -1 ? url.length : query, MAX_LOGGED_PATH));
 }
 
-/** What Node lets through though HTTP/1.1 does not (RFC 9112 sections 2.3 and 3.2). */
+/** What Node accepts though HTTP/1.1 forbids it (RFC 9112 sections 2.3 and 3.2). */
 function faultOf({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The HTTP version is not 1.0 or 1.1';
   let hosts = 0;

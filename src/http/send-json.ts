@@ -5,10 +5,10 @@ const logger = new Logger('Http');
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** How much of an unread body is taken in and thrown away after an early answer, in bytes. */
+/** How much of an unread body is read and discarded after an early answer, in bytes. */
 const DISCARD_LIMIT = 8 * 1024 * 1024;
 /** How long that may take, in milliseconds. */
-const DISCARD_TIME = 5_000;
+const DISCARD_MS = 5_000;
 
 /** Answers with JSON, also before the body of the request has arrived. */
 export function sendJson(
@@ -21,15 +21,13 @@ export function sendJson(
   const text = JSON.stringify(body);
   const allHeaders = {
     ...headers,
-    // A client that asked for another protocol must not take what follows for that protocol.
-    ...(req.headers.upgrade !== undefined && { Connection: 'close' }),
     'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(text),
   };
   const send = (): void => {
     try {
       if (res.headersSent) {
-        // The client must not take half an answer for a whole one.
+        // The client must not take a truncated answer for a complete one.
         res.destroy();
       } else if (hasArrived(req)) {
         res.writeHead(status, allHeaders).end(text);
@@ -38,7 +36,7 @@ export function sendJson(
         discardBody(req, () => res.end());
       }
     } catch (error) {
-      // An answer that cannot be written is a bug in what was to be sent.
+      // Only a bug makes an answer that cannot be written.
       logger.error(error);
       res.destroy();
     }
@@ -56,20 +54,19 @@ function hasArrived({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Takes in the rest of a body, up to a limit. A client that is busy sending would lose the answer
- * if the connection closed under it (RFC 9112 section 9.6).
+ * Reads and discards the rest of a body, up to a limit. A client that is still sending would lose
+ * the answer if the connection closed at once (RFC 9112 section 9.6).
  */
 function discardBody(req: IncomingMessage, done: () => void): void {
-  let left = DISCARD_LIMIT;
-  const timer = setTimeout(done, DISCARD_TIME);
-  req.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) done();
-  });
-  req.on('end', done);
-  req.on('close', () => {
+  const finish = (): void => {
     clearTimeout(timer);
     done();
+  };
+  const timer = setTimeout(finish, DISCARD_MS);
+  let left = DISCARD_LIMIT;
+  req.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) finish();
   });
-  req.resume();
+  req.on('end', finish).on('close', finish).resume();
 }

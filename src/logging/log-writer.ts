@@ -5,16 +5,16 @@ const STANDARD_OUTPUT = 1;
 /** Lines are written once they have this many bytes together, or this many milliseconds after the first. */
 const FLUSH_BYTES = 4_096;
 const FLUSH_DELAY_MS = 100;
-/** The most bytes that wait for a slow reader; what comes beyond them is lost. */
-const MAX_WAITING = 16 * 1024 * 1024;
-/** How long the end waits for what is still to be written, in milliseconds. */
+/** The most bytes that are buffered for a slow reader; lines beyond them are lost. */
+const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
+/** How long a flush waits at most, in milliseconds. */
 const SHUTDOWN_FLUSH_MS = 1_000;
-/** How long a reader that takes nothing now is given, in milliseconds. */
-const PAUSE = 10;
+/** How long to wait before writing again where a pipe is full, in milliseconds. */
+const RETRY_DELAY_MS = 10;
 
 /**
- * Writes lines to standard output, some at a time, since a system call a line would cost more than
- * the request. A log that nobody reads, or that cannot be written, costs lines and nothing else.
+ * Writes lines to standard output in batches, since a system call for each would cost more than the
+ * request. Where the output is not read or cannot be written, lines are lost and nothing else.
  */
 export class LogWriter {
   private lines: Buffer[] = [];
@@ -25,7 +25,7 @@ export class LogWriter {
 
   write(line: string): void {
     const bytes = Buffer.from(line);
-    if (this.size + bytes.length > MAX_WAITING) return;
+    if (this.size + bytes.length > MAX_BUFFERED_BYTES) return;
     this.lines.push(bytes);
     this.size += bytes.length;
     if (this.size >= FLUSH_BYTES) this.startWriting();
@@ -55,7 +55,7 @@ export class LogWriter {
         this.isWriteUnderWay = true;
         const written = await writeSome(bytes);
         this.isWriteUnderWay = false;
-        if (written === 0) await sleep(PAUSE);
+        if (written === 0) await sleep(RETRY_DELAY_MS);
         bytes = bytes.subarray(written);
         this.size -= written;
       }
@@ -63,7 +63,7 @@ export class LogWriter {
   }
 }
 
-/** Resolves with how many of the bytes are done with: what can never be written is. */
+/** Resolves with how many of the bytes need not be written again: all of them after a lasting error. */
 function writeSome(bytes: Buffer): Promise<number> {
   return new Promise((resolve) => {
     write(STANDARD_OUTPUT, bytes, (error, written) => {

@@ -2,7 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
 import { LogWriter } from './log-writer.js';
 
-/** The parts of Nest that tell of every module and route at start. */
+/** The loggers of Nest that list every module and route at start. */
 const FRAMEWORK = new Set<unknown>([
   'InstanceLoader',
   'NestApplication',
@@ -11,7 +11,7 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
-/** What the log tells of a request; never its body, its token or its query. */
+/** What is logged of a request; never its body, its token or its query. */
 export interface RequestFields {
   readonly requestId: string;
   readonly method?: string | undefined;

@@ -6,8 +6,10 @@ import { setup, teardown } from '../support/postgres-setup.js';
 import { exchange, parseAnswer } from '../support/raw-http.js';
 import { TestStore } from '../support/test-store.js';
 import { ApiDocument } from './api-document.js';
+import { Choices } from './choices.js';
 import { describeFailure, Fuzzer } from './fuzzer.js';
 import { HttpClient } from './http-client.js';
+import { ConnectionFuzzer } from './connection-fuzzer.js';
 import { ServiceProcess } from './service-process.js';
 import { auditStore } from './store-audit.js';
 import { Watch } from './watch.js';
@@ -62,16 +64,23 @@ async function fuzz(): Promise<string[]> {
   console.log(`seed ${seed}, ${requests} requests, ${workers} connections`);
   const document = await ApiDocument.load(service.url);
   const fuzzer = new Fuzzer(document, seed, () => new HttpClient(service.url), workers);
-  const watch = new Watch(fuzzer, service, requests);
+  const watch = await Watch.start(fuzzer, service, workers + ConnectionFuzzer.MOST);
+  const port = Number(service.url.port);
+  const freshId = (): bigint => fuzzer.freshId(seed);
+  const others = new ConnectionFuzzer(port, fuzzer.model, new Choices(seed), freshId);
   const failure = await fuzzer.run(requests);
-  await watch.stop();
+  await others.stop();
   fuzzer.close();
+  await watch.stop();
+  console.log(
+    `${others.connections} connections used otherwise than for one request after another`,
+  );
   const misanswered = await sendMalformed(fuzzer);
   printSeen(fuzzer, document);
   const growth = watch.printMemory();
 
   if (failure !== undefined) return [describeFailure(failure)];
-  const faults = [...misanswered, ...(await afterwards(fuzzer))];
+  const faults = [...others.faults, ...watch.faults, ...misanswered, ...(await afterwards(fuzzer))];
   if (requests >= LONG_RUN && growth > MAX_GROWTH) faults.push('resident memory grew too much');
   return faults;
 }

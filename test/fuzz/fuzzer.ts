@@ -34,6 +34,8 @@ export class Fuzzer {
   /** Answers by status and, of errors, code. */
   readonly seen = new Map<string, number>();
   requests = 0;
+  /** Called after each thousand requests. */
+  onThousand: () => void = () => undefined;
   private freshIds = 0n;
   private failure: Failure | undefined;
   private readonly connections: readonly Transport[];
@@ -66,7 +68,7 @@ export class Fuzzer {
     if (connection === undefined) throw new TypeError('a fuzzer needs a connection');
     return await this.inTurn(probe.expected, async (wanted) => {
       const { request, expected, verdict } = probe;
-      this.requests++;
+      if (++this.requests % 1_000 === 0) this.onThousand();
       try {
         const answer = await connection.send(request);
         this.count(answer, wanted);
@@ -81,6 +83,13 @@ export class Fuzzer {
 
   close(): void {
     for (const connection of this.connections) connection.close();
+  }
+
+  /** Spread over all int64, and never the same: multiplying by an odd number loses nothing. */
+  freshId(seed: number): bigint {
+    this.freshIds++;
+    const mixed = (BigInt(seed >>> 0) << 32n) ^ this.freshIds;
+    return BigInt.asIntN(64, mixed * 0x9e3779b97f4a7c15n);
   }
 
   private async work(connection: Transport, requests: number): Promise<void> {
@@ -139,13 +148,6 @@ export class Fuzzer {
       const outcome = this.model.outcomeOf(plant);
       return work(outcome === 200 ? { kind: 'created', plant } : { kind: 'error', error: outcome });
     });
-  }
-
-  /** Spread over all int64, and never the same: multiplying by an odd number loses nothing. */
-  private freshId(seed: number): bigint {
-    this.freshIds++;
-    const mixed = (BigInt(seed >>> 0) << 32n) ^ this.freshIds;
-    return BigInt.asIntN(64, mixed * 0x9e3779b97f4a7c15n);
   }
 
   private count({ status }: Answer, wanted: Wanted): void {

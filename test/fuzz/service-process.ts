@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -50,6 +50,15 @@ export class ServiceProcess {
       const ps = promisify(execFile);
       const { stdout } = await ps('ps', ['-o', 'rss=', '-p', String(this.process.pid)]);
       return Number(stdout) / 1024;
+    } catch {
+      return NaN;
+    }
+  }
+
+  /** How many files and connections it has open; NaN where it cannot be told. */
+  openDescriptors(): number {
+    try {
+      return readdirSync(`/proc/${String(this.process.pid)}/fd`).length;
     } catch {
       return NaN;
     }

@@ -1,27 +1,55 @@
 import type { Fuzzer } from './fuzzer.js';
 import type { ServiceProcess } from './service-process.js';
 
-/** How often memory is measured, in milliseconds, and after how many times progress is printed. */
-const SAMPLE_TIME = 1_000;
-const PROGRESS_SAMPLES = 10;
+/** Progress is printed after so many thousand requests. */
+const PROGRESS_SAMPLES = 20;
+/** What the service may open besides connections while it runs: files of its store, mostly. */
+const FILES = 20;
+/** The memory that it may take at any time beyond that of its start, in MiB. */
+const MOST_MEMORY = 300;
+/** How long what is left of connections may take to go, in milliseconds. */
+const PATIENCE = 10_000;
 
-/** Prints progress, and follows the memory of the service. */
+interface Sample {
+  readonly requests: number;
+  /** In MiB. */
+  readonly memory: number;
+  readonly descriptors: number;
+}
+
+/** Looks at the memory and the descriptors of the service after each thousand requests. */
 export class Watch {
-  private readonly started = Date.now();
-  private readonly samples: { requests: number; memory: number }[] = [];
-  private readonly timer = setInterval(() => void this.look(), SAMPLE_TIME);
+  readonly faults: string[] = [];
+  private readonly started = performance.now();
+  private readonly samples: Sample[] = [];
 
-  /** @param requests how many there will be */
-  constructor(
+  private constructor(
     private readonly fuzzer: Fuzzer,
     private readonly service: ServiceProcess,
-    private readonly requests: number,
-  ) {}
+    private readonly connections: number,
+    private readonly first: Sample,
+  ) {
+    fuzzer.onThousand = () => void this.look();
+  }
 
+  /** @param connections how many there may be at a time */
+  static async start(fuzzer: Fuzzer, service: ServiceProcess, connections: number): Promise<Watch> {
+    return new Watch(fuzzer, service, connections, await sampleOf(fuzzer, service));
+  }
+
+  /** Once all clients have left: there are no more descriptors than before they came. */
   async stop(): Promise<void> {
-    clearInterval(this.timer);
+    this.fuzzer.onThousand = () => undefined;
     await this.look();
     this.print();
+    const end = performance.now() + PATIENCE;
+    const most = this.first.descriptors + FILES;
+    while (this.service.openDescriptors() > most && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const left = this.service.openDescriptors();
+    console.log(`descriptors at the start ${this.first.descriptors}, at the end ${left}`);
+    if (left > most) this.faults.push(`${left} descriptors are left open`);
   }
 
   /**
@@ -44,27 +72,40 @@ export class Watch {
   }
 
   private async look(): Promise<void> {
-    const memory = await this.service.residentMemory();
-    this.samples.push({ requests: this.fuzzer.requests, memory });
+    const sample = await sampleOf(this.fuzzer, this.service);
+    const { requests, memory, descriptors } = sample;
+    this.samples.push(sample);
     if (this.samples.length % PROGRESS_SAMPLES === 0) this.print();
+    if (descriptors > this.first.descriptors + this.connections + FILES) {
+      this.faults.push(`${descriptors} descriptors are open after ${requests} requests`);
+    }
+    if (memory > this.first.memory + MOST_MEMORY) {
+      this.faults.push(`${mib(memory)} of memory are taken after ${requests} requests`);
+    }
   }
 
   private print(): void {
-    const seconds = (Date.now() - this.started) / 1_000;
-    const sent = this.fuzzer.requests;
-    const memory = mib(this.samples.at(-1)?.memory ?? NaN);
+    const seconds = (performance.now() - this.started) / 1_000;
+    const { requests } = this.fuzzer;
+    const { memory = NaN, descriptors = NaN } = this.samples.at(-1) ?? {};
     console.log(
-      `${sent} requests, ${seconds.toFixed()} s, ${(sent / seconds).toFixed()}/s, ${memory}`,
+      `${requests} requests, ${seconds.toFixed()} s, ${(requests / seconds).toFixed()}/s, ${mib(memory)}, ${descriptors} descriptors`,
     );
   }
 
   private meanOf(from: number, to: number): number {
+    const { requests: all } = this.fuzzer;
     const some = this.samples.filter(({ requests }) => {
-      const part = requests / this.requests;
+      const part = requests / all;
       return part > from && part <= to;
     });
     return some.reduce((sum, { memory }) => sum + memory, 0) / some.length;
   }
+}
+
+async function sampleOf({ requests }: Fuzzer, service: ServiceProcess): Promise<Sample> {
+  const descriptors = service.openDescriptors();
+  return { requests, descriptors, memory: await service.residentMemory() };
 }
 
 function mib(value: number): string {

@@ -1,0 +1,321 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { readdirSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WAITING_LIMIT } from '../src/http/connection.js';
+import { PlantsService } from '../src/plants/plants.service.js';
+import { ClientConnection } from './support/client-connection.js';
+import { createRequest } from './support/create-request.js';
+import { exchange, parseAnswer } from './support/raw-http.js';
+import { TestApp, TOKEN } from './support/test-app.js';
+
+const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
+/** Its answer has 1.5 MiB, more than the system takes of a few. */
+const LARGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n';
+const PIECE = 64 * 1024;
+
+let app: TestApp;
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await app.close();
+});
+
+function openDescriptors(): number {
+  return readdirSync('/dev/fd').length;
+}
+
+/** Waits for what no event tells of. */
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await sleep(5);
+}
+
+/** The server's ends of its connections, in the order in which they came. */
+function serverSockets(): Socket[] {
+  const sockets: Socket[] = [];
+  app.nest.getHttpServer().on('connection', (socket: Socket) => sockets.push(socket));
+  return sockets;
+}
+
+/** Keeps creates waiting until they are let go; counts those that have begun. */
+function holdCreates(): { begun: number; release: () => void } {
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const state = { begun: 0, release };
+  jest.spyOn(app.nest.get(PlantsService), 'create').mockImplementation(async () => {
+    state.begun++;
+    await held;
+    return { name: 'held' };
+  });
+  return state;
+}
+
+function socketTo(port: number): Socket {
+  return connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
+}
+
+describe('requests that follow each other on a connection without waiting', () => {
+  it('are all answered, in their order', async () => {
+    app = await TestApp.start();
+    const client = new ClientConnection(app.port);
+    const ids = Array.from({ length: 1_000 }, (_, index) => `request-${index}`);
+    const requests = ids.map((id, index) =>
+      (index % 2 === 0 ? createRequest(TOKEN) : LIVE).replace(
+        'Host',
+        `X-Request-Id: ${id}\r\nHost`,
+      ),
+    );
+    await client.write(requests.join(''));
+    await until(() => client.answers.length === ids.length);
+    expect(client.answers.map(({ headers }) => headers['x-request-id'])).toEqual(ids);
+    expect(new Set(client.answers.map(({ status }) => status))).toEqual(new Set([200]));
+    client.reset();
+  });
+
+  it('are handled one at a time, and those of other connections beside them', async () => {
+    app = await TestApp.start();
+    const creates = holdCreates();
+    const [one, other] = [new ClientConnection(app.port), new ClientConnection(app.port)];
+    for (const client of [one, other]) await client.write(createRequest(TOKEN).repeat(3));
+    await until(() => creates.begun === 2);
+    await other.write(LIVE);
+    expect(await exchange(app.port, LIVE, (text) => text.endsWith('}'))).toContain('200 OK');
+    expect(creates.begun).toBe(2);
+    creates.release();
+    await until(() => one.answers.length === 3 && other.answers.length === 4);
+    one.reset();
+    other.reset();
+  });
+
+  it.each([
+    ['small', () => createRequest(TOKEN)],
+    ['with bodies of 20 KiB', () => createRequest(TOKEN, 'x'.repeat(20_000))],
+  ])(
+    'are read piece by piece, as they are handled: %s',
+    async (_, request) => {
+      app = await TestApp.start();
+      const sockets = serverSockets();
+      const creates = holdCreates();
+      const client = socketTo(app.port);
+      client.resume();
+      const bytes = Buffer.from(request().repeat(Math.ceil((1024 * 1024) / request().length)));
+      // Pieces of many sizes, so that they end anywhere in a request.
+      for (let start = 0; start < bytes.length;) {
+        const end = start + 1_000 + ((start * 7_919) % 60_000);
+        client.write(bytes.subarray(start, end));
+        start = end;
+      }
+      await until(() => creates.begun === 1);
+      let before = -1;
+      while (sockets[0]?.bytesRead !== before) {
+        before = sockets[0]?.bytesRead ?? 0;
+        await sleep(50);
+      }
+      expect(creates.begun).toBe(1);
+      expect(before).toBeLessThan(4 * PIECE);
+      creates.release();
+      await until(() => sockets[0]?.bytesRead === bytes.length);
+      client.destroy();
+    },
+    20_000,
+  );
+
+  it('leave no file open and no memory behind when their client reads nothing and leaves', async () => {
+    app = await TestApp.start();
+    const sockets = serverSockets();
+    await fetch(`${app.url.origin}/docs/swagger-ui-bundle.js`, {
+      headers: { Connection: 'close' },
+    });
+    const before = openDescriptors();
+    const clients = Array.from({ length: 5 }, () => socketTo(app.port).pause());
+    for (const client of clients) client.write(LARGE.repeat(1_000));
+    await until(() => sockets.filter(({ writableLength }) => writableLength > 0).length === 5);
+    // Their connections, at both ends, and nothing besides.
+    expect(openDescriptors()).toBeLessThanOrEqual(before + 2 * clients.length + 10);
+    for (const client of clients) client.resetAndDestroy();
+    await until(() => sockets.every(({ closed }) => closed));
+    expect(openDescriptors()).toBeLessThanOrEqual(before);
+  });
+
+  it('are forgotten when their connection ends', async () => {
+    app = await TestApp.start();
+    const sockets = serverSockets();
+    const creates = holdCreates();
+    const client = socketTo(app.port);
+    client.write(createRequest(TOKEN).repeat(3));
+    await until(() => creates.begun === 1);
+    client.resetAndDestroy();
+    sockets[0]?.destroy();
+    creates.release();
+    expect(await exchange(app.port, LIVE, (text) => text.endsWith('}'))).toContain('200 OK');
+    expect(creates.begun).toBe(1);
+  });
+
+  it(`beyond ${WAITING_LIMIT} on all connections cost the one with most of them its connection`, async () => {
+    app = await TestApp.start();
+    const sockets = serverSockets();
+    const creates = holdCreates();
+    const modest = new ClientConnection(app.port);
+    await modest.write(createRequest(TOKEN) + LIVE + LIVE);
+    const tiny = 'GET /health/live HTTP/1.1\r\nHost:\r\n\r\n';
+    const floods = Array.from({ length: 16 }, () => socketTo(app.port));
+    for (const flood of floods) flood.write(createRequest(TOKEN) + tiny.repeat(1_700));
+    await until(() => sockets.some(({ destroyed }) => destroyed));
+    await until(() => creates.begun === floods.length + 1);
+    expect(sockets.filter(({ destroyed }) => destroyed).length).toBeLessThan(8);
+    creates.release();
+    await until(() => modest.answers.length === 3);
+    for (const flood of floods) flood.destroy();
+    modest.reset();
+  });
+});
+
+describe('a client that does not read', () => {
+  it('loses its connection after SEND_TIMEOUT_MS, so that others find a place', async () => {
+    app = await TestApp.start({ MAX_CONNECTIONS: '20', SEND_TIMEOUT_MS: '1000' });
+    const clients = Array.from({ length: 20 }, () => socketTo(app.port).pause());
+    for (const client of clients) client.write(LARGE.repeat(20));
+    const ask = (): Promise<string> => exchange(app.port, LIVE, (text) => text.endsWith('}'));
+    expect(parseAnswer(await ask()).status).toBe(503);
+    const began = performance.now();
+    while (parseAnswer(await ask()).status !== 200) await sleep(100);
+    expect(performance.now() - began).toBeGreaterThan(900);
+    expect(performance.now() - began).toBeLessThan(6_000);
+    for (const client of clients) client.destroy();
+  }, 10_000);
+
+  it('keeps its connection while it reads, however slowly', async () => {
+    app = await TestApp.start({ SEND_TIMEOUT_MS: '1000' });
+    // One answer, and several, of which the system can take over no more than a part.
+    const name = 'x'.repeat(40 * 1024 * 1024);
+    jest.spyOn(app.nest.get(PlantsService), 'create').mockResolvedValue({ name });
+    const answers = [
+      [createRequest(TOKEN), name.length],
+      [LARGE.repeat(20), 20 * 1_500_000],
+    ] as const;
+    await Promise.all(
+      answers.map(async ([requests, bytes]) => {
+        const client = socketTo(app.port).pause();
+        client.write(requests);
+        expect(await readSlowly(client, bytes, 5_000)).toBeGreaterThanOrEqual(bytes);
+        client.destroy();
+      }),
+    );
+  }, 30_000);
+});
+
+/** Resolves with the bytes that came, once they are as many, after so many milliseconds or more. */
+async function readSlowly(client: Socket, bytes: number, ms: number): Promise<number> {
+  const pause = 100;
+  let received = 0;
+  client.on('data', (chunk: Buffer) => (received += chunk.length));
+  for (let part = pause; part <= ms; part += pause) {
+    client.resume();
+    await until(() => received >= bytes * (part / ms) || client.closed);
+    client.pause();
+    await sleep(pause);
+  }
+  return received;
+}
+
+describe('a client that ends its side after its requests', () => {
+  it('gets all its answers, and the connection is closed', async () => {
+    app = await TestApp.start();
+    const client = socketTo(app.port);
+    client.end(createRequest(TOKEN) + LIVE + createRequest(TOKEN));
+    let received = '';
+    for await (const chunk of client) received += String(chunk);
+    const first = parseAnswer(received);
+    const second = parseAnswer(first.rest);
+    const third = parseAnswer(second.rest);
+    expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(third.rest).toBe('');
+  });
+});
+
+describe('a request to upgrade the connection', () => {
+  const UPGRADE = 'Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c';
+  const upgrade = LIVE.replace('Host: a', UPGRADE);
+  const smuggled = createRequest(TOKEN, 'smuggled');
+  /** A request with a body that is a request itself. */
+  const hidingHead = `POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: ${smuggled.length}\r\n\r\n`;
+  const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+
+  // Each piece is sent when the one before has been read.
+  it.each<[string, string[], number[]]>([
+    ['alone', [upgrade], [200]],
+    ['before the head of another, whose body follows', [upgrade + hidingHead, smuggled], [200]],
+    ['before another', [upgrade + smuggled], [200]],
+    ['before another in the next piece', [upgrade, smuggled], [200]],
+    ['after another', [LIVE + upgrade + hidingHead, smuggled], [200, 200]],
+    [
+      'with a body',
+      [createRequest(TOKEN).replace('Host: a', UPGRADE) + hidingHead, smuggled],
+      [200],
+    ],
+    [
+      'with a body that is refused before it has come',
+      [createRequest('wrong').replace('Host: a', UPGRADE).slice(0, -9), smuggled],
+      [401],
+    ],
+    [
+      'without the Connection header',
+      [upgrade.replace('Connection: Upgrade\r\n', ''), smuggled],
+      [200],
+    ],
+    ['of HTTP/1.0', [upgrade.replace('1.1', '1.0') + hidingHead, smuggled], [200]],
+    ['by CONNECT', [`CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n${hidingHead}`, smuggled], [400]],
+    [
+      'by CONNECT after another',
+      [`${LIVE}CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n${smuggled}`],
+      [200, 400],
+    ],
+    ['by the preface of HTTP/2', [preface + hidingHead, smuggled], [400]],
+    ['by the preface of HTTP/2 after another', [LIVE + preface + smuggled], [200, 400]],
+  ])('%s gets its answer as the last of the connection', async (_, pieces, statuses) => {
+    app = await TestApp.start();
+    const sockets = serverSockets();
+    const client = new ClientConnection(app.port);
+    let length = 0;
+    for (const piece of pieces) {
+      await client.write(piece);
+      length += piece.length;
+      await until(() => sockets[0]?.destroyed === true || sockets[0]?.bytesRead === length);
+    }
+    await client.closed;
+    expect(client.answers.map(({ status }) => status)).toEqual(statuses);
+    expect(client.answers.at(-1)?.headers.connection).toBe('close');
+    expect((await app.rows()).filter(({ name }) => name === 'smuggled')).toEqual([]);
+  });
+
+  it('that is under way lets nothing that follows be handled', async () => {
+    app = await TestApp.start();
+    const sockets = serverSockets();
+    const creates = holdCreates();
+    const client = new ClientConnection(app.port);
+    const request = createRequest(TOKEN).replace('Host: a', UPGRADE);
+    await client.write(request);
+    await until(() => creates.begun === 1);
+    await client.write(smuggled);
+    await until(() => sockets[0]?.bytesRead === request.length + smuggled.length);
+    creates.release();
+    await client.closed;
+    expect(client.answers).toMatchObject([{ status: 200, headers: { connection: 'close' } }]);
+    expect(creates.begun).toBe(1);
+  });
+});
+
+describe('an answer that ends the connection', () => {
+  it.each([
+    ['since the client asks for it', LIVE.replace('Host: a', 'Host: a\r\nConnection: close'), 200],
+    ['since it comes before the body', createRequest('wrong', 'x'.repeat(200_000)), 401],
+    ['since the request is not whole HTTP', LIVE.replace('Host: a\r\n', ''), 400],
+  ])('%s is the last: what follows is not handled', async (_, request, status) => {
+    app = await TestApp.start();
+    const client = new ClientConnection(app.port);
+    await client.write(request + createRequest(TOKEN));
+    await client.closed;
+    expect(client.answers).toMatchObject([{ status, headers: { connection: 'close' } }]);
+    expect(await app.rows()).toEqual([]);
+  });
+});
