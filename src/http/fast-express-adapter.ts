@@ -2,6 +2,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import type { NestApplicationOptions } from '@nestjs/common';
 import type { Express, Response } from 'express';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { writeJson } from '../json/json-writer.js';
 import { JSON_TYPE } from './send-json.js';
 
 /**
@@ -30,7 +31,7 @@ export class FastExpressAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (!isPlainObject(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.statusCode = statusCode;
-    const text = JSON.stringify(body);
+    const text = writeJson(body);
     response.setHeader('Content-Type', JSON_TYPE);
     response.setHeader('Content-Length', Buffer.byteLength(text));
     return response.end(text);

@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -29,8 +30,14 @@ export class TestApp {
     private readonly store: TestStore,
   ) {}
 
-  /** @param env changes to the environment that the application reads */
-  static async start(env: Record<string, string> = {}): Promise<TestApp> {
+  /**
+   * @param env changes to the environment that the application reads
+   * @param features modules besides those of the program
+   */
+  static async start(
+    env: Record<string, string> = {},
+    ...features: readonly Type[]
+  ): Promise<TestApp> {
     const store = await TestStore.create();
     Object.assign(process.env, {
       DATABASE_URL: store.url,
@@ -38,7 +45,7 @@ export class TestApp {
       LOG_LEVEL: 'silent',
       ...env,
     });
-    const nest = await createApp();
+    const nest = await createApp(features);
     await nest.init();
     await once(nest.getHttpServer().listen(0, '127.0.0.1'), 'listening');
     return new TestApp(nest, store);
@@ -69,6 +76,13 @@ export class TestApp {
         ...headers,
       },
       body,
+    });
+  }
+
+  /** Sends GET with a good token. */
+  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return await this.request('GET', path, {
+      headers: { Authorization: `Bearer ${TOKEN}`, ...headers },
     });
   }
 

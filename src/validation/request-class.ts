@@ -1,0 +1,180 @@
+import type { Type } from '@nestjs/common';
+import {
+  GIVEN_TWICE,
+  type MemberShape,
+  type ObjectShape,
+  type ValueShape,
+} from '../json/json-reader.js';
+import { documentRules } from './document-rules.js';
+import type { Faults } from './faults.js';
+import { IS_INT64 } from './is-int64.decorator.js';
+import { nestedTypeOf } from './nested-type.js';
+import { type PropertyRules, rulesOf } from './rules.js';
+
+/** The values that a member may have by its type alone. */
+interface Kind {
+  /** Completes the sentence "it must be". */
+  readonly text: string;
+  readonly has: (value: unknown) => boolean;
+}
+
+const SCALARS = new Map<unknown, Kind>([
+  [String, { text: 'a string', has: (value) => typeof value === 'string' }],
+  [Number, { text: 'a number', has: (value) => typeof value === 'number' }],
+  [Boolean, { text: 'a boolean', has: (value) => typeof value === 'boolean' }],
+  [BigInt, { text: 'an integer', has: (value) => typeof value === 'bigint' }],
+]);
+const ARRAY: Kind = { text: 'an array', has: Array.isArray };
+/** What TypeScript does not record: a union, an interface, `unknown`. */
+const ANYTHING: Kind = { text: 'given', has: (value) => value !== undefined };
+
+export interface Member {
+  readonly name: string;
+  /** The class that it is declared as, `Object` for what is none. */
+  readonly declared: unknown;
+  readonly kind: Kind;
+  readonly rules: PropertyRules;
+  /** The class of the value, or of the elements of an array. */
+  readonly nested: RequestClass | undefined;
+}
+
+/** A class that a body, a query or a path is read as: its members, and the rules that they keep. */
+export class RequestClass {
+  private static readonly known = new Map<Type<object>, RequestClass>();
+  readonly members: Member[] = [];
+  /** How an instance is read from JSON. */
+  readonly shape: ObjectShape & { readonly members: MemberShape[] };
+
+  private constructor(readonly type: Type<object>) {
+    this.shape = { type, members: [] };
+  }
+
+  /** @throws TypeError when nothing can be read as this class; says why */
+  static of(type: Type<object>): RequestClass {
+    const known = RequestClass.known.get(type);
+    if (known !== undefined) return known;
+    const made = new RequestClass(type);
+    // Before its members are: one may be of this very class.
+    RequestClass.known.set(type, made);
+    made.addMembers();
+    return made;
+  }
+
+  private addMembers(): void {
+    const rules = rulesOf(this.type);
+    if (rules.size === 0) throw new TypeError(`${this.type.name} has no member with a rule`);
+    for (const [name, itsRules] of rules) {
+      try {
+        this.addMember(name, itsRules);
+      } catch (error) {
+        const { message } = error as Error;
+        throw new TypeError(`${this.type.name}.${name}: ${message}`, { cause: error });
+      }
+    }
+    documentRules(this.type, this.members);
+    // Also an answer may be documented as the class that this one extends.
+    const base = Object.getPrototypeOf(this.type) as Type<object>;
+    if (rulesOf(base).size > 0) RequestClass.of(base);
+  }
+
+  private addMember(name: string, rules: PropertyRules): void {
+    const declared = declaredType(this.type, name);
+    const nestedType = nestedTypeOf(this.type, name);
+    if (rules.isNested !== (nestedType !== undefined)) {
+      throw new TypeError('@ValidateNested() and @Type(() => AClass) need each other');
+    }
+    checkInt64(declared, rules);
+    const nested = nestedType && RequestClass.of(nestedType);
+    this.members.push({ name, declared, kind: kindOf(declared, nested), rules, nested });
+    this.shape.members.push({ name, shape: shapeOf(declared, rules, nested) });
+  }
+
+  /** Whether an instance that was read keeps all rules. */
+  accepts(object: object): boolean {
+    return this.members.every((member) => {
+      const value = valueOf(object, member);
+      if (value === GIVEN_TWICE) return false;
+      const { rules, kind, nested } = member;
+      if (!rules.apply(object, value)) return true;
+      if (!kind.has(value) || !rules.areKept(object, value)) return false;
+      return nested === undefined || objectsIn(value).every((one) => nested.has(one));
+    });
+  }
+
+  private has(value: unknown): boolean {
+    return value instanceof this.type && this.accepts(value);
+  }
+
+  /**
+   * Finds what is wrong with an instance that was read.
+   *
+   * @param parent the path to the instance, with a dot behind it
+   */
+  findFaults(object: object, faults: Faults, parent = ''): void {
+    for (const member of this.members) {
+      if (faults.isFull) return;
+      const value = valueOf(object, member);
+      const path = parent + member.name;
+      if (value === GIVEN_TWICE) faults.add(`${path} is given more than once`);
+      else if (member.rules.apply(object, value)) findFaultsOf(member, object, path, faults);
+    }
+  }
+}
+
+function valueOf(object: object, { name }: { readonly name: string }): unknown {
+  return (object as Record<string, unknown>)[name];
+}
+
+/** The one nested object, or each of an array of them. */
+function objectsIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+function findFaultsOf(member: Member, object: object, path: string, faults: Faults): void {
+  const { kind, rules, nested } = member;
+  const value = valueOf(object, member);
+  const texts = rules.messages(object, value, path);
+  if (texts.length === 0 && !kind.has(value)) texts.push(`${path} must be ${kind.text}`);
+  if (value === undefined && texts.length > 0) faults.add(`${path} is missing`);
+  else texts.forEach((text) => faults.add(text));
+  if (nested === undefined || !kind.has(value)) return;
+  for (const [index, one] of objectsIn(value).entries()) {
+    if (faults.isFull) return;
+    const itsPath = Array.isArray(value) ? `${path}.${index}` : path;
+    if (one instanceof nested.type) nested.findFaults(one, faults, `${itsPath}.`);
+    else faults.add(`${itsPath} must be an object`);
+  }
+}
+
+/** What the compiler records of a written type, or else the class of the initial value. */
+function declaredType(type: Type<object>, name: string): unknown {
+  const recorded: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);
+  if (recorded !== undefined && recorded !== Object) return recorded;
+  return (valueOf(new type(), { name }) as object | null | undefined)?.constructor ?? Object;
+}
+
+/** What is read as an int64 is a bigint, and nothing else is. */
+function checkInt64(declared: unknown, { rules }: PropertyRules): void {
+  const rule = rules.find(({ name }) => name === IS_INT64);
+  const needed = rule?.each === true ? Array : BigInt;
+  if (rule === undefined ? declared === BigInt : declared !== needed) {
+    throw new TypeError('a bigint and @IsInt64() need each other');
+  }
+}
+
+function kindOf(declared: unknown, nested: RequestClass | undefined): Kind {
+  if (declared === Array) return ARRAY;
+  if (nested === undefined) return SCALARS.get(declared) ?? ANYTHING;
+  return { text: 'an object', has: (value) => value instanceof nested.type };
+}
+
+function shapeOf(
+  declared: unknown,
+  { rules }: PropertyRules,
+  nested: RequestClass | undefined,
+): ValueShape {
+  if (nested !== undefined) return declared === Array ? { items: nested.shape } : nested.shape;
+  if (declared === BigInt) return 'int64';
+  if (rules.some(({ name }) => name === IS_INT64)) return { items: 'int64' };
+  return SCALARS.has(declared) ? 'scalar' : 'json';
+}

@@ -1,0 +1,186 @@
+import {
+  BadRequestException,
+  Body,
+  ConflictException,
+  Controller,
+  DefaultValuePipe,
+  ForbiddenException,
+  Get,
+  HttpException,
+  Module,
+  NotFoundException,
+  NotImplementedException,
+  Param,
+  ParseIntPipe,
+  Put,
+  Query,
+  Res,
+  ServiceUnavailableException,
+  UnauthorizedException,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import type { Response } from 'express';
+import { ApiTag } from '../../src/docs/api-tag.decorator.js';
+import { IsInt64 } from '../../src/validation/is-int64.decorator.js';
+import { IsOptionalNotNull } from '../../src/validation/is-optional-not-null.decorator.js';
+import { IsText } from '../../src/validation/is-text.decorator.js';
+
+// A feature with a parameter, a member and a failure of each kind, for the tests of what features
+// stand on.
+
+/** What is thrown, by the last part of the path. */
+const FAILURES: Readonly<Record<string, () => unknown>> = {
+  missing: () => new NotFoundException('no such garden'),
+  'missing-anyhow': () => new NotFoundException(),
+  bad: () => new BadRequestException(['a is bad', 'b is bad']),
+  taken: () => new ConflictException('the name is taken'),
+  gone: () => new HttpException('it was removed', 410),
+  teapot: () => new HttpException({ message: 'short and stout', extra: 1 }, 418),
+  shy: () => new HttpException(new Error('a secret'), 404),
+  forbidden: () => new ForbiddenException('only the owner may'),
+  unauthorized: () => new UnauthorizedException('the session is over'),
+  later: () => new ServiceUnavailableException('the mail server is down'),
+  unfinished: () => new NotImplementedException('a secret'),
+  redirect: () => new HttpException('a secret', 302),
+  bug: () => new TypeError('a secret'),
+};
+
+export class ExampleQuery {
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  @ApiProperty({ description: 'How many at most' })
+  limit = 100;
+
+  @IsOptionalNotNull()
+  @IsInt64()
+  @ApiProperty({ description: 'The last id of the page before' })
+  after?: bigint;
+
+  @IsOptionalNotNull()
+  @IsText()
+  tag?: string;
+
+  @IsOptional()
+  @IsBoolean()
+  isOpen?: boolean;
+
+  @IsOptional()
+  @IsNumber()
+  size?: number;
+
+  @IsOptional()
+  @IsIn(['up', 'down'])
+  order?: string;
+}
+
+export class ExamplePath {
+  @IsInt64()
+  @ApiProperty({ description: 'Identification number' })
+  id!: bigint;
+}
+
+export class FailurePath {
+  @IsIn(Object.keys(FAILURES))
+  name!: string;
+}
+
+export class Seed {
+  @IsInt64()
+  id!: bigint;
+
+  @IsOptionalNotNull()
+  @IsInt()
+  count?: number;
+
+  @IsOptionalNotNull()
+  @ValidateNested()
+  @Type(() => Seed)
+  parent?: Seed;
+}
+
+@ApiSchema({ name: 'Example' })
+export class ExampleBody {
+  @ValidateNested()
+  @Type(() => Seed)
+  seed!: Seed;
+
+  @ArrayMaxSize(40_000)
+  @ValidateNested({ each: true })
+  @Type(() => Seed)
+  seeds: Seed[] = [];
+
+  @IsOptionalNotNull()
+  @IsInt64({ each: true })
+  @ApiProperty({ type: 'array', items: { type: 'integer', format: 'int64' } })
+  ids?: bigint[];
+
+  @IsOptionalNotNull()
+  @IsString({ each: true })
+  @ApiProperty({ type: [String] })
+  words?: string[];
+
+  @IsOptionalNotNull()
+  @ApiProperty({ type: Object })
+  anything?: unknown;
+}
+
+@ApiTag('examples', 'Examples of all that a feature may do')
+@Controller('examples')
+export class ExampleController {
+  @Get()
+  @ApiOperation({ operationId: 'listExamples', summary: 'List examples' })
+  @ApiOkResponse({ description: 'What was asked for', type: [ExampleQuery] })
+  list(@Query() query: ExampleQuery): ExampleQuery[] {
+    return [query];
+  }
+
+  @Get('plain')
+  plain(): object {
+    return { list: [{ id: 9007199254740993n }], date: new Date(0), none: undefined };
+  }
+
+  @Get('numbers/:number')
+  number(
+    @Param('number', ParseIntPipe) number: number,
+    @Query('factor', new DefaultValuePipe(1), ParseIntPipe) factor: number,
+  ): object {
+    return { product: number * factor };
+  }
+
+  @Get('failures/:name')
+  fail(@Res({ passthrough: true }) response: Response, @Param() { name }: FailurePath): never {
+    response.setHeader('Retry-After', '17');
+    throw FAILURES[name]?.();
+  }
+
+  @Get(':id')
+  read(@Param() path: ExamplePath): ExamplePath {
+    return path;
+  }
+
+  @Put(':id')
+  replace(
+    @Param() { id }: ExamplePath,
+    @Query() query: ExampleQuery,
+    @Body() body: ExampleBody,
+  ): object {
+    return { id, query, body };
+  }
+}
+
+@Module({ controllers: [ExampleController] })
+export class ExampleModule {}
