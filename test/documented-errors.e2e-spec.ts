@@ -51,7 +51,7 @@ const CAUSES = [...SHARED, ...(await loadErrorCauses())];
 
 async function raw(app: TestApp, request: string): Promise<Answer> {
   const { status, headers, body } = parseAnswer(await exchange(app.port, request));
-  return { status, headers: new Headers(headers), body: JSON.parse(body) };
+  return { status, headers: new Headers(headers), body: JSON.parse(body), text: body };
 }
 
 let app: TestApp;

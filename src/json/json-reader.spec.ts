@@ -144,7 +144,7 @@ describe('readJson', () => {
           ),
         ).toEqual({
           id,
-          size: JSON.parse(json),
+          size: JSON.parse(json) as unknown,
           leaf: Object.assign(new Leaf(), { id }),
           leaves: [Object.assign(new Leaf(), { id }), 1, Object.assign(new Leaf(), { id })],
           ids: [id, String(id)],

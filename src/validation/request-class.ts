@@ -56,7 +56,12 @@ export class RequestClass {
     const made = new RequestClass(type);
     // Before its members are: one may be of this very class.
     RequestClass.known.set(type, made);
-    made.addMembers();
+    try {
+      made.addMembers();
+    } catch (error) {
+      RequestClass.known.delete(type);
+      throw error;
+    }
     return made;
   }
 
@@ -131,13 +136,27 @@ function objectsIn(value: unknown): readonly unknown[] {
 }
 
 function findFaultsOf(member: Member, object: object, path: string, faults: Faults): void {
-  const { kind, rules, nested } = member;
+  const { kind, rules, declared, nested } = member;
   const value = valueOf(object, member);
-  const texts = rules.messages(object, value, path);
-  if (texts.length === 0 && !kind.has(value)) texts.push(`${path} must be ${kind.text}`);
-  if (value === undefined && texts.length > 0) faults.add(`${path} is missing`);
-  else texts.forEach((text) => faults.add(text));
-  if (nested === undefined || !kind.has(value)) return;
+  const isOfKind = kind.has(value);
+  if (value === undefined) {
+    faults.add(`${path} is missing`);
+  } else if (!isOfKind && !SCALARS.has(declared)) {
+    faults.add(`${path} must be ${kind.text}`);
+  } else {
+    const texts = rules.messages(object, value, path);
+    if (texts.length === 0 && !isOfKind) texts.push(`${path} must be ${kind.text}`);
+    texts.forEach((text) => faults.add(text));
+    if (nested !== undefined) findNestedFaults(nested, value, path, faults);
+  }
+}
+
+function findNestedFaults(
+  nested: RequestClass,
+  value: unknown,
+  path: string,
+  faults: Faults,
+): void {
   for (const [index, one] of objectsIn(value).entries()) {
     if (faults.isFull) return;
     const itsPath = Array.isArray(value) ? `${path}.${index}` : path;

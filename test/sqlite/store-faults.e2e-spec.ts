@@ -35,11 +35,15 @@ async function create(url: string, name = 'Monstera'): Promise<Answer> {
     method: 'POST',
     headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ id, name }),
-  }).then(async (answer) => ({
-    status: answer.status,
-    headers: answer.headers,
-    body: (await answer.json()) as unknown,
-  }));
+  }).then(async (answer) => {
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: JSON.parse(text) as unknown,
+      text,
+    };
+  });
   if (status === 200) acknowledged.push(id);
   return { status, headers, ...response };
 }

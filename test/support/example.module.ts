@@ -149,11 +149,13 @@ export class ExampleController {
   }
 
   @Get('plain')
+  @ApiOperation({ operationId: 'readPlain', summary: 'Read an answer of no class' })
   plain(): object {
     return { list: [{ id: 9007199254740993n }], date: new Date(0), none: undefined };
   }
 
   @Get('numbers/:number')
+  @ApiOperation({ operationId: 'multiply', summary: 'Multiply two numbers' })
   number(
     @Param('number', ParseIntPipe) number: number,
     @Query('factor', new DefaultValuePipe(1), ParseIntPipe) factor: number,
@@ -162,17 +164,20 @@ export class ExampleController {
   }
 
   @Get('failures/:name')
+  @ApiOperation({ operationId: 'fail', summary: 'Fail' })
   fail(@Res({ passthrough: true }) response: Response, @Param() { name }: FailurePath): never {
     response.setHeader('Retry-After', '17');
     throw FAILURES[name]?.();
   }
 
   @Get(':id')
+  @ApiOperation({ operationId: 'readExample', summary: 'Read an example' })
   read(@Param() path: ExamplePath): ExamplePath {
     return path;
   }
 
   @Put(':id')
+  @ApiOperation({ operationId: 'replaceExample', summary: 'Replace an example' })
   replace(
     @Param() { id }: ExamplePath,
     @Query() query: ExampleQuery,

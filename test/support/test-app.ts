@@ -16,11 +16,13 @@ export interface Row {
 
 type Body = string | Uint8Array<ArrayBuffer>;
 
-/** An answer whose body is known to be JSON. */
+/** An answer; its body is parsed where it is JSON. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
+  /** The body as it was sent: it may hold numbers that are exact in no other way. */
+  readonly text: string;
 }
 
 /** The application as in production, on a free port and a store of its own. */
@@ -123,5 +125,6 @@ async function parse(response: Response): Promise<Answer> {
     status: response.status,
     headers: response.headers,
     body: isJson && text !== '' ? JSON.parse(text) : text,
+    text,
   };
 }
