@@ -99,9 +99,11 @@ class JsonReader {
       const member = members[index];
       if (member === undefined) {
         this.skipValue(depth + 1);
+      } else if (values[index] === undefined) {
+        values[index] = this.readValue(member.shape, depth + 1);
       } else {
-        const value = this.readValue(member.shape, depth + 1);
-        values[index] = values[index] === undefined ? value : GIVEN_TWICE;
+        this.skipValue(depth + 1);
+        values[index] = GIVEN_TWICE;
       }
     });
     const object = new type() as Record<string, unknown>;
