@@ -106,7 +106,7 @@ describe('parametersOf', () => {
     expect(parametersOf(Good, 'piped')).toBeUndefined();
   });
 
-  const declare = 'declare the parameter as a class whose members have validation rules';
+  const declare = 'write @';
 
   it.each([
     ['single', '@Body()', declare],
@@ -114,7 +114,11 @@ describe('parametersOf', () => {
     ['list', '@Body()', declare],
     ['pipedList', '@Body()', declare],
     ['unruled', '@Body()', 'Unruled has no member with a rule'],
-    ['name', '@Query()', declare],
+    [
+      'name',
+      '@Query()',
+      'write @Query() query: AClass, a class whose members have validation rules (imported without "type"), or give the single parameter a pipe',
+    ],
     ['id', '@Param()', declare],
     ['record', '@Query()', declare],
     [

@@ -25,6 +25,12 @@ export interface HandlerParameters {
 }
 
 const DECORATORS = { body: '@Body()', query: '@Query()', path: '@Param()' };
+const CLASS = 'AClass, a class whose members have validation rules (imported without "type")';
+const WHAT_TO_WRITE = {
+  body: `write @Body() body: ${CLASS}`,
+  query: `write @Query() query: ${CLASS}, or give the single parameter a pipe`,
+  path: `write @Param() path: ${CLASS}, or give the single parameter a pipe`,
+};
 const PLACES = new Map<number, keyof HandlerParameters>([
   [RouteParamtypes.BODY, 'body'],
   [RouteParamtypes.QUERY, 'query'],
@@ -71,9 +77,7 @@ function classOf(
 ): RequestClass | undefined {
   if (place !== 'body' && typeof data === 'string' && pipes.length > 0) return undefined;
   if (data !== undefined || schema !== undefined || !isOwnClass(type)) {
-    throw new TypeError(
-      'declare the parameter as a class whose members have validation rules, imported without "type", and without an argument',
-    );
+    throw new TypeError(WHAT_TO_WRITE[place]);
   }
   const requestClass = RequestClass.of(type);
   if (place !== 'body') checkParameterClass(requestClass);
