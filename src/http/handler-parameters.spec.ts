@@ -89,6 +89,10 @@ class Bad {
     return [query];
   }
 
+  twice(@Body() body: Text, @Body() other: Page): unknown {
+    return [body, other];
+  }
+
   words(@Query() query: List): unknown {
     return [query];
   }
@@ -113,6 +117,7 @@ describe('parametersOf', () => {
     ['shape', '@Body()', declare],
     ['list', '@Body()', declare],
     ['pipedList', '@Body()', declare],
+    ['twice', '@Body()', 'write it once'],
     ['unruled', '@Body()', 'Unruled has no member with a rule'],
     [
       'name',

@@ -58,7 +58,10 @@ export function parametersOf(
     if (place !== undefined) {
       try {
         const requestClass = classOf(place, parameter, types?.[parameter.index]);
-        if (requestClass !== undefined) found[place] = requestClass;
+        if (requestClass !== undefined) {
+          if (found[place] !== undefined) throw new TypeError('write it once');
+          found[place] = requestClass;
+        }
       } catch (error) {
         const where = `${controller.name}.${method}, ${DECORATORS[place]}`;
         throw new TypeError(`${where}: ${(error as Error).message}`, { cause: error });

@@ -3,7 +3,7 @@ import { parseInt64 } from '../json/json-number.js';
 import type { Faults } from '../validation/faults.js';
 import type { RequestClass } from '../validation/request-class.js';
 
-/** Each number and each integer has one spelling, which is also a JSON number without exponent. */
+/** An integer has one spelling, and no number has an exponent. */
 const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
 const BOOLEANS = new Map([
@@ -28,10 +28,10 @@ function toNumber(text: string): number | undefined {
 
 /** @throws TypeError when a member of the class cannot be a parameter */
 export function checkParameterClass({ type, members }: RequestClass): void {
-  for (const { name, declared } of members) {
-    if (!CONVERSIONS.has(declared)) {
+  for (const member of members) {
+    if (!CONVERSIONS.has(member.type)) {
       throw new TypeError(
-        `${type.name}.${name}: a parameter is declared as string, number, boolean or bigint`,
+        `${type.name}.${member.name}: a parameter is declared as string, number, boolean or bigint`,
       );
     }
   }
@@ -58,11 +58,12 @@ export function readParameters(
     } else {
       instance[name] = given.has(name)
         ? GIVEN_TWICE
-        : (CONVERSIONS.get(member.declared)?.(text) ?? text);
+        : (CONVERSIONS.get(member.type)?.(text) ?? text);
       given.add(name);
       // No engine stores it, so nothing can be meant by it.
-      if (text.includes('\0'))
+      if (text.includes('\0')) {
         faults.add(`${name} must not contain U+0000 or an unpaired surrogate`);
+      }
     }
   }
   if (!requestClass.accepts(instance)) requestClass.findFaults(instance, faults);

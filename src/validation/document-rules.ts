@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { TEXT_PATTERN } from './is-text.decorator.js';
+import { isScalar } from './member-type.js';
 import type { PropertyRules } from './rules.js';
 
 /** What a rule is in JSON Schema, by its name in class-validator. */
@@ -10,6 +11,7 @@ const SCHEMAS: Readonly<Record<string, (constraints: readonly unknown[]) => obje
   isText: () => ({ pattern: TEXT_PATTERN }),
   isUuid: () => ({ format: 'uuid' }),
   isIn: ([values]) => ({ enum: values }),
+  isEnum: ([, values]) => ({ enum: values }),
   min: ([minimum]) => ({ minimum }),
   max: ([maximum]) => ({ maximum }),
   minLength: ([minLength]) => ({ minLength }),
@@ -19,11 +21,9 @@ const SCHEMAS: Readonly<Record<string, (constraints: readonly unknown[]) => obje
   arrayMaxSize: ([maxItems]) => ({ maxItems }),
 };
 
-const SCALARS = new Set<unknown>([String, Number, Boolean, BigInt]);
-
 interface DocumentedMember {
   readonly name: string;
-  readonly declared: unknown;
+  readonly type: unknown;
   readonly rules: PropertyRules;
   readonly nested: { readonly type: Type<object> } | undefined;
 }
@@ -34,13 +34,13 @@ interface DocumentedMember {
  */
 export function documentRules(type: Type<object>, members: readonly DocumentedMember[]): void {
   const initial = new type() as Record<string, unknown>;
-  for (const { name, declared, rules, nested } of members) {
+  for (const { name, type: memberType, rules, nested } of members) {
     const value = initial[name];
     const options = Object.assign(
       { required: !rules.isConditional && value === undefined },
       value !== undefined && typeof value !== 'bigint' && { default: value },
-      SCALARS.has(declared) && { type: declared },
-      nested !== undefined && { type: () => nested.type, isArray: declared === Array },
+      isScalar(memberType) && { type: memberType },
+      nested !== undefined && { type: () => nested.type, isArray: memberType === Array },
       ...rules.rules
         .filter(({ each }) => !each)
         .map((rule) => SCHEMAS[rule.name]?.(rule.constraints)),

@@ -1,11 +1,13 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
+import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { Exclude, Expose, Transform, Type as TypeOf } from 'class-transformer';
 import { IsDefined, IsInt, IsOptional, IsString, Max, ValidateNested } from 'class-validator';
 import { readJson } from '../json/json-reader.js';
 import { Faults } from './faults.js';
 import { IsInt64 } from './is-int64.decorator.js';
+import { IsText } from './is-text.decorator.js';
 import { RequestClass } from './request-class.js';
 
 /** What is wrong with a JSON text that is to be read as a class. */
@@ -60,6 +62,42 @@ describe('a class that a request is read as', () => {
     expect(faultsOf(Loose, '{"text":"a","list":[],"any":1,"any":1}')).toBe(
       'any is given more than once',
     );
+  });
+});
+
+describe('a class made of another', () => {
+  class Whole {
+    @IsInt64()
+    id!: bigint;
+
+    @IsText()
+    name!: string;
+
+    @IsInt()
+    size!: number;
+
+    @IsInt64({ each: true })
+    ids!: bigint[];
+
+    @ValidateNested({ each: true })
+    @TypeOf(() => Inner)
+    inners!: Inner[];
+  }
+
+  it.each<[Type<object>, string, string]>([
+    [PartialType(Whole), '{}', ''],
+    [PartialType(Whole), '{"id":1,"ids":[1],"inners":[{"size":1}]}', ''],
+    [PartialType(Whole), '{"inners":{}}', 'inners must be an array'],
+    [PickType(Whole, ['id', 'ids']), '{"id":9223372036854775807,"ids":[9007199254740993]}', ''],
+    [PickType(Whole, ['size']), '{"size":{}}', 'size must be an integer number'],
+    [
+      OmitType(Whole, ['id', 'ids']),
+      '{"name":"a","size":1,"inners":[{}]}',
+      'inners.0.size is missing',
+    ],
+    [IntersectionType(Inner, PickType(Whole, ['name'])), '{"size":1}', 'name is missing'],
+  ])('by a function of @nestjs/swagger is read like the other: %#', (type, text, faults) => {
+    expect(faultsOf(type, text)).toBe(faults);
   });
 });
 

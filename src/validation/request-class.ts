@@ -8,30 +8,14 @@ import {
 import { documentRules } from './document-rules.js';
 import type { Faults } from './faults.js';
 import { IS_INT64 } from './is-int64.decorator.js';
+import { isScalar, type Kind, kindOf, typeOfMember } from './member-type.js';
 import { nestedTypeOf } from './nested-type.js';
 import { type PropertyRules, rulesOf } from './rules.js';
 
-/** The values that a member may have by its type alone. */
-interface Kind {
-  /** Completes the sentence "it must be". */
-  readonly text: string;
-  readonly has: (value: unknown) => boolean;
-}
-
-const SCALARS = new Map<unknown, Kind>([
-  [String, { text: 'a string', has: (value) => typeof value === 'string' }],
-  [Number, { text: 'a number', has: (value) => typeof value === 'number' }],
-  [Boolean, { text: 'a boolean', has: (value) => typeof value === 'boolean' }],
-  [BigInt, { text: 'an integer', has: (value) => typeof value === 'bigint' }],
-]);
-const ARRAY: Kind = { text: 'an array', has: Array.isArray };
-/** What TypeScript does not record: a union, an interface, `unknown`. */
-const ANYTHING: Kind = { text: 'given', has: (value) => value !== undefined };
-
 export interface Member {
   readonly name: string;
-  /** The class that it is declared as, `Object` for what is none. */
-  readonly declared: unknown;
+  /** The class that it is declared as, `Object` where it cannot be known. */
+  readonly type: unknown;
   readonly kind: Kind;
   readonly rules: PropertyRules;
   /** The class of the value, or of the elements of an array. */
@@ -83,15 +67,15 @@ export class RequestClass {
   }
 
   private addMember(name: string, rules: PropertyRules): void {
-    const declared = declaredType(this.type, name);
+    const type = typeOfMember(this.type, name, rules);
     const nestedType = nestedTypeOf(this.type, name);
     if (rules.isNested !== (nestedType !== undefined)) {
       throw new TypeError('@ValidateNested() and @Type(() => AClass) need each other');
     }
-    checkInt64(declared, rules);
+    checkInt64(type, rules);
     const nested = nestedType && RequestClass.of(nestedType);
-    this.members.push({ name, declared, kind: kindOf(declared, nested), rules, nested });
-    this.shape.members.push({ name, shape: shapeOf(declared, rules, nested) });
+    this.members.push({ name, type, kind: kindOf(type, nestedType), rules, nested });
+    this.shape.members.push({ name, shape: shapeOf(type, rules, nested) });
   }
 
   /** Whether an instance that was read keeps all rules. */
@@ -136,12 +120,12 @@ function objectsIn(value: unknown): readonly unknown[] {
 }
 
 function findFaultsOf(member: Member, object: object, path: string, faults: Faults): void {
-  const { kind, rules, declared, nested } = member;
+  const { kind, rules, type, nested } = member;
   const value = valueOf(object, member);
   const isOfKind = kind.has(value);
   if (value === undefined) {
     faults.add(`${path} is missing`);
-  } else if (!isOfKind && !SCALARS.has(declared)) {
+  } else if (!isOfKind && !isScalar(type)) {
     faults.add(`${path} must be ${kind.text}`);
   } else {
     const texts = rules.messages(object, value, path);
@@ -165,35 +149,22 @@ function findNestedFaults(
   }
 }
 
-/** What the compiler records of a written type, or else the class of the initial value. */
-function declaredType(type: Type<object>, name: string): unknown {
-  const recorded: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);
-  if (recorded !== undefined && recorded !== Object) return recorded;
-  return (valueOf(new type(), { name }) as object | null | undefined)?.constructor ?? Object;
-}
-
 /** What is read as an int64 is a bigint, and nothing else is. */
-function checkInt64(declared: unknown, { rules }: PropertyRules): void {
+function checkInt64(type: unknown, { rules }: PropertyRules): void {
   const rule = rules.find(({ name }) => name === IS_INT64);
   const needed = rule?.each === true ? Array : BigInt;
-  if (rule === undefined ? declared === BigInt : declared !== needed) {
+  if (rule === undefined ? type === BigInt : type !== needed) {
     throw new TypeError('a bigint and @IsInt64() need each other');
   }
 }
 
-function kindOf(declared: unknown, nested: RequestClass | undefined): Kind {
-  if (declared === Array) return ARRAY;
-  if (nested === undefined) return SCALARS.get(declared) ?? ANYTHING;
-  return { text: 'an object', has: (value) => value instanceof nested.type };
-}
-
 function shapeOf(
-  declared: unknown,
+  type: unknown,
   { rules }: PropertyRules,
   nested: RequestClass | undefined,
 ): ValueShape {
-  if (nested !== undefined) return declared === Array ? { items: nested.shape } : nested.shape;
-  if (declared === BigInt) return 'int64';
+  if (nested !== undefined) return type === Array ? { items: nested.shape } : nested.shape;
+  if (type === BigInt) return 'int64';
   if (rules.some(({ name }) => name === IS_INT64)) return { items: 'int64' };
-  return SCALARS.has(declared) ? 'scalar' : 'json';
+  return isScalar(type) ? 'scalar' : 'json';
 }

@@ -27,6 +27,8 @@ export class PropertyRules {
   readonly isConditional: boolean;
   /** Whether it has `@ValidateNested()`. */
   readonly isNested: boolean;
+  /** Whether it has `@ValidateNested({ each: true })`. */
+  readonly isNestedList: boolean;
   private readonly conditions: readonly ((object: object, value: unknown) => boolean)[];
 
   /** @throws TypeError when there is a rule that is not run */
@@ -40,7 +42,9 @@ export class PropertyRules {
       ({ constraints }) => constraints[0] as (object: object, value: unknown) => boolean,
     );
     this.isConditional = this.conditions.length > 0;
-    this.isNested = ofType(ValidationTypes.NESTED_VALIDATION).length > 0;
+    const nested = ofType(ValidationTypes.NESTED_VALIDATION);
+    this.isNested = nested.length > 0;
+    this.isNestedList = nested.some(({ each }) => each);
     const [promised] = ofType(ValidationTypes.PROMISE_VALIDATION);
     if (promised !== undefined)
       throw new TypeError(`@ValidatePromise() of ${promised.propertyName} is not run`);

@@ -53,6 +53,7 @@ const FAILURES: Readonly<Record<string, () => unknown>> = {
   forbidden: () => new ForbiddenException('only the owner may'),
   unauthorized: () => new UnauthorizedException('the session is over'),
   later: () => new ServiceUnavailableException('the mail server is down'),
+  'later-anyhow': () => new ServiceUnavailableException(),
   unfinished: () => new NotImplementedException('a secret'),
   redirect: () => new HttpException('a secret', 302),
   bug: () => new TypeError('a secret'),
@@ -166,7 +167,7 @@ export class ExampleController {
   @Get('failures/:name')
   @ApiOperation({ operationId: 'fail', summary: 'Fail' })
   fail(@Res({ passthrough: true }) response: Response, @Param() { name }: FailurePath): never {
-    response.setHeader('Retry-After', '17');
+    if (!name.endsWith('anyhow')) response.setHeader('Retry-After', '17');
     throw FAILURES[name]?.();
   }
 
