@@ -33,7 +33,8 @@ export class Program {
     for (;;) {
       const match = pattern.exec(this.output);
       if (match !== null) return match;
-      if (this.child.exitCode !== null) throw new Error(`exited: ${this.errors}`);
+      const { exitCode, signalCode } = this.child;
+      if (exitCode !== null || signalCode !== null) throw new Error(`exited: ${this.errors}`);
       await Promise.race([once(this.child.stdout ?? this.child, 'data'), this.exited()]);
     }
   }
