@@ -35,6 +35,15 @@ describe('a page of an origin', () => {
     },
   );
 
+  it('is told the methods of the path', async () => {
+    const headers = { Origin: 'https://shop.test', 'Access-Control-Request-Method': 'GET' };
+    const answer = await app.request('OPTIONS', '/health/live', { headers });
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'access-control-allow-methods': 'GET,HEAD,OPTIONS',
+      allow: 'GET, HEAD, OPTIONS',
+    });
+  });
+
   it.each(['https://evil.test', 'http://shop.test', 'null'])(
     'that is not, %s, is given no access',
     async (origin) => {
