@@ -70,7 +70,7 @@ describe('a body with nested classes', () => {
     ['{"seed":{"id":1,"parent":{"parent":{"id":1}}}}', 'seed.parent.id is missing'],
     ['{"seed":{"id":1},"seeds":{}}', 'seeds must be an array'],
     ['{"seed":{"id":1},"seeds":null}', 'seeds must be an array'],
-    ['{"seed":{"id":1},"seeds":[1]}', 'seeds.0 must be an object'],
+    ['{"seed":{"id":1},"seeds":[1,null]}', 'seeds.0 must be an object; seeds.1 must be an object'],
     ['{"seed":{"id":1},"seeds":[[]]}', 'seeds.0 must be an object'],
     [
       '{"seed":{"id":1},"seeds":[{"id":1},{"id":1,"\\u0069d":1}]}',
@@ -131,6 +131,7 @@ describe("Nest's own exceptions", () => {
     // 40900 is the plants'.
     ['taken', 40999, 'the name is taken'],
     ['gone', 41000, 'it was removed'],
+    ['of-express', 41300, ErrorCatalogue.BODY_TOO_LARGE.message],
     ['teapot', 41800, 'short and stout'],
     ['shy', 40400, ErrorCatalogue.NOT_FOUND.message],
     ['forbidden', 40300, 'only the owner may'],

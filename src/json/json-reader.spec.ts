@@ -205,8 +205,12 @@ describe('readJson', () => {
     expect(isAccepted(`{"x":${'['.repeat(63)}${']'.repeat(63)}}`)).toBe(true);
     expect(isAccepted(`{"x":${'['.repeat(64)}${']'.repeat(64)}}`)).toBe(false);
     expect(isAccepted('{"x":'.repeat(20_000))).toBe(false);
-    expect(isAccepted(`${'{"tree":'.repeat(63)}{}${'}'.repeat(63)}`)).toBe(true);
-    expect(isAccepted(`${'{"tree":'.repeat(64)}{}${'}'.repeat(64)}`)).toBe(false);
+    const inTrees = (value: string, depth: number): string =>
+      `${'{"tree":'.repeat(depth)}${value}${'}'.repeat(depth)}`;
+    expect(isAccepted(inTrees('{}', 63))).toBe(true);
+    expect(isAccepted(inTrees('{}', 64))).toBe(false);
+    expect(isAccepted(inTrees('{"leaves":[]}', 62))).toBe(true);
+    expect(isAccepted(inTrees('{"leaves":[]}', 63))).toBe(false);
     expect(isAccepted(`{"leaves":${'['.repeat(63)}${']'.repeat(63)}}`)).toBe(true);
     expect(isAccepted(`{"leaves":${'['.repeat(64)}${']'.repeat(64)}}`)).toBe(false);
   });

@@ -10,13 +10,12 @@ export class Faults {
     return this.texts.size === 0;
   }
 
-  /** Whether further faults are left out. */
+  /** Whether there is no need to look for more. */
   get isFull(): boolean {
     return this.length > MAX_LENGTH;
   }
 
   add(text: string): void {
-    if (this.isFull) return;
     this.texts.add(text);
     this.length += text.length;
   }

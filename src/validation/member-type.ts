@@ -29,7 +29,7 @@ const TYPES_BY_RULE = new Map<string, unknown>([
 
 /**
  * The class that a member is declared as, `Object` where it cannot be known. It is what the compiler
- * records of a written type; `PartialType()` and its like lose that, a union or an interface has none.
+ * records of a written type; of a union, such as that with null, compilers record different things.
  */
 export function typeOfMember(type: Type<object>, name: string, rules: PropertyRules): unknown {
   const recorded: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);

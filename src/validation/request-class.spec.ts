@@ -65,6 +65,40 @@ describe('a class that a request is read as', () => {
   });
 });
 
+describe('a class with unions', () => {
+  class Union {
+    @IsOptional()
+    @IsInt64()
+    id!: bigint | null;
+
+    @IsOptional()
+    @IsInt64({ each: true })
+    ids!: bigint[] | null;
+
+    @IsOptional()
+    @ValidateNested({ each: true })
+    @TypeOf(() => Inner)
+    inners!: Inner[] | null;
+
+    @IsOptional()
+    @IsString()
+    text!: string | null;
+
+    @IsDefined()
+    either!: string | number;
+  }
+
+  it.each([
+    ['{"id":9223372036854775807,"ids":[1],"inners":[{"size":1}],"text":"a","either":1}', ''],
+    ['{"id":null,"ids":null,"inners":null,"text":null,"either":"a"}', ''],
+    ['{"inners":{"size":1},"either":1}', 'inners must be an array'],
+    ['{"ids":1,"either":1}', 'ids must be an array'],
+    ['{"text":{"a":1}}', 'text must be a string; either is missing'],
+  ])('is read by its rules where the type is not recorded: %s', (text, faults) => {
+    expect(faultsOf(Union, text)).toBe(faults);
+  });
+});
+
 describe('a class made of another', () => {
   class Whole {
     @IsInt64()

@@ -1,12 +1,14 @@
 import {
   BadRequestException,
   Body,
+  type CanActivate,
   ConflictException,
   Controller,
   DefaultValuePipe,
   ForbiddenException,
   Get,
   HttpException,
+  Injectable,
   Module,
   NotFoundException,
   NotImplementedException,
@@ -17,6 +19,7 @@ import {
   Res,
   ServiceUnavailableException,
   UnauthorizedException,
+  UseGuards,
 } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
@@ -48,6 +51,11 @@ const FAILURES: Readonly<Record<string, () => unknown>> = {
   bad: () => new BadRequestException(['a is bad', 'b is bad']),
   taken: () => new ConflictException('the name is taken'),
   gone: () => new HttpException('it was removed', 410),
+  // As Nest makes one of an error of http-errors.
+  'of-express': () =>
+    new HttpException('a secret', 413, {
+      cause: Object.assign(new Error('a secret'), { expose: true, statusCode: 413 }),
+    }),
   teapot: () => new HttpException({ message: 'short and stout', extra: 1 }, 418),
   shy: () => new HttpException(new Error('a secret'), 404),
   forbidden: () => new ForbiddenException('only the owner may'),
@@ -139,6 +147,13 @@ export class ExampleBody {
   anything?: unknown;
 }
 
+@Injectable()
+class Nobody implements CanActivate {
+  canActivate(): boolean {
+    return false;
+  }
+}
+
 @ApiTag('examples', 'Examples of all that a feature may do')
 @Controller('examples')
 export class ExampleController {
@@ -175,6 +190,13 @@ export class ExampleController {
   @ApiOperation({ operationId: 'readExample', summary: 'Read an example' })
   read(@Param() path: ExamplePath): ExamplePath {
     return path;
+  }
+
+  @Put('forbidden')
+  @UseGuards(Nobody)
+  @ApiOperation({ operationId: 'writeForbidden', summary: 'Write what nobody may' })
+  forbidden(@Body() body: ExamplePath): ExamplePath {
+    return body;
   }
 
   @Put(':id')
