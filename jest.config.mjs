@@ -35,7 +35,7 @@ export default {
     'src/**/*.ts',
     '!src/main.ts',
     '!src/commands/db-*.ts',
-    '!src/commands/write-openapi.ts',
+    '!src/commands/write-documents.ts',
   ],
   coverageProvider: 'v8',
   coverageThreshold: { global: { lines: 95, branches: 95 } },

@@ -62,7 +62,102 @@ export interface components {
             tag?: string;
         };
     };
-    responses: never;
+    responses: {
+        /** @description Error response, an unexpected error. 40100: no bearer token. 40101: the bearer token is not accepted */
+        Error401: {
+            headers: {
+                "WWW-Authenticate"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Error response, an unexpected error. 40300: the access token is good, but lacks a scope of `AUTH_SCOPE` */
+        Error403: {
+            headers: {
+                "WWW-Authenticate"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Error response, an unexpected error. 40800: the request did not arrive in time */
+        Error408: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Error response, an unexpected error. 41300: the body is larger than 102400 bytes */
+        Error413: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Error response, an unexpected error. 41500: the body is not `application/json` in UTF-8 without a content encoding */
+        Error415: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Error response, an unexpected error. 41700: the request has an `Expect` other than `100-continue` */
+        Error417: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Error response, an unexpected error. 42900: too many requests of this token or address, or too many of this address without a good token (`Retry-After` is set) */
+        Error429: {
+            headers: {
+                "Retry-After"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Error response, an unexpected error. 43100: the headers are too large */
+        Error431: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Error response, an unexpected error. 50000: a bug: fixed text, the details are in the log only */
+        Error500: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Error response, an unexpected error. 50300: the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: what was stored after all is not stored twice, and the answer says so */
+        Error503: {
+            headers: {
+                "Retry-After"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -92,7 +187,7 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40001: the body is empty, not UTF-8, not JSON, or nested too deep. 40002: the body is JSON but not what the operation takes; the message names every fault */
+            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40001: the body is empty, not UTF-8, not JSON, or nested too deep. 40002: the body is JSON but not what the operation needs; the message names every fault */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -101,35 +196,9 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Error response, an unexpected error. 40100: no bearer token. 40101: the bearer token is not accepted */
-            401: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Error response, an unexpected error. 40300: the access token is good, but lacks a scope of `AUTH_SCOPE` */
-            403: {
-                headers: {
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Error response, an unexpected error. 40800: the request did not arrive in time */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            408: components["responses"]["Error408"];
             /** @description Error response, an unexpected error. 40900: the id is in use by a different plant. 40901: this very plant (same id, name and tag) already exists: a client that retried may take it as success */
             409: {
                 headers: {
@@ -139,71 +208,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Error response, an unexpected error. 41300: the body is larger than 102400 bytes */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Error response, an unexpected error. 41500: the body is not `application/json` in UTF-8 without a content encoding */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Error response, an unexpected error. 41700: the request has an `Expect` other than `100-continue` */
-            417: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Error response, an unexpected error. 42900: too many requests of this token or address, or too many of this address without a good token (`Retry-After` is set) */
-            429: {
-                headers: {
-                    "Retry-After"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Error response, an unexpected error. 43100: the headers are too large */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Error response, an unexpected error. 50000: a bug: fixed text, the details are in the log only */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Error response, an unexpected error. 50300: the store is unavailable, full or overloaded, or the identity provider is unavailable that a token needs (`Retry-After` is set); a retry is safe: it gives 200, or 40901 if this create went through after all */
-            503: {
-                headers: {
-                    "Retry-After"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            417: components["responses"]["Error417"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
         };
     };
 }

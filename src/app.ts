@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
@@ -17,11 +18,12 @@ import { PinoLogger } from './logging/pino-logger.js';
  * Creates the application as it runs in production: the program, its tests and its document all
  * come from here. The configuration is read from the environment.
  *
+ * @param features modules besides those of the program
  * @throws EnvError, DatabaseStartError
  */
-export async function createApp(): Promise<NestExpressApplication> {
+export async function createApp(features: readonly Type[] = []): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule,
+    { module: AppModule, imports: [...features] },
     new FastExpressAdapter(createExpress()),
     // A start that fails throws its one reason, and prints nothing of its own.
     { abortOnError: false, bufferLogs: true, autoFlushLogs: false, bodyParser: false },

@@ -164,7 +164,7 @@ describe('the folders of src', () => {
     ['errors/a.ts', `import { GardensModule } from '../gardens/gardens.module.js';`, 'gardens'],
     ['errors/a.ts', `import { Env } from '../config/env.js';`, 'not below it'],
     ['errors/a.ts', `let env: import('../config/env.js').Env;`, 'not below it'],
-    ['auth/a.ts', `import { JsonBody } from '../http/json-body.decorator.js';`, 'not below it'],
+    ['auth/a.ts', `import { JsonBody } from '../http/json-body.js';`, 'not below it'],
     ['app.module.ts', `import { GardensModule } from './gardens/gardens.module.js';`, undefined],
     ['schema.ts', `import { Garden } from './gardens/garden.entity.js';`, undefined],
     ['plants/a.ts', `import { Pool } from 'pg';`, 'names an engine'],

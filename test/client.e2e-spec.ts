@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type NewPlant, PlantStoreClient, PlantStoreError } from '../client/plant-store-client.js';
-import { ErrorCatalogue } from '../src/errors/error-catalogue.js';
+import { PlantErrors } from '../src/plants/plants.errors.js';
 import { TestApp, TOKEN } from './support/test-app.js';
 
 let app: TestApp;
@@ -58,13 +58,13 @@ describe('the typed client', () => {
   it('fails with the code of the error, and does not repeat what was refused', async () => {
     await client.createPlant({ id: 12, name: 'first' });
     const fetches = jest.spyOn(globalThis, 'fetch');
-    const { error, message } = ErrorCatalogue.ID_IN_USE;
+    const { error, message } = PlantErrors.ID_IN_USE;
     await expect(client.createPlant({ id: 12, name: 'second' })).rejects.toEqual(
       new PlantStoreError(409, { error, message }),
     );
     await expect(client.createPlant({ id: 12, name: 'first' })).rejects.toMatchObject({
       status: 409,
-      error: ErrorCatalogue.ALREADY_EXISTS.error,
+      error: PlantErrors.ALREADY_EXISTS.error,
     });
     expect(fetches).toHaveBeenCalledTimes(2);
   });

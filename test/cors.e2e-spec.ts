@@ -23,8 +23,9 @@ describe('a page of an origin', () => {
       expect(asked.status).toBe(204);
       expect(Object.fromEntries(asked.headers)).toMatchObject({
         'access-control-allow-origin': origin,
-        'access-control-allow-methods': 'GET,HEAD,POST',
-        'access-control-allow-headers': 'Authorization,Content-Type,X-Request-Id',
+        'access-control-allow-methods': 'OPTIONS,POST',
+        'access-control-allow-headers':
+          'Authorization,Content-Type,If-Match,If-None-Match,X-Request-Id',
         allow: 'OPTIONS, POST',
       });
       const answer = await app.create('{}', { Origin: origin });
@@ -36,6 +37,15 @@ describe('a page of an origin', () => {
       ]);
     },
   );
+
+  it('is told the methods of the path', async () => {
+    const headers = { Origin: 'https://shop.test', 'Access-Control-Request-Method': 'GET' };
+    const answer = await app.request('OPTIONS', '/health/live', { headers });
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'access-control-allow-methods': 'GET,HEAD,OPTIONS',
+      allow: 'GET, HEAD, OPTIONS',
+    });
+  });
 
   it.each(['https://evil.test', 'http://shop.test', 'null'])(
     'that is not, %s, is given no access',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BODY_LIMIT } from '../src/http/body-reader.js';
+import { PlantErrors } from '../src/plants/plants.errors.js';
 import { INVALID_UTF8, REFUSED_BODIES, VALID_BODIES, VALID_STRINGS } from './cases/bodies.js';
 import { INVALID_IDS, VALID_IDS } from './cases/ids.js';
 import { expectError } from './support/expect-error.js';
@@ -51,7 +52,7 @@ describe('POST /plants with a valid NewPlant', () => {
       const answer = await app.create(`{"id":${text},"name":${JSON.stringify(name)}}`);
       // Some of these ids are the same integer: then an earlier one holds it.
       if (answer.status === 200) expect((await app.row(id))?.name).toBe(name);
-      else expectError(answer, 'ID_IN_USE');
+      else expectError(answer, PlantErrors.ID_IN_USE);
       expect(await app.row(id)).toBeDefined();
     },
   );
@@ -110,9 +111,9 @@ describe('POST /plants with an id in use', () => {
   it('answers 409 with 40900 to a different plant, and keeps the first', async () => {
     const id = freshId();
     await app.create(`{"id":${id},"name":"first","tag":"t"}`);
-    expectError(await app.create(`{"id":${id},"name":"other","tag":"t"}`), 'ID_IN_USE');
-    expectError(await app.create(`{"id":${id},"name":"first"}`), 'ID_IN_USE');
-    expectError(await app.create(`{"id":${id},"name":"first","tag":""}`), 'ID_IN_USE');
+    expectError(await app.create(`{"id":${id},"name":"other","tag":"t"}`), PlantErrors.ID_IN_USE);
+    expectError(await app.create(`{"id":${id},"name":"first"}`), PlantErrors.ID_IN_USE);
+    expectError(await app.create(`{"id":${id},"name":"first","tag":""}`), PlantErrors.ID_IN_USE);
     expect(await app.row(id)).toEqual({ id, name: 'first', tag: 't' });
   });
 
@@ -122,8 +123,8 @@ describe('POST /plants with an id in use', () => {
       const id = freshId();
       const body = `{"id":${id},"name":"same",${rest}}`;
       expect(await app.create(body)).toMatchObject({ status: 200 });
-      expectError(await app.create(body), 'ALREADY_EXISTS');
-      expectError(await app.create(body.replace(id, `${id}.0`)), 'ALREADY_EXISTS');
+      expectError(await app.create(body), PlantErrors.ALREADY_EXISTS);
+      expectError(await app.create(body.replace(id, `${id}.0`)), PlantErrors.ALREADY_EXISTS);
     },
   );
 
@@ -144,7 +145,7 @@ describe('POST /plants with an id in use', () => {
     const winners = answers.filter(({ status }) => status === 200);
     expect(winners).toHaveLength(1);
     for (const answer of answers) {
-      if (answer !== winners[0]) expectError(answer, 'ID_IN_USE');
+      if (answer !== winners[0]) expectError(answer, PlantErrors.ID_IN_USE);
     }
     expect(winners[0]?.body).toEqual({ name: (await app.row(id))?.name });
   });
@@ -156,7 +157,7 @@ describe('POST /plants with an id in use', () => {
     );
     const losers = answers.filter(({ status }) => status !== 200);
     expect(losers).toHaveLength(63);
-    for (const answer of losers) expectError(answer, 'ALREADY_EXISTS');
+    for (const answer of losers) expectError(answer, PlantErrors.ALREADY_EXISTS);
   });
 });
 

@@ -3,8 +3,12 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { ErrorCatalogue, type ErrorEntry, statusOf } from '../errors/error-catalogue.js';
 import { ErrorDto } from '../errors/error.dto.js';
 
-type ErrorName = keyof typeof ErrorCatalogue;
-type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-errors'?: ErrorName[] };
+type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
+  /** From `@ApiErrors()`. */
+  'x-errors'?: ErrorEntry[];
+  /** From `@ApiTag()`. */
+  'x-tag-description'?: string;
+};
 type Responses = Operation['responses'];
 
 const BEARER = 'bearer';
@@ -12,24 +16,25 @@ const TOKENS =
   'An access token: one that the operator of the service has given out, or a JWT of its identity provider. Sent as "Authorization: Bearer <ACCESS_TOKEN>".';
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
-/** What any operation can answer, what one with a token can, and what one with a body can. */
-const COMMON: ErrorName[] = [
-  'MALFORMED_REQUEST',
-  'TOKEN_MISSING',
-  'TOKEN_REFUSED',
-  'INSUFFICIENT_SCOPE',
-  'REQUEST_TIMEOUT',
-  'EXPECTATION_FAILED',
-  'TOO_MANY_REQUESTS',
-  'HEADERS_TOO_LARGE',
-  'INTERNAL',
-  'UNAVAILABLE',
+/** The failures that operations share. */
+const ANY_OPERATION: readonly ErrorEntry[] = [
+  ErrorCatalogue.MALFORMED_REQUEST,
+  ErrorCatalogue.TOKEN_MISSING,
+  ErrorCatalogue.TOKEN_REFUSED,
+  ErrorCatalogue.INSUFFICIENT_SCOPE,
+  ErrorCatalogue.REQUEST_TIMEOUT,
+  ErrorCatalogue.EXPECTATION_FAILED,
+  ErrorCatalogue.TOO_MANY_REQUESTS,
+  ErrorCatalogue.HEADERS_TOO_LARGE,
+  ErrorCatalogue.INTERNAL,
+  ErrorCatalogue.UNAVAILABLE,
 ];
-const WITH_BODY: ErrorName[] = [
-  'UNREADABLE_BODY',
-  'INVALID_BODY',
-  'BODY_TOO_LARGE',
-  'UNSUPPORTED_MEDIA_TYPE',
+const WITH_PARAMETERS: readonly ErrorEntry[] = [ErrorCatalogue.INVALID_PARAMETERS];
+const WITH_BODY: readonly ErrorEntry[] = [
+  ErrorCatalogue.UNREADABLE_BODY,
+  ErrorCatalogue.INVALID_BODY,
+  ErrorCatalogue.BODY_TOO_LARGE,
+  ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
 ];
 
 /** The OpenAPI document of the application, keys sorted. */
@@ -40,7 +45,6 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
     .setDescription('A plant store over HTTP with JSON bodies')
     .setVersion('1.0.0')
     .addServer('/')
-    .addTag('plants', 'The plants in the store')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: TOKENS }, BEARER)
     .addSecurityRequirements(BEARER)
     .build();
@@ -50,33 +54,59 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
   Object.assign(document.info, { license: { name: 'MIT', identifier: 'MIT' } });
   // Clients need not know what is in a token, and not every one is a JWT.
   delete (document.components?.securitySchemes?.[BEARER] as { bearerFormat?: string }).bearerFormat;
-  for (const path of Object.values(document.paths)) {
-    for (const method of METHODS) {
-      if (path[method] !== undefined) describeErrors(path[method]);
-    }
-  }
+  const operations: Operation[] = Object.values(document.paths).flatMap((path) =>
+    METHODS.flatMap((method) => path[method] ?? []),
+  );
+  document.tags = describeTags(operations);
+  const shared: Responses = {};
+  for (const operation of operations) describeErrors(operation, shared);
+  Object.assign(document.components ?? {}, { responses: shared });
   return sortKeys(document) as OpenAPIObject;
 }
 
-function describeErrors(operation: Operation): void {
+function describeTags(operations: readonly Operation[]): { name: string; description: string }[] {
+  const descriptions = new Map<string, string>();
+  for (const operation of operations) {
+    const { tags: [name] = [], 'x-tag-description': description } = operation;
+    if (name !== undefined && description !== undefined) descriptions.set(name, description);
+    delete operation['x-tag-description'];
+  }
+  return [...descriptions]
+    .map(([name, description]) => ({ name, description }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Documents the failures of an operation. Where all of a status are shared, so is their response. */
+function describeErrors(operation: Operation, shared: Responses): void {
   operation.security = [{ [BEARER]: [] }];
-  const names = [
-    ...COMMON,
-    ...(operation.requestBody === undefined ? [] : WITH_BODY),
-    ...(operation['x-errors'] ?? []),
-  ];
+  const own = operation['x-errors'] ?? [];
   delete operation['x-errors'];
-  const entries = names
-    .map((name): ErrorEntry => ErrorCatalogue[name])
-    .sort((a, b) => a.error - b.error);
-  for (const status of new Set(entries.map(statusOf))) {
-    operation.responses[status] = errorResponse(
-      entries.filter((entry) => statusOf(entry) === status),
-    );
+  const groups = [
+    ANY_OPERATION,
+    hasParameters(operation) ? WITH_PARAMETERS : [],
+    operation.requestBody === undefined ? [] : WITH_BODY,
+    own,
+  ];
+  for (const status of new Set(groups.flat().map(statusOf))) {
+    const ofStatus = groups
+      .map((entries) => entries.filter((entry) => statusOf(entry) === status))
+      .filter((entries) => entries.length > 0);
+    const response = errorResponse(ofStatus.flat());
+    if (ofStatus.length > 1 || own.some((entry) => statusOf(entry) === status)) {
+      operation.responses[status] = response;
+    } else {
+      shared[`Error${status}`] = response;
+      operation.responses[status] = { $ref: `#/components/responses/Error${status}` };
+    }
   }
 }
 
-function errorResponse(entries: ErrorEntry[]): Responses[string] {
+function hasParameters({ parameters = [] }: Operation): boolean {
+  return parameters.some((one) => 'in' in one && (one.in === 'query' || one.in === 'path'));
+}
+
+function errorResponse(unsorted: readonly ErrorEntry[]): Responses[string] {
+  const entries = unsorted.toSorted((a, b) => a.error - b.error);
   const conditions = entries.map(({ error, when }) => `${error}: ${when}`);
   const headers = [...new Set(entries.flatMap((entry) => Object.keys(entry.headers ?? {})))];
   return {

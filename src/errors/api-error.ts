@@ -1,9 +1,9 @@
 import type { ErrorDto } from './error.dto.js';
-import { type ErrorEntry, statusOf } from './error-catalogue.js';
+import { type ErrorKind, statusOf } from './error-catalogue.js';
 
 /**
  * The one way to fail on purpose: throw it anywhere in the handling of a request and the client
- * gets the entry's status and code. The message must be fit for the client to read.
+ * gets the status and code. The message must be fit for the client to read.
  */
 export class ApiError extends Error {
   /** The HTTP status. */
@@ -13,14 +13,14 @@ export class ApiError extends Error {
   readonly body: ErrorDto;
 
   constructor(
-    entry: ErrorEntry,
-    message: string = entry.message,
+    kind: ErrorKind,
+    message: string = kind.message,
     headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
     this.name = 'ApiError';
-    this.status = statusOf(entry);
-    this.headers = { ...entry.headers, ...headers };
-    this.body = { error: entry.error, message };
+    this.status = statusOf(kind);
+    this.headers = { ...kind.headers, ...headers };
+    this.body = { error: kind.error, message };
   }
 }

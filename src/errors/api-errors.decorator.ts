@@ -1,10 +1,10 @@
 import { ApiExtension } from '@nestjs/swagger';
-import type { ErrorCatalogue } from './error-catalogue.js';
+import type { ErrorEntry } from './error-catalogue.js';
 
 /**
- * Documents the failures that are a route's own. Those of the request itself, its token and its
- * body are documented without it.
+ * Documents the failures that are an operation's own. Those of the request itself, its token, its
+ * parameters and its body are documented without it.
  */
-export function ApiErrors(...names: (keyof typeof ErrorCatalogue)[]): MethodDecorator {
-  return ApiExtension('x-errors', names);
+export function ApiErrors(...entries: ErrorEntry[]): MethodDecorator {
+  return ApiExtension('x-errors', entries);
 }

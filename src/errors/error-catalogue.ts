@@ -1,36 +1,107 @@
-/** One kind of failure a client can be told about. */
-export interface ErrorEntry {
+/** One kind of failure, as a client gets it. */
+export interface ErrorKind {
   /** The wire code, an int32: the HTTP status times 100 plus a number. */
   readonly error: number;
-  /** What the client is told when nothing more specific is known. */
+  /** What the client reads when nothing more specific is known. */
   readonly message: string;
-  /** The condition, as the documents and the OpenAPI description state it. */
-  readonly when: string;
   /** Headers that every answer of this kind carries. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Every failure the service answers with, and the only source of error codes. */
-export const ErrorCatalogue = {
+/** A documented kind of failure. */
+export interface ErrorEntry extends ErrorKind {
+  /** The condition, as the documents and the OpenAPI description state it. */
+  readonly when: string;
+  /** What the author of a client does about it. */
+  readonly advice: string;
+}
+
+/** Which codes a feature may take: of each status, those from the first number to the last. */
+export interface CodeBlock {
+  readonly feature: string;
+  readonly numbers: readonly [first: number, last: number];
+}
+
+const blocks: CodeBlock[] = [];
+const entriesByCode = new Map<number, ErrorEntry>();
+
+/**
+ * Adds the failures of a feature to the catalogue. Each feature takes ten numbers of each status
+ * for itself: the plants 0 to 9, the next feature 10 to 19 (40410, 40910, ...), and so on.
+ *
+ * @throws TypeError when a block or a code is taken already, or a code is outside of the block
+ */
+export function defineErrors<const Entries extends Readonly<Record<string, ErrorEntry>>>(
+  block: CodeBlock,
+  entries: Entries,
+): Entries {
+  const { feature, numbers } = block;
+  const [first, last] = numbers;
+  const other = blocks.find((one) => first <= one.numbers[1] && last >= one.numbers[0]);
+  if (other !== undefined) {
+    throw new TypeError(`The errors of ${feature} take numbers of ${other.feature}`);
+  }
+  for (const { error } of Object.values(entries)) {
+    if (error % 100 < first || error % 100 > last) {
+      throw new TypeError(`The error ${error} of ${feature} is not among ${first} to ${last}`);
+    }
+  }
+  blocks.push(block);
+  return register(entries);
+}
+
+function register<Entries extends Readonly<Record<string, ErrorEntry>>>(entries: Entries): Entries {
+  for (const entry of Object.values(entries)) {
+    const { error } = entry;
+    const status = statusOf(entry);
+    if (status < 400 || status > 599) throw new TypeError(`The error ${error} has no error status`);
+    if (entriesByCode.has(error)) throw new TypeError(`The error ${error} is defined twice`);
+    entriesByCode.set(error, entry);
+  }
+  return entries;
+}
+
+/** Every failure of the service and of the features that are loaded, by code. */
+export function allErrors(): ErrorEntry[] {
+  return [...entriesByCode.values()].sort((a, b) => a.error - b.error);
+}
+
+/** The HTTP status that a kind of failure is answered with. */
+export function statusOf({ error }: ErrorKind): number {
+  return Math.floor(error / 100);
+}
+
+/** The failures that are no feature's own. */
+export const ErrorCatalogue = register({
   MALFORMED_REQUEST: {
     error: 40000,
     message: 'The request is not well-formed HTTP',
     when: 'the request is not well-formed HTTP, or its path cannot be decoded',
+    advice: 'Fix the HTTP client or the path.',
   },
   UNREADABLE_BODY: {
     error: 40001,
     message: 'The body is not JSON',
     when: 'the body is empty, not UTF-8, not JSON, or nested too deep',
+    advice: 'Send one JSON object, nested at most 64 deep.',
   },
   INVALID_BODY: {
     error: 40002,
     message: 'The body is not valid',
-    when: 'the body is JSON but not what the operation takes; the message names every fault',
+    when: 'the body is JSON but not what the operation needs; the message names every fault',
+    advice: 'Fix every fault the message names.',
+  },
+  INVALID_PARAMETERS: {
+    error: 40003,
+    message: 'The query or the path is not valid',
+    when: 'the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault',
+    advice: 'Fix every fault the message names.',
   },
   TOKEN_MISSING: {
     error: 40100,
     message: 'A bearer token is required: send the header "Authorization: Bearer <ACCESS_TOKEN>"',
     when: 'no bearer token',
+    advice: 'Send a bearer token.',
     // RFC 6750 section 3: no error code when the request carries no credentials.
     headers: { 'WWW-Authenticate': 'Bearer realm="plant-store"' },
   },
@@ -38,6 +109,7 @@ export const ErrorCatalogue = {
     error: 40101,
     message: 'The bearer token is not accepted',
     when: 'the bearer token is not accepted',
+    advice: 'Send another token.',
     headers: {
       'WWW-Authenticate': 'Bearer realm="plant-store", error="invalid_token"',
     },
@@ -46,6 +118,7 @@ export const ErrorCatalogue = {
     error: 40300,
     message: 'The access token does not have the scope that this service asks for',
     when: 'the access token is good, but lacks a scope of `AUTH_SCOPE`',
+    advice: 'Ask the identity provider for the scope in WWW-Authenticate.',
     headers: {
       'WWW-Authenticate': 'Bearer realm="plant-store", error="insufficient_scope"',
     },
@@ -54,67 +127,62 @@ export const ErrorCatalogue = {
     error: 40400,
     message: 'There is nothing at this path',
     when: 'no such path',
+    advice: 'Fix the path; paths are exact.',
   },
   METHOD_NOT_ALLOWED: {
     error: 40500,
     message: 'This path does not take this method',
     when: 'the path exists, the method does not (`Allow` is set)',
+    advice: 'Use a method of the Allow header.',
   },
   REQUEST_TIMEOUT: {
     error: 40800,
     message: 'The request did not arrive in time',
     when: 'the request did not arrive in time',
-  },
-  ID_IN_USE: {
-    error: 40900,
-    message: 'The id is in use by a different plant',
-    when: 'the id is in use by a different plant',
-  },
-  ALREADY_EXISTS: {
-    error: 40901,
-    message: 'This very plant, with the same id, name and tag, already exists',
-    when: 'this very plant (same id, name and tag) already exists: a client that retried may take it as success',
+    advice: 'Send faster, or retry.',
   },
   BODY_TOO_LARGE: {
     error: 41300,
     message: 'The body is larger than 102400 bytes',
     when: 'the body is larger than 102400 bytes',
+    advice: 'Send a shorter body.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     error: 41500,
     message: 'The body must be application/json in UTF-8, without a Content-Encoding',
     when: 'the body is not `application/json` in UTF-8 without a content encoding',
+    advice: 'Send Content-Type: application/json, uncompressed.',
   },
   EXPECTATION_FAILED: {
     error: 41700,
     message: 'The only expectation that can be met is 100-continue',
     when: 'the request has an `Expect` other than `100-continue`',
+    advice: 'Send no Expect, or 100-continue.',
   },
   TOO_MANY_REQUESTS: {
     error: 42900,
     message: 'Too many requests; retry after the time that Retry-After gives',
     when: 'too many requests of this token or address, or too many of this address without a good token (`Retry-After` is set)',
+    advice: 'Retry after the seconds in Retry-After.',
     headers: { 'Retry-After': '1' },
   },
   HEADERS_TOO_LARGE: {
     error: 43100,
     message: 'The request headers are too large',
     when: 'the headers are too large',
+    advice: 'Send shorter headers or a shorter path.',
   },
   INTERNAL: {
     error: 50000,
     message: 'Something went wrong on the server',
     when: 'a bug: fixed text, the details are in the log only',
+    advice: 'Report it with the X-Request-Id of the answer.',
   },
   UNAVAILABLE: {
     error: 50300,
     message: 'The store is unavailable or overloaded; retry in a moment',
-    when: 'the store is unavailable, full or overloaded, or the identity provider is unavailable that a token needs (`Retry-After` is set); a retry is safe: it gives 200, or 40901 if this create went through after all',
+    when: 'the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: what was stored after all is not stored twice, and the answer says so',
+    advice: 'Retry after the seconds in Retry-After.',
     headers: { 'Retry-After': '1' },
   },
-} as const satisfies Record<string, ErrorEntry>;
-
-/** The HTTP status an entry is answered with. */
-export function statusOf(entry: ErrorEntry): number {
-  return Math.floor(entry.error / 100);
-}
+});

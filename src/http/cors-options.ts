@@ -1,17 +1,26 @@
-import type { CorsOptions } from '@nestjs/common/interfaces/external/cors-options.interface.js';
+import type { CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
+import type { Express, Request } from 'express';
+import { allowedMethods } from './allowed-methods.js';
 
 /** Lets pages of these origins call the service, read its errors and use their own request ids. */
-export function corsOptions(origins: string[]): CorsOptions {
-  return {
+export function corsOptions(origins: string[]): CorsOptionsDelegate<Request> {
+  const options = {
     origin: origins,
-    methods: ['GET', 'HEAD', 'POST'],
-    allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
+    allowedHeaders: [
+      ...['Authorization', 'Content-Type', 'If-Match', 'If-None-Match'],
+      'X-Request-Id',
+    ],
     exposedHeaders: [
-      ...['RateLimit', 'RateLimit-Policy', 'Retry-After'],
+      ...['ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After'],
       ...['WWW-Authenticate', 'X-Request-Id'],
     ],
     maxAge: 600,
     // OPTIONS is answered like everywhere else: 204 with Allow, or an error.
     preflightContinue: true,
+  };
+  return ({ app, method, path }, callback) => {
+    const isPreflight = method === 'OPTIONS';
+    const methods = isPreflight ? allowedMethods(app as Express, path) : [];
+    callback(null, { ...options, methods });
   };
 }

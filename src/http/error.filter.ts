@@ -6,11 +6,14 @@ import {
   Logger,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { STATUS_CODES } from 'node:http';
 import { RequestAbortedError } from './body-reader.js';
+import { isRejectedByPipes } from './handler-parameters.js';
 import { REQUEST_ID } from './request.middleware.js';
 import { sendJson } from './send-json.js';
+import { StoreUnavailableError } from '../database/store-unavailable.error.js';
 import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue, type ErrorEntry, statusOf } from '../errors/error-catalogue.js';
+import { allErrors, ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
 
 /** Answers every exception of Nest, Express and the handlers in the Error shape. */
 @Catch()
@@ -23,9 +26,12 @@ export class ErrorFilter implements ExceptionFilter {
     const response = http.getResponse<Response>();
     if (exception instanceof RequestAbortedError) return;
 
-    const error = toApiError(exception);
-    // A 503 is logged where its cause is found, once, and not for every request.
-    if (error.body.error === ErrorCatalogue.INTERNAL.error) {
+    const error = toApiError(exception, request, response);
+    // Other 503s are logged where their cause shows: requests without number may meet it.
+    if (
+      error.status >= 500 &&
+      (error.status !== 503 || exception instanceof StoreUnavailableError)
+    ) {
       this.logger.error({
         requestId: response.getHeader(REQUEST_ID),
         err: exception,
@@ -38,13 +44,55 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** What a client may learn of an exception. */
-function toApiError(exception: unknown): ApiError {
+/** What a client may know of an exception. */
+function toApiError(exception: unknown, request: Request, response: Response): ApiError {
   if (exception instanceof ApiError) return exception;
-  // The messages of Nest and Express are not meant for clients, only their statuses.
-  const status = exception instanceof HttpException ? exception.getStatus() : 500;
-  const entries: readonly ErrorEntry[] = Object.values(ErrorCatalogue);
-  const entry = entries.find((candidate) => statusOf(candidate) === status);
-  if (entry !== undefined) return new ApiError(entry);
-  return new ApiError(status < 500 ? ErrorCatalogue.MALFORMED_REQUEST : ErrorCatalogue.INTERNAL);
+  if (exception instanceof StoreUnavailableError) return new ApiError(ErrorCatalogue.UNAVAILABLE);
+  if (!(exception instanceof HttpException)) return new ApiError(ErrorCatalogue.INTERNAL);
+  const kind = kindOf(exception, request);
+  // What the handler has set says more than what every such answer carries.
+  const own = Object.keys(kind.headers ?? {}).filter((name) => response.hasHeader(name));
+  const headers = own.map((name) => [name, String(response.getHeader(name))]);
+  return new ApiError(
+    kind,
+    messageOf(exception) ?? kind.message,
+    Object.fromEntries(headers) as Record<string, string>,
+  );
+}
+
+/** The number of a code that stands for any failure of its status, where 00 is a feature's own. */
+const ANY_OTHER = 99;
+
+function kindOf(exception: HttpException, request: Request): ErrorKind {
+  const status = exception.getStatus();
+  if (status < 400 || status > 599) return ErrorCatalogue.INTERNAL;
+  if (status === 400 && isRejectedByPipes(request)) return ErrorCatalogue.INVALID_PARAMETERS;
+  const shared: readonly ErrorKind[] = Object.values(ErrorCatalogue);
+  const code = status * 100;
+  const isTaken = allErrors().some(({ error }) => error === code);
+  return (
+    shared.find(({ error }) => error === code) ?? {
+      error: isTaken ? code + ANY_OTHER : code,
+      message: STATUS_CODES[status] ?? 'Error',
+    }
+  );
+}
+
+/** What the thrower wrote for the client; undefined where it may be for nobody else. */
+function messageOf(exception: HttpException): string | undefined {
+  const { cause } = exception;
+  const status = exception.getStatus();
+  const response = exception.getResponse();
+  if (cause instanceof URIError) return 'The path cannot be decoded';
+  const isForClients = (status >= 400 && status < 500) || status === 503;
+  if (!isForClients || isOfExpress(cause) || response instanceof Error) return undefined;
+  const message: unknown =
+    typeof response === 'string' ? response : Reflect.get(response, 'message');
+  if (Array.isArray(message)) return message.join('; ');
+  return typeof message === 'string' ? message : undefined;
+}
+
+/** Whether Nest made an exception of an error of Express or of its middleware, which may say anything. */
+function isOfExpress(cause: unknown): boolean {
+  return cause instanceof Error && ('expose' in cause || cause instanceof SyntaxError);
 }

@@ -3,6 +3,7 @@ import type { NestApplicationOptions } from '@nestjs/common';
 import type { Express, Response } from 'express';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
+import { writeJson } from '../json/json-writer.js';
 import { JSON_TYPE } from './send-json.js';
 
 /**
@@ -37,7 +38,7 @@ export class FastExpressAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (!isPlainObject(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.statusCode = statusCode;
-    const text = JSON.stringify(body);
+    const text = writeJson(body);
     response.setHeader('Content-Type', JSON_TYPE);
     response.setHeader('Content-Length', Buffer.byteLength(text));
     return response.end(text);

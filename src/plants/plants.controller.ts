@@ -1,12 +1,13 @@
-import { Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { ApiTag } from '../docs/api-tag.decorator.js';
 import { ApiErrors } from '../errors/api-errors.decorator.js';
-import { JsonBody } from '../http/json-body.decorator.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
+import { PlantErrors } from './plants.errors.js';
 import { PlantsService } from './plants.service.js';
 
-@ApiTags('plants')
+@ApiTag('plants', 'The plants in the store')
 @Controller('plants')
 export class PlantsController {
   constructor(private readonly plants: PlantsService) {}
@@ -15,8 +16,8 @@ export class PlantsController {
   @HttpCode(200)
   @ApiOperation({ operationId: 'createPlant', summary: 'Create a plant in the store' })
   @ApiOkResponse({ description: 'Plant response; the plant was created', type: PlantDto })
-  @ApiErrors('ID_IN_USE', 'ALREADY_EXISTS')
-  create(@JsonBody() plant: NewPlantDto): Promise<PlantDto> {
+  @ApiErrors(PlantErrors.ID_IN_USE, PlantErrors.ALREADY_EXISTS)
+  create(@Body() plant: NewPlantDto): Promise<PlantDto> {
     return this.plants.create(plant);
   }
 }

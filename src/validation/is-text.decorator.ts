@@ -1,4 +1,4 @@
-import { ValidateBy, type ValidationOptions } from 'class-validator';
+import { buildMessage, ValidateBy, type ValidationOptions } from 'class-validator';
 
 /** The same rule as a regular expression for JSON Schema, whose patterns are Unicode-aware. */
 export const TEXT_PATTERN = '^[^\\u0000\\ud800-\\udfff]*$';
@@ -12,10 +12,13 @@ export function IsText(options?: ValidationOptions): PropertyDecorator {
       name: 'isText',
       validator: {
         validate: (value) => typeof value === 'string' && !NOT_TEXT.test(value),
-        defaultMessage: (args) =>
-          typeof args?.value === 'string'
-            ? '$property must not contain U+0000 or an unpaired surrogate'
-            : '$property must be a string',
+        defaultMessage: buildMessage(
+          (each, args) =>
+            typeof args?.value === 'string'
+              ? `${each}$property must not contain U+0000 or an unpaired surrogate`
+              : `${each}$property must be a string`,
+          options,
+        ),
       },
     },
     options,

@@ -116,6 +116,14 @@ describe('Swagger UI in a browser', () => {
     });
   });
 
+  it('shows every error that is documented, shared ones too', async () => {
+    await openOperation();
+    const shown = await page.locator('.responses-inner').innerText();
+    for (const code of ['40000', '40002', '40100', '40901', '41300', '50300']) {
+      assert.ok(shown.includes(`${code}: `), `${code} is not shown`);
+    }
+  });
+
   it('is used with the keyboard alone', async () => {
     await tabTo('.btn.authorize');
     await page.keyboard.press('Enter');

@@ -10,13 +10,18 @@ interface ResponseObject {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 
+interface Reference {
+  /** `#/components/responses/` and a name. */
+  readonly $ref: string;
+}
+
 interface DocumentObject {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  readonly components: object;
+  readonly components: { readonly responses?: Readonly<Record<string, ResponseObject>> };
 }
 
 interface OperationObject {
-  readonly responses: Readonly<Record<string, ResponseObject>>;
+  readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
   readonly requestBody: { readonly content: Readonly<Record<string, { readonly schema: object }>> };
 }
 
@@ -57,7 +62,13 @@ export class ApiDocument {
     return new ApiDocument((await response.json()) as DocumentObject);
   }
 
-  private responseOf({ content = {}, headers = {} }: ResponseObject): DocumentedResponse {
+  private responseOf(response: ResponseObject | Reference): DocumentedResponse {
+    if ('$ref' in response) {
+      const shared = this.document.components.responses?.[response.$ref.split('/').at(-1) ?? ''];
+      if (shared === undefined) throw new TypeError(`the document has no ${response.$ref}`);
+      return this.responseOf(shared);
+    }
+    const { content = {}, headers = {} } = response;
     const bodies = Object.entries(content).map(
       ([type, { schema }]) => [type, this.compile(schema)] as const,
     );

@@ -1,15 +1,19 @@
 import { expect } from '@jest/globals';
 import type { components } from '../../client/api-types.js';
-import { ErrorCatalogue } from '../../src/errors/error-catalogue.js';
+import { ErrorCatalogue, type ErrorKind } from '../../src/errors/error-catalogue.js';
 import type { Answer } from './test-app.js';
 
-/** Checks an answer to be a failure in the Error shape, and nothing else. */
+/**
+ * Checks an answer to be a failure in the Error shape, and nothing else.
+ *
+ * @param kind an entry of a feature, or the name of a shared one
+ */
 export function expectError(
   answer: Answer,
-  name: keyof typeof ErrorCatalogue,
+  kind: ErrorKind | keyof typeof ErrorCatalogue,
   message: unknown = expect.any(String),
 ): void {
-  const { error } = ErrorCatalogue[name];
+  const { error } = typeof kind === 'string' ? ErrorCatalogue[kind] : kind;
   expect(answer).toMatchObject({ status: Math.floor(error / 100) });
   const body: Record<keyof components['schemas']['Error'], unknown> = { error, message };
   expect(answer.body).toEqual(body);

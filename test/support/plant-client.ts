@@ -45,9 +45,9 @@ export class PlantClient {
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     const { status, headers } = response;
-    const body: unknown = await response.json();
+    const text = await response.text();
     if (status === 200) this.acknowledged.push(id);
-    return { status, headers, body };
+    return { status, headers, body: JSON.parse(text) as unknown, text };
   }
 
   /** Some creates fail together, and meanwhile the service answers what needs no store. */

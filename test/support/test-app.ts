@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -15,11 +16,13 @@ export interface Row {
 
 type Body = string | Uint8Array<ArrayBuffer>;
 
-/** An answer whose body is known to be JSON. */
+/** An answer; its body is parsed where it is JSON. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
+  /** The body as it was sent: it may hold numbers that are exact in no other way. */
+  readonly text: string;
 }
 
 /** The application as in production, on a free port and a store of its own. */
@@ -29,8 +32,14 @@ export class TestApp {
     private readonly store: TestStore,
   ) {}
 
-  /** @param env changes to the environment that the application reads */
-  static async start(env: Record<string, string> = {}): Promise<TestApp> {
+  /**
+   * @param env changes to the environment that the application reads
+   * @param features modules besides those of the program
+   */
+  static async start(
+    env: Record<string, string> = {},
+    ...features: readonly Type[]
+  ): Promise<TestApp> {
     const store = await TestStore.create();
     Object.assign(process.env, {
       DATABASE_URL: store.url,
@@ -38,7 +47,7 @@ export class TestApp {
       LOG_LEVEL: 'silent',
       ...env,
     });
-    const nest = await createApp();
+    const nest = await createApp(features);
     await nest.init();
     await once(nest.getHttpServer().listen(0, '127.0.0.1'), 'listening');
     return new TestApp(nest, store);
@@ -69,6 +78,13 @@ export class TestApp {
         ...headers,
       },
       body,
+    });
+  }
+
+  /** Sends GET with a good token. */
+  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return await this.request('GET', path, {
+      headers: { Authorization: `Bearer ${TOKEN}`, ...headers },
     });
   }
 
@@ -109,5 +125,6 @@ async function parse(response: Response): Promise<Answer> {
     status: response.status,
     headers: response.headers,
     body: isJson && text !== '' ? JSON.parse(text) : text,
+    text,
   };
 }

@@ -1,0 +1,20 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createApp } from '../app.js';
+import { TRANSIENT_DATABASE_URL } from '../config/database-url.js';
+import { buildOpenApi } from '../docs/openapi.js';
+import { allErrors, statusOf } from '../errors/error-catalogue.js';
+
+// Writes openapi.json and the table of docs/errors.md from the application itself, on a store that
+// does not last.
+Object.assign(process.env, { DATABASE_URL: TRANSIENT_DATABASE_URL, LOG_LEVEL: 'silent' });
+const app = await createApp();
+await app.init();
+writeFileSync('openapi.json', `${JSON.stringify(buildOpenApi(app), null, 2)}\n`);
+await app.close();
+
+const ERRORS = 'docs/errors.md';
+const rows = allErrors().map((entry) => [entry.error, statusOf(entry), entry.when, entry.advice]);
+const table = [['error', 'HTTP', 'when', 'what to do'], ['-', '-', '-', '-'], ...rows]
+  .map((cells) => `| ${cells.join(' | ')} |\n`)
+  .join('');
+writeFileSync(ERRORS, readFileSync(ERRORS, 'utf8').replace(/(?:^\|.*\n)+/m, table));

@@ -1,0 +1,137 @@
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import {
+  Body,
+  Controller,
+  Get,
+  Headers,
+  Param,
+  ParseArrayPipe,
+  ParseIntPipe,
+  Post,
+  Query,
+  Req,
+} from '@nestjs/common';
+import { IsInt, IsOptional, IsString } from 'class-validator';
+import { parametersOf } from './handler-parameters.js';
+
+class Text {
+  @IsString()
+  text!: string;
+}
+
+class Unruled {
+  text!: string;
+}
+
+class List {
+  @IsOptional()
+  words?: string[];
+}
+
+class Page {
+  @IsInt()
+  limit = 10;
+}
+
+interface Shape {
+  text: string;
+}
+
+@Controller()
+class Good {
+  @Get()
+  none(@Req() request: object, @Headers('a') header: string): unknown {
+    return [request, header];
+  }
+
+  @Post()
+  all(@Param() path: Text, @Query() query: Page, @Body() body: Text): unknown {
+    return [path, query, body];
+  }
+
+  @Get()
+  piped(@Param('id', ParseIntPipe) id: number, @Query('q', ParseIntPipe) q: number): unknown {
+    return [id, q];
+  }
+}
+
+class Bad {
+  single(@Body('text') text: string): unknown {
+    return [text];
+  }
+
+  shape(@Body() body: Shape): unknown {
+    return [body];
+  }
+
+  list(@Body() body: Text[]): unknown {
+    return [body];
+  }
+
+  pipedList(@Body(new ParseArrayPipe({ items: Text })) body: Text[]): unknown {
+    return [body];
+  }
+
+  unruled(@Body() body: Unruled): unknown {
+    return [body];
+  }
+
+  name(@Query('name') name: string): unknown {
+    return [name];
+  }
+
+  id(@Param('id') id: string): unknown {
+    return [id];
+  }
+
+  record(@Query() query: Record<string, string>): unknown {
+    return [query];
+  }
+
+  twice(@Body() body: Text, @Body() other: Page): unknown {
+    return [body, other];
+  }
+
+  words(@Query() query: List): unknown {
+    return [query];
+  }
+}
+
+// Nest keeps this to itself: these tests say what an upgrade changed.
+describe('parametersOf', () => {
+  it('finds the classes of @Body(), @Query() and @Param()', () => {
+    const { body, query, path } = parametersOf(Good, 'all') ?? {};
+    expect([body?.type, query?.type, path?.type]).toEqual([Text, Page, Text]);
+  });
+
+  it('leaves single parameters to their pipes, and other decorators alone', () => {
+    expect(parametersOf(Good, 'none')).toBeUndefined();
+    expect(parametersOf(Good, 'piped')).toBeUndefined();
+  });
+
+  const declare = 'write @';
+
+  it.each([
+    ['single', '@Body()', declare],
+    ['shape', '@Body()', declare],
+    ['list', '@Body()', declare],
+    ['pipedList', '@Body()', declare],
+    ['twice', '@Body()', 'write it once'],
+    ['unruled', '@Body()', 'Unruled has no member with a rule'],
+    [
+      'name',
+      '@Query()',
+      'write @Query() query: AClass, a class whose members have validation rules (imported without "type"), or give the single parameter a pipe',
+    ],
+    ['id', '@Param()', declare],
+    ['record', '@Query()', declare],
+    [
+      'words',
+      '@Query()',
+      'List.words: a parameter is declared as string, number, boolean or bigint',
+    ],
+  ])('refuses %s of %s', (method, decorator, reason) => {
+    expect(() => parametersOf(Bad, method)).toThrow(`Bad.${method}, ${decorator}: ${reason}`);
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { writeJson } from './json-writer.js';
+
+/** Anything that JSON.stringify takes, what it leaves out included. */
+const values = fc.anything({
+  withDate: true,
+  withNullPrototype: true,
+  withObjectString: false,
+  values: [
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('\ud800', 'it\'s "quoted"\n', '1', '', undefined, null, NaN, -0, 1e21, true),
+    fc.double(),
+    fc.constant(() => 1),
+    fc.constant(Symbol('none')),
+  ],
+});
+
+describe('writeJson', () => {
+  it('does as JSON.stringify does', () => {
+    fc.assert(
+      fc.property(values, (value) => {
+        const wrapped = { value, list: [value] };
+        expect(writeJson(wrapped)).toBe(JSON.stringify(wrapped));
+        // The bigint makes it write all of it itself.
+        expect(writeJson({ id: 1n, wrapped })).toBe(
+          `{"id":1,"wrapped":${JSON.stringify(wrapped)}}`,
+        );
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it.each([
+    [{ id: 9223372036854775807n }, '{"id":9223372036854775807}'],
+    [{ id: -9223372036854775808n, name: '1' }, '{"id":-9223372036854775808,"name":"1"}'],
+    [[{ id: 9007199254740993n }, { id: 0n }], '[{"id":9007199254740993},{"id":0}]'],
+    [{ a: { b: [1n, [2n]] } }, '{"a":{"b":[1,[2]]}}'],
+    [[1n], '[1]'],
+    [1n, '1'],
+  ])('writes a bigint wherever it is: %#', (value, text) => {
+    expect(writeJson(value)).toBe(text);
+  });
+
+  it('fails at a value that contains itself', () => {
+    const value: Record<string, unknown> = { id: 1n };
+    value.self = value;
+    expect(() => writeJson(value)).toThrow(RangeError);
+  });
+});

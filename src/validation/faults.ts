@@ -1,0 +1,27 @@
+/** How long the list of faults may get, in characters: a long request can have thousands. */
+const MAX_LENGTH = 8_192;
+
+/** What is wrong with a request, one fault after another, each said once. */
+export class Faults {
+  private readonly texts = new Set<string>();
+  private length = 0;
+
+  get isEmpty(): boolean {
+    return this.texts.size === 0;
+  }
+
+  /** Whether there is no need to look for more. */
+  get isFull(): boolean {
+    return this.length > MAX_LENGTH;
+  }
+
+  add(text: string): void {
+    this.texts.add(text);
+    this.length += text.length;
+  }
+
+  toString(): string {
+    const text = [...this.texts].join('; ');
+    return this.isFull ? `${text.slice(0, MAX_LENGTH)}; and more` : text;
+  }
+}

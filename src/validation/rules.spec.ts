@@ -1,0 +1,157 @@
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import type { Type } from '@nestjs/common';
+import {
+  Allow,
+  IsBoolean,
+  IsDefined,
+  IsIn,
+  IsInt,
+  IsNotEmpty,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  Min,
+  Validate,
+  ValidateBy,
+  ValidateIf,
+  ValidatePromise,
+  validateSync,
+  ValidatorConstraint,
+} from 'class-validator';
+import fc from 'fast-check';
+import { IsInt64 } from './is-int64.decorator.js';
+import { IsText } from './is-text.decorator.js';
+import { rulesOf } from './rules.js';
+
+class Base {
+  @IsString()
+  @Length(2, 5)
+  @Matches(/^a/, { message: '$property of $target is "$value", not $constraint1' })
+  name!: string;
+
+  @IsInt()
+  inherited!: number;
+}
+
+class Every extends Base {
+  @ValidateIf((object: Every) => object.name !== 'any')
+  @IsInt()
+  @Min(3)
+  @Max(7, { message: ({ property, constraints }) => `${property}: ${String(constraints[0])}` })
+  size!: number;
+
+  @IsOptional()
+  @IsString({ each: true })
+  @IsIn(['a', 'b'], { each: true })
+  words?: string[];
+
+  @IsDefined()
+  @IsNotEmpty({ groups: ['a group'] })
+  any: unknown;
+
+  @IsBoolean({ validateIf: (object: Every) => object.size !== 5, always: true })
+  flag!: boolean;
+
+  @IsInt64({ each: true })
+  @IsText()
+  own!: bigint[];
+
+  @Allow()
+  allowed: unknown;
+
+  @Max(1)
+  override inherited!: number;
+}
+
+const values = fc.oneof(
+  fc.constantFrom(undefined, null, 5, 3.5, 8, 'any', 'abc', 'a', true, 1n, '\0'),
+  fc.array(fc.constantFrom('a', 'b', 'c', 1, 1n, null)),
+  fc.jsonValue(),
+);
+const objects = fc
+  .record({
+    name: values,
+    size: values,
+    words: values,
+    any: values,
+    flag: values,
+    own: values,
+    allowed: values,
+    inherited: values,
+  })
+  .map((members) => Object.assign(new Every(), members));
+
+describe('the rules of a class', () => {
+  it('mean what class-validator means by them, in its words', () => {
+    const rules = rulesOf(Every);
+    fc.assert(
+      fc.property(objects, (object) => {
+        const found = [...rules].flatMap(([name, itsRules]) => {
+          const value: unknown = object[name as keyof Every];
+          const messages = itsRules.apply(object, value)
+            ? itsRules.messages(object, value, name)
+            : [];
+          expect(itsRules.areKept(object, value) || !itsRules.apply(object, value)).toBe(
+            messages.length === 0,
+          );
+          return messages;
+        });
+        const expected = validateSync(object).flatMap(({ constraints }) =>
+          Object.values(constraints ?? {}),
+        );
+        expect(found).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('name a value by its path', () => {
+    class Plain {
+      @IsString({ each: true })
+      words!: string[];
+    }
+    const words = rulesOf(Plain).get('words');
+    expect(words?.messages(new Plain(), [1], 'a.0.words')).toEqual([
+      'each value in a.0.words must be a string',
+    ]);
+  });
+
+  it('repeat a value as it is', () => {
+    const messages = rulesOf(Base).get('name')?.messages(new Base(), '$&$property', 'name');
+    expect(messages).toContain('name of Base is "$&$property", not /^a/');
+  });
+
+  @ValidatorConstraint({ async: true, name: 'slow' })
+  class Slow {
+    validate(): Promise<boolean> {
+      return Promise.resolve(true);
+    }
+  }
+  class Asynchronous {
+    @Validate(Slow)
+    text!: string;
+  }
+  class Promised {
+    @ValidatePromise()
+    text!: Promise<string>;
+  }
+
+  it.each<[Type<object>, string]>([
+    [Asynchronous, 'the rule slow of text is asynchronous: check it in the service'],
+    [Promised, '@ValidatePromise() of text is not run'],
+  ])('are refused where they are not run: %p', (type, reason) => {
+    expect(() => rulesOf(type)).toThrow(new TypeError(reason));
+  });
+
+  it('never take a promise for a yes', () => {
+    class Promising {
+      @ValidateBy({ name: 'later', validator: { validate: () => Promise.resolve(true) } })
+      text!: string;
+    }
+    const text = rulesOf(Promising).get('text');
+    expect(() => text?.areKept(new Promising(), 'a')).toThrow('the rule later answers with');
+  });
+});

@@ -1,0 +1,104 @@
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import type { Type } from '@nestjs/common';
+import { parseBody } from '../src/http/json-body.js';
+import { NewPlantDto } from '../src/plants/dto/new-plant.dto.js';
+import { RequestClass } from '../src/validation/request-class.js';
+import { bodyOf, LENGTH, mutate, randomOf, randomRecipe, type Recipe } from './cost/body-search.js';
+import { ExampleBody } from './support/example.module.js';
+
+// npm run test:body-cost searches for longer.
+
+const STEPS = Number(process.env.BODY_COST_STEPS ?? 20);
+const SEED = Number(process.env.BODY_COST_SEED ?? 7);
+/** How much longer than the slowest valid body another of the same length may take. */
+const RATIO = 3;
+
+/** The slowest that long searches found, in this and in former versions. */
+const SLOWEST: readonly Recipe[] = [
+  { slot: 'name', kind: 'members', pieces: ['"%":0'], depth: 0, rest: '"id":7' },
+  { slot: 'name', kind: 'elements', pieces: ['[]'], depth: 50, rest: '"id":7' },
+  { slot: undefined, kind: 'members', pieces: ['"\\u0069d":1'], depth: 0, rest: '' },
+  {
+    slot: 'anything',
+    kind: 'members',
+    pieces: ['"\\u0061%":0', '"name":""', '"a":-0.0'],
+    depth: 0,
+    rest: '"id":7,"name":"n","seed":{"id":1}',
+  },
+  { slot: 'ids', kind: 'elements', pieces: [' 0 '], depth: 0, rest: '"seed":{"id":1}' },
+  { slot: 'seeds', kind: 'elements', pieces: ['{}'], depth: 0, rest: '"seed":{"id":1}' },
+  {
+    slot: 'seeds',
+    kind: 'elements',
+    pieces: ['{"\\u0069d":1}', '{"id":1,"parent":{"id":1}}'],
+    depth: 0,
+    rest: '"id":7,"name":"n","seed":{"id":1}',
+  },
+];
+
+interface Cost {
+  readonly isValid: boolean;
+  readonly ms: number;
+}
+
+interface Found {
+  readonly recipe: Recipe;
+  readonly ms: number;
+}
+
+/**
+ * The time of the processor, in milliseconds, which does not grow with what else the machine does.
+ * The least of some runs, since it does grow with what else this process does.
+ */
+function costOf(text: string, requestClass: RequestClass, runs = 3): Cost {
+  let least = Infinity;
+  let isValid = true;
+  for (let run = 0; run < runs; run++) {
+    const began = process.cpuUsage();
+    try {
+      parseBody(text, requestClass);
+    } catch {
+      isValid = false;
+    }
+    const { user, system } = process.cpuUsage(began);
+    least = Math.min(least, (user + system) / 1_000);
+  }
+  return { isValid, ms: least };
+}
+
+/** Climbs from the slowest bodies that are known, valid ones and any, to slower ones. */
+function search(requestClass: RequestClass): { valid: Found; any: Found } {
+  const random = randomOf(SEED);
+  const none: Found = { recipe: randomRecipe(random), ms: 0 };
+  let [valid, any] = [none, none];
+  for (let step = 0; step < SLOWEST.length + STEPS; step++) {
+    const from = random() < 0.5 ? valid : any;
+    const recipe =
+      SLOWEST[step] ?? (random() < 0.3 ? randomRecipe(random) : mutate(from.recipe, random));
+    const { isValid, ms } = costOf(bodyOf(recipe), requestClass);
+    if (ms > any.ms) any = { recipe, ms };
+    if (isValid && ms > valid.ms) valid = { recipe, ms };
+  }
+  return { valid, any };
+}
+
+describe.each<Type<object>>([NewPlantDto, ExampleBody])('reading a body as %p', (type) => {
+  const requestClass = RequestClass.of(type);
+
+  it(`takes of ${LENGTH} bytes at most ${RATIO} times what a valid body takes`, () => {
+    const { valid, any } = search(requestClass);
+    const again = ({ recipe }: Found): number => costOf(bodyOf(recipe), requestClass, 15).ms;
+    const [validMs, anyMs] = [again(valid), again(any)];
+    const shown = `${anyMs.toFixed(2)} ms for ${JSON.stringify(any.recipe)}, ${validMs.toFixed(2)} ms for the valid ${JSON.stringify(valid.recipe)}`;
+    if (process.env.BODY_COST_STEPS !== undefined) console.log(shown);
+    expect({ shown, isFine: anyMs <= RATIO * validMs }).toEqual({ shown, isFine: true });
+  });
+
+  it('takes time linear in its length', () => {
+    const [recipe] = SLOWEST as [Recipe];
+    const short = costOf(bodyOf(recipe), requestClass, 15).ms;
+    const long = costOf(bodyOf(recipe, 8 * LENGTH), requestClass, 5).ms;
+    expect(long).toBeLessThan(2.5 * 8 * short);
+  });
+});

@@ -1,0 +1,214 @@
+import {
+  BadRequestException,
+  Body,
+  type CanActivate,
+  ConflictException,
+  Controller,
+  DefaultValuePipe,
+  ForbiddenException,
+  Get,
+  HttpException,
+  Injectable,
+  Module,
+  NotFoundException,
+  NotImplementedException,
+  Param,
+  ParseIntPipe,
+  Put,
+  Query,
+  Res,
+  ServiceUnavailableException,
+  UnauthorizedException,
+  UseGuards,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import type { Response } from 'express';
+import { ApiTag } from '../../src/docs/api-tag.decorator.js';
+import { IsInt64 } from '../../src/validation/is-int64.decorator.js';
+import { IsOptionalNotNull } from '../../src/validation/is-optional-not-null.decorator.js';
+import { IsText } from '../../src/validation/is-text.decorator.js';
+
+// A feature with a parameter, a member and a failure of each kind, for the tests of what features
+// stand on.
+
+/** What is thrown, by the last part of the path. */
+const FAILURES: Readonly<Record<string, () => unknown>> = {
+  missing: () => new NotFoundException('no such garden'),
+  'missing-anyhow': () => new NotFoundException(),
+  bad: () => new BadRequestException(['a is bad', 'b is bad']),
+  taken: () => new ConflictException('the name is taken'),
+  gone: () => new HttpException('it was removed', 410),
+  // As Nest makes one of an error of http-errors.
+  'of-express': () =>
+    new HttpException('a secret', 413, {
+      cause: Object.assign(new Error('a secret'), { expose: true, statusCode: 413 }),
+    }),
+  teapot: () => new HttpException({ message: 'short and stout', extra: 1 }, 418),
+  shy: () => new HttpException(new Error('a secret'), 404),
+  forbidden: () => new ForbiddenException('only the owner may'),
+  unauthorized: () => new UnauthorizedException('the session is over'),
+  later: () => new ServiceUnavailableException('the mail server is down'),
+  'later-anyhow': () => new ServiceUnavailableException(),
+  unfinished: () => new NotImplementedException('a secret'),
+  redirect: () => new HttpException('a secret', 302),
+  bug: () => new TypeError('a secret'),
+};
+
+export class ExampleQuery {
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  @ApiProperty({ description: 'How many at most' })
+  limit = 100;
+
+  @IsOptionalNotNull()
+  @IsInt64()
+  @ApiProperty({ description: 'The last id of the page before' })
+  after?: bigint;
+
+  @IsOptionalNotNull()
+  @IsText()
+  tag?: string;
+
+  @IsOptional()
+  @IsBoolean()
+  isOpen?: boolean;
+
+  @IsOptional()
+  @IsNumber()
+  size?: number;
+
+  @IsOptional()
+  @IsIn(['up', 'down'])
+  order?: string;
+}
+
+export class ExamplePath {
+  @IsInt64()
+  @ApiProperty({ description: 'Identification number' })
+  id!: bigint;
+}
+
+export class FailurePath {
+  @IsIn(Object.keys(FAILURES))
+  name!: string;
+}
+
+export class Seed {
+  @IsInt64()
+  id!: bigint;
+
+  @IsOptionalNotNull()
+  @IsInt()
+  count?: number;
+
+  @IsOptionalNotNull()
+  @ValidateNested()
+  @Type(() => Seed)
+  parent?: Seed;
+}
+
+@ApiSchema({ name: 'Example' })
+export class ExampleBody {
+  @ValidateNested()
+  @Type(() => Seed)
+  seed!: Seed;
+
+  @ArrayMaxSize(40_000)
+  @ValidateNested({ each: true })
+  @Type(() => Seed)
+  seeds: Seed[] = [];
+
+  @IsOptionalNotNull()
+  @IsInt64({ each: true })
+  @ApiProperty({ type: 'array', items: { type: 'integer', format: 'int64' } })
+  ids?: bigint[];
+
+  @IsOptionalNotNull()
+  @IsString({ each: true })
+  @ApiProperty({ type: [String] })
+  words?: string[];
+
+  @IsOptionalNotNull()
+  @ApiProperty({ type: Object })
+  anything?: unknown;
+}
+
+@Injectable()
+class Nobody implements CanActivate {
+  canActivate(): boolean {
+    return false;
+  }
+}
+
+@ApiTag('examples', 'Examples of all that a feature may do')
+@Controller('examples')
+export class ExampleController {
+  @Get()
+  @ApiOperation({ operationId: 'listExamples', summary: 'List examples' })
+  @ApiOkResponse({ description: 'What was asked for', type: [ExampleQuery] })
+  list(@Query() query: ExampleQuery): ExampleQuery[] {
+    return [query];
+  }
+
+  @Get('plain')
+  @ApiOperation({ operationId: 'readPlain', summary: 'Read an answer of no class' })
+  plain(): object {
+    return { list: [{ id: 9007199254740993n }], date: new Date(0), none: undefined };
+  }
+
+  @Get('numbers/:number')
+  @ApiOperation({ operationId: 'multiply', summary: 'Multiply two numbers' })
+  number(
+    @Param('number', ParseIntPipe) number: number,
+    @Query('factor', new DefaultValuePipe(1), ParseIntPipe) factor: number,
+  ): object {
+    return { product: number * factor };
+  }
+
+  @Get('failures/:name')
+  @ApiOperation({ operationId: 'fail', summary: 'Fail' })
+  fail(@Res({ passthrough: true }) response: Response, @Param() { name }: FailurePath): never {
+    if (!name.endsWith('anyhow')) response.setHeader('Retry-After', '17');
+    throw FAILURES[name]?.();
+  }
+
+  @Get(':id')
+  @ApiOperation({ operationId: 'readExample', summary: 'Read an example' })
+  read(@Param() path: ExamplePath): ExamplePath {
+    return path;
+  }
+
+  @Put('forbidden')
+  @UseGuards(Nobody)
+  @ApiOperation({ operationId: 'writeForbidden', summary: 'Write what nobody may' })
+  forbidden(@Body() body: ExamplePath): ExamplePath {
+    return body;
+  }
+
+  @Put(':id')
+  @ApiOperation({ operationId: 'replaceExample', summary: 'Replace an example' })
+  replace(
+    @Param() { id }: ExamplePath,
+    @Query() query: ExampleQuery,
+    @Body() body: ExampleBody,
+  ): object {
+    return { id, query, body };
+  }
+}
+
+@Module({ controllers: [ExampleController] })
+export class ExampleModule {}
