@@ -25,7 +25,8 @@ const shared = {
 };
 
 /** Of tokens, of what is not HTTP and of the fuzzer itself: no store is asked, so once is enough. */
-const WITHOUT_STORE = '/test/(jwt|identity-provider|limits|malformed-http|connections|fuzz/oracle)';
+const WITHOUT_STORE =
+  '/test/(jwt|identity-provider|limits|malformed-http|connections|cors|log|http|documents|client|parameters|fuzz/oracle)';
 
 // The end-to-end tests run on each engine, except for those in the folder of one of them.
 /** @type {import('jest').Config} */

@@ -26,18 +26,18 @@ describe('isJwtLike', () => {
   });
 });
 
-describe('verified tokens', () => {
+describe('cached tokens', () => {
   it('are remembered up to 10000, and then the first of them is forgotten', async () => {
     const provider = await TokenIssuer.start();
     const jwksUrl = new URL(provider.env.AUTH_JWKS_URL ?? '');
     const jwts = new JwtTokens({ jwksUrl, issuer: ISSUER, audience: AUDIENCE });
-    const { verified } = jwts as unknown as { verified: Map<string, object> };
-    for (let index = 0; index < 10_000; index++) verified.set(String(index), {});
+    const { cached } = jwts as unknown as { cached: Map<string, object> };
+    for (let index = 0; index < 10_000; index++) cached.set(String(index), {});
     const token = await provider.token();
     await jwts.verify(digestOf(token), token);
     expect(jwts.getCached(digestOf(token))).toBeDefined();
-    expect(verified.size).toBe(10_000);
-    expect(verified.has('0')).toBe(false);
+    expect(cached.size).toBe(10_000);
+    expect(cached.has('0')).toBe(false);
     await provider.stop();
   });
 });
