@@ -1,0 +1,82 @@
+import { randomInt } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Choices } from '../fuzz/choices.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { TestStore } from '../support/test-store.js';
+import { Replicas } from './replicas.js';
+import { Workload } from './workload.js';
+
+// npm run test:linearizability -- --histories 10000 --engine postgres --replicas 2 --kills 10 --seed 1
+//
+// Clients that are concurrent create, replace, remove, read and list plants with a few ids; whether
+// their answers are those of registers is checked. --kills kills one of the programs with SIGKILL
+// now and then, --outages PostgreSQL.
+
+/** The longest time between two kills, in milliseconds. */
+const LONGEST_PAUSE_MS = 1_500;
+
+const { values } = parseArgs({
+  options: {
+    histories: { type: 'string', default: '10000' },
+    engine: { type: 'string', default: 'sqlite' },
+    replicas: { type: 'string', default: '1' },
+    kills: { type: 'string', default: '0' },
+    outages: { type: 'string', default: '0' },
+    seed: { type: 'string', default: String(randomInt(1, 2 ** 31)) },
+  },
+});
+const { engine, seed } = values;
+if (engine !== 'sqlite' && engine !== 'postgres') {
+  console.error('--engine must be sqlite or postgres');
+  process.exit(1);
+}
+
+const server = engine === 'postgres' ? await PostgresServer.start() : undefined;
+if (server !== undefined) process.env.TEST_POSTGRES_URL = server.url();
+const store = await TestStore.create(engine);
+const replicas = await Replicas.start(Number(values.replicas), tmpdir(), store.url);
+const choices = new Choices(Number(seed));
+try {
+  await test();
+} finally {
+  await replicas.stop();
+  await store.remove();
+  await server?.remove();
+}
+
+async function test(): Promise<void> {
+  const began = performance.now();
+  const workload = new Workload(Number(seed), (request) => replicas.send(request, choices));
+  let isOver = false;
+  const run = workload.run(Number(values.histories)).finally(() => (isOver = true));
+  const disturbances = [
+    repeat(Number(values.kills), () => replicas.kill(choices)),
+    repeat(server === undefined ? 0 : Number(values.outages), async () => {
+      await server?.kill('SIGQUIT');
+      await server?.resume();
+    }),
+  ];
+  await run;
+  const [kills, outages] = await Promise.all(disturbances);
+  const { histories, calls, unknown, violations } = workload.report;
+  const seconds = ((performance.now() - began) / 1_000).toFixed();
+  console.log(
+    `seed ${seed}, ${engine}, ${values.replicas} replicas, ${kills ?? 0} kills, ` +
+      `${outages ?? 0} outages, ${seconds} s: ${histories} histories, ${calls} calls, ` +
+      `${unknown} unknown outcomes, ${violations.length} violations`,
+  );
+  for (const violation of violations.slice(0, 3)) console.error(`FAILED: ${violation}`);
+  if (violations.length > 0) process.exitCode = 1;
+
+  /** Resolves with how often it was done, at moments of chance, before the histories were over. */
+  async function repeat(times: number, disturb: () => Promise<void>): Promise<number> {
+    for (let done = 0; done < times; done++) {
+      await sleep(choices.below(LONGEST_PAUSE_MS));
+      if (isOver) return done;
+      await disturb();
+    }
+    return times;
+  }
+}

@@ -1,0 +1,73 @@
+/** A plant as the JSON of its members in their order, without the id; empty when there is none. */
+export type State = string;
+
+export const ABSENT: State = '';
+
+/** The tag that the plant must have, or must not have, for a request to be handled. */
+export interface Condition {
+  readonly header: 'If-Match' | 'If-None-Match';
+  /** The plant whose ETag is sent. */
+  readonly state: State;
+}
+
+/** A request about one id. */
+export type Operation =
+  | { readonly kind: 'create'; readonly plant: State }
+  | { readonly kind: 'replace'; readonly plant: State; readonly condition?: Condition | undefined }
+  | { readonly kind: 'remove'; readonly condition?: Condition | undefined }
+  | { readonly kind: 'read'; readonly condition?: Condition | undefined }
+  /** The id is looked for on a page, by its tag if there is one. */
+  | { readonly kind: 'list'; readonly tag?: string | undefined };
+
+/** The status or the code of the error, and the plant of a 200. */
+export type Result = string;
+
+/** What one id is: a register that holds a plant or none. It does one operation after another. */
+export function apply(
+  state: State,
+  operation: Operation,
+): { readonly state: State; readonly result: Result } {
+  switch (operation.kind) {
+    case 'create': {
+      const { plant } = operation;
+      if (state === ABSENT) return { state: plant, result: okOf(plant) };
+      return { state, result: state === plant ? '40901' : '40900' };
+    }
+    case 'replace': {
+      const { plant, condition } = operation;
+      const refusal = refusalOf(state, condition);
+      if (refusal !== undefined) return { state, result: refusal };
+      return { state: plant, result: okOf(plant) };
+    }
+    case 'remove': {
+      const refusal = refusalOf(state, operation.condition);
+      if (refusal !== undefined) return { state, result: refusal };
+      return { state: ABSENT, result: '204' };
+    }
+    case 'read': {
+      const refusal = refusalOf(state, operation.condition);
+      if (refusal === undefined) return { state, result: okOf(state) };
+      const isUnchanged = refusal === '41200' && operation.condition?.header === 'If-None-Match';
+      return { state, result: isUnchanged ? '304' : refusal };
+    }
+    case 'list': {
+      const isListed = operation.tag === undefined || tagOf(state) === operation.tag;
+      return { state, result: okOf(isListed ? state : ABSENT) };
+    }
+  }
+}
+
+export function okOf(state: State): Result {
+  return `200 ${state}`;
+}
+
+export function tagOf(state: State): string | undefined {
+  return state === ABSENT ? undefined : (JSON.parse(state) as { tag?: string }).tag;
+}
+
+function refusalOf(state: State, condition: Condition | undefined): Result | undefined {
+  if (state === ABSENT) return '40401';
+  if (condition === undefined) return undefined;
+  const isSame = condition.state === state;
+  return isSame === (condition.header === 'If-Match') ? undefined : '41200';
+}
