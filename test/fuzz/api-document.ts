@@ -22,7 +22,9 @@ interface DocumentObject {
 
 interface OperationObject {
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
-  readonly requestBody: { readonly content: Readonly<Record<string, { readonly schema: object }>> };
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: object }>>;
+  };
 }
 
 interface DocumentedResponse {
@@ -31,35 +33,81 @@ interface DocumentedResponse {
   readonly headers: ReadonlyMap<string, { isRequired: boolean; validate: ValidateFunction }>;
 }
 
-/** The OpenAPI document that the service serves: what it says of creating a plant. */
-export class ApiDocument {
+/** What the document says of one method of one path. */
+export interface DocumentedOperation {
+  /** By status. */
   readonly responses: ReadonlyMap<number, DocumentedResponse>;
-  readonly isNewPlant: ValidateFunction;
-  /** The documented methods of /plants, sorted. */
-  readonly methods: readonly string[];
+  /** Whether a body is one that it takes; undefined for an operation without one. */
+  readonly takes: ValidateFunction | undefined;
+}
+
+interface DocumentedPath {
+  readonly pattern: RegExp;
+  /** By method. */
+  readonly operations: ReadonlyMap<string, DocumentedOperation>;
+}
+
+/** The OpenAPI document that the service serves: what it says of plants. */
+export class ApiDocument {
+  private readonly paths: readonly DocumentedPath[];
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true });
 
   constructor(private readonly document: DocumentObject) {
     this.ajv.addFormat('int32', { type: 'number', validate: (value) => isInteger(value, 31) });
     this.ajv.addFormat('int64', { type: 'number', validate: (value) => isInteger(value, 63) });
-    const { post, ...others } = document.paths['/plants'] ?? {};
-    const schema = post?.requestBody.content['application/json']?.schema;
-    if (post === undefined || schema === undefined) {
+    this.paths = Object.entries(document.paths)
+      .filter(([path]) => path.startsWith('/plants'))
+      .map(([path, operations]) => ({
+        pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+        operations: new Map(
+          Object.entries(operations).map(([method, operation]) => [
+            method.toUpperCase(),
+            this.operationOf(operation),
+          ]),
+        ),
+      }));
+    if (this.operation('POST', '/plants')?.takes === undefined) {
       throw new TypeError('the document does not describe POST /plants with a JSON body');
     }
-    this.methods = ['POST', ...Object.keys(others).map((name) => name.toUpperCase())].sort();
-    this.isNewPlant = this.compile(schema);
-    this.responses = new Map(
-      Object.entries(post.responses).map(([status, response]) => [
-        Number(status),
-        this.responseOf(response),
-      ]),
-    );
+  }
+
+  /** Every documented operation, by method and path. */
+  get operations(): DocumentedOperation[] {
+    return this.paths.flatMap(({ operations }) => [...operations.values()]);
+  }
+
+  /** What is documented of a request; HEAD is a GET. */
+  operation(method: string, target: string): DocumentedOperation | undefined {
+    return this.pathOf(target)?.operations.get(method === 'HEAD' ? 'GET' : method);
+  }
+
+  /** The documented methods of a path, sorted; undefined for a path that is not documented. */
+  methods(target: string): string[] | undefined {
+    const path = this.pathOf(target);
+    return path && [...path.operations.keys()].sort();
+  }
+
+  private pathOf(target: string): DocumentedPath | undefined {
+    const [path = ''] = target.split('?');
+    return this.paths.find(({ pattern }) => pattern.test(path));
   }
 
   static async load(url: URL): Promise<ApiDocument> {
     const response = await fetch(new URL('/openapi.json', url));
     return new ApiDocument((await response.json()) as DocumentObject);
+  }
+
+  private operationOf({ responses, requestBody }: OperationObject): DocumentedOperation {
+    const schema = requestBody?.content['application/json']?.schema;
+    return {
+      takes: schema && this.compile(schema),
+      responses: new Map(
+        Object.entries(responses).map(([status, response]) => [
+          Number(status),
+          this.responseOf(response),
+        ]),
+      ),
+    };
   }
 
   private responseOf(response: ResponseObject | Reference): DocumentedResponse {
@@ -85,6 +133,9 @@ export class ApiDocument {
   }
 }
 
+/** The greatest of 63 bits is read as the double next to it. */
 function isInteger(value: number, bits: number): boolean {
-  return Number.isInteger(value) && value >= -(2 ** bits) && value < 2 ** bits;
+  return (
+    Number.isInteger(value) && value >= -(2 ** bits) && value <= Number(2n ** BigInt(bits) - 1n)
+  );
 }

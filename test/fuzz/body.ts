@@ -18,6 +18,8 @@ export type Verdict =
 export interface Body {
   readonly bytes: Buffer;
   readonly verdict: Verdict;
+  /** The verdict on it as the body of a PUT, where the id is a member like any other. */
+  readonly putVerdict?: Verdict;
 }
 
 /** The text of a JSON value, or of what looks like one, and what it means where it is used. */
@@ -56,7 +58,17 @@ export function bodyOf(parts: Parts): Body {
       `${gap()}${spellString(name, choices)}${gap()}:${gap()}${value.write(choices)}${gap()}`,
   );
   const text = `${gap()}{${texts.join(',') || gap()}}${gap()}`;
-  return { bytes: Buffer.from(text), verdict: verdictOf(parts, members) };
+  return {
+    bytes: Buffer.from(text),
+    verdict: verdictOf(parts, members),
+    putVerdict: verdictOf(withoutId(parts), members),
+  };
+}
+
+/** The parts, but for an id that is anything: it is as good as one that is good. */
+function withoutId(parts: Parts): Parts {
+  const id: Written<bigint> = { write: () => '', meaning: { value: 0n } };
+  return { ...parts, id, again: parts.again?.name === 'id' ? undefined : parts.again };
 }
 
 function membersOf({ id, name, tag, extras, again }: Parts): Extra[] {
@@ -101,7 +113,7 @@ function shuffle<T>(items: readonly T[], choices: Choices): T[] {
 }
 
 /** Adds white space until the body has the wanted length; a longer one stays as it is. */
-export function padTo(length: number, { bytes, verdict }: Body): Body {
+export function padTo(length: number, { bytes, ...verdicts }: Body): Body {
   const missing = Math.max(0, length - bytes.length);
-  return { bytes: Buffer.concat([bytes, Buffer.alloc(missing, ' ')]), verdict };
+  return { bytes: Buffer.concat([bytes, Buffer.alloc(missing, ' ')]), ...verdicts };
 }

@@ -1,8 +1,9 @@
-import type { ApiDocument } from './api-document.js';
+import type { ApiDocument, DocumentedOperation } from './api-document.js';
 import type { NewPlant, Verdict } from './body.js';
 import { GOOD_TOKENS } from './headers.js';
 import type { Answer } from './http-answer.js';
 import type { HttpRequest } from './http-request.js';
+import { etagOf, type ListQuery, type Page, type StoredPlant } from './plants-model.js';
 
 /** One request and its answer, with what the answer had to be. */
 export interface HttpExchange {
@@ -12,9 +13,13 @@ export interface HttpExchange {
   readonly verdict: Verdict | undefined;
 }
 
-/** As {@link Expected}, with the outcome of a create decided. */
+/** As {@link Expected}, with what depends on the store decided. */
 export type Wanted =
-  | { readonly kind: 'created'; readonly plant: NewPlant }
+  /** 200, and the plant without its id. */
+  | { readonly kind: 'plant'; readonly plant: NewPlant }
+  | { readonly kind: 'stored' | 'unmodified'; readonly id: bigint; readonly etag: string }
+  | { readonly kind: 'removed' }
+  | { readonly kind: 'listed'; readonly query: ListQuery; readonly page: Page }
   | { readonly kind: 'error'; readonly error: number; readonly names?: readonly string[] }
   | { readonly kind: 'options'; readonly allow: string }
   | { readonly kind: 'page'; readonly status: number };
@@ -42,22 +47,26 @@ const INTERNALS =
 const CHECKS: Readonly<Record<string, Check>> = {
   not_a_server_error: ({ answer }) => answer.status >= 500 && `the status is ${answer.status}`,
 
-  status_code_conformance: (exchange, { responses }) =>
-    isOperation(exchange) &&
-    !responses.has(exchange.answer.status) &&
-    `the status ${exchange.answer.status} is not documented`,
+  status_code_conformance: (exchange, document) => {
+    const { status } = exchange.answer;
+    const operation = operationOf(exchange, document);
+    return operation?.responses.has(status) === false && `the status ${status} is not documented`;
+  },
 
-  content_type_conformance: (exchange, { responses }) => {
-    if (!isOperation(exchange)) return false;
-    const type = typeOf(exchange.answer);
-    const documented = [...(responses.get(exchange.answer.status)?.bodies.keys() ?? [])];
+  content_type_conformance: (exchange, document) => {
+    const { answer } = exchange;
+    const response = operationOf(exchange, document)?.responses.get(answer.status);
+    if (response === undefined) return false;
+    const type = typeOf(answer);
+    const documented = [...response.bodies.keys()];
+    if (documented.length === 0 && type === '') return false;
     return !documented.includes(type) && `the Content-Type "${type}" is not documented`;
   },
 
-  response_headers_conformance: (exchange, { responses }) => {
-    if (!isOperation(exchange)) return false;
+  response_headers_conformance: (exchange, document) => {
     const { status, headers } = exchange.answer;
-    for (const [name, { isRequired, validate }] of responses.get(status)?.headers ?? []) {
+    const response = operationOf(exchange, document)?.responses.get(status);
+    for (const [name, { isRequired, validate }] of response?.headers ?? []) {
       const value = headers.get(name);
       if (value === undefined ? isRequired : !validate(value)) {
         return `the header ${name} is missing or against its schema: ${value ?? ''}`;
@@ -66,10 +75,11 @@ const CHECKS: Readonly<Record<string, Check>> = {
     return false;
   },
 
-  response_schema_conformance: (exchange, { responses }) => {
-    if (!isOperation(exchange)) return false;
-    const { answer } = exchange;
-    const validate = responses.get(answer.status)?.bodies.get(typeOf(answer));
+  response_schema_conformance: (exchange, document) => {
+    const { request, answer } = exchange;
+    if (request.method === 'HEAD') return false;
+    const response = operationOf(exchange, document)?.responses.get(answer.status);
+    const validate = response?.bodies.get(typeOf(answer));
     if (validate === undefined || validate(jsonOf(answer))) return false;
     return `the body is against its schema: ${JSON.stringify(validate.errors)}`;
   },
@@ -82,7 +92,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
 
   positive_data_acceptance: ({ request, answer, verdict }, document) =>
     schemaSays(request, verdict, document) === true &&
-    ![200, 409].includes(answer.status) &&
+    ![200, 404, 409, 412].includes(answer.status) &&
     `a body that the schema accepts was answered ${answer.status}`,
 
   /** What is good by the schema is good by the way it was made, or the two do not agree. */
@@ -104,9 +114,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
     (answer.status !== 405 || !answer.headers.has('allow')) &&
     `an undocumented method was answered ${answer.status}, Allow: ${answer.headers.get('allow') ?? ''}`,
 
-  allow_header_conformance: ({ request, answer }, { methods }) => {
+  allow_header_conformance: ({ request, answer }, document) => {
     const allow = answer.headers.get('allow');
-    if (allow === undefined || !/^\/plants(?:\?|$)/.test(request.target)) return false;
+    const methods = document.methods(request.target);
+    if (allow === undefined || methods === undefined) return false;
     const named = allow.split(/, */).filter((name) => name !== 'HEAD' && name !== 'OPTIONS');
     return named.sort().join() !== methods.join() && `Allow is ${allow}`;
   },
@@ -119,10 +130,50 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
 
   right_plant: ({ wanted, answer }) => {
-    if (wanted.kind !== 'created') return false;
+    if (wanted.kind !== 'plant') return false;
     const { name, tag } = wanted.plant;
     const right = tag === undefined ? { name } : { name, tag };
     return !isSame(jsonOf(answer), right) && `the body is not exactly ${JSON.stringify(right)}`;
+  },
+
+  right_stored_plants: ({ request, wanted, answer }) => {
+    if (request.method === 'HEAD') return false;
+    if (wanted.kind === 'stored') {
+      const plant = storedOf(withExactIds(answer));
+      return !isStored(plant, wanted) && `the body is not what is stored with id ${wanted.id}`;
+    }
+    if (wanted.kind !== 'listed') return false;
+    const { plants } = wanted.page;
+    const body = withExactIds(answer);
+    const isRight =
+      Array.isArray(body) &&
+      body.length === plants.length &&
+      plants.every((plant, index) => isStored(storedOf(body[index]), plant));
+    return !isRight && `the page is not exactly ${plants.map(({ id }) => id).join()}`;
+  },
+
+  right_etag: ({ wanted, answer }) => {
+    const etag = answer.headers.get('etag');
+    if (wanted.kind === 'page') return false;
+    const right = 'etag' in wanted ? wanted.etag : undefined;
+    return etag !== right && `the ETag is ${etag ?? 'missing'}, not ${right ?? 'missing'}`;
+  },
+
+  right_link: ({ wanted, answer }) => {
+    const link = answer.headers.get('link');
+    if (wanted.kind !== 'listed') return false;
+    const { query, page } = wanted;
+    if (page.next === undefined) return link !== undefined && `Link is ${link}`;
+    const [, target = ''] = /^<([^<>]*)>; rel="next"$/.exec(link ?? '') ?? [];
+    const { pathname, searchParams } = new URL(target, 'http://a');
+    const { limit, tag } = query;
+    const right = {
+      limit: String(limit),
+      after: String(page.next),
+      ...(tag !== undefined && { tag }),
+    };
+    const isRight = pathname === '/plants' && isSame(Object.fromEntries(searchParams), right);
+    return !isRight && `Link is ${link ?? 'missing'}`;
   },
 
   right_error: ({ request, wanted, answer }) => {
@@ -145,7 +196,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
 
   empty_when_it_must_be: ({ request, answer }) =>
-    (request.method === 'HEAD' || answer.status === 204) &&
+    (request.method === 'HEAD' || answer.status === 204 || answer.status === 304) &&
     answer.body.length > 0 &&
     'there is a body',
 
@@ -171,10 +222,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
 };
 
-/** Whether the answer is one that the document describes. */
-function isOperation({ request, wanted }: HttpExchange): boolean {
+/** The operation of which the document describes the answer. */
+function operationOf(
+  { request, wanted }: HttpExchange,
+  document: ApiDocument,
+): DocumentedOperation | undefined {
   const isElsewhere = wanted.kind === 'error' && (wanted.error === 40400 || wanted.error === 40000);
-  return request.method === 'POST' && /^\/plants(?:\?|$)/.test(request.target) && !isElsewhere;
+  return isElsewhere ? undefined : document.operation(request.method, request.target);
 }
 
 /**
@@ -182,7 +236,7 @@ function isOperation({ request, wanted }: HttpExchange): boolean {
  * not what decides, is not JSON, gives a member twice, or has an id that JSON.parse rounds.
  */
 function schemaSays(
-  { body }: HttpRequest,
+  { method, target, body }: HttpRequest,
   verdict: Verdict | undefined,
   document: ApiDocument,
 ): boolean | undefined {
@@ -190,10 +244,10 @@ function schemaSays(
   if (verdict.kind === 'invalid' && verdict.repeated) return undefined;
   const text = body.toString();
   const value = JSON.parse(text) as unknown;
-  if (typeof value === 'object' && value !== null && 'id' in value) {
+  if (method === 'POST' && typeof value === 'object' && value !== null && 'id' in value) {
     if (typeof value.id === 'number' && !isCertain(value.id, text)) return undefined;
   }
-  return document.isNewPlant(value);
+  return document.operation(method, target)?.takes?.(value);
 }
 
 const PLAIN_INTEGER = /"id"\s*:\s*-?\d{1,19}\s*[,}]/;
@@ -206,8 +260,14 @@ function isCertain(id: number, text: string): boolean {
 
 export function statusOf(wanted: Wanted): number {
   switch (wanted.kind) {
-    case 'created':
+    case 'plant':
+    case 'stored':
+    case 'listed':
       return 200;
+    case 'unmodified':
+      return 304;
+    case 'removed':
+      return 204;
     case 'error':
       return Math.floor(wanted.error / 100);
     case 'options':
@@ -222,12 +282,29 @@ function typeOf({ headers }: Answer): string {
   return type.trim();
 }
 
-function jsonOf({ body }: Answer): unknown {
+function jsonOf({ body }: Pick<Answer, 'body'>): unknown {
   try {
     return JSON.parse(body.toString());
   } catch {
     return undefined;
   }
+}
+
+/** The body of an answer with plants, each id of which is a bigint. */
+function withExactIds({ body }: Answer): unknown {
+  const text = body.toString().replaceAll(/(?<=[{,])"id":(-?\d+)(?=[,}])/g, '"id":"$1"');
+  return jsonOf({ body: Buffer.from(text) });
+}
+
+function storedOf(value: unknown): StoredPlant | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { id, name, tag, ...others } = value as Record<string, string | undefined>;
+  if (Object.keys(others).length > 0 || name === undefined || id === undefined) return undefined;
+  return { id: BigInt(id), etag: etagOf(name, tag) };
+}
+
+function isStored(plant: StoredPlant | undefined, right: StoredPlant): boolean {
+  return plant?.id === right.id && plant.etag === right.etag;
 }
 
 function isError(body: unknown): body is { error: number; message: string } {

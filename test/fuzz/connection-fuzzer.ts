@@ -27,11 +27,11 @@ export class ConnectionFuzzer {
   private isStopped = false;
   private readonly clients: Promise<void>[];
   private readonly behaviours = [
-    () => this.pipeline(),
+    () => this.model.inTurn(this.freshId(), () => this.pipeline()),
     () => this.stopReading(),
     () => this.leaveEarly(),
     () => this.upgrade(),
-    () => this.endTheirSide(),
+    () => this.model.inTurn(this.freshId(), () => this.endTheirSide()),
     () => this.stayIdle(),
   ] as const;
 
@@ -74,7 +74,7 @@ export class ConnectionFuzzer {
       const answer = await client?.next();
       const plant = plants[index];
       const isRight = answer?.status === 200 && answer.headers['x-request-id'] === id;
-      if (isRight && plant !== undefined) this.model.created(plant);
+      if (isRight && plant !== undefined) this.model.stored(plant);
       if (!isRight) this.faults.push(`request ${id} of ${count} got ${String(answer?.status)}`);
     }
     client?.reset();
@@ -122,7 +122,7 @@ export class ConnectionFuzzer {
     client?.end(textOf(plant) + LIVE);
     await client?.closed;
     const statuses = client?.answers.map(({ status }) => status) ?? [];
-    if (statuses[0] === 200) this.model.created(plant);
+    if (statuses[0] === 200) this.model.stored(plant);
     if (statuses.join() !== '200,200') this.faults.push(`an ended side got ${statuses.join()}`);
   }
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import type { ApiDocument } from './api-document.js';
+import type { NewPlant } from './body.js';
 import { faultsOf, type Wanted } from './checks.js';
+import { withEtag } from './conditions.js';
 import type { Expected, Probe } from './expected.js';
 import type { Answer } from './http-answer.js';
 import type { Transport } from './http-client.js';
@@ -66,13 +68,16 @@ export class Fuzzer {
   /** Sends one request; its answer has these faults. */
   async check(probe: Probe, connection = this.connections[0]): Promise<Fault | undefined> {
     if (connection === undefined) throw new TypeError('a fuzzer needs a connection');
-    return await this.inTurn(probe.expected, async (wanted) => {
-      const { request, expected, verdict } = probe;
+    const { expected, verdict } = probe;
+    return await this.inTurn(expected, async (wanted) => {
+      const etag = 'id' in expected || 'plant' in expected ? this.etagOf(expected) : undefined;
+      const request = { ...probe.request, headers: withEtag(probe.request.headers, etag) };
       if (++this.requests % 1_000 === 0) this.onThousand();
       try {
         const answer = await connection.send(request);
         this.count(answer, wanted);
-        if (expected.kind === 'create' && answer.status === 200) this.model.created(expected.plant);
+        if (answer.status === 200 && 'plant' in expected) this.model.stored(expected.plant);
+        if (answer.status === 204 && expected.kind === 'remove') this.model.removed(expected.id);
         const faults = faultsOf({ request, answer, wanted, verdict }, this.document);
         return faults.length > 0 ? { faults, request, answer } : undefined;
       } catch (error) {
@@ -142,12 +147,58 @@ export class Fuzzer {
   }
 
   private async inTurn<T>(expected: Expected, work: (wanted: Wanted) => Promise<T>): Promise<T> {
-    if (expected.kind !== 'create') return await work(expected);
-    const { plant } = expected;
-    return await this.model.inTurn(plant.id, () => {
-      const outcome = this.model.outcomeOf(plant);
-      return work(outcome === 200 ? { kind: 'created', plant } : { kind: 'error', error: outcome });
-    });
+    switch (expected.kind) {
+      case 'create':
+      case 'replace':
+        return await this.model.inTurn(expected.plant.id, () => work(this.wantedOf(expected)));
+      case 'read':
+      case 'remove':
+        return await this.model.inTurn(expected.id, () => work(this.wantedOf(expected)));
+      case 'list':
+        return await this.model.inTurnOfAll(() => work(this.wantedOf(expected)));
+      default:
+        return await work(expected);
+    }
+  }
+
+  /** What the store, as it is, makes of what is expected. */
+  private wantedOf(expected: Expected): Wanted {
+    switch (expected.kind) {
+      case 'create': {
+        const { plant } = expected;
+        const outcome = this.model.outcomeOf(plant);
+        return outcome === 200 ? { kind: 'plant', plant } : { kind: 'error', error: outcome };
+      }
+      case 'replace': {
+        const { plant, conditions } = expected;
+        const error = this.model.refusalOf(plant.id, conditions);
+        return error === undefined ? { kind: 'plant', plant } : { kind: 'error', error };
+      }
+      case 'remove': {
+        const error = this.model.refusalOf(expected.id, expected.conditions);
+        return error === undefined ? { kind: 'removed' } : { kind: 'error', error };
+      }
+      case 'read': {
+        const { id, conditions } = expected;
+        const etag = this.model.etagOf(id);
+        if (etag === undefined) return { kind: 'error', error: 40401 };
+        const outcomes = conditions.map(({ read }) => read);
+        if (outcomes.includes('refused')) return { kind: 'error', error: 41200 };
+        return { kind: outcomes.includes('not modified') ? 'unmodified' : 'stored', id, etag };
+      }
+      case 'list': {
+        const { query } = expected;
+        return { kind: 'listed', query, page: this.model.page(query) };
+      }
+      default:
+        return expected;
+    }
+  }
+
+  private etagOf(
+    expected: { readonly id: bigint } | { readonly plant: NewPlant },
+  ): string | undefined {
+    return this.model.etagOf('id' in expected ? expected.id : expected.plant.id);
   }
 
   private count({ status }: Answer, wanted: Wanted): void {

@@ -94,9 +94,9 @@ export const NEAR_PATHS: readonly string[] = words`
 
 /** Paths on which there is nothing. */
 export const UNKNOWN_PATHS: readonly string[] = [
-  ...words`/plant /plantss /plants/1 /plants/.. /../plants /x/../plants /plants.json /plants;a=b
-    /plants%00 /plants%20 /plants%3Fa /%2Fplants /plants%0d%0aX:y /plants, /plants(1) /plants/$count
-    /plants:batch /plants'-- /plants|id /plants/__proto__ /v1/plants /api/plants /__proto__
+  ...words`/plant /plantss /plants/1/ /plants/1/2 /../plants /x/../plants /plants.json /plants;a=b
+    /plants%00 /plants%20 /plants%3Fa /%2Fplants /plants%0d%0aX:y /plants, /plants(1)
+    /plants:batch /plants'-- /plants|id /v1/plants /v1/plants/1 /Plants/1 //plants/1 /api/plants /__proto__
     /constructor /toString /admin /api /.env /.git/config /actuator /debug /console /server-status
     /swagger.json /openapi.yaml /openapi.json/ /graphql /etc/passwd /..%2f..%2fetc/passwd /* /:id
     /%F0%9F%8C%B5`,
@@ -128,6 +128,9 @@ export const OTHER_METHODS: readonly string[] = words`
   GET HEAD PUT PATCH DELETE OPTIONS TRACE ACL BIND CHECKOUT COPY LINK LOCK M-SEARCH MERGE MKACTIVITY
   MKCALENDAR MKCOL MOVE NOTIFY PROPFIND PROPPATCH PURGE REBIND REPORT SEARCH SOURCE SUBSCRIBE UNBIND
   UNLINK UNLOCK UNSUBSCRIBE`;
+
+/** Headers that make a request conditional: they change nothing of a POST. */
+export const CONDITIONAL: readonly string[] = ['If-Match', 'If-None-Match'];
 
 /** Headers that change nothing. */
 export const EXTRA_FIELDS: readonly Field[] = (

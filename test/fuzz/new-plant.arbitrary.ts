@@ -10,7 +10,7 @@ type IdMaker = (freshId: bigint) => Written<bigint>;
 
 type Weighted<T> = fc.WeightedArbitrary<T>;
 
-function weighted<T>(weight: number, arbitrary: fc.Arbitrary<T>): Weighted<T> {
+export function weighted<T>(weight: number, arbitrary: fc.Arbitrary<T>): Weighted<T> {
   return { weight, arbitrary };
 }
 

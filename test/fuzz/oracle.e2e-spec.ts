@@ -58,9 +58,39 @@ function withField(request: HttpRequest, field: readonly [string, string]): Http
   return { ...request, headers: [...others, field] };
 }
 
+function withoutField(request: HttpRequest, field: string): HttpRequest {
+  return { ...request, headers: request.headers.filter(([name]) => name !== field) };
+}
+
 /** Wrong in what it takes. */
 const REQUEST_FAULTS: Readonly<Record<string, (request: HttpRequest) => HttpRequest>> = {
   'lets anybody in': (request) => withField(request, AUTHORIZATION),
+  'ignores If-Match': (request) => withoutField(request, 'If-Match'),
+  'ignores If-None-Match': (request) => withoutField(request, 'If-None-Match'),
+  'takes weak tags for strong ones': (request) => ({
+    ...request,
+    headers: request.headers.map(([name, value]) => [name, value.replaceAll('W/"', '"')] as const),
+  }),
+  'rounds ids in paths': (request) => ({
+    ...request,
+    target: request.target.replace(/(?<=^\/plants\/-?\d{15,})\d$/, '0'),
+  }),
+  'takes a plus before an id': (request) => ({
+    ...request,
+    target: request.target.replace('/plants/+', '/plants/'),
+  }),
+  'ignores the tag of a page': (request) => ({
+    ...request,
+    target: request.target.replace(/[?&]tag=[^&]*$/, ''),
+  }),
+  'ignores unknown parameters': (request) => ({
+    ...request,
+    target: request.target.replace(/\?(?:offset|id|Limit)=1$/, ''),
+  }),
+  'takes the first of two': (request) => ({
+    ...request,
+    target: request.target.replace('?limit=1&limit=1', '?limit=1'),
+  }),
   'takes every media type': (request) => withField(request, CONTENT_TYPE),
   'takes every path': (request) => ({ ...request, target: '/plants' }),
   'takes paths in any case': (request) => ({ ...request, target: request.target.toLowerCase() }),
@@ -153,6 +183,15 @@ function message(text: string): (answer: Answer) => Answer {
   return (answer) => json(answer, (body) => ('error' in body ? { ...body, message: text } : body));
 }
 
+/** Changes the text of what is a plant with its id, or a page. */
+function stored(change: (text: string) => string): (answer: Answer) => Answer {
+  return (answer) => {
+    const text = answer.body.toString();
+    const isStored = answer.status === 200 && /^\[?\{"id":/.test(text);
+    return isStored ? { ...answer, body: Buffer.from(change(text)) } : answer;
+  };
+}
+
 let answers = 0;
 
 /** Wrong in what it answers; the name is that of the check which finds it. */
@@ -227,6 +266,46 @@ const ANSWER_FAULTS: readonly (readonly [string, string, (answer: Answer) => Ans
     'a challenge too many',
     (a) => withHeader(a, 'www-authenticate', 'Bearer realm="plant-store"'),
   ],
+  [
+    'right_stored_plants',
+    'a plant of another id',
+    stored((text) => text.replace(/1(?=\d*,"name")/, '2')),
+  ],
+  [
+    'right_stored_plants',
+    'a rounded id',
+    stored((text) => text.replace(/(?<="id":-?\d{15,})\d/g, '0')),
+  ],
+  [
+    'right_stored_plants',
+    'a page without its last plant',
+    stored((text) => text.replace(/,\{[^{}]*\}\]$/, ']')),
+  ],
+  [
+    'right_stored_plants',
+    'a page in another order',
+    stored((text) => text.replace(/^\[(\{[^{}]*\}),(\{[^{}]*\})/, '[$2,$1')),
+  ],
+  ['right_etag', 'no ETag', (a) => withHeader(a, 'etag')],
+  [
+    'right_etag',
+    'a weak ETag',
+    (a) =>
+      a.headers.has('etag') && a.status === 200
+        ? withHeader(a, 'etag', `W/${a.headers.get('etag') ?? ''}`)
+        : a,
+  ],
+  ['right_link', 'no Link', (a) => withHeader(a, 'link')],
+  [
+    'right_link',
+    'a Link to the same page',
+    (a) => withHeader(a, 'link', a.headers.get('link')?.replace(/after=-?\d+/, 'after=0')),
+  ],
+  ['right_status', '200 for 304', statusInstead(304, 200)],
+  ['right_status', '204 for 404', statusInstead(404, 204)],
+  ['right_error', '40401 for 41200', codeInstead(41200, 40401)],
+  ['right_error', '40400 for 40401', codeInstead(40401, 40400)],
+  ['right_error', '40002 for 40003', codeInstead(40003, 40002)],
   ['nothing_leaks', 'a stack', message('boom at Object.<anonymous> (file:///srv/main.js:1:2)')],
   ['nothing_leaks', 'SQL', message('near "x": INSERT INTO plants')],
   ['nothing_leaks', 'the token', message(`id name tag ${AUTHORIZATION[1]}`)],

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import type { NewPlant } from './body.js';
 import { type Facts, type Probe, probeOf } from './expected.js';
+import { CONDITIONS, fieldsOf } from './conditions.js';
 import * as headers from './headers.js';
 import type { HttpRequest } from './http-request.js';
-import { bodyArbitrary, styleArbitrary } from './new-plant.arbitrary.js';
+import { type BodyMaker, bodyArbitrary, styleArbitrary, weighted } from './new-plant.arbitrary.js';
+import { LIST_QUERIES, meaningOf, nearQueries, NOT_IDS } from './queries.js';
 import { createOf } from './requests.js';
 
 /** Requests to send one after another. They are given an id that no other plant has. */
@@ -74,9 +76,12 @@ const extraFields = mostly<Part>(
     .map((fields) => ({ fields, facts: {} })),
 );
 
+const NO_BODY: BodyMaker = () => ({ bytes: Buffer.alloc(0), verdict: { kind: 'unreadable' } });
+
 interface Target {
   readonly path: string;
   readonly is: Facts['path'];
+  readonly query?: Facts['query'];
 }
 
 const PLANTS: Target = { path: '/plants', is: 'plants' };
@@ -97,7 +102,7 @@ const target: fc.Arbitrary<Target> = mostly(
       ),
       fc.constantFrom(...headers.QUERIES),
     )
-    .map(([{ path, is }, query]): Target => ({ path: path + query, is })),
+    .map(([{ path, is }, query]): Target => ({ path: path + query, is, query: meaningOf(query) })),
 );
 
 const method = mostly(40, 'POST', fc.constantFrom(...headers.OTHER_METHODS));
@@ -128,32 +133,113 @@ const parts = fc.tuple(token, mediaType, contentEncoding, extraFields);
 /** What to ask after the first request, if anything. */
 const next = mostly(6, 'nothing', fc.constantFrom('same', 'renamed', 'retagged', 'neighbour'));
 
-/** The wire form of any request, with the answer it must get; sometimes a second one to follow. */
+/** What to do with the plant after that: one request after another. */
+const steps = mostly(
+  1,
+  [],
+  fc.array(
+    fc
+      .oneof(
+        weighted(4, fc.constant('GET')),
+        weighted(1, fc.constant('HEAD')),
+        weighted(4, fc.constant('PUT')),
+        weighted(2, fc.constant('DELETE')),
+        weighted(2, fc.constant('POST')),
+        weighted(2, fc.constant('list')),
+        weighted(1, fc.constantFrom(...headers.OTHER_METHODS)),
+      )
+      .chain(stepArbitrary),
+    { minLength: 1, maxLength: 5 },
+  ),
+);
+
+/** Makes a request for a plant, as it was created. */
+type Step = (plant: NewPlant) => Probe;
+
+function stepArbitrary(how: string): fc.Arbitrary<Step> {
+  return fc
+    .tuple(
+      parts,
+      framing,
+      mostly(
+        2,
+        [],
+        fc.uniqueArray(fc.constantFrom(...CONDITIONS), {
+          selector: ({ header }) => header,
+          minLength: 1,
+        }),
+      ),
+      mostly(12, undefined, fc.constantFrom(...NOT_IDS)),
+      how === 'PUT' || how === 'POST' ? bodyArbitrary : fc.constant(NO_BODY),
+      mostly(3, undefined, fc.constantFrom(...LIST_QUERIES)),
+      fc.nat(3),
+    )
+    .map(([all, framed, conditions, badId, makeBody, query, near]): Step => (plant) => {
+      const { bytes, verdict, putVerdict = verdict } = makeBody(plant.id);
+      const { fields, facts } = joined(all);
+      const others = fields.filter(([name]) => !headers.CONDITIONAL.includes(name));
+      const request: HttpRequest = {
+        method: how === 'list' ? 'GET' : how,
+        target: '/plants',
+        headers: [...others, ...fieldsOf(conditions)],
+        body: bytes,
+        ...framed,
+      };
+      if (how === 'POST') return probeOf(request, { ...facts, path: 'plants', verdict });
+      if (how === 'list') {
+        const { text, meaning } =
+          query ?? nearQueries(plant.id, plant.tag)[near] ?? LIST_QUERIES[0];
+        const target = `/plants${text}`;
+        return probeOf(
+          { ...request, target },
+          { ...facts, path: 'plants', verdict, query: meaning },
+        );
+      }
+      const path = { id: badId === undefined ? plant.id : undefined };
+      const target = `/plants/${badId ?? String(plant.id)}`;
+      return probeOf({ ...request, target }, { ...facts, path, verdict: putVerdict, conditions });
+    });
+}
+
+function joined(all: readonly Part[]): {
+  fields: headers.Field[];
+  facts: Omit<Facts, 'path' | 'verdict'>;
+} {
+  const facts = Object.assign({}, ...all.map((one) => one.facts)) as Partial<Facts>;
+  return {
+    fields: all.flatMap(({ fields }) => fields),
+    facts: { token: 'missing', isJsonType: false, isIdentity: true, ...facts },
+  };
+}
+
+/** The wire form of any request, with the answer it must get; sometimes others to follow. */
 export const probeArbitrary: fc.Arbitrary<ProbeMaker> = fc
-  .tuple(method, target, parts, framing, body, next, styleArbitrary)
+  .tuple(method, target, parts, framing, body, next, styleArbitrary, steps)
   .map(
-    ([verb, { path, is }, all, framed, [isEmpty, makeBody], following, style]): ProbeMaker =>
+    ([
+      verb,
+      { path, is, query },
+      all,
+      framed,
+      [isEmpty, makeBody],
+      following,
+      style,
+      further,
+    ]): ProbeMaker =>
       (freshId) => {
         const { bytes, verdict } = makeBody(freshId);
+        const { fields, facts } = joined(all);
         const request: HttpRequest = {
           method: verb,
           target: path,
-          headers: all.flatMap(({ fields }) => fields),
+          headers: fields,
           body: isEmpty ? Buffer.alloc(0) : bytes,
           ...framed,
         };
-        const facts = Object.assign({}, ...all.map((one) => one.facts)) as Partial<Facts>;
-        const first = probeOf(request, {
-          path: is,
-          token: 'missing',
-          isJsonType: false,
-          isIdentity: true,
-          verdict,
-          ...facts,
-        });
-        if (following === 'nothing') return [first];
+        const first = probeOf(request, { ...facts, path: is, verdict, query });
         const plant = verdict.kind === 'plant' ? verdict.plant : { id: freshId, name: 'after' };
-        return [first, createOf(changed(plant, following), style)];
+        const second = following === 'nothing' ? [] : [createOf(changed(plant, following), style)];
+        return [first, ...second, ...further.map((step) => step(plant))];
       },
   );
 

@@ -48,6 +48,19 @@ async function expectCreated(id: bigint, name = 'a'): Promise<void> {
   await expectAnswer(request, expected);
 }
 
+/** Sends a request for a plant without a flaw. */
+async function expectPlant(method: string, id: bigint): Promise<void> {
+  const request = requestOf('{"name":"replaced"}', { method, target: `/plants/${id}` });
+  const { expected } = probeOf(request, {
+    path: { id },
+    token: 'good',
+    isJsonType: true,
+    isIdentity: true,
+    verdict: { kind: 'plant', plant: { id, name: 'replaced' } },
+  });
+  await expectAnswer(request, expected);
+}
+
 function plantText(members = ''): string {
   return `{"id":${++lastId},"name":"a"${members}}`;
 }
@@ -66,7 +79,7 @@ describe('Schemathesis', () => {
     await expectCreated(lastId);
   });
 
-  it.each(words`GET HEAD PUT PATCH DELETE TRACE`)(
+  it.each(words`PUT PATCH DELETE TRACE`)(
     'unsupported_method: %s is 405 with Allow, with a token and without',
     async (method) => {
       await expectError(requestOf('', { method, framing: 'none' }), 40500);
@@ -75,10 +88,29 @@ describe('Schemathesis', () => {
     },
   );
 
-  it('allow_header_conformance: OPTIONS lists exactly the documented methods', async () => {
-    const answer = await client.send(requestOf('', { method: 'OPTIONS', framing: 'none' }));
-    const allowed = answer.headers.get('allow')?.split(', ') ?? [];
-    expect(allowed.filter((name) => name !== 'OPTIONS')).toEqual(document.methods);
+  it.each(['/plants', '/plants/1'])(
+    'allow_header_conformance: OPTIONS %s lists exactly the documented methods',
+    async (target) => {
+      const request = requestOf('', { method: 'OPTIONS', target, framing: 'none' });
+      const allowed = (await client.send(request)).headers.get('allow')?.split(', ') ?? [];
+      const named = allowed.filter((name) => name !== 'OPTIONS' && name !== 'HEAD');
+      expect(named).toEqual(document.methods(target));
+    },
+  );
+
+  it('use_after_free: a plant that was removed is not there in any way', async () => {
+    const id = ++lastId;
+    await expectCreated(id);
+    await expectPlant('DELETE', id);
+    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE']) await expectPlant(method, id);
+    await expectCreated(id, 'another');
+    await expectPlant('GET', id);
+  });
+
+  it('ensure_resource_availability: a plant that was created is there in every way', async () => {
+    const id = ++lastId;
+    await expectCreated(id);
+    for (const method of ['GET', 'HEAD', 'PUT', 'GET', 'DELETE']) await expectPlant(method, id);
   });
 
   it('coverage: only what is required, each optional, each missing, each of a wrong type', async () => {
@@ -109,7 +141,9 @@ describe('EvoMaster and RESTler', () => {
     ['not JSON', (id) => requestOf(`${idText(id)},`), 40001],
     ['with a tag that is no text', (id) => requestOf(`{"id":${id},"name":"a","tag":1}`), 40002],
     ['with another method', (id) => requestOf(idText(id), { method: 'PUT' }), 40500],
-    ['on another path', (id) => requestOf(idText(id), { target: `/plants/${id}` }), 40400],
+    ['on the path of a plant', (id) => requestOf(idText(id), { target: `/plants/${id}` }), 40500],
+    ['on another path', (id) => requestOf(idText(id), { target: `/plant/${id}` }), 40400],
+    ['by a PUT', (id) => requestOf(idText(id), { method: 'PUT', target: `/plants/${id}` }), 40401],
   ];
 
   function idText(id: bigint): string {

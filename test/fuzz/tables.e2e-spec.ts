@@ -6,9 +6,11 @@ import { bodyOf, type Parts, padTo, type Verdict, type Written } from './body.js
 import { type Facts, type Probe, probeOf } from './expected.js';
 import { Fuzzer } from './fuzzer.js';
 import * as headers from './headers.js';
+import { CONDITIONS, fieldsOf } from './conditions.js';
 import { HttpClient } from './http-client.js';
 import type { HttpRequest } from './http-request.js';
 import { AUTHORIZATION, bodyProbe, CONTENT_TYPE, createOf, requestOf } from './requests.js';
+import { LIST_QUERIES, nearQueries, NOT_IDS } from './queries.js';
 import { auditStore } from './store-audit.js';
 import * as values from './values.js';
 
@@ -220,8 +222,107 @@ describe('every row of the tables once', () => {
       ...UNDECODABLE_PATHS.map((target) => withFacts({ target }, { path: 'undecodable' })),
       ...QUERIES.map((query) => withFacts({ target: `/plants${query}` }, {})),
       ...OTHER_METHODS.map((method) => withFacts({ method }, {})),
+      ...OTHER_METHODS.map((method) =>
+        withFacts({ method, target: `/plants/${lastId}` }, { path: { id: lastId } }),
+      ),
       ...pages,
     ]);
+  });
+
+  /** A request about the plant that was created last, without a flaw but for the facts. */
+  function withPlant(
+    method: string,
+    changes: Partial<HttpRequest> = {},
+    facts: Partial<Facts> = {},
+  ): Probe {
+    const target = `/plants/${lastId}`;
+    return probeOf(requestOf('{"name":"b"}', { method, target, ...changes }), {
+      path: { id: lastId },
+      token: 'good',
+      isJsonType: true,
+      isIdentity: true,
+      verdict: { kind: 'plant', plant: { id: lastId, name: 'b' } },
+      ...facts,
+    });
+  }
+
+  it.each(['GET', 'HEAD', 'PUT', 'DELETE'])('%s with every precondition', async (method) => {
+    for (const condition of CONDITIONS) {
+      const headers = [AUTHORIZATION, CONTENT_TYPE, ...fieldsOf([condition])];
+      const changes = { headers };
+      const facts = { conditions: [condition] };
+      // On a plant that is not there, and on one that is.
+      lastId++;
+      await expectNoFault([withPlant(method, changes, facts), createOf({ id: lastId, name: 'a' })]);
+      await expectNoFault([withPlant(method, changes, facts), withPlant('GET')]);
+    }
+  });
+
+  it.each(['GET', 'HEAD', 'PUT', 'DELETE'])('%s with ids that are none', async (method) => {
+    await expectNoFault(
+      NOT_IDS.map((id) =>
+        withPlant(method, { target: `/plants/${id}` }, { path: { id: undefined } }),
+      ),
+    );
+  });
+
+  it('ids of a whole life', async () => {
+    for (const id of values.EDGE_IDS) {
+      lastId = BigInt(id);
+      const methods = ['GET', 'PUT', 'GET', 'DELETE', 'GET', 'DELETE', 'PUT'];
+      await expectNoFault([
+        createOf({ id: lastId, name: 'a', tag: '' }),
+        ...methods.map((method) => withPlant(method)),
+      ]);
+    }
+    lastId = 10n ** 13n;
+  });
+
+  it('bodies of a PUT', async () => {
+    await expectNoFault([createOf({ id: ++lastId, name: 'a' })]);
+    const bodies = [
+      ...values.NOT_JSON_BODIES,
+      ...values.NOT_OBJECTS,
+      '{}',
+      '{"name":1}',
+      '{"tag":"a"}',
+    ];
+    const verdictOf = (text: string): Verdict =>
+      (values.NOT_JSON_BODIES as readonly string[]).includes(text)
+        ? UNREADABLE
+        : { kind: 'invalid', faults: [], repeated: false };
+    await expectNoFault([
+      ...bodies.map((text) =>
+        withPlant('PUT', { body: Buffer.from(text) }, { verdict: verdictOf(text) }),
+      ),
+      ...['"id":7', '"id":null', '"id":[1]', '"id":1e400', '"id":1,"id":2'].map((member) =>
+        withPlant('PUT', { body: Buffer.from(`{"name":"b",${member}}`) }),
+      ),
+      ...headers.OTHER_TYPES.map((type) =>
+        withPlant(
+          'PUT',
+          {
+            headers: type === undefined ? [AUTHORIZATION] : [AUTHORIZATION, ['Content-Type', type]],
+          },
+          { isJsonType: false },
+        ),
+      ),
+    ]);
+  });
+
+  it('queries of a page', async () => {
+    const queries = [
+      ...LIST_QUERIES,
+      ...nearQueries(lastId, 'b'),
+      ...nearQueries(lastId, undefined),
+    ];
+    await expectNoFault(
+      ['GET', 'HEAD'].flatMap((method) =>
+        queries.map(({ text, meaning }) =>
+          withFacts({ method, target: `/plants${text}` }, { query: meaning }),
+        ),
+      ),
+    );
   });
 
   it('headers that change nothing', async () => {

@@ -51,32 +51,30 @@ async function test(): Promise<void> {
   const workload = new Workload(Number(seed), (request) => replicas.send(request, choices));
   let isOver = false;
   const run = workload.run(Number(values.histories)).finally(() => (isOver = true));
-  const disturbances = [
-    repeat(Number(values.kills), () => replicas.kill(choices)),
-    repeat(server === undefined ? 0 : Number(values.outages), async () => {
+  const counts = { kills: Number(values.kills), outages: Number(values.outages) };
+  const done = { kills: 0, outages: 0 };
+  // One after another: a program does not start while PostgreSQL is gone.
+  while (done.kills < counts.kills || done.outages < counts.outages) {
+    await sleep(choices.below(LONGEST_PAUSE_MS));
+    if (isOver) break;
+    const left = { kills: counts.kills - done.kills, outages: counts.outages - done.outages };
+    if (choices.below(left.kills + left.outages) < left.kills) {
+      await replicas.kill(choices);
+      done.kills++;
+    } else {
       await server?.kill('SIGQUIT');
       await server?.resume();
-    }),
-  ];
+      done.outages++;
+    }
+  }
   await run;
-  const [kills, outages] = await Promise.all(disturbances);
   const { histories, calls, unknown, violations } = workload.report;
   const seconds = ((performance.now() - began) / 1_000).toFixed();
   console.log(
-    `seed ${seed}, ${engine}, ${values.replicas} replicas, ${kills ?? 0} kills, ` +
-      `${outages ?? 0} outages, ${seconds} s: ${histories} histories, ${calls} calls, ` +
+    `seed ${seed}, ${engine}, ${values.replicas} replicas, ${done.kills} kills, ` +
+      `${done.outages} outages, ${seconds} s: ${histories} histories, ${calls} calls, ` +
       `${unknown} unknown outcomes, ${violations.length} violations`,
   );
   for (const violation of violations.slice(0, 3)) console.error(`FAILED: ${violation}`);
   if (violations.length > 0) process.exitCode = 1;
-
-  /** Resolves with how often it was done, at moments of chance, before the histories were over. */
-  async function repeat(times: number, disturb: () => Promise<void>): Promise<number> {
-    for (let done = 0; done < times; done++) {
-      await sleep(choices.below(LONGEST_PAUSE_MS));
-      if (isOver) return done;
-      await disturb();
-    }
-    return times;
-  }
 }

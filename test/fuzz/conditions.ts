@@ -1,0 +1,68 @@
+import type { Field } from './headers.js';
+
+/** Stands for the ETag of the plant, or for one of none. */
+const CURRENT = '{etag}';
+
+/** A header that makes a request conditional, and what comes of it when the plant is there. */
+export interface Condition {
+  readonly header: 'If-Match' | 'If-None-Match';
+  /** With {@link CURRENT} where the ETag is to be. */
+  readonly value: string;
+  /** Whether a PUT or a DELETE is carried out. */
+  readonly allowsChange: boolean;
+  /** What becomes of a GET or a HEAD. */
+  readonly read: 'whole' | 'not modified' | 'refused';
+}
+
+/** Values that have the ETag by the strong comparison of RFC 9110 section 8.8.3.2, and by the weak. */
+const STRONG = [
+  '*',
+  CURRENT,
+  ` ${CURRENT} `,
+  `"other", ${CURRENT}`,
+  `${CURRENT},,"a,b" ,`,
+  `"",${CURRENT}`,
+];
+/** Those that have it by the weak comparison alone. */
+const WEAK = [`W/${CURRENT}`, `"a" , W/${CURRENT}`];
+/** Lists without it. */
+const OTHER = ['"other"', 'W/"other"', '""', '"a","b", W/"c"', '"*"'];
+/** What is not a list of tags. */
+const MALFORMED = [
+  '',
+  ',',
+  'other',
+  `w/${CURRENT}`,
+  `${CURRENT} "a"`,
+  `*, ${CURRENT}`,
+  '"open',
+  "'a'",
+  'W/',
+  '**',
+];
+
+export const CONDITIONS: readonly Condition[] = [
+  ...[...STRONG].map((value) => ifMatch(value, true)),
+  ...[...WEAK, ...OTHER, ...MALFORMED].map((value) => ifMatch(value, false)),
+  ...[...STRONG, ...WEAK].map((value) => ifNoneMatch(value, false, 'not modified')),
+  ...OTHER.map((value) => ifNoneMatch(value, true, 'whole')),
+  ...MALFORMED.map((value) => ifNoneMatch(value, false, 'whole')),
+];
+
+function ifMatch(value: string, isMatch: boolean): Condition {
+  const read = isMatch ? 'whole' : 'refused';
+  return { header: 'If-Match', value, allowsChange: isMatch, read };
+}
+
+function ifNoneMatch(value: string, allowsChange: boolean, read: Condition['read']): Condition {
+  return { header: 'If-None-Match', value, allowsChange, read };
+}
+
+export function fieldsOf(conditions: readonly Condition[]): Field[] {
+  return conditions.map(({ header, value }) => [header, value]);
+}
+
+/** The fields with the ETag in its places. */
+export function withEtag(fields: readonly Field[], etag = '"none"'): Field[] {
+  return fields.map(([name, value]) => [name, value.replaceAll(CURRENT, etag)]);
+}
