@@ -149,10 +149,15 @@ describe('a service that takes what it must not', () => {
   });
 });
 
+/** What is a plant with its id, or a page. */
+const STORED = /^(?:\[|\{"id":)/;
+
 function json(answer: Answer, change: (body: Record<string, unknown>) => unknown): Answer {
   if (answer.body.length === 0 || answer.headers.get('content-type')?.includes('json') !== true) {
     return answer;
   }
+  // JSON.parse would round ids too: those answers are changed as text.
+  if (STORED.test(answer.body.toString())) return answer;
   const body = change(JSON.parse(answer.body.toString()) as Record<string, unknown>);
   return { ...answer, body: Buffer.from(JSON.stringify(body)) };
 }
@@ -183,11 +188,11 @@ function message(text: string): (answer: Answer) => Answer {
   return (answer) => json(answer, (body) => ('error' in body ? { ...body, message: text } : body));
 }
 
-/** Changes the text of what is a plant with its id, or a page. */
+/** Changes the text of a plant with its id, or of a page. */
 function stored(change: (text: string) => string): (answer: Answer) => Answer {
   return (answer) => {
     const text = answer.body.toString();
-    const isStored = answer.status === 200 && /^\[?\{"id":/.test(text);
+    const isStored = answer.status === 200 && STORED.test(text);
     return isStored ? { ...answer, body: Buffer.from(change(text)) } : answer;
   };
 }

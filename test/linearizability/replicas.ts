@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Choices } from '../fuzz/choices.js';
 import { ACCESS_TOKENS } from '../fuzz/headers.js';
 import type { Answer } from '../fuzz/http-answer.js';
@@ -5,6 +6,9 @@ import { HttpClient } from '../fuzz/http-client.js';
 import type { HttpRequest } from '../fuzz/http-request.js';
 import { freePort } from '../support/free-port.js';
 import { Program } from '../support/program.js';
+
+/** What `Retry-After` says with 503, in milliseconds. */
+const RETRY_AFTER_MS = 1_000;
 
 /** Built programs on one store, which are killed and started again. */
 export class Replicas {
@@ -66,6 +70,7 @@ class Replica {
     try {
       const answer = await client.send(request);
       this.idle.push(client);
+      if (answer.status === 503) await sleep(RETRY_AFTER_MS);
       return answer;
     } catch {
       client.close();
