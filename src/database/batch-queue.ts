@@ -55,8 +55,11 @@ export class BatchQueue<Item, Outcome> {
   private waitingSize = 0;
   /** Batches that are under way, with the time when each began. */
   private readonly inFlight = new Map<Pending<Item, Outcome>[], number>();
-  /** What the last batch took, in milliseconds. */
-  private batchTime = 0;
+  /**
+   * What each of the last two batches took, in milliseconds. The less of both is what a batch takes:
+   * one that was slow alone says nothing of those that follow.
+   */
+  private batchTimes: readonly [number, number] = [0, 0];
   private delayTimer: NodeJS.Timeout | undefined;
   private expiryTimer: NodeJS.Timeout | undefined;
 
@@ -100,8 +103,9 @@ export class BatchQueue<Item, Outcome> {
    * better refused at once. With nothing under way the store is tried, however slow it was.
    */
   private expectedTime(): number {
-    const { inFlight, batchTime } = this;
+    const { inFlight } = this;
     const { concurrency } = this.options;
+    const batchTime = Math.min(...this.batchTimes);
     if (inFlight.size === 0) return 0;
     const [oldest = 0] = inFlight.values();
     const left = Math.max(0, oldest + batchTime - performance.now());
@@ -131,8 +135,9 @@ export class BatchQueue<Item, Outcome> {
     const began = performance.now();
     this.inFlight.set(batch, began);
     const results = await this.perform(batch);
-    this.batchTime = performance.now() - began;
-    this.options.metrics.done(results.map(labelOf), this.batchTime / 1_000);
+    const batchTime = performance.now() - began;
+    this.batchTimes = [batchTime, this.batchTimes[0]];
+    this.options.metrics.done(results.map(labelOf), batchTime / 1_000);
     this.inFlight.delete(batch);
     // The disk works on the next batch while this one is answered.
     this.startNext();

@@ -1,0 +1,38 @@
+import { expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreMetrics } from '../metrics/metrics.js';
+import { BatchQueue } from './batch-queue.js';
+
+/** A queue of which each batch does one item, and takes as long as the next of these times, in milliseconds. */
+function queueOf(table: string, ...times: number[]): BatchQueue<number, string> {
+  return new BatchQueue<number, string>({
+    concurrency: 1,
+    maxBatchItems: 1,
+    sizeOf: () => 0,
+    perform: async (take) => {
+      await sleep(times.shift() ?? 0);
+      return take().map((item) => `done ${item}`);
+    },
+    metrics: new StoreMetrics(table, 'page', 'read'),
+  });
+}
+
+const ITEMS = Array.from({ length: 100 }, (_, index) => index);
+
+it('refuses nothing because one batch was slow', async () => {
+  const queue = queueOf('once', 0, 300);
+  await queue.add(0);
+  await queue.add(1);
+  const outcomes = await Promise.all(ITEMS.map((item) => queue.add(item)));
+  expect(outcomes).toEqual(ITEMS.map((item) => `done ${item}`));
+});
+
+it('refuses at once what would wait too long behind batches that are all slow', async () => {
+  const queue = queueOf('twice', 300, 300);
+  await queue.add(0);
+  await queue.add(1);
+  const outcomes = await Promise.allSettled(ITEMS.map((item) => queue.add(item)));
+  const refused = outcomes.filter(({ status }) => status === 'rejected');
+  expect(refused.length).toBeGreaterThan(50);
+  expect(refused.length).toBeLessThan(ITEMS.length);
+});
