@@ -247,6 +247,17 @@ describe('a service on a server', () => {
     await scene.expectNothingLost();
   });
 
+  // Replaces of one plant that come together are one transaction.
+  it.each(['COMMIT', 'BEGIN'])('lives on when a transaction breaks at its %s', async (bytes) => {
+    expect((await createPlant(scene.app, '1')).status).toBe(200);
+    scene.proxy.befall({ kind: 'lost', bytes });
+    const replace = (): Promise<Answer> => scene.app.put('/plants/1', '{"name":"replaced"}');
+    const answers = await Promise.all(Array.from({ length: 50 }, replace));
+    expect(answers.filter(isUnavailable).length).toBeGreaterThan(0);
+    scene.proxy.befall();
+    expect((await replace()).status).toBe(200);
+  });
+
   it('answers 503 when the answer to a commit is lost, and 40901 to the retry', async () => {
     expect((await createPlant(scene.app, '1')).status).toBe(200);
     scene.proxy.befall({ kind: 'answer lost', bytes: INSERT });

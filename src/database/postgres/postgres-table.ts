@@ -110,6 +110,9 @@ async function inTransaction<Result>(
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
+  // A connection that breaks fails its statements too; an event that nobody hears ends the program.
+  const ignore = (): void => undefined;
+  client.on('error', ignore);
   try {
     await client.query(timed('BEGIN'));
     const result = await work(client);
@@ -122,6 +125,8 @@ async function inTransaction<Result>(
     // Its connection is closed, and the server rolls back.
     client.release(true);
     throw error;
+  } finally {
+    client.off('error', ignore);
   }
 }
 
