@@ -268,7 +268,7 @@ describe('every row of the tables once', () => {
 
   it('ids of a whole life', async () => {
     for (const id of values.EDGE_IDS) {
-      lastId = BigInt(id);
+      lastId = id;
       const methods = ['GET', 'PUT', 'GET', 'DELETE', 'GET', 'DELETE', 'PUT'];
       await expectNoFault([
         createOf({ id: lastId, name: 'a', tag: '' }),
@@ -288,7 +288,7 @@ describe('every row of the tables once', () => {
       '{"tag":"a"}',
     ];
     const verdictOf = (text: string): Verdict =>
-      (values.NOT_JSON_BODIES as readonly string[]).includes(text)
+      values.NOT_JSON_BODIES.includes(text)
         ? UNREADABLE
         : { kind: 'invalid', faults: [], repeated: false };
     await expectNoFault([

@@ -49,14 +49,14 @@ try {
 async function test(): Promise<void> {
   const began = performance.now();
   const workload = new Workload(Number(seed), (request) => replicas.send(request, choices));
-  let isOver = false;
-  const run = workload.run(Number(values.histories)).finally(() => (isOver = true));
+  const wanted = Number(values.histories);
+  const run = workload.run(wanted);
   const counts = { kills: Number(values.kills), outages: Number(values.outages) };
   const done = { kills: 0, outages: 0 };
   // One after another: a program does not start while PostgreSQL is gone.
   while (done.kills < counts.kills || done.outages < counts.outages) {
     await sleep(choices.below(LONGEST_PAUSE_MS));
-    if (isOver) break;
+    if (workload.report.histories >= wanted) break;
     const left = { kills: counts.kills - done.kills, outages: counts.outages - done.outages };
     if (choices.below(left.kills + left.outages) < left.kills) {
       await replicas.kill(choices);
