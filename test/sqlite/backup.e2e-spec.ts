@@ -19,6 +19,7 @@ import { promisify } from 'node:util';
 import { backUp } from '../../src/commands/backup.js';
 import { checkStore } from '../../src/commands/check.js';
 import { Faults } from '../support/faults.js';
+import { schema } from '../../src/schema.js';
 import { Program } from '../support/program.js';
 import { TOKEN } from '../support/test-app.js';
 
@@ -149,7 +150,7 @@ describe('a backup taken while plants are being created', () => {
     const { output, ...rest } = await run('db-check', ['copy.db']);
     expect(rest).toEqual({ exitCode: 0, errors: '' });
     expect(output).toContain(`plants: ${copied.size}, id from 1 to ${Math.max(...copied)}\n`);
-    expect(output).toMatch(/^schema: CreatePlants\d+$/m);
+    expect(output).toContain(`schema: ${schema.migrations.at(-1)?.name ?? ''}\n`);
     expect(output).toMatch(/^integrity: ok$/m);
     expect(await run('db-check', [])).toMatchObject({ exitCode: 0 });
   });
