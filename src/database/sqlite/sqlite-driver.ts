@@ -331,6 +331,14 @@ export class SqliteEntityManager extends StoreEntityManager {
   }
 }
 
+/**
+ * The same statement, of which TypeORM gives the rows that it returns: it gives none of a statement
+ * that begins with INSERT, UPDATE or DELETE.
+ */
+export function withRows(sql: string): string {
+  return `\n${sql}`;
+}
+
 /** A lock for writing from the start: one that is taken only at the first write may come too late. */
 function immediate(sql: string): string {
   return sql === 'BEGIN TRANSACTION' ? 'BEGIN IMMEDIATE' : sql;
