@@ -11,8 +11,6 @@ export type RawRow = Readonly<Record<string, unknown>>;
 
 const INTEGER_KEYS = new Set<unknown>(['int', 'integer', 'smallint', Number]);
 const TEXT_KEYS = new Set<unknown>(['text', 'varchar', 'character varying', 'uuid', String]);
-/** Types whose values are text as it is stored. */
-const PLAIN_TYPES = new Set<unknown>(['text', 'varchar', 'character varying', 'bigint', String]);
 /** The one spelling of an int64, but for those with 19 digits. */
 const SHORT_INT64 = /^(?:0|-?[1-9]\d{0,17})$/;
 
@@ -91,20 +89,15 @@ export class EntityColumns {
   }
 
   private encoderOf(column: ColumnMetadata): (row: ObjectLiteral) => unknown {
-    const encode = (value: unknown): unknown => {
-      const prepared: unknown = this.driver.preparePersistentValue(value, column);
-      return prepared === undefined ? null : this.encodeValue(prepared, column);
-    };
-    const { propertyName, embeddedMetadata, referencedColumn, transformer } = column;
-    const isPlain =
-      PLAIN_TYPES.has(column.type) &&
-      [embeddedMetadata, referencedColumn, transformer].every((part) => part === undefined);
     return (row) => {
-      const value: unknown = isPlain ? row[propertyName] : column.getEntityValue(row);
-      // Most columns are of this kind, and the store takes what they hold as it is.
-      if (isPlain && (typeof value === 'string' || value === null)) return value;
-      return encode(value === undefined ? valueOfNone(column) : value);
+      const value: unknown = column.getEntityValue(row);
+      return this.encode(value === undefined ? valueOfNone(column) : value, column);
     };
+  }
+
+  private encode(value: unknown, column: ColumnMetadata): unknown {
+    const prepared: unknown = this.driver.preparePersistentValue(value, column);
+    return prepared === undefined ? null : this.encodeValue(prepared, column);
   }
 
   rowOf(raw: RawRow): ObjectLiteral {
@@ -125,9 +118,7 @@ export class EntityColumns {
     const conditions = Object.entries(wanted).map(([property, value]): [string, unknown] => {
       const column = this.metadata.findColumnWithPropertyPath(property);
       if (column === undefined) throw new TypeError(`${this.metadata.name} has no ${property}`);
-      const prepared: unknown = this.driver.preparePersistentValue(value, column);
-      const encoded = prepared === undefined ? null : this.encodeValue(prepared, column);
-      return [column.databaseName, encoded];
+      return [column.databaseName, this.encode(value, column)];
     });
     return new Map(conditions);
   }
