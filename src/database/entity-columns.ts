@@ -25,7 +25,7 @@ export class EntityColumns {
   readonly inserted: readonly ColumnMetadata[];
   /** Those that a row gets a new value in when it is replaced. */
   readonly replaced: readonly ColumnMetadata[];
-  /** Those that tell one row from another; the store itself gives the others their values. */
+  /** Those by which rows are compared; the store itself gives the others their values. */
   readonly compared: readonly ColumnMetadata[];
   /** Those that can be read. */
   readonly readable: readonly ColumnMetadata[];
@@ -91,7 +91,7 @@ export class EntityColumns {
   private encoderOf(column: ColumnMetadata): (row: ObjectLiteral) => unknown {
     return (row) => {
       const value: unknown = column.getEntityValue(row);
-      return this.encode(value === undefined ? valueOfNone(column) : value, column);
+      return this.encode(value === undefined ? defaultValueOf(column) : value, column);
     };
   }
 
@@ -176,8 +176,8 @@ function refuseUnfit(metadata: EntityMetadata): void {
   }
 }
 
-/** What a new row has in a column of which nothing is said; undefined leaves it to the statement. */
-function valueOfNone(column: ColumnMetadata): unknown {
+/** The value of a new row in a column that is not given; undefined leaves it to the statement. */
+function defaultValueOf(column: ColumnMetadata): unknown {
   if (column.isVersion) return 1;
   if (column.isGenerated && column.generationStrategy === 'uuid') return randomUUID();
   const isKnown = typeof column.default !== 'function' && column.transformer === undefined;

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** The figures of this process. They are constants because a process has one of each. */
+/** The metrics of this process. They are constants because a process has one of each. */
 export const registry = new Registry();
 const registers = [registry];
 
@@ -16,14 +16,14 @@ const requestDuration = new Histogram({
   registers,
 });
 
-/** Other methods, of which a client may send many, count as one. */
+/** Methods with a label of their own; others, of which a client may invent many, count as one. */
 const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
 
 /**
- * A request is over.
+ * Counts a request that is over.
  *
  * @param method undefined for what was not HTTP
- * @param route the pattern of the route that took it, never the path: paths are without number
+ * @param route the pattern of the route that took it, never the path, of which there is no limit
  * @param status undefined when the client left before its answer
  */
 export function countRequest(
@@ -128,7 +128,7 @@ export class StoreMetrics {
     queues.set(`${labels.table} ${labels.operation}`, { labels, waiting });
   }
 
-  /** A batch is over, well or not. */
+  /** Counts a batch that is over, whether it succeeded or not. */
   done(outcomes: readonly string[], seconds: number): void {
     if (this.kind === 'commit') {
       commitRows.observe({ ...this.labels }, outcomes.length);
@@ -141,7 +141,7 @@ export class StoreMetrics {
     for (const [outcome, rows] of counts) this.count(outcome, rows);
   }
 
-  /** Rows were turned away because too many waited, or they waited too long. */
+  /** Counts rows that were refused because too many waited, or they waited too long. */
   refused(rows = 1): void {
     this.count('refused', rows);
   }

@@ -284,9 +284,9 @@ describe('a check', () => {
       "INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9'); DELETE FROM plants",
     );
     await promisify(database.close.bind(database))();
-    const { holds, faults } = await checkStore(path);
+    const { contents, faults } = await checkStore(path);
     expect(faults).toEqual(['the schema is newer than this program: Later9']);
-    expect(holds).toContain('plants: 0');
+    expect(contents).toContain('plants: 0');
   });
 
   it('says which migrations are still to come', async () => {
@@ -295,7 +295,7 @@ describe('a check', () => {
     const database = new sqlite3.Database(path);
     await promisify(database.exec.bind(database))('DELETE FROM migrations');
     await promisify(database.close.bind(database))();
-    const { holds } = await checkStore(path);
-    expect(holds[0]).toMatch(/^schema: none, the next start adds CreatePlants/);
+    const { contents } = await checkStore(path);
+    expect(contents[0]).toMatch(/^schema: none, the next start adds CreatePlants/);
   });
 });

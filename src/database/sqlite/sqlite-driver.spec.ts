@@ -9,7 +9,7 @@ import { SqliteDataSource } from './sqlite-data-source.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import { sqliteOptions } from './sqlite-options.js';
 
-// What the driver leans on inside TypeORM 0.3: a failure here says what an upgrade has changed.
+// What the driver depends on inside TypeORM 0.3: a failure here says what an upgrade has changed.
 
 @Entity('notes')
 class Note {

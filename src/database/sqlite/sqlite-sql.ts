@@ -9,7 +9,7 @@ import type { EntityColumns } from '../entity-columns.js';
  * type makes an integer of.
  */
 export class SqliteSql {
-  /** Inserts what nothing stands in the way of. */
+  /** Inserts the rows that conflict with nothing. */
   readonly insert: string;
   /** Inserts all, or fails. */
   readonly insertAll: string;
