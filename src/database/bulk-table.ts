@@ -64,10 +64,10 @@ export interface WrittenPage {
 
 /** Statements on many rows of one table at once. Each is of a constant text, so that it stays prepared. */
 export interface BulkStatements {
-  /** Inserts the rows that nothing stands in the way of, and resolves with their keys. */
+  /** Inserts the rows that conflict with nothing, and resolves with their keys. */
   insert(rows: readonly Values[]): Promise<Set<string>>;
 
-  /** Inserts all, or fails with what stands in the way. */
+  /** Inserts all, or fails with the conflict. */
   insertAll(rows: readonly Values[]): Promise<Set<string>>;
 
   /** Says of each row, in their order, why it was not inserted. */

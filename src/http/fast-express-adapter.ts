@@ -2,11 +2,11 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import type { NestApplicationOptions } from '@nestjs/common';
 import type { Express, Response } from 'express';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
-import { Server as NetServer } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
+import { stopListening } from './node-http.js';
 import { JSON_TYPE } from './send-json.js';
 
 /** From which length on answers are counted that have not been sent, in characters. */
@@ -37,9 +37,9 @@ export class FastExpressAdapter extends ExpressAdapter {
     );
   }
 
-  /** Stops listening; `close()` of Node's HTTP server would also close idle connections, at once. */
+  /** Leaves idle connections open, for the grace time of a stop. */
   override async close(): Promise<void> {
-    await new Promise((resolve) => NetServer.prototype.close.call(this.httpServer, resolve));
+    await stopListening(this.httpServer);
   }
 
   /** Answers with a plain object as Express's `json()` would, without reading its settings. */

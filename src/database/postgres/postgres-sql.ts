@@ -18,7 +18,7 @@ export interface NamedStatement {
  * a statement has a constant text; the table itself says which types they are of.
  */
 export class PostgresSql {
-  /** Inserts what nothing stands in the way of. */
+  /** Inserts the rows that conflict with nothing. */
   readonly insert: NamedStatement;
   /** Inserts all, or fails. */
   readonly insertAll: NamedStatement;

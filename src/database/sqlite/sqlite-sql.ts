@@ -9,7 +9,7 @@ import type { EntityColumns } from '../entity-columns.js';
  * type makes an integer of.
  */
 export class SqliteSql {
-  /** Inserts what nothing stands in the way of. */
+  /** Inserts the rows that conflict with nothing. */
   readonly insert: string;
   /** Inserts all, or fails. */
   readonly insertAll: string;
@@ -32,8 +32,7 @@ export class SqliteSql {
     const returning = `RETURNING CAST(${key} AS TEXT) AS key`;
     const names = inserted.map((column) => this.name(column)).join(', ');
     const values = inserted.map((column) => this.orDefault(column, this.value(column))).join(', ');
-    // TypeORM gives the rows of such a statement only because it does not begin with its first word.
-    const insert = `\nINSERT INTO ${table} (${names}) SELECT ${values} FROM json_each(?) AS given`;
+    const insert = `INSERT INTO ${table} (${names}) SELECT ${values} FROM json_each(?) AS given`;
     this.insert = `${insert} WHERE ${this.missing()} IS NULL ON CONFLICT DO NOTHING ${returning}`;
     this.insertAll = `${insert} WHERE true ${returning}`;
     this.compare = `
