@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { countRows } from './database.mjs';
+import { countBeside, countRows } from './database.mjs';
 
 export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
 
@@ -54,6 +54,22 @@ export function peer(name, title) {
     args: () => [here(`peers/${name}.mjs`)],
     env: (port) => ({ PORT: String(port), TOKEN, DATABASE }),
     stored: storedInSqlite,
+  };
+}
+
+/** How many rows a second the neighbour saves at least, or its measurement says nothing. */
+const LEAST_SAVES = 95;
+
+/** @returns {Contestant} the program with a module in it that saves 100 rows a second */
+export function besideNeighbour() {
+  return {
+    ...program('neighbour', 'Plant Store beside 100 save() a second'),
+    args: () => [here('peers/neighbour.mjs')],
+    stored: async (folder) => {
+      const { creates, saves, seconds } = countBeside(databaseIn(folder));
+      if (saves / seconds >= LEAST_SAVES) return creates;
+      throw new Error(`The neighbour saved ${Math.round(saves / seconds)} rows a second only`);
+    },
   };
 }
 
