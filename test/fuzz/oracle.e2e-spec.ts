@@ -155,6 +155,8 @@ function message(text: string): (answer: Answer) => Answer {
 
 let answers = 0;
 
+const REFUSAL = '{"error":40002,"message":"The body is not valid: name is missing"}';
+
 /** Wrong in what it answers; the name is that of the check which finds it. */
 const ANSWER_FAULTS: readonly (readonly [string, string, (answer: Answer) => Answer])[] = [
   ['not_a_server_error', 'fails now and then', (a) => (++answers % 99 ? a : { ...a, status: 500 })],
@@ -163,7 +165,11 @@ const ANSWER_FAULTS: readonly (readonly [string, string, (answer: Answer) => Ans
   ['status_code_conformance', '402 for 401', statusInstead(401, 402)],
   ['status_code_conformance', '410 for 409', statusInstead(409, 410)],
   ['negative_data_rejection', '200 for 400', statusInstead(400, 200)],
-  ['positive_data_acceptance', '400 for 200', statusInstead(200, 400)],
+  [
+    'positive_data_acceptance',
+    '400 for 200',
+    (a) => (a.status === 200 ? { ...a, status: 400, body: Buffer.from(REFUSAL) } : a),
+  ],
   ['ignored_auth', '200 for 401', statusInstead(401, 200)],
   ['unsupported_method', '404 for 405', statusInstead(405, 404)],
   ['unsupported_method', 'no Allow', (a) => withHeader(a, 'allow')],
@@ -236,8 +242,7 @@ const ANSWER_FAULTS: readonly (readonly [string, string, (answer: Answer) => Ans
 describe('a service that answers wrongly', () => {
   it.each(ANSWER_FAULTS)('%s: %s', async (check, _, change) => {
     const misbehave: Misbehaviour = async (send, request) => change(await send(request));
-    // In a small counterexample it is plain which check applies.
-    const failure = await fuzz(() => misbehaving(misbehave), SEED, { shrinkTime: 250 });
+    const failure = await fuzz(() => misbehaving(misbehave));
     expect(failure?.faults.join('\n')).toContain(check);
   });
 });
