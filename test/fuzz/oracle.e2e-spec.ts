@@ -155,8 +155,6 @@ function message(text: string): (answer: Answer) => Answer {
 
 let answers = 0;
 
-const REFUSAL = '{"error":40002,"message":"The body is not valid: name is missing"}';
-
 /** Wrong in what it answers; the name is that of the check which finds it. */
 const ANSWER_FAULTS: readonly (readonly [string, string, (answer: Answer) => Answer])[] = [
   ['not_a_server_error', 'fails now and then', (a) => (++answers % 99 ? a : { ...a, status: 500 })],
@@ -165,11 +163,7 @@ const ANSWER_FAULTS: readonly (readonly [string, string, (answer: Answer) => Ans
   ['status_code_conformance', '402 for 401', statusInstead(401, 402)],
   ['status_code_conformance', '410 for 409', statusInstead(409, 410)],
   ['negative_data_rejection', '200 for 400', statusInstead(400, 200)],
-  [
-    'positive_data_acceptance',
-    '400 for 200',
-    (a) => (a.status === 200 ? { ...a, status: 400, body: Buffer.from(REFUSAL) } : a),
-  ],
+  ['positive_data_acceptance', '400 for 200', statusInstead(200, 400)],
   ['ignored_auth', '200 for 401', statusInstead(401, 200)],
   ['unsupported_method', '404 for 405', statusInstead(405, 404)],
   ['unsupported_method', 'no Allow', (a) => withHeader(a, 'allow')],
@@ -242,7 +236,9 @@ const ANSWER_FAULTS: readonly (readonly [string, string, (answer: Answer) => Ans
 describe('a service that answers wrongly', () => {
   it.each(ANSWER_FAULTS)('%s: %s', async (check, _, change) => {
     const misbehave: Misbehaviour = async (send, request) => change(await send(request));
-    const failure = await fuzz(() => misbehaving(misbehave));
+    // Of the first body that is found the schema may say nothing, of a smaller one it says more.
+    const shrinkTime = check === 'positive_data_acceptance' ? 2_000 : 0;
+    const failure = await fuzz(() => misbehaving(misbehave), SEED, { shrinkTime });
     expect(failure?.faults.join('\n')).toContain(check);
   });
 });
