@@ -1,25 +1,36 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { symlink, unlink } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { StoreReader } from '../../src/commands/store-reader.js';
-import type { Program } from '../support/program.js';
-import { ProgramFolder } from '../support/program-folder.js';
+import { Program } from '../support/program.js';
 import { TOKEN } from '../support/test-app.js';
 
 const REASON =
   'Another program serves from this store: stop it, or give this one a store of its own\n';
 
-let folder: ProgramFolder;
+let folder: string;
+let programs: Program[];
 
 beforeEach(async () => {
-  folder = await ProgramFolder.create();
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+  programs = [];
 });
 
-afterEach(() => folder.remove());
+afterEach(async () => {
+  for (const program of programs) {
+    program.kill('SIGKILL');
+    await program.exited();
+  }
+  await rm(folder, { recursive: true });
+});
 
 function start(path = 'plants.db'): Program {
-  return folder.start({ ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${path}` });
+  const program = Program.start(folder, { ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${path}` });
+  programs.push(program);
+  return program;
 }
 
 async function create(url: string, id: number): Promise<number> {
@@ -31,36 +42,33 @@ async function create(url: string, id: number): Promise<number> {
   return status;
 }
 
+/** As SQLite's shell and its like may do beside the program. */
+async function insertByHand(id: number): Promise<void> {
+  const script = `const database = new (require('sqlite3').Database)(process.argv[1]);
+    database.exec("INSERT INTO plants (id, name) VALUES (${id}, 'by hand')", (error) => { if (error) throw error; });`;
+  await promisify(execFile)(process.execPath, ['-e', script, join(folder, 'plants.db')]);
+}
+
 describe('a second program on one store', () => {
-  it('is told from one sentence that it cannot start', async () => {
-    await start().listening();
-    const second = start();
-    expect(await second.exited()).toBe(1);
-    expect(second).toMatchObject({ output: '', errors: REASON });
-  });
-
-  it('cannot come by another name of the file', async () => {
-    await start().listening();
-    await symlink(folder.file('plants.db'), folder.file('link.db'));
-    const second = start('link.db');
-    expect(await second.exited()).toBe(1);
-    expect(second.errors).toBe(REASON);
-  });
-
-  it('starts once the first has ended, however it ended', async () => {
+  it('is told from one sentence that it cannot start, until the first one ends or is about to', async () => {
     const first = start();
     expect(await create(await first.listening(), 1)).toBe(200);
+    await symlink(join(folder, 'plants.db'), join(folder, 'link.db'));
+    for (const refused of [start(), start('link.db')]) {
+      expect(await refused.exited()).toBe(1);
+      expect(refused).toMatchObject({ output: '', errors: REASON });
+    }
     first.kill('SIGKILL');
     await first.exited();
-    expect(await create(await start().listening(), 1)).toBe(409);
-  });
 
-  it('starts in place of one that is about to end', async () => {
-    const first = start();
-    await first.listening();
     const second = start();
-    first.kill('SIGTERM');
-    expect(await create(await second.listening(), 1)).toBe(200);
+    const url = await second.listening();
+    expect(await create(url, 1)).toBe(409);
+    await insertByHand(2);
+    expect(await create(url, 2)).toBe(409);
+    const third = start();
+    second.kill('SIGTERM');
+    expect(await create(await third.listening(), 3)).toBe(200);
   });
 
   it('is the only one of three that start at once on a new file', async () => {
@@ -84,29 +92,16 @@ describe('a second program on one store', () => {
   });
 });
 
-describe('beside the program', () => {
-  it("SQLite's shell and its like may read and write", async () => {
-    const url = await start().listening();
-    await create(url, 1);
-    const script = `const database = new (require('sqlite3').Database)(process.argv[1]);
-      database.exec("INSERT INTO plants (id, name) VALUES (2, 'by hand')", (error) => { if (error) throw error; });`;
-    await promisify(execFile)(process.execPath, ['-e', script, folder.file('plants.db')]);
-    expect(await create(url, 2)).toBe(409);
-    expect(await create(url, 3)).toBe(200);
-  });
-});
-
 it('a store whose shared memory file is deleted acknowledges nothing more', async () => {
-  const program = start();
-  const url = await program.listening();
+  const url = await start().listening();
   expect(await create(url, 1)).toBe(200);
-  await unlink(folder.file('plants.db-shm'));
+  await unlink(join(folder, 'plants.db-shm'));
   expect(await create(url, 2)).toBe(503);
   expect((await fetch(`${url}/health/ready`)).status).toBe(503);
-  program.kill('SIGKILL');
-  await program.exited();
+  programs[0]?.kill('SIGKILL');
+  await programs[0]?.exited();
   expect(await create(await start().listening(), 3)).toBe(200);
-  const reader = await StoreReader.open(folder.file('plants.db'), 'rw');
+  const reader = await StoreReader.open(join(folder, 'plants.db'), 'rw');
   expect(await reader.integrityFaults()).toEqual([]);
   const stored = await reader.all<{ id: number }>('SELECT id FROM plants ORDER BY id');
   expect(stored.map(({ id }) => id)).toEqual(expect.arrayContaining([1, 3]));
