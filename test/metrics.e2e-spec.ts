@@ -40,7 +40,7 @@ describe('GET /metrics', () => {
     ['POST', '/plants', '401', () => app.request('POST', '/plants?a=b')],
     ['GET', '/health/live', '200', () => app.request('GET', '/health/live')],
     ['GET', 'unmatched', '404', () => app.request('GET', '/nothing/1')],
-    ['GET', 'unmatched', '405', () => app.request('GET', '/plants')],
+    ['PUT', 'unmatched', '405', () => app.request('PUT', '/plants')],
     ['other', 'unmatched', '404', () => app.request('PURGE', '/nothing/2')],
     ['other', 'unmatched', '400', () => exchange(app.port, 'nonsense\r\n\r\n')],
   ])('counts %s of the route %s answered %s', async (method, route, status, request) => {
@@ -65,6 +65,25 @@ describe('GET /metrics', () => {
       expect(valueOf(now, labelled)).toBe(valueOf(before, labelled) + 3);
     }
     expect(now).toContain('store_queue_rows{table="plants",operation="create"} 0\n');
+  });
+
+  it('counts what becomes of reads and changes', async () => {
+    const counted = [
+      'store_operations_total{table="plants",operation="find",outcome="found"}',
+      'store_operations_total{table="plants",operation="find",outcome="missing"}',
+      'store_operations_total{table="plants",operation="replace",outcome="done"}',
+      'store_operations_total{table="plants",operation="remove",outcome="missing"}',
+      'store_read_duration_seconds_count{table="plants",operation="page"}',
+    ];
+    const before = await scrape();
+    await app.create('{"id":3,"name":"n"}');
+    await app.get('/plants/3');
+    await app.get('/plants/4');
+    await app.put('/plants/3', '{"name":"other"}');
+    await app.delete('/plants/4');
+    await app.get('/plants');
+    const now = await scrape();
+    for (const series of counted) expect(valueOf(now, series)).toBe(valueOf(before, series) + 1);
   });
 
   it.each(['docs/grafana-dashboard.json', 'docs/operations.md'])(
