@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { countRows } from './database.mjs';
+import { countBeside, countRows } from './database.mjs';
 
 export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
 
@@ -54,6 +55,25 @@ export function peer(name, title) {
     args: () => [here(`peers/${name}.mjs`)],
     env: (port) => ({ PORT: String(port), TOKEN, DATABASE }),
     stored: storedInSqlite,
+  };
+}
+
+/** How many rows a second the neighbour saves at least, or its measurement says nothing. */
+const LEAST_SAVES = 95;
+
+/** @returns {Contestant} the program with a module in it that saves 100 rows a second */
+export function besideNeighbour() {
+  return {
+    ...program('neighbour', 'Plant Store beside 100 save() a second'),
+    args: () => [here('peers/neighbour.mjs')],
+    stored: async (folder) => {
+      const { creates, saves, seconds } = countBeside(databaseIn(folder));
+      if (saves / seconds < LEAST_SAVES) {
+        console.error(`FAILED: the neighbour saved ${Math.round(saves / seconds)} rows a second`);
+        process.exitCode = 1;
+      }
+      return creates;
+    },
   };
 }
 

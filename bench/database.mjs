@@ -8,6 +8,19 @@ export function countRows(file) {
   return use(file, (database) => database.prepare('SELECT count(*) FROM plants').pluck().get());
 }
 
+/** What a store holds that peers/neighbour.mjs has served: creates, and rows of its neighbour. */
+export function countBeside(file) {
+  return use(file, (database) =>
+    database
+      .prepare(
+        `SELECT count(*) FILTER (WHERE id >= 0) AS creates, count(*) FILTER (WHERE id < 0) AS saves,
+           (max(tag + 0) FILTER (WHERE id < 0) - min(tag + 0) FILTER (WHERE id < 0)) / 1000.0 AS seconds
+         FROM plants`,
+      )
+      .get(),
+  );
+}
+
 /**
  * Fills the table that the program has made.
  *

@@ -17,6 +17,8 @@ What to measure (several may be given):
   --costs              what logging costs
   --tokens             what a JWT and a rate limit cost
   --postgres           creates/s on a PostgreSQL server: one replica, two, and a peer
+  --neighbour          creates/s beside a module that saves 100 rows a second, which must
+                       be 0.8 of those alone
   --overload           what happens at 0.5 to 10 times the load that a slow disk allows
 
 How:
@@ -50,6 +52,7 @@ export function readOptions(args) {
     costs: values.costs,
     tokens: values.tokens,
     postgres: values.postgres,
+    neighbour: values.neighbour,
     overload: values.overload,
     connections: wholeOf(values, 'connections', 64),
     rounds: wholeOf(values, 'rounds', 5),
@@ -78,6 +81,7 @@ function parse(args) {
         costs: boolean,
         tokens: boolean,
         postgres: boolean,
+        neighbour: boolean,
         overload: boolean,
         connections: string,
         rounds: string,

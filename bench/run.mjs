@@ -5,7 +5,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { drawChart } from './chart.mjs';
-import { CONTESTANTS, program } from './contestants.mjs';
+import { besideNeighbour, CONTESTANTS, program } from './contestants.mjs';
 import { defaultLoad, loadNamed } from './load.mjs';
 import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
@@ -17,6 +17,9 @@ import { startTime } from './measure/start-time.mjs';
 import { HELP, OptionError, readOptions } from './options.mjs';
 import { ContestantError } from './server.mjs';
 import { tokenVariants } from './tokens.mjs';
+
+/** What creates must keep of their rate beside a neighbour. */
+const LEAST_SHARE = 0.8;
 
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));
 
@@ -71,6 +74,7 @@ async function measureAll(setting) {
   if (setting.postgres) results.postgres = await postgres(setting);
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
   if (setting.tokens) results.tokens = await compare(setting, await tokenVariants(), 'Tokens');
+  if (setting.neighbour) results.neighbour = await neighbour(setting);
   if (setting.overload) results.overload = await overload(setting);
   if (Object.keys(results).length === 0) {
     results.compare = await compare(setting, contestants ?? CONTESTANTS, 'Durable creates');
@@ -84,6 +88,17 @@ function variants() {
     program(),
     program('without-logging', 'Plant Store, LOG_LEVEL=silent', { LOG_LEVEL: 'silent' }),
   ];
+}
+
+/** What creates keep of their rate when another module writes too. */
+async function neighbour(setting) {
+  const measured = await compare(setting, [besideNeighbour(), program()], 'A neighbour');
+  const share = measured.contestants[1].ratio.median;
+  if (share < LEAST_SHARE) {
+    console.error(`\nFAILED: beside a neighbour creates keep ${share.toFixed(2)} of their rate`);
+    process.exitCode = 1;
+  }
+  return measured;
 }
 
 /** Beside the program rather than in the system's folder, which may not be on a disk. */

@@ -22,7 +22,7 @@ export function setUpDocs(app: INestApplication): void {
   });
 }
 
-/** In a narrow window, Swagger UI's buttons and its column of links would be cut off. */
+/** CSS without which a narrow window would cut off buttons and a column of Swagger UI. */
 const FIT_NARROW_WINDOWS = `
   @media (max-width: 640px) {
     .swagger-ui .try-out { padding: 0; }

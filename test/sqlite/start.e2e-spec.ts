@@ -2,13 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
-import { Program } from '../support/program.js';
+import type { Program } from '../support/program.js';
+import { ProgramFolder } from '../support/program-folder.js';
 
 /** Sends SIGTERM when the store is about to be opened. */
 const SIGNAL_SOON = encodeURIComponent(
@@ -16,26 +15,22 @@ const SIGNAL_SOON = encodeURIComponent(
    fs.mkdir = (...args) => { process.kill(process.pid, 'SIGTERM'); return mkdir(...args); };`,
 );
 
-let folder: string;
+let folder: ProgramFolder;
 let program: Program;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+  folder = await ProgramFolder.create();
 });
 
-afterEach(async () => {
-  program.kill('SIGKILL');
-  await program.exited();
-  await rm(folder, { recursive: true });
-});
+afterEach(() => folder.remove());
 
 function start(env: Record<string, string> = {}): Program {
-  program = Program.start(folder, env);
+  program = folder.start(env);
   return program;
 }
 
 async function query(sql: string): Promise<unknown> {
-  const dataSource = new DataSource({ type: 'sqlite', database: join(folder, 'data/plants.db') });
+  const dataSource = new DataSource({ type: 'sqlite', database: folder.file('data/plants.db') });
   await dataSource.initialize();
   try {
     return await dataSource.query(sql);
@@ -80,7 +75,7 @@ describe('a start without any configuration', () => {
 
 describe('a start with a configuration', () => {
   it('reads .env, and lets the real environment win', async () => {
-    await writeFile(join(folder, '.env'), 'ACCESS_TOKENS=from-file\nLOG_LEVEL=nonsense\n');
+    await writeFile(folder.file('.env'), 'ACCESS_TOKENS=from-file\nLOG_LEVEL=nonsense\n');
     const url = await start({ LOG_LEVEL: 'info' }).listening();
     expect((await createPlant(url, 'from-file', 1)).status).toBe(200);
     expect(program.output).not.toContain('from-file');
@@ -109,7 +104,7 @@ describe('a start with a configuration', () => {
 
   it('takes the data folder that DATABASE_URL names, and makes it', async () => {
     await start({ DATABASE_URL: 'sqlite:deep/down/p.db', ACCESS_TOKENS: 't' }).listening();
-    expect(existsSync(join(folder, 'deep/down/p.db'))).toBe(true);
+    expect(existsSync(folder.file('deep/down/p.db'))).toBe(true);
   });
 });
 
@@ -134,18 +129,18 @@ describe('a start that cannot succeed exits 1 with one line for each fault', () 
   });
 
   it('with an argument', async () => {
-    program = Program.start(folder, {}, '--port=80');
+    program = folder.start({}, '--port=80');
     expect(await program.exited()).toBe(1);
     expect(program.errors).toBe('The program takes no arguments\n');
   });
 
   it('on a file that is not a database', async () => {
-    await writeFile(join(folder, 'p.db'), 'not a database\n'.repeat(1_000));
+    await writeFile(folder.file('p.db'), 'not a database\n'.repeat(1_000));
     await expectRefusal({ DATABASE_URL: 'sqlite:p.db' }, /is not a SQLite database$/);
   });
 
   it('on a folder in the place of a database', async () => {
-    await expectRefusal({ DATABASE_URL: `sqlite:${folder}` }, /cannot be opened or created$/);
+    await expectRefusal({ DATABASE_URL: `sqlite:${folder.path}` }, /cannot be opened or created$/);
   });
 
   it('on a database that a newer version has made', async () => {

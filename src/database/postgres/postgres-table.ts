@@ -24,7 +24,7 @@ type Query = <Row extends ObjectLiteral>(
   values: unknown[],
 ) => Promise<Row[]>;
 
-/** A pool, and a semaphore with as many places as it has connections: nobody waits inside the pool, which gives up. */
+/** A pool, and a semaphore with a place for each of its connections, since a wait inside the pool may time out. */
 export interface OwnPool {
   readonly pool: Pool;
   readonly places: Semaphore;

@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { Page } from '../bulk-table.js';
+import { type Page, withinBytes } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
 
 /**
@@ -9,7 +9,7 @@ import type { EntityColumns } from '../entity-columns.js';
  * type makes an integer of.
  */
 export class SqliteSql {
-  /** Inserts what nothing stands in the way of. */
+  /** Inserts the rows that conflict with nothing. */
   readonly insert: string;
   /** Inserts all, or fails. */
   readonly insertAll: string;
@@ -32,8 +32,7 @@ export class SqliteSql {
     const returning = `RETURNING CAST(${key} AS TEXT) AS key`;
     const names = inserted.map((column) => this.name(column)).join(', ');
     const values = inserted.map((column) => this.orDefault(column, this.value(column))).join(', ');
-    // TypeORM gives the rows of such a statement only because it does not begin with its first word.
-    const insert = `\nINSERT INTO ${table} (${names}) SELECT ${values} FROM json_each(?) AS given`;
+    const insert = `INSERT INTO ${table} (${names}) SELECT ${values} FROM json_each(?) AS given`;
     this.insert = `${insert} WHERE ${this.missing()} IS NULL ON CONFLICT DO NOTHING ${returning}`;
     this.insertAll = `${insert} WHERE true ${returning}`;
     this.compare = `
@@ -60,14 +59,14 @@ export class SqliteSql {
   }
 
   /** With the parameters of a page: its rows as one JSON array, and whether others come after them. */
-  jsonPage({ where, after }: Page): string {
-    const { filter, rest } = this.filters(where, after);
-    const page = `SELECT ${this.key} AS key, ${this.json()} AS json FROM ${this.table} ${filter}
+  jsonPage(page: Page): string {
+    const { filter, rest } = this.filters(page.where, page.after);
+    const rows = `SELECT ${this.key} AS key, ${this.json()} AS json FROM ${this.table} ${filter}
       ORDER BY ${this.table}.${this.key} LIMIT ?1`;
     return `
       SELECT '[' || coalesce(text, '') || ']' AS text, CAST(last AS TEXT) AS last,
         EXISTS (SELECT 1 FROM ${this.table} ${rest}) AS "hasMore"
-      FROM (SELECT group_concat(json, ',') AS text, max(key) AS last FROM (${page})) AS json_page`;
+      FROM (SELECT group_concat(json, ',') AS text, max(key) AS last FROM (${withinBytes(rows, page)})) AS json_page`;
   }
 
   /** Of a page, and of what comes after it. */

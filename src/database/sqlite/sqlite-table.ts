@@ -15,6 +15,7 @@ import type { EntityColumns, RawRow, Values } from '../entity-columns.js';
 import { transactionOf } from '../open-transaction.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import type { SqliteConnections } from './sqlite-connections.js';
+import { withRows } from './sqlite-driver.js';
 import { constraintOf, isRowError } from './sqlite-errors.js';
 import { SqliteSql } from './sqlite-sql.js';
 
@@ -46,7 +47,8 @@ export class SqliteTable implements BulkTable {
 
   within(manager: EntityManager): BulkStatements {
     const { query, savepoint } = transactionOf(manager);
-    return new SqliteStatements(this.sql, query, savepoint);
+    const queryRows: Query = (sql, parameters) => query(withRows(sql), parameters);
+    return new SqliteStatements(this.sql, queryRows, savepoint);
   }
 
   faultOf(error: unknown): Fault {
