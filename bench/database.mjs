@@ -3,9 +3,17 @@ import Database from 'better-sqlite3';
 /** Rows that one transaction of the preload takes. */
 const CHUNK = 1_000_000;
 
-/** @param {string} file */
-export function countRows(file) {
-  return use(file, (database) => database.prepare('SELECT count(*) FROM plants').pluck().get());
+/**
+ * @param {string} file
+ * @param {string} [tag] that is counted; every row without it
+ */
+export function countRows(file, tag) {
+  const count = 'SELECT count(*) FROM plants';
+  return use(file, (database) =>
+    tag === undefined
+      ? database.prepare(count).pluck().get()
+      : database.prepare(`${count} WHERE tag = ?`).pluck().get(tag),
+  );
 }
 
 /**

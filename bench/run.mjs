@@ -5,12 +5,14 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { drawChart } from './chart.mjs';
-import { CONTESTANTS, program } from './contestants.mjs';
+import { CONTESTANTS, LIFE_NAMES, program } from './contestants.mjs';
 import { defaultLoad, loadNamed } from './load.mjs';
 import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
+import { life } from './measure/life.mjs';
 import { memory } from './measure/memory.mjs';
-import { postgres } from './measure/postgres.mjs';
+import { mixed } from './measure/mixed.mjs';
+import { lifeOnPostgres, postgres } from './measure/postgres.mjs';
 import { overload } from './measure/overload.mjs';
 import { rows } from './measure/rows.mjs';
 import { startTime } from './measure/start-time.mjs';
@@ -68,6 +70,9 @@ async function measureAll(setting) {
   if (setting.start) results.start = await startTime(setting, few);
   if (setting.memory) results.memory = await memory(setting, (setting.millions ?? [2]).at(-1));
   if (setting.rows) results.rows = await rows(setting, setting.millions ?? [0, 1, 10]);
+  if (setting.life) results.life = await life(setting, contestants ?? peersOfLife());
+  if (setting.mixed) results.mixed = await mixed(setting, few);
+  if (setting.postgresLife) results.postgresLife = await lifeOnPostgres(setting);
   if (setting.postgres) results.postgres = await postgres(setting);
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
   if (setting.tokens) results.tokens = await compare(setting, await tokenVariants(), 'Tokens');
@@ -76,6 +81,10 @@ async function measureAll(setting) {
     results.compare = await compare(setting, contestants ?? CONTESTANTS, 'Durable creates');
   }
   return results;
+}
+
+function peersOfLife() {
+  return CONTESTANTS.filter(({ name }) => LIFE_NAMES.includes(name));
 }
 
 /** The program as shipped, and without one thing each. */
@@ -96,9 +105,9 @@ async function temporaryFolder(parent) {
 
 function verdict(faults) {
   if (faults.length === 0) {
-    console.log('\nEvery acknowledged create is stored, and nothing else.');
+    console.log('\nEvery acknowledged change is stored, and nothing else.');
   } else {
-    console.error(`\nAcknowledged and stored creates differ:\n${faults.join('\n')}`);
+    console.error(`\nAcknowledged and stored changes differ:\n${faults.join('\n')}`);
     process.exitCode = 1;
   }
 }
