@@ -41,6 +41,19 @@ export function preload(file, rows, order) {
   });
 }
 
+/** @param {string} file */
+export function dropIndexes(file) {
+  use(file, (database) => {
+    const indexes = database
+      .prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'plants' AND sql IS NOT NULL",
+      )
+      .pluck()
+      .all();
+    for (const name of indexes) database.exec(`DROP INDEX "${name}"`);
+  });
+}
+
 function use(file, action) {
   const database = new Database(file, { fileMustExist: true });
   try {

@@ -18,6 +18,8 @@ What to measure (several may be given):
   --tokens             what a JWT and a rate limit cost
   --life               reads, pages, replaces and removes a second, of Plant Store and of its peers
   --mixed              reads and creates a second, alone and together
+  --big-table          pages at both ends of a big table, by tag, and as an export
+  --tag-index          creates/s with and without the index on tags
   --postgres           creates/s on a PostgreSQL server: one replica, two, and a peer
   --postgres-life      as --life, on a PostgreSQL server
   --overload           what happens at 0.5 to 10 times the load that a slow disk allows
@@ -32,7 +34,8 @@ How:
                        ${NAMES.slice(4).join(', ')}
                        (all but the last; for --life those that have it all;
                        for --fixed-rate, --start and --mixed the first)
-  --millions LIST      with --memory the creates (2), with --rows the rows (0,1,10)
+  --millions LIST      with --memory the creates (2), with --rows the rows (0,1,10),
+                       with --big-table the rows (1)
   --load TOOL          ${LOAD_NAMES.join(' or ')} (wrk where it is installed)
   --dir FOLDER         where databases go; its disk is what is measured (bench/data)
   --chart FILE         draw the comparison
@@ -55,6 +58,8 @@ export function readOptions(args) {
     tokens: values.tokens,
     life: values.life,
     mixed: values.mixed,
+    bigTable: values['big-table'],
+    tagIndex: values['tag-index'],
     postgres: values.postgres,
     postgresLife: values['postgres-life'],
     overload: values.overload,
@@ -86,6 +91,8 @@ function parse(args) {
         tokens: boolean,
         life: boolean,
         mixed: boolean,
+        'big-table': boolean,
+        'tag-index': boolean,
         postgres: boolean,
         'postgres-life': boolean,
         overload: boolean,

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { drawChart } from './chart.mjs';
 import { CONTESTANTS, LIFE_NAMES, program } from './contestants.mjs';
 import { defaultLoad, loadNamed } from './load.mjs';
+import { bigTable } from './measure/big-table.mjs';
 import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
 import { life } from './measure/life.mjs';
@@ -16,6 +17,7 @@ import { lifeOnPostgres, postgres } from './measure/postgres.mjs';
 import { overload } from './measure/overload.mjs';
 import { rows } from './measure/rows.mjs';
 import { startTime } from './measure/start-time.mjs';
+import { tagIndex } from './measure/tag-index.mjs';
 import { HELP, OptionError, readOptions } from './options.mjs';
 import { ContestantError } from './server.mjs';
 import { tokenVariants } from './tokens.mjs';
@@ -72,6 +74,9 @@ async function measureAll(setting) {
   if (setting.rows) results.rows = await rows(setting, setting.millions ?? [0, 1, 10]);
   if (setting.life) results.life = await life(setting, contestants ?? peersOfLife());
   if (setting.mixed) results.mixed = await mixed(setting, few);
+  if (setting.bigTable)
+    results.bigTable = await bigTable(setting, (setting.millions ?? [1]).at(-1));
+  if (setting.tagIndex) results.tagIndex = await tagIndex(setting);
   if (setting.postgresLife) results.postgresLife = await lifeOnPostgres(setting);
   if (setting.postgres) results.postgres = await postgres(setting);
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
