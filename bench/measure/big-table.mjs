@@ -5,7 +5,7 @@ import { ask, nextOf } from '../answers.mjs';
 import { program } from '../contestants.mjs';
 import { freshIds, scatteredIds } from '../ids.mjs';
 import { OPERATIONS } from '../operations.mjs';
-import { residentMiB } from '../resident.mjs';
+import { residentMiB } from '../process.mjs';
 import { summarize } from '../statistics.mjs';
 import { formatNumber, formatRange, printTable } from '../table.mjs';
 import { startFull } from './life.mjs';

@@ -2,8 +2,9 @@ import { checkAnswers } from '../answers.mjs';
 import { flushCost } from '../flush-cost.mjs';
 import { freshIds, scatteredIds } from '../ids.mjs';
 import { OPERATIONS } from '../operations.mjs';
+import { processorMs } from '../process.mjs';
 import { ContestantError, start } from '../server.mjs';
-import { summarize } from '../statistics.mjs';
+import { median, summarize } from '../statistics.mjs';
 import { formatNumber, formatRange, printTable } from '../table.mjs';
 import { inNewFolder, measureRate, rotate, roundsOf } from './round.mjs';
 
@@ -56,8 +57,11 @@ async function measure(setting, contestant, folder) {
   const results = {};
   for (const name of MEASURED) {
     const ids = scatteredIds(ROWS, name === 'remove' ? ROWS / 2 : 0);
+    const before = await processorMs(server.pid);
     const tallies = await measureRate(setting, ids, OPERATIONS[name])(server);
-    results[name] = { ...tallies.at(-1), ...sums(tallies), flushMs };
+    const counts = sums(tallies);
+    const processorUs = (((await processorMs(server.pid)) - before) * 1_000) / counts.acknowledged;
+    results[name] = { ...tallies.at(-1), ...counts, processorUs, flushMs };
   }
   await server.stop();
 
@@ -92,7 +96,17 @@ function print({ rounds, seconds, connections }, contestants, results, operation
   const first = of(contestants[0]);
   printTable(
     `Of ${formatNumber(ROWS)} plants, ${title}: ${connections} connections, ${rounds} rounds of ${seconds} s`,
-    ['', 'a second', 'min .. max', 'ratio', 'min .. max', 'flush ms', 'refused', 'unanswered'],
+    [
+      '',
+      'a second',
+      'min .. max',
+      'ratio',
+      'min .. max',
+      'cpu us',
+      'flush ms',
+      'refused',
+      'unanswered',
+    ],
     contestants.map((contestant) => {
       const runs = of(contestant);
       const rate = summarize(runs.map((run) => run.rate));
@@ -104,7 +118,8 @@ function print({ rounds, seconds, connections }, contestants, results, operation
         formatRange(rate),
         formatNumber(ratio.median, 2),
         formatRange(ratio, 2),
-        formatNumber(summarize(runs.map(({ flushMs }) => flushMs)).median, 2),
+        formatNumber(median(runs.map(({ processorUs }) => processorUs))),
+        formatNumber(median(runs.map(({ flushMs }) => flushMs)), 2),
         formatNumber(sum('refused')),
         formatNumber(sum('unanswered')),
       ];

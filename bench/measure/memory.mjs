@@ -1,6 +1,6 @@
 import { program, TOKEN } from '../contestants.mjs';
 import { freshIds } from '../ids.mjs';
-import { residentMiB } from '../resident.mjs';
+import { residentMiB } from '../process.mjs';
 import { formatNumber, printTable } from '../table.mjs';
 import { inNewFolder, runAndCount } from './round.mjs';
 
