@@ -8,11 +8,31 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** List plants, in the order of their ids */
+        get: operations["listPlants"];
         put?: never;
         /** Create a plant in the store */
         post: operations["createPlant"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/plants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a plant */
+        get: operations["readPlant"];
+        /** Replace a plant */
+        put: operations["replacePlant"];
+        post?: never;
+        /** Remove a plant */
+        delete: operations["removePlant"];
         options?: never;
         head?: never;
         patch?: never;
@@ -61,6 +81,24 @@ export interface components {
              */
             tag?: string;
         };
+        StoredPlant: {
+            /**
+             * Format: int64
+             * @description Identification number of the plant
+             * @example 1
+             */
+            id: number | bigint;
+            /**
+             * @description The name of the plant
+             * @example Monstera
+             */
+            name: string;
+            /**
+             * @description Tag to specify the type
+             * @example indoor
+             */
+            tag?: string;
+        };
     };
     responses: {
         /** @description Error response, an unexpected error. 40100: no bearer token. 40101: the bearer token is not accepted */
@@ -85,6 +123,15 @@ export interface components {
         };
         /** @description Error response, an unexpected error. 40800: the request did not arrive in time */
         Error408: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Error response, an unexpected error. 41200: `If-Match` does not have the current ETag, or `If-None-Match` has it */
+        Error412: {
             headers: {
                 [name: string]: unknown;
             };
@@ -165,6 +212,52 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listPlants: {
+        parameters: {
+            query?: {
+                /** @description How many plants to list at most */
+                limit?: number;
+                /** @description The id after which the page begins: the last one of the page before */
+                after?: number | bigint;
+                /** @description Only plants with exactly this tag; an empty one is a tag too */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of plants */
+            200: {
+                headers: {
+                    /** @description The next page, with rel="next", while there is more */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredPlant"][];
+                };
+            };
+            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            408: components["responses"]["Error408"];
+            417: components["responses"]["Error417"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     createPlant: {
         parameters: {
             query?: never;
@@ -210,6 +303,186 @@ export interface operations {
             };
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
+            417: components["responses"]["Error417"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    readPlant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Entity tags, or *: RFC 9110 section 13.1.1 */
+                "If-Match"?: string;
+                /** @description Entity tags, or *: RFC 9110 section 13.1.2 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Identification number of the plant, in decimal digits */
+                id: number | bigint;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plant as it is stored */
+            200: {
+                headers: {
+                    /** @description Changes with what is stored */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredPlant"];
+                };
+            };
+            /** @description `If-None-Match` has the current ETag */
+            304: {
+                headers: {
+                    /** @description Changes with what is stored */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            /** @description Error response, an unexpected error. 40401: there is no plant with this id */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: components["responses"]["Error408"];
+            412: components["responses"]["Error412"];
+            417: components["responses"]["Error417"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    replacePlant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Entity tags, or *: RFC 9110 section 13.1.1 */
+                "If-Match"?: string;
+                /** @description Entity tags, or *: RFC 9110 section 13.1.2 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Identification number of the plant, in decimal digits */
+                id: number | bigint;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Plant"];
+            };
+        };
+        responses: {
+            /** @description Plant response; the plant was replaced */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plant"];
+                };
+            };
+            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40001: the body is empty, not UTF-8, not JSON, or nested too deep. 40002: the body is JSON but not what the operation needs; the message names every fault. 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            /** @description Error response, an unexpected error. 40401: there is no plant with this id */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: components["responses"]["Error408"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            417: components["responses"]["Error417"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    removePlant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Entity tags, or *: RFC 9110 section 13.1.1 */
+                "If-Match"?: string;
+                /** @description Entity tags, or *: RFC 9110 section 13.1.2 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Identification number of the plant, in decimal digits */
+                id: number | bigint;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plant was removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            /** @description Error response, an unexpected error. 40401: there is no plant with this id */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: components["responses"]["Error408"];
+            412: components["responses"]["Error412"];
             417: components["responses"]["Error417"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];

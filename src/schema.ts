@@ -1,9 +1,10 @@
 import type { Schema } from './database/data-source-options.js';
 import { CreatePlants1763000000000 } from './plants/migrations/1763000000000-create-plants.js';
+import { IndexPlantsByTag1795219200000 } from './plants/migrations/1795219200000-index-plants-by-tag.js';
 import { Plant } from './plants/plant.entity.js';
 
 /** Every entity, and every migration in the order in which they run. */
 export const schema: Schema = {
   entities: [Plant],
-  migrations: [CreatePlants1763000000000],
+  migrations: [CreatePlants1763000000000, IndexPlantsByTag1795219200000],
 };

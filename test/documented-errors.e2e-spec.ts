@@ -25,8 +25,12 @@ const SHARED = listCauses({
     INSUFFICIENT_SCOPE: async (app) =>
       app.create(PLANT, { Authorization: `Bearer ${await issuer.token({ scope: 'other' })}` }),
     NOT_FOUND: (app) => app.request('GET', '/nothing'),
-    METHOD_NOT_ALLOWED: (app) => app.request('GET', '/plants'),
+    METHOD_NOT_ALLOWED: (app) => app.request('PATCH', '/plants'),
     REQUEST_TIMEOUT: (app) => raw(app, `${POST}Content-Length: 19\r\n\r\n`),
+    PRECONDITION_FAILED: async (app) => {
+      await app.create(PLANT);
+      return await app.get('/plants/1', { 'If-Match': '"other"' });
+    },
     BODY_TOO_LARGE: (app) => app.create(' '.repeat(200_000)),
     UNSUPPORTED_MEDIA_TYPE: (app) => app.create(PLANT, { 'Content-Type': 'text/plain' }),
     EXPECTATION_FAILED: (app) => raw(app, `${POST}Expect: tea\r\nContent-Length: 0\r\n\r\n`),

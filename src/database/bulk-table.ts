@@ -33,6 +33,20 @@ export interface Page {
   readonly where: ReadonlyMap<string, unknown>;
 }
 
+/** The parameters of a statement that reads a page: its limit, the values to look for, the key to begin after. */
+export function parametersOf({ where, after, limit }: Page): unknown[] {
+  const values = [...where.values()].filter((value) => value !== null);
+  return after === undefined ? [limit, ...values] : [limit, ...values, after];
+}
+
+/** A page as JSON text. */
+export interface WrittenPage {
+  readonly text: string;
+  /** The key of its last row. */
+  readonly last: string;
+  readonly hasMore: boolean;
+}
+
 /** Statements on many rows of one table at once. Each is of a constant text, so that it stays prepared. */
 export interface BulkStatements {
   /** Inserts the rows that nothing stands in the way of, and resolves with their keys. */
@@ -53,6 +67,8 @@ export interface BulkStatements {
   find(keys: readonly string[]): Promise<RawRow[]>;
 
   page(page: Page): Promise<RawRow[]>;
+
+  jsonPage(page: Page): Promise<WrittenPage>;
 
   /** Whether each statement is committed by itself. */
   readonly isAutoCommit: boolean;

@@ -13,8 +13,21 @@ const INTEGER_KEYS = new Set<unknown>(['int', 'integer', 'smallint', Number]);
 const TEXT_KEYS = new Set<unknown>(['text', 'varchar', 'character varying', 'uuid', String]);
 /** Types whose values are text as it is stored. */
 const PLAIN_TYPES = new Set<unknown>(['text', 'varchar', 'character varying', 'bigint', String]);
+/** What a column's values are in JSON. */
+const JSON_KINDS = new Map<unknown, 'integer' | 'string'>([
+  ...[...INTEGER_KEYS, 'bigint'].map((type) => [type, 'integer'] as const),
+  ...[...TEXT_KEYS].map((type) => [type, 'string'] as const),
+]);
 /** The one spelling of an int64, but for those with 19 digits. */
 const SHORT_INT64 = /^(?:0|-?[1-9]\d{0,17})$/;
+
+/** A member of a row as JSON. */
+export interface JsonMember {
+  /** As JSON text. */
+  readonly name: string;
+  readonly column: ColumnMetadata;
+  readonly kind: 'integer' | 'string';
+}
 
 /**
  * The columns of an entity by TypeORM's own metadata: what a row has in each of them, and the row
@@ -114,6 +127,25 @@ export class EntityColumns {
       column.setEntityValue(row, value);
     }
     return row;
+  }
+
+  /**
+   * The columns that are members of a row as JSON, the key first.
+   *
+   * @throws TypeError when there is one that engines do not write alike
+   */
+  get jsonMembers(): readonly JsonMember[] {
+    const others = this.readable.filter((column) => column !== this.key);
+    return [this.key, ...others].map((column) => {
+      const kind = JSON_KINDS.get(column.type);
+      if (kind === undefined || column.embeddedMetadata || column.transformer) {
+        const { propertyPath } = column;
+        throw new TypeError(
+          `${this.metadata.name}.${propertyPath} cannot be written as JSON by the engine: use page()`,
+        );
+      }
+      return { name: JSON.stringify(column.propertyName), column, kind };
+    });
   }
 
   /**

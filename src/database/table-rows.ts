@@ -1,7 +1,15 @@
 import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
+import { JsonText } from '../json/json-text.js';
 import { StoreMetrics } from '../metrics/metrics.js';
 import { BatchQueue } from './batch-queue.js';
-import type { BulkStatements, BulkTable, Change, Page, Removal } from './bulk-table.js';
+import type {
+  BulkStatements,
+  BulkTable,
+  Change,
+  Page,
+  Removal,
+  WrittenPage,
+} from './bulk-table.js';
 import { EntityColumns, type RawRow, type Values } from './entity-columns.js';
 import {
   type ChangeOutcome,
@@ -25,6 +33,14 @@ export interface PageQuery<Row> {
   readonly where?: Partial<Row>;
 }
 
+/** A page that the engine has written as JSON, without an object for each row. */
+export interface JsonPage {
+  /** An array; members are named as properties are, and left out where they are null. */
+  readonly json: JsonText;
+  /** The key after which the next page begins; undefined when this is the last. */
+  readonly next: string | undefined;
+}
+
 /**
  * The rows of an entity, written many to a commit: what arrives while a commit is under way shares
  * the next one, and its flush to disk. What is resolved is on disk, and every later read sees it.
@@ -41,6 +57,7 @@ export class TableRows<Row extends ObjectLiteral> {
   private readonly removes: BatchQueue<Removal, ChangeOutcome>;
   private readonly finds: BatchQueue<string, RawRow | undefined>;
   private readonly pages: BatchQueue<Page, RawRow[]>;
+  private readonly jsonPages: BatchQueue<Page, WrittenPage>;
 
   /** @throws TypeError when rows of this entity cannot be written in groups */
   constructor(repository: Repository<Row>) {
@@ -56,6 +73,9 @@ export class TableRows<Row extends ObjectLiteral> {
     );
     this.pages = this.readQueue('page', 1, (statements, pages) =>
       Promise.all(pages.map((page) => statements.page(page))),
+    );
+    this.jsonPages = this.readQueue('page', 1, (statements, pages) =>
+      Promise.all(pages.map((page) => statements.jsonPage(page))),
     );
   }
 
@@ -114,13 +134,28 @@ export class TableRows<Row extends ObjectLiteral> {
    *
    * @throws ApiError 50300
    */
-  async page({ after, limit, where = {} }: PageQuery<Row>): Promise<Row[]> {
-    const rows = await this.pages.add({
+  async page(query: PageQuery<Row>): Promise<Row[]> {
+    const rows = await this.pages.add(this.pageOf(query));
+    return rows.map((raw) => this.columns.rowOf(raw) as Row);
+  }
+
+  /**
+   * Rows in the order of their keys, as JSON.
+   *
+   * @throws TypeError when a column is of a type that engines do not write alike
+   * @throws ApiError 50300
+   */
+  async jsonPage(query: PageQuery<Row>): Promise<JsonPage> {
+    const { text, last, hasMore } = await this.jsonPages.add(this.pageOf(query));
+    return { json: new JsonText(text), next: hasMore ? last : undefined };
+  }
+
+  private pageOf({ after, limit, where = {} }: PageQuery<Row>): Page {
+    return {
       after: after === undefined ? undefined : this.columns.keyText(after),
       limit,
       where: this.columns.conditionsOf(where),
-    });
-    return rows.map((raw) => this.columns.rowOf(raw) as Row);
+    };
   }
 
   private async write<Item, Outcome extends string>(

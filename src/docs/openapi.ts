@@ -30,6 +30,7 @@ const ANY_OPERATION: readonly ErrorEntry[] = [
   ErrorCatalogue.UNAVAILABLE,
 ];
 const WITH_PARAMETERS: readonly ErrorEntry[] = [ErrorCatalogue.INVALID_PARAMETERS];
+const WITH_PRECONDITIONS: readonly ErrorEntry[] = [ErrorCatalogue.PRECONDITION_FAILED];
 const WITH_BODY: readonly ErrorEntry[] = [
   ErrorCatalogue.UNREADABLE_BODY,
   ErrorCatalogue.INVALID_BODY,
@@ -78,12 +79,15 @@ function describeTags(operations: readonly Operation[]): { name: string; descrip
 
 /** Documents the failures of an operation. Where all of a status are shared, so is their response. */
 function describeErrors(operation: Operation, shared: Responses): void {
-  operation.security = [{ [BEARER]: [] }];
+  operation.security ??= [{ [BEARER]: [] }];
   const own = operation['x-errors'] ?? [];
   delete operation['x-errors'];
   const groups = [
     ANY_OPERATION,
-    hasParameters(operation) ? WITH_PARAMETERS : [],
+    hasParameter(operation, ({ in: place }) => place === 'query' || place === 'path')
+      ? WITH_PARAMETERS
+      : [],
+    hasParameter(operation, ({ name }) => name === 'If-Match') ? WITH_PRECONDITIONS : [],
     operation.requestBody === undefined ? [] : WITH_BODY,
     own,
   ];
@@ -101,8 +105,11 @@ function describeErrors(operation: Operation, shared: Responses): void {
   }
 }
 
-function hasParameters({ parameters = [] }: Operation): boolean {
-  return parameters.some((one) => 'in' in one && (one.in === 'query' || one.in === 'path'));
+function hasParameter(
+  { parameters = [] }: Operation,
+  isMeant: (parameter: { readonly name: string; readonly in: string }) => boolean,
+): boolean {
+  return parameters.some((parameter) => 'in' in parameter && isMeant(parameter));
 }
 
 function errorResponse(unsorted: readonly ErrorEntry[]): Responses[string] {

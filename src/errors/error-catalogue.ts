@@ -141,6 +141,12 @@ export const ErrorCatalogue = register({
     when: 'the request did not arrive in time',
     advice: 'Send faster, or retry.',
   },
+  PRECONDITION_FAILED: {
+    error: 41200,
+    message: 'What is stored is not what the request expects',
+    when: '`If-Match` does not have the current ETag, or `If-None-Match` has it',
+    advice: 'Read it again, and decide anew.',
+  },
   BODY_TOO_LARGE: {
     error: 41300,
     message: 'The body is larger than 102400 bytes',

@@ -3,6 +3,7 @@ import type { NestApplicationOptions } from '@nestjs/common';
 import type { Express, Response } from 'express';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
+import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
 import { JSON_TYPE } from './send-json.js';
 
@@ -36,7 +37,8 @@ export class FastExpressAdapter extends ExpressAdapter {
 
   /** Answers with a plain object as Express's `json()` would, without reading its settings. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
-    if (!isPlainObject(body)) return super.reply(response, body, statusCode) as unknown;
+    if (!isPlainObject(body) && !(body instanceof JsonText))
+      return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.statusCode = statusCode;
     const text = writeJson(body);
     response.setHeader('Content-Type', JSON_TYPE);

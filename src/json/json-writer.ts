@@ -1,3 +1,5 @@
+import { JsonText } from './json-text.js';
+
 /**
  * JSON text as `JSON.stringify` makes it, in which a bigint is an integer with all its digits. A value
  * without any takes no longer than with `JSON.stringify`.
@@ -5,6 +7,7 @@
  * @throws RangeError for a value that contains itself
  */
 export function writeJson(value: unknown): string {
+  if (value instanceof JsonText) return value.text;
   // Of a list of rows the first shows what the others are like.
   if (hasBigint(Array.isArray(value) ? value[0] : value)) return write(value) ?? 'null';
   try {

@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** A plant in the store. */
 @Entity('plants')
@@ -10,6 +10,8 @@ export class Plant {
   @Column({ type: 'text' })
   name!: string;
 
+  // Made by a migration, since it is not alike on every engine.
+  @Index('plants_tag', { synchronize: false })
   @Column({ type: 'text', nullable: true })
   tag!: string | null;
 }

@@ -3,6 +3,12 @@ import { defineErrors } from '../errors/error-catalogue.js';
 export const PlantErrors = defineErrors(
   { feature: 'plants', numbers: [0, 9] },
   {
+    PLANT_NOT_FOUND: {
+      error: 40401,
+      message: 'There is no plant with this id',
+      when: 'there is no plant with this id',
+      advice: 'Create it first; after a DELETE that was sent again: take it as success.',
+    },
     ID_IN_USE: {
       error: 40900,
       message: 'The id is in use by a different plant',

@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import type { ChangeOutcome } from '../database/row-writer.js';
+import type { JsonPage } from '../database/table-rows.js';
 import { ApiError } from '../errors/api-error.js';
+import { entityTagOf } from '../http/entity-tag.js';
+import type { Preconditions } from '../http/preconditions.js';
+import type { ListPlantsDto } from './dto/list-plants.dto.js';
 import type { NewPlantDto } from './dto/new-plant.dto.js';
 import type { PlantDto } from './dto/plant.dto.js';
+import type { Plant } from './plant.entity.js';
 import { PlantErrors } from './plants.errors.js';
 import { PlantsRepository } from './plants.repository.js';
 
@@ -20,4 +26,64 @@ export class PlantsService {
     if (outcome === 'different') throw new ApiError(PlantErrors.ID_IN_USE);
     return tag === undefined ? { name } : { name, tag };
   }
+
+  /** @throws ApiError 40401, 50300 */
+  async find(id: bigint): Promise<Plant> {
+    const plant = await this.plants.find(id);
+    if (plant === undefined) throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
+    return plant;
+  }
+
+  /**
+   * Plants in the order of their ids.
+   *
+   * @throws ApiError 50300
+   */
+  list({ limit, after, tag }: ListPlantsDto): Promise<JsonPage> {
+    return this.plants.page({ limit, after, where: tag === undefined ? {} : { tag } });
+  }
+
+  /**
+   * Resolves once the change is on disk.
+   *
+   * @throws ApiError 40401, 41200, 50300
+   */
+  async replace(
+    id: bigint,
+    { name, tag }: PlantDto,
+    preconditions: Preconditions,
+  ): Promise<PlantDto> {
+    const plant = { id: String(id), name, tag: tag ?? null };
+    await this.change(id, preconditions, (expected) => this.plants.replace(plant, expected));
+    return tag === undefined ? { name } : { name, tag };
+  }
+
+  /**
+   * Resolves once the removal is on disk.
+   *
+   * @throws ApiError 40401, 41200, 50300
+   */
+  async remove(id: bigint, preconditions: Preconditions): Promise<void> {
+    await this.change(id, preconditions, (expected) => this.plants.remove(id, expected));
+  }
+
+  private async change(
+    id: bigint,
+    preconditions: Preconditions,
+    perform: (expected?: Plant) => Promise<ChangeOutcome>,
+  ): Promise<void> {
+    let outcome: ChangeOutcome;
+    do {
+      const expected = preconditions.dependOnTag ? await this.find(id) : undefined;
+      if (expected !== undefined) preconditions.assertHold(etagOf(expected));
+      outcome = await perform(expected);
+      // Another client was faster, and what it has left may fulfil the conditions too.
+    } while (outcome === 'changed');
+    if (outcome === 'missing') throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
+  }
+}
+
+/** Changes with everything that a client can read or replace. */
+export function etagOf({ name, tag }: Plant): string {
+  return entityTagOf(name, tag);
 }

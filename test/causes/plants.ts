@@ -4,6 +4,7 @@ import type { ErrorCauses } from '../support/error-causes.js';
 export default {
   entries: PlantErrors,
   causes: {
+    PLANT_NOT_FOUND: (app) => app.get('/plants/7'),
     ID_IN_USE: async (app) => {
       await app.create('{"id":1,"name":"other"}');
       return await app.create('{"id":1,"name":"n"}');

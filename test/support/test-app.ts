@@ -88,6 +88,25 @@ export class TestApp {
     });
   }
 
+  /** Sends PUT with a good token and exactly this text as the body. */
+  async put(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
+    return await this.request('PUT', path, {
+      headers: {
+        Authorization: `Bearer ${TOKEN}`,
+        'Content-Type': 'application/json',
+        ...headers,
+      },
+      body,
+    });
+  }
+
+  /** Sends DELETE with a good token. */
+  async delete(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return await this.request('DELETE', path, {
+      headers: { Authorization: `Bearer ${TOKEN}`, ...headers },
+    });
+  }
+
   async request(method: string, path: string, init: RequestInit = {}): Promise<Answer> {
     const { status, headers, ...rest } = await parse(
       await fetch(this.url.origin + path, { method, redirect: 'manual', ...init }),

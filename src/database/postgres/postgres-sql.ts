@@ -2,6 +2,11 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { Page } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
 
+/** What an index on long text holds in place of it. */
+export function textHash(text: string): string {
+  return `hashtextextended(${text}, 0)`;
+}
+
 /** A statement that stays prepared on each connection, under a name. */
 export interface NamedStatement {
   readonly name: string;
@@ -71,20 +76,63 @@ export class PostgresSql {
     this.find = this.named('find', `${this.select()} WHERE ${key} = ANY($1)`);
   }
 
-  /** The parameters are the values to look for, the key after which to begin, and the limit. */
+  /** The parameters are the limit, the values to look for, and the key after which to begin. */
   page({ where, after }: Page): NamedStatement {
-    let parameters = 0;
-    const conditions = [...where].map(([name, value]) =>
-      value === null
-        ? `${this.columns.quote(name)} IS NULL`
-        : `${this.columns.quote(name)} = $${++parameters}`,
-    );
-    if (after !== undefined) conditions.push(`${this.key} > $${++parameters}`);
-    const filter = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-    const text = `${this.select()} ${filter} ORDER BY ${this.key} LIMIT $${++parameters}`;
+    const { filter } = this.filters(where, after);
+    return this.pageNamed(`${this.select()} ${filter} ORDER BY ${this.key} LIMIT $1`);
+  }
+
+  /** With the parameters of a page: its rows as one JSON array, and whether others come after them. */
+  jsonPage({ where, after }: Page): NamedStatement {
+    const { filter, rest } = this.filters(where, after);
+    const page = `SELECT ${this.key} AS key, ${this.json()} AS json FROM ${this.table} ${filter}
+      ORDER BY ${this.key} LIMIT $1`;
+    return this.pageNamed(`
+      SELECT '[' || coalesce(text, '') || ']' AS text, last::text AS last,
+        EXISTS (SELECT 1 FROM ${this.table} ${rest}) AS "hasMore"
+      FROM (SELECT string_agg(json, ',' ORDER BY key) AS text, max(key) AS last FROM (${page}) AS rows)
+        AS json_page`);
+  }
+
+  private pageNamed(text: string): NamedStatement {
     const statement = this.pages.get(text) ?? this.named(`page ${this.pages.size + 1}`, text);
     this.pages.set(text, statement);
     return statement;
+  }
+
+  /** Of a page, and of what comes after it. */
+  private filters(where: Page['where'], after: unknown): { filter: string; rest: string } {
+    let parameters = 1;
+    const conditions = [...where].map(([name, value]) =>
+      value === null
+        ? `${this.columns.quote(name)} IS NULL`
+        : this.isEqual(name, `$${++parameters}`),
+    );
+    const begin = after === undefined ? [] : [`${this.key} > $${++parameters}`];
+    const filter = [...conditions, ...begin].join(' AND ');
+    return {
+      filter: filter === '' ? '' : `WHERE ${filter}`,
+      rest: `WHERE ${[...conditions, `${this.key} > json_page.last`].join(' AND ')}`,
+    };
+  }
+
+  /** Text may be too long for an index, so what an index holds of it may be its hash. */
+  private isEqual(name: string, parameter: string): string {
+    const column = this.columns.quote(name);
+    const isText = this.columns.metadata.findColumnWithDatabaseName(name)?.type === 'text';
+    const equal = `${column} = ${parameter}`;
+    return isText ? `${equal} AND ${textHash(column)} = ${textHash(`${parameter}::text`)}` : equal;
+  }
+
+  /** A row as a JSON object, without members for what is NULL. */
+  private json(): string {
+    const members = this.columns.jsonMembers.map(({ name, column, kind }, index) => {
+      const value =
+        kind === 'string' ? `to_json(${this.name(column)}::text)::text` : this.name(column);
+      const member = `'${index === 0 ? '' : ','}${name.replaceAll("'", "''")}:' || ${value}`;
+      return column.isNullable ? `coalesce(${member}, '')` : member;
+    });
+    return `'{' || ${members.join(' || ')} || '}'`;
   }
 
   /** The server cuts longer names off, and the driver warns of them. */

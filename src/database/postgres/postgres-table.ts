@@ -1,13 +1,15 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg';
 import type { EntityManager, ObjectLiteral } from 'typeorm';
-import type {
-  BulkStatements,
-  BulkTable,
-  Change,
-  Comparison,
-  Fault,
-  Page,
-  Removal,
+import {
+  type BulkStatements,
+  type BulkTable,
+  type Change,
+  type Comparison,
+  type Fault,
+  type Page,
+  parametersOf,
+  type Removal,
+  type WrittenPage,
 } from '../bulk-table.js';
 import type { ConstraintError } from '../constraint.error.js';
 import type { EntityColumns, RawRow, Values } from '../entity-columns.js';
@@ -187,9 +189,14 @@ class PostgresStatements implements BulkStatements {
   }
 
   async page(page: Page): Promise<RawRow[]> {
-    const values = [...page.where.values()].filter((value) => value !== null);
-    const after = page.after === undefined ? [] : [page.after];
-    return await this.query<RawRow>(this.sql.page(page), [...values, ...after, page.limit]);
+    return await this.query<RawRow>(this.sql.page(page), parametersOf(page));
+  }
+
+  async jsonPage(page: Page): Promise<WrittenPage> {
+    const statement = this.sql.jsonPage(page);
+    const [written] = await this.query<WrittenPage>(statement, parametersOf(page));
+    if (written === undefined) throw new TypeError('no page');
+    return written;
   }
 
   private async keysOf(statement: NamedStatement, values: unknown[]): Promise<Set<string>> {

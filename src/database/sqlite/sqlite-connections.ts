@@ -109,7 +109,10 @@ export class SqliteConnections {
   /** Reads rows beside TypeORM's statements, one reader after the other. */
   async read<Result>(work: (connection: SqliteConnection) => Promise<Result>): Promise<Result> {
     if (this.isInMemory) return await this.commit(work);
-    const result = this.lastRead.then(() => work(this.rows));
+    const result = this.lastRead.then(() => {
+      this.file?.assertSameBefore();
+      return work(this.rows);
+    });
     this.lastRead = result.catch(() => undefined);
     return await result;
   }

@@ -53,14 +53,48 @@ export class SqliteSql {
     this.find = `${this.select()} WHERE ${key} IN (SELECT value FROM json_each(?))`;
   }
 
-  /** The parameters are the values to look for, the key after which to begin, and the limit. */
+  /** The parameters are the limit, the values to look for, and the key after which to begin. */
   page({ where, after }: Page): string {
-    const conditions = [...where].map(([name, value]) =>
-      value === null ? `${this.columns.quote(name)} IS NULL` : `${this.columns.quote(name)} = ?`,
-    );
-    if (after !== undefined) conditions.push(`${this.key} > ?`);
-    const filter = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-    return `${this.select()} ${filter} ORDER BY ${this.table}.${this.key} LIMIT ?`;
+    const { filter } = this.filters(where, after);
+    return `${this.select()} ${filter} ORDER BY ${this.table}.${this.key} LIMIT ?1`;
+  }
+
+  /** With the parameters of a page: its rows as one JSON array, and whether others come after them. */
+  jsonPage({ where, after }: Page): string {
+    const { filter, rest } = this.filters(where, after);
+    const page = `SELECT ${this.key} AS key, ${this.json()} AS json FROM ${this.table} ${filter}
+      ORDER BY ${this.table}.${this.key} LIMIT ?1`;
+    return `
+      SELECT '[' || coalesce(text, '') || ']' AS text, CAST(last AS TEXT) AS last,
+        EXISTS (SELECT 1 FROM ${this.table} ${rest}) AS "hasMore"
+      FROM (SELECT group_concat(json, ',') AS text, max(key) AS last FROM (${page})) AS json_page`;
+  }
+
+  /** Of a page, and of what comes after it. */
+  private filters(where: Page['where'], after: unknown): { filter: string; rest: string } {
+    let parameters = 1;
+    const conditions = [...where].map(([name, value]) => {
+      const column = this.columns.quote(name);
+      return value === null ? `${column} IS NULL` : `${column} = ?${++parameters}`;
+    });
+    const begin = after === undefined ? [] : [`${this.key} > ?${++parameters}`];
+    const filter = [...conditions, ...begin].join(' AND ');
+    return {
+      filter: filter === '' ? '' : `WHERE ${filter}`,
+      rest: `WHERE ${[...conditions, `${this.key} > json_page.last`].join(' AND ')}`,
+    };
+  }
+
+  /** A row as a JSON object, without members for what is NULL. */
+  private json(): string {
+    const members = this.columns.jsonMembers.map(({ name, column, kind }, index) => {
+      const value = kind === 'string' ? `json_quote(${this.name(column)})` : this.name(column);
+      const member = `'${index === 0 ? '' : ','}${name.replaceAll("'", "''")}:' || ${value}`;
+      return column.isNullable
+        ? `CASE WHEN ${this.name(column)} IS NULL THEN '' ELSE ${member} END`
+        : member;
+    });
+    return `'{' || ${members.join(' || ')} || '}'`;
   }
 
   private select(): string {

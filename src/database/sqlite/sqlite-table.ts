@@ -1,12 +1,14 @@
 import type { EntityManager } from 'typeorm';
-import type {
-  BulkStatements,
-  BulkTable,
-  Change,
-  Comparison,
-  Fault,
-  Page,
-  Removal,
+import {
+  type BulkStatements,
+  type BulkTable,
+  type Change,
+  type Comparison,
+  type Fault,
+  type Page,
+  parametersOf,
+  type Removal,
+  type WrittenPage,
 } from '../bulk-table.js';
 import type { ConstraintError } from '../constraint.error.js';
 import type { EntityColumns, RawRow, Values } from '../entity-columns.js';
@@ -147,9 +149,16 @@ class SqliteStatements implements BulkStatements {
   }
 
   async page(page: Page): Promise<RawRow[]> {
-    const values = [...page.where.values()].filter((value) => value !== null);
-    const after = page.after === undefined ? [] : [page.after];
-    return await this.query<RawRow>(this.sql.page(page), [...values, ...after, page.limit]);
+    return await this.query<RawRow>(this.sql.page(page), parametersOf(page));
+  }
+
+  async jsonPage(page: Page): Promise<WrittenPage> {
+    const [written] = await this.query<Omit<WrittenPage, 'hasMore'> & { hasMore: number }>(
+      this.sql.jsonPage(page),
+      parametersOf(page),
+    );
+    if (written === undefined) throw new TypeError('no page');
+    return { ...written, hasMore: written.hasMore === 1 };
   }
 
   private async keysOf(sql: string, rows: readonly unknown[]): Promise<Set<string>> {
