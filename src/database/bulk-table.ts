@@ -68,7 +68,8 @@ export interface BulkStatements {
 
   page(page: Page): Promise<RawRow[]>;
 
-  jsonPage(page: Page): Promise<WrittenPage>;
+  /** In the order of the pages. */
+  jsonPages(pages: readonly Page[]): Promise<WrittenPage[]>;
 
   /** Whether each statement is committed by itself. */
   readonly isAutoCommit: boolean;
@@ -90,6 +91,9 @@ export interface BulkTable {
 
   /** How many statements may read at the same time. */
   readonly readConcurrency: number;
+
+  /** How many pages one read is of, at most. */
+  readonly pagesAtOnce: number;
 
   /** Does the work when it may write: alone, where the engine has one writer. */
   write<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result>;
