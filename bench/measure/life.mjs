@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { checkAnswers } from '../answers.mjs';
 import { flushCost } from '../flush-cost.mjs';
 import { freshIds, scatteredIds } from '../ids.mjs';
@@ -6,30 +7,41 @@ import { processorMs } from '../process.mjs';
 import { ContestantError, start } from '../server.mjs';
 import { median, summarize } from '../statistics.mjs';
 import { formatNumber, formatRange, printTable } from '../table.mjs';
-import { inNewFolder, measureRate, rotate, roundsOf } from './round.mjs';
+import { measureRate, newFolder, rotate, roundsOf } from './round.mjs';
 
-/** Plants that are there from the beginning: half of them to replace, half to remove. */
+/** Plants that are there from the beginning. */
 export const ROWS = 1_000_000;
 
 const MEASURED = ['read', 'page', 'replace', 'remove'];
 
 /**
  * The rates at which plants are read, listed, replaced and removed, each id once, and how many
- * times the others' rates the first contestant makes.
+ * times the others' rates the first contestant makes. All are started before, and have nothing to
+ * do while another one is measured, so that the runs of a round are close to each other.
  */
 export async function life(setting, contestants) {
-  const rounds = [];
-  for (const round of roundsOf(setting)) {
-    const results = {};
-    for (const contestant of rotate(contestants, round)) {
-      results[contestant.name] = await inNewFolder(setting, contestant, (folder) =>
-        measure(setting, contestant, folder),
-      );
-    }
-    rounds.push(results);
+  const started = [];
+  for (const contestant of contestants) {
+    const folder = await newFolder(setting, contestant);
+    started.push({ contestant, folder, ...(await startFull(contestant, folder, ROWS)), runs: {} });
   }
-  for (const name of MEASURED) print(setting, contestants, rounds, name);
-  return rounds;
+  for (const name of MEASURED) {
+    console.error(OPERATIONS[name].title);
+    for (const one of started) Object.assign(one, { ids: scatteredIds(ROWS) });
+    for (const one of started) one.runs[name] = [];
+    for (const round of roundsOf(setting)) {
+      for (const one of rotate(started, round))
+        one.runs[name].push(await measure(setting, one, name));
+    }
+    for (const one of started) await check(setting, one, name);
+  }
+  for (const { contestant, folder, server } of started) {
+    await server.stop();
+    await contestant.clear?.(folder);
+    await rm(folder, { recursive: true });
+  }
+  for (const name of MEASURED) print(setting, started, name);
+  return started.map(({ contestant, runs }) => ({ name: contestant.name, runs }));
 }
 
 /**
@@ -51,38 +63,29 @@ export async function startFull(contestant, folder, rows) {
   return { server: { ...server, urls: [server.url] }, created: 2 };
 }
 
-async function measure(setting, contestant, folder) {
-  const { server, created } = await startFull(contestant, folder, ROWS);
+async function measure(setting, { folder, server, ids }, name) {
   const flushMs = flushCost(folder);
-  const results = {};
-  for (const name of MEASURED) {
-    const ids = scatteredIds(ROWS, name === 'remove' ? ROWS / 2 : 0);
-    const before = await processorMs(server.pid);
-    const tallies = await measureRate(setting, ids, OPERATIONS[name])(server);
-    const counts = sums(tallies);
-    const processorUs = (((await processorMs(server.pid)) - before) * 1_000) / counts.acknowledged;
-    results[name] = { ...tallies.at(-1), ...counts, processorUs, flushMs };
-  }
-  await server.stop();
-
-  const { replace, remove } = results;
-  const gone = ROWS + created - (await contestant.stored(folder));
-  const replaced = await contestant.replaced(folder);
-  for (const [name, { refused }] of Object.entries(results)) {
-    if (refused > 0) setting.faults.push(`${contestant.name}: ${refused} of ${name} refused`);
-  }
-  check(setting, `${contestant.name}: replace`, replace, replaced);
-  check(setting, `${contestant.name}: remove`, remove, gone);
-  return results;
+  const before = await processorMs(server.pid);
+  const tallies = await measureRate(setting, ids, OPERATIONS[name])(server);
+  const counts = sums(tallies);
+  const processor = (await processorMs(server.pid)) - before;
+  const processorUs = (processor * 1_000) / counts.acknowledged;
+  return { ...tallies.at(-1), ...counts, processorUs, flushMs };
 }
 
 /** A change without an answer may or may not be stored; any other has no choice. */
-function check({ faults }, name, { acknowledged, unanswered }, stored) {
+async function check({ faults }, { contestant, folder, created, runs }, name) {
+  const { acknowledged, refused, unanswered } = sums(runs[name]);
+  const title = `${contestant.name}: ${OPERATIONS[name].title}`;
+  if (refused > 0) faults.push(`${title}: ${refused} refused`);
+  let stored = acknowledged;
+  if (name === 'replace') stored = await contestant.replaced(folder);
+  if (name === 'remove') stored = ROWS + created - (await contestant.stored(folder));
   if (stored >= acknowledged && stored <= acknowledged + unanswered) return;
-  faults.push(`${name}: ${acknowledged} acknowledged, ${unanswered} unanswered, ${stored} stored`);
+  faults.push(`${title}: ${acknowledged} acknowledged, ${unanswered} unanswered, ${stored} stored`);
 }
 
-/** Of the warm-up and the measured load. */
+/** Of loads one after another. */
 function sums(tallies) {
   const sum = (key) => tallies.reduce((total, tally) => total + tally[key], 0);
   return Object.fromEntries(
@@ -90,10 +93,9 @@ function sums(tallies) {
   );
 }
 
-function print({ rounds, seconds, connections }, contestants, results, operation) {
+function print({ rounds, seconds, connections }, started, operation) {
   const { title } = OPERATIONS[operation];
-  const of = ({ name }) => results.map((round) => round[name][operation]);
-  const first = of(contestants[0]);
+  const first = started[0].runs[operation];
   printTable(
     `Of ${formatNumber(ROWS)} plants, ${title}: ${connections} connections, ${rounds} rounds of ${seconds} s`,
     [
@@ -107,8 +109,7 @@ function print({ rounds, seconds, connections }, contestants, results, operation
       'refused',
       'unanswered',
     ],
-    contestants.map((contestant) => {
-      const runs = of(contestant);
+    started.map(({ contestant, runs: { [operation]: runs } }) => {
       const rate = summarize(runs.map((run) => run.rate));
       const ratio = summarize(runs.map((run, round) => first[round].rate / run.rate));
       const sum = (key) => runs.reduce((total, run) => total + run[key], 0);

@@ -9,34 +9,37 @@ const MIXED = ['read', 'create'];
 
 /** The rates of reads and of creates, alone on all connections and together on half of them each. */
 export async function mixed(setting, contestants) {
-  const rounds = [];
-  for (const round of roundsOf(setting)) {
-    const results = {};
-    for (const contestant of rotate(contestants, round)) {
-      results[contestant.name] = await inNewFolder(setting, contestant, (folder) =>
-        measure(setting, contestant, folder),
-      );
-    }
-    rounds.push(results);
+  const results = {};
+  for (const contestant of contestants) {
+    results[contestant.name] = await inNewFolder(setting, contestant, async (folder) => {
+      const { server } = await startFull(contestant, folder, ROWS);
+      const runs = await measureRounds(setting, server);
+      await server.stop();
+      return runs;
+    });
   }
-  print(setting, contestants, rounds);
-  return rounds;
+  print(setting, contestants, results);
+  return results;
 }
 
-async function measure(setting, contestant, folder) {
-  const { server } = await startFull(contestant, folder, ROWS);
-  // Beyond those that the starts have created.
+async function measureRounds(setting, server) {
+  // New plants come after those that the starts have created.
   const ids = { read: scatteredIds(ROWS), create: freshIds('ascending', ROWS + 1_000) };
   const rateOf = async (connections, name) => {
     const load = measureRate({ ...setting, connections }, ids[name], OPERATIONS[name]);
     return (await load(server)).at(-1).rate;
   };
-  const results = { alone: {}, together: {} };
-  for (const name of MIXED) results.alone[name] = await rateOf(setting.connections, name);
-  const rates = await Promise.all(MIXED.map((name) => rateOf(setting.connections / 2, name)));
-  for (const [index, name] of MIXED.entries()) results.together[name] = rates[index];
-  await server.stop();
-  return results;
+  const runs = [];
+  for (const round of roundsOf(setting)) {
+    const run = { alone: {}, together: {} };
+    for (const name of rotate(MIXED, round)) {
+      run.alone[name] = await rateOf(setting.connections, name);
+    }
+    const rates = await Promise.all(MIXED.map((name) => rateOf(setting.connections / 2, name)));
+    for (const [index, name] of MIXED.entries()) run.together[name] = rates[index];
+    runs.push(run);
+  }
+  return runs;
 }
 
 function print({ rounds, seconds, connections }, contestants, results) {
@@ -45,7 +48,7 @@ function print({ rounds, seconds, connections }, contestants, results) {
     ['', 'alone', 'min .. max', 'together', 'min .. max', 'ratio', 'min .. max'],
     contestants.flatMap(({ name, title }) =>
       MIXED.map((operation) => {
-        const runs = results.map((round) => round[name]);
+        const runs = results[name];
         const alone = summarize(runs.map((run) => run.alone[operation]));
         const together = summarize(runs.map((run) => run.together[operation]));
         const ratio = summarize(runs.map((run) => run.together[operation] / run.alone[operation]));
