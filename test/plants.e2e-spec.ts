@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PlantErrors } from '../src/plants/plants.errors.js';
 import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp } from './support/test-app.js';
@@ -186,6 +188,36 @@ describe('GET /plants', () => {
     const path = await newPlant('"name":"n","tag":""');
     expect(await list('tag=')).toContain(path.slice(8));
     expect(await list('tag=')).not.toContain('0');
+  });
+
+  it('ends a page of very long plants early, and goes on with the next', async () => {
+    const paths: string[] = [];
+    while (paths.length < 110) {
+      paths.push(await newPlant(`"name":"${'x'.repeat(100_000)}","tag":"long"`));
+    }
+    const first = await app.get('/plants?tag=long&limit=1000');
+    expect(idsOf(first)).toHaveLength(105);
+    const [, next = ''] = /^<(.+)>; rel="next"$/.exec(first.headers.get('link') ?? '') ?? [];
+    const rest = await app.get(next);
+    expect(rest.headers.has('link')).toBe(false);
+    const ids = paths.map((path) => path.slice('/plants/'.length));
+    expect([...idsOf(first), ...idsOf(rest)]).toEqual(ids);
+  });
+
+  it('answers 503 to more long pages than memory should hold for those who do not read', async () => {
+    const get = `GET /plants?tag=long&limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: ${app.authorization.Authorization}\r\n\r\n`;
+    const silent = Array.from({ length: 20 }, () => connect(app.port, '127.0.0.1').pause());
+    try {
+      for (const socket of silent) socket.write(get);
+      let answer: Answer;
+      do answer = await app.get('/plants?tag=long&limit=100');
+      while (answer.status === 200);
+      expectError(answer, 'UNAVAILABLE');
+    } finally {
+      for (const socket of silent) socket.destroy();
+    }
+    do await sleep(20);
+    while ((await app.get('/plants?tag=long&limit=100')).status !== 200);
   });
 
   it('is empty after the last id', async () => {

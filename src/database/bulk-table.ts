@@ -39,6 +39,21 @@ export function parametersOf({ where, after, limit }: Page): unknown[] {
   return after === undefined ? [limit, ...values] : [limit, ...values, after];
 }
 
+/** How many bytes of JSON a page may have before its last row: more than 100 of the longest plants. */
+const MAX_PAGE_BYTES = 10 * 1024 * 1024;
+/** Up to how many rows a page is not measured: that takes as long as reading them. */
+export const UNMEASURED_ROWS = 100;
+
+/** Ends a long page, of rows with `key` and `json`, before it has more text than memory should hold. */
+export function withinBytes(page: string, { limit }: Page): string {
+  if (limit <= UNMEASURED_ROWS) return page;
+  return `SELECT key, json FROM (
+      SELECT key, json, sum(octet_length(json)) OVER
+        (ORDER BY key ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - octet_length(json) AS bytes_before
+      FROM (${page}) AS unmeasured) AS measured
+    WHERE bytes_before < ${MAX_PAGE_BYTES} ORDER BY key`;
+}
+
 /** A page as JSON text. */
 export interface WrittenPage {
   readonly text: string;

@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { Page } from '../bulk-table.js';
+import { type Page, UNMEASURED_ROWS, withinBytes } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
 
 /**
@@ -83,10 +83,11 @@ export class SqliteSql {
       ${filterOf([...conditions, ...begin])} ORDER BY ${this.table}.${this.key} LIMIT ?1`;
     const [{ kind } = { kind: 'string' }] = this.columns.jsonMembers;
     const last = kind === 'string' ? 'json_quote(max(key))' : 'max(key)';
-    const text = `SELECT ${last} || char(10) || '[' || group_concat(json, ',') || ']' FROM (${rows})`;
+    const text = `SELECT ${last} || char(10) || '[' || group_concat(json, ',') || ']'
+      FROM (${withinBytes(rows, page)})`;
     const more = [
       ...conditions,
-      `${this.key} > substr(text, 1, instr(text, char(10)) - 1) ->> '$'`,
+      `${this.key} > substr(given.text, 1, instr(given.text, char(10)) - 1) ->> '$'`,
     ];
     // An OFFSET keeps SQLite from reading the rows again for each mention of their text.
     const sql = `
@@ -187,7 +188,7 @@ function filterOf(conditions: readonly string[]): string {
 }
 
 /** Pages of the same shape are read by the same statement. */
-function shapeOf({ where, after }: Page): string {
+function shapeOf({ where, after, limit }: Page): string {
   const columns = [...where].map(([name, value]) => (value === null ? `${name} NULL` : name));
-  return JSON.stringify([...columns, after === undefined]);
+  return JSON.stringify([...columns, after === undefined, limit <= UNMEASURED_ROWS]);
 }

@@ -26,7 +26,7 @@ export class SqliteTable implements BulkTable {
   readonly concurrency = 1;
   readonly readConcurrency = 1;
   /** To wake the thread that reads takes as long as to read a page. */
-  readonly pagesAtOnce = 16;
+  readonly pagesAtOnce = 8;
   private readonly sql: SqliteSql;
   private readonly committing: SqliteStatements;
 
