@@ -42,7 +42,7 @@ export function parametersOf({ where, after, limit }: Page): unknown[] {
 /** How many bytes of JSON a page may have before its last row: more than 100 of the longest plants. */
 const MAX_PAGE_BYTES = 10 * 1024 * 1024;
 /** Up to how many rows a page is not measured: that takes as long as reading them. */
-const UNMEASURED_ROWS = 100;
+export const UNMEASURED_ROWS = 100;
 
 /** Ends a long page, of rows with `key` and `json`, before it has more text than memory should hold. */
 export function withinBytes(page: string, { limit }: Page): string {
@@ -83,7 +83,8 @@ export interface BulkStatements {
 
   page(page: Page): Promise<RawRow[]>;
 
-  jsonPage(page: Page): Promise<WrittenPage>;
+  /** In the order of the pages. */
+  jsonPages(pages: readonly Page[]): Promise<WrittenPage[]>;
 
   /** Whether each statement is committed by itself. */
   readonly isAutoCommit: boolean;
@@ -105,6 +106,9 @@ export interface BulkTable {
 
   /** How many statements may read at the same time. */
   readonly readConcurrency: number;
+
+  /** How many pages one read is of, at most. */
+  readonly pagesAtOnce: number;
 
   /** Does the work when it may write: alone, where the engine has one writer. */
   write<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result>;
