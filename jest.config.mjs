@@ -1,5 +1,5 @@
 /** @type {import('jest').Config} */
-const shared = {
+export const shared = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { [String.raw`^(\.{1,2}/.*)\.js$`]: '$1' },
@@ -26,7 +26,10 @@ const shared = {
 
 /** Of tokens, of what is not HTTP and of the fuzzer itself: no store is asked, so once is enough. */
 const WITHOUT_STORE =
-  '/test/(jwt|identity-provider|limits|malformed-http|connections|cors|log|http|documents|client|parameters|fuzz/oracle)';
+  '/test/(jwt|identity-provider|limits|malformed-http|connections|cors|log|http|documents|client|parameters|fuzz/cats)';
+
+/** What starts and kills many programs, and what tests the fuzzer: `npm run test:programs`. */
+const APART = ['/test/programs/', '/test/fuzz/oracle'];
 
 // The end-to-end tests run on each engine, except for those in the folder of one of them.
 /** @type {import('jest').Config} */
@@ -42,6 +45,8 @@ export default {
   coverageThreshold: { global: { lines: 95, branches: 95 } },
   // Tests wait for programs and disks more than they compute.
   maxWorkers: '100%',
+  // Tests start programs, and a machine may be busy: how long something may take is what they check.
+  testTimeout: 60_000,
   projects: [
     { ...shared, displayName: 'unit', roots: ['src', 'test'], testRegex: String.raw`\.spec\.ts$` },
     {
@@ -49,7 +54,7 @@ export default {
       displayName: 'sqlite',
       roots: ['test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
-      testPathIgnorePatterns: ['/test/postgres/'],
+      testPathIgnorePatterns: ['/test/postgres/', ...APART],
       globals: { engine: 'sqlite' },
     },
     {
@@ -57,7 +62,7 @@ export default {
       displayName: 'postgres',
       roots: ['test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
-      testPathIgnorePatterns: ['/test/sqlite/', WITHOUT_STORE],
+      testPathIgnorePatterns: ['/test/sqlite/', WITHOUT_STORE, ...APART],
       globals: { engine: 'postgres' },
       globalSetup: './test/support/jest-postgres-setup.mjs',
       globalTeardown: './test/support/jest-postgres-teardown.mjs',

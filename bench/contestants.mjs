@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { countRows } from './database.mjs';
+import { countBeside, countRows, preload } from './database.mjs';
+import { REPLACED_TAG } from './operations.mjs';
 
 export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
 
@@ -20,6 +22,10 @@ export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
  * @property {(folder: string) => Promise<void>} [prepare] makes what the program wants to find
  * @property {((folder: string) => Promise<number>) | undefined} stored counts the plants on disk;
  *   undefined for a program that stores nothing
+ * @property {(folder: string, rows: number) => Promise<void>} [fill] puts plants with ids from 1
+ *   into the table that the program has made
+ * @property {(folder: string) => Promise<number>} [replaced] counts the plants that were replaced
+ * @property {(folder: string) => Promise<void>} [clear] removes what is not in the folder
  */
 
 const DATABASE = 'plants.db';
@@ -28,7 +34,11 @@ const JSON_STORE = 'plants.json';
 export const databaseIn = (folder) => path.join(folder, DATABASE);
 
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));
-const storedInSqlite = async (folder) => countRows(databaseIn(folder));
+const inSqlite = {
+  stored: async (folder) => countRows(databaseIn(folder)),
+  fill: async (folder, rows) => preload(databaseIn(folder), rows, 'ascending'),
+  replaced: async (folder) => countRows(databaseIn(folder), REPLACED_TAG),
+};
 
 /** @returns {Contestant} the built program with its shipped defaults, but for what `env` changes */
 export function program(name = 'program', title = 'Plant Store', env = {}) {
@@ -42,7 +52,7 @@ export function program(name = 'program', title = 'Plant Store', env = {}) {
       DATABASE_URL: `sqlite:${DATABASE}`,
       ...env,
     }),
-    stored: storedInSqlite,
+    ...inSqlite,
   };
 }
 
@@ -53,7 +63,26 @@ export function peer(name, title) {
     title,
     args: () => [here(`peers/${name}.mjs`)],
     env: (port) => ({ PORT: String(port), TOKEN, DATABASE }),
-    stored: storedInSqlite,
+    ...inSqlite,
+  };
+}
+
+/** How many rows a second the neighbour saves at least, or its measurement says nothing. */
+const LEAST_SAVES = 95;
+
+/** @returns {Contestant} the program with a module in it that saves 100 rows a second */
+export function besideNeighbour() {
+  return {
+    ...program('neighbour', 'Plant Store beside 100 save() a second'),
+    args: () => [here('peers/neighbour.mjs')],
+    stored: async (folder) => {
+      const { creates, saves, seconds } = countBeside(databaseIn(folder));
+      if (saves / seconds < LEAST_SAVES) {
+        console.error(`FAILED: the neighbour saved ${Math.round(saves / seconds)} rows a second`);
+        process.exitCode = 1;
+      }
+      return creates;
+    },
   };
 }
 
@@ -81,6 +110,9 @@ export const CONTESTANTS = [
   jsonServer,
   { ...peer('bare-http', 'node:http, stores nothing'), stored: undefined },
 ];
+
+/** Those that read, list, replace and remove plants too. */
+export const LIFE_NAMES = ['program', 'express', 'fastify', 'nest-typeorm'];
 
 /** Measured only when named. */
 export const SPECIAL = [peer('forgetful', 'forgetful (must fail)')];

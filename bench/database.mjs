@@ -3,9 +3,30 @@ import Database from 'better-sqlite3';
 /** Rows that one transaction of the preload takes. */
 const CHUNK = 1_000_000;
 
-/** @param {string} file */
-export function countRows(file) {
-  return use(file, (database) => database.prepare('SELECT count(*) FROM plants').pluck().get());
+/**
+ * @param {string} file
+ * @param {string} [tag] that is counted; every row without it
+ */
+export function countRows(file, tag) {
+  const count = 'SELECT count(*) FROM plants';
+  return use(file, (database) =>
+    tag === undefined
+      ? database.prepare(count).pluck().get()
+      : database.prepare(`${count} WHERE tag = ?`).pluck().get(tag),
+  );
+}
+
+/** What a store holds that peers/neighbour.mjs has served: creates, and rows of its neighbour. */
+export function countBeside(file) {
+  return use(file, (database) =>
+    database
+      .prepare(
+        `SELECT count(*) FILTER (WHERE id >= 0) AS creates, count(*) FILTER (WHERE id < 0) AS saves,
+           (max(tag + 0) FILTER (WHERE id < 0) - min(tag + 0) FILTER (WHERE id < 0)) / 1000.0 AS seconds
+         FROM plants`,
+      )
+      .get(),
+  );
 }
 
 /**
@@ -30,6 +51,19 @@ export function preload(file, rows, order) {
       insert.run(done + 1, Math.min(CHUNK, rows - done));
     }
     database.pragma('wal_checkpoint(TRUNCATE)');
+  });
+}
+
+/** @param {string} file */
+export function dropIndexes(file) {
+  use(file, (database) => {
+    const indexes = database
+      .prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'plants' AND sql IS NOT NULL",
+      )
+      .pluck()
+      .all();
+    for (const name of indexes) database.exec(`DROP INDEX "${name}"`);
   });
 }
 

@@ -3,21 +3,22 @@ import { loadWithAutocannon } from './load-autocannon.mjs';
 import { loadWithWrk } from './load-wrk.mjs';
 
 /**
- * Creates as fast as the answers come (a closed loop), for some seconds, and then waits for the
- * answers that are out.
+ * Makes requests as fast as the answers come (a closed loop), for some seconds, and then waits for
+ * the answers that are out.
  *
  * @typedef {object} LoadOptions
- * @property {string} url
+ * @property {string} url whose path is the operation's, whatever its own is
  * @property {string} token
  * @property {number} connections
  * @property {number} seconds
  * @property {import('./ids.mjs').Ids} ids
+ * @property {import('./operations.mjs').Operation} [operation] creates by default
  *
  * @typedef {object} Tally
- * @property {number} acknowledged creates that were answered as they should
- * @property {number} refused creates that were answered otherwise
- * @property {number} unanswered creates of which nobody knows what became
- * @property {number} rate acknowledged creates a second
+ * @property {number} acknowledged requests that were answered as they should
+ * @property {number} refused requests that were answered otherwise
+ * @property {number} unanswered requests of which nobody knows what became
+ * @property {number} rate acknowledged requests a second
  *
  * @typedef {(options: LoadOptions) => Promise<Tally>} Load
  */

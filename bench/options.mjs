@@ -16,19 +16,28 @@ What to measure (several may be given):
   --rows               creates/s by rows in the table, for ascending and for random ids
   --costs              what logging costs
   --tokens             what a JWT and a rate limit cost
+  --life               reads, pages, replaces and removes a second, of Plant Store and of its peers
+  --mixed              reads and creates a second, alone and together
+  --big-table          pages at both ends of a big table, by tag, and as an export
+  --tag-index          creates/s with and without the index on tags
   --postgres           creates/s on a PostgreSQL server: one replica, two, and a peer
+  --neighbour          creates/s beside a module that saves 100 rows a second, which must
+                       be 0.8 of those alone
+  --postgres-life      as --life, on a PostgreSQL server
   --overload           what happens at 0.5 to 10 times the load that a slow disk allows
 
 How:
-  --connections N      connections to create on (64)
+  --connections N      connections to make requests on (64)
   --rounds N           rounds, or starts (5)
   --seconds N          seconds of a measured run (5)
   --warm-up N          seconds before each measured run (3)
   --only NAMES         contestants, comma-separated, the one that ratios are of first:
                        ${NAMES.slice(0, 4).join(', ')},
                        ${NAMES.slice(4).join(', ')}
-                       (all but the last; for --fixed-rate and --start the first)
-  --millions LIST      with --memory the creates (2), with --rows the rows (0,1,10)
+                       (all but the last; for --life those that have it all;
+                       for --fixed-rate, --start and --mixed the first)
+  --millions LIST      with --memory the creates (2), with --rows the rows (0,1,10),
+                       with --big-table the rows (1)
   --load TOOL          ${LOAD_NAMES.join(' or ')} (wrk where it is installed)
   --dir FOLDER         where databases go; its disk is what is measured (bench/data)
   --chart FILE         draw the comparison
@@ -49,7 +58,13 @@ export function readOptions(args) {
     rows: values.rows,
     costs: values.costs,
     tokens: values.tokens,
+    life: values.life,
+    mixed: values.mixed,
+    bigTable: values['big-table'],
+    tagIndex: values['tag-index'],
     postgres: values.postgres,
+    neighbour: values.neighbour,
+    postgresLife: values['postgres-life'],
     overload: values.overload,
     connections: wholeOf(values, 'connections', 64),
     rounds: wholeOf(values, 'rounds', 5),
@@ -77,7 +92,13 @@ function parse(args) {
         rows: boolean,
         costs: boolean,
         tokens: boolean,
+        life: boolean,
+        mixed: boolean,
+        'big-table': boolean,
+        'tag-index': boolean,
         postgres: boolean,
+        neighbour: boolean,
+        'postgres-life': boolean,
         overload: boolean,
         connections: string,
         rounds: string,

@@ -5,18 +5,25 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { drawChart } from './chart.mjs';
-import { CONTESTANTS, program } from './contestants.mjs';
+import { besideNeighbour, CONTESTANTS, LIFE_NAMES, program } from './contestants.mjs';
 import { defaultLoad, loadNamed } from './load.mjs';
+import { bigTable } from './measure/big-table.mjs';
 import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
+import { life } from './measure/life.mjs';
 import { memory } from './measure/memory.mjs';
-import { postgres } from './measure/postgres.mjs';
+import { mixed } from './measure/mixed.mjs';
+import { lifeOnPostgres, postgres } from './measure/postgres.mjs';
 import { overload } from './measure/overload.mjs';
 import { rows } from './measure/rows.mjs';
 import { startTime } from './measure/start-time.mjs';
+import { tagIndex } from './measure/tag-index.mjs';
 import { HELP, OptionError, readOptions } from './options.mjs';
 import { ContestantError } from './server.mjs';
 import { tokenVariants } from './tokens.mjs';
+
+/** What creates must keep of their rate beside a neighbour. */
+const LEAST_SHARE = 0.8;
 
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));
 
@@ -68,14 +75,25 @@ async function measureAll(setting) {
   if (setting.start) results.start = await startTime(setting, few);
   if (setting.memory) results.memory = await memory(setting, (setting.millions ?? [2]).at(-1));
   if (setting.rows) results.rows = await rows(setting, setting.millions ?? [0, 1, 10]);
+  if (setting.life) results.life = await life(setting, contestants ?? peersOfLife());
+  if (setting.mixed) results.mixed = await mixed(setting, few);
+  if (setting.bigTable)
+    results.bigTable = await bigTable(setting, (setting.millions ?? [1]).at(-1));
+  if (setting.tagIndex) results.tagIndex = await tagIndex(setting);
+  if (setting.postgresLife) results.postgresLife = await lifeOnPostgres(setting);
   if (setting.postgres) results.postgres = await postgres(setting);
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
   if (setting.tokens) results.tokens = await compare(setting, await tokenVariants(), 'Tokens');
+  if (setting.neighbour) results.neighbour = await neighbour(setting);
   if (setting.overload) results.overload = await overload(setting);
   if (Object.keys(results).length === 0) {
     results.compare = await compare(setting, contestants ?? CONTESTANTS, 'Durable creates');
   }
   return results;
+}
+
+function peersOfLife() {
+  return CONTESTANTS.filter(({ name }) => LIFE_NAMES.includes(name));
 }
 
 /** The program as shipped, and without one thing each. */
@@ -84,6 +102,17 @@ function variants() {
     program(),
     program('without-logging', 'Plant Store, LOG_LEVEL=silent', { LOG_LEVEL: 'silent' }),
   ];
+}
+
+/** What creates keep of their rate when another module writes too. */
+async function neighbour(setting) {
+  const measured = await compare(setting, [besideNeighbour(), program()], 'A neighbour');
+  const share = measured.contestants[1].ratio.median;
+  if (share < LEAST_SHARE) {
+    console.error(`\nFAILED: beside a neighbour creates keep ${share.toFixed(2)} of their rate`);
+    process.exitCode = 1;
+  }
+  return measured;
 }
 
 /** Beside the program rather than in the system's folder, which may not be on a disk. */
@@ -96,9 +125,9 @@ async function temporaryFolder(parent) {
 
 function verdict(faults) {
   if (faults.length === 0) {
-    console.log('\nEvery acknowledged create is stored, and nothing else.');
+    console.log('\nEvery acknowledged change is stored, and nothing else.');
   } else {
-    console.error(`\nAcknowledged and stored creates differ:\n${faults.join('\n')}`);
+    console.error(`\nAcknowledged and stored changes differ:\n${faults.join('\n')}`);
     process.exitCode = 1;
   }
 }

@@ -1,5 +1,6 @@
--- Sends creates with fresh ids until the time is over, then nothing more, so that every create has
--- been answered when wrk counts. Arguments: seconds, order, first id or seed, token.
+-- Sends requests with other ids each until the time is over, then nothing more, so that every one
+-- has been answered when wrk counts. Arguments: seconds, then order, next and rows of the ids (see
+-- ids.mjs), token, then method, path and body, in which {id} is the id.
 -- Prints one line of JSON. Made for one thread.
 local ffi = require('ffi')
 ffi.cdef('struct timespec { long s; long ns; }; int clock_gettime(int clock, struct timespec *t);')
@@ -27,22 +28,47 @@ local function random(seed)
   end
 end
 
+local function scattered(first, rows)
+  local place = first - 1
+  return function()
+    place = place + 1
+    return string.format('%.0f', (place * 611953) % rows + 1)
+  end
+end
+
+-- A function that puts an id into a text. To join few pieces is quicker than to look for a pattern.
+local function template(text)
+  local pieces, from = {}, 1
+  while true do
+    local first, last = text:find('{id}', from, true)
+    table.insert(pieces, text:sub(from, (first or 0) - 1))
+    if not first then break end
+    from = last + 1
+  end
+  if #pieces == 1 then return function() return text end end
+  return function(id) return table.concat(pieces, id) end
+end
+
 local threads = {}
 function setup(thread)
   table.insert(threads, thread)
 end
 
-local head, next_id, started, ends
+local next_id, path, body, method, head, ends
 -- wrk asks for one request before the first, to look at it; it is not sent.
 issued = -1
 seconds = 0
 
 function init(args)
   seconds = tonumber(args[1])
-  next_id = args[2] == 'random' and random(tonumber(args[3])) or ascending(tonumber(args[3]))
-  head = 'POST ' .. wrk.path .. ' HTTP/1.1\r\nHost: ' .. wrk.host .. ':' .. wrk.port ..
-    '\r\nAuthorization: Bearer ' .. args[4] ..
-    '\r\nContent-Type: application/json\r\nContent-Length: '
+  local order, first = args[2], tonumber(args[3])
+  next_id = order == 'random' and random(first)
+    or order == 'scattered' and scattered(first, tonumber(args[4]))
+    or ascending(first)
+  method, path, body = args[6] .. ' ', template(args[7]), template(args[8])
+  head = ' HTTP/1.1\r\nHost: ' .. wrk.host .. ':' .. wrk.port ..
+    '\r\nAuthorization: Bearer ' .. args[5]
+  if args[8] ~= '' then head = head .. '\r\nContent-Type: application/json\r\nContent-Length: ' end
 end
 
 function request()
@@ -51,8 +77,9 @@ function request()
   -- After an empty request wrk waits, for an answer that does not come.
   if ends and time > ends then return '' end
   issued = issued + 1
-  local body = '{"id":' .. next_id() .. ',"name":"Monstera deliciosa","tag":"indoor"}'
-  return head .. #body .. '\r\n\r\n' .. body
+  local id = next_id()
+  local text = body(id)
+  return method .. path(id) .. head .. (text == '' and '' or #text) .. '\r\n\r\n' .. text
 end
 
 function done(summary)

@@ -25,8 +25,8 @@ const HURRIED_STOP_MS = 500;
 const LOG_FLUSH_MS = 250;
 
 /**
- * Connections that the system holds until they are accepted. One beyond them is not told so, but
- * tries again for seconds.
+ * Connections that the system holds until they are accepted. One beyond them gets
+ * no refusal, but tries again for seconds.
  */
 const BACKLOG = 4_096;
 
@@ -142,7 +142,7 @@ async function forceExit(app: NestExpressApplication): Promise<void> {
   process.abort();
 }
 
-/** One line for each thing the operator has to mend. */
+/** One line for each thing that the operator has to fix. */
 function describeError(error: unknown): string {
   if (error instanceof EnvError || error instanceof DatabaseStartError) return error.message;
   const { code, message } = error as NodeJS.ErrnoException;

@@ -1,7 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { type NewPlant, PlantStoreClient, PlantStoreError } from '../client/plant-store-client.js';
+import {
+  type NewPlant,
+  type PlantQuery,
+  PlantStoreClient,
+  PlantStoreError,
+  type StoredPlant,
+} from '../client/plant-store-client.js';
+import { ErrorCatalogue } from '../src/errors/error-catalogue.js';
 import { PlantErrors } from '../src/plants/plants.errors.js';
 import { TestApp, TOKEN } from './support/test-app.js';
 
@@ -27,6 +34,12 @@ function atFirst(happens: typeof fetch): void {
 }
 
 const { fetch: send } = globalThis;
+
+async function list(query?: PlantQuery): Promise<StoredPlant[]> {
+  const plants: StoredPlant[] = [];
+  for await (const plant of client.listPlants(query)) plants.push(plant);
+  return plants;
+}
 
 describe('the typed client', () => {
   it.each<NewPlant>([
@@ -67,6 +80,95 @@ describe('the typed client', () => {
       error: PlantErrors.ALREADY_EXISTS.error,
     });
     expect(fetches).toHaveBeenCalledTimes(2);
+  });
+
+  it.each([9223372036854775807n, -9223372036854775807n, 9007199254740995n, 5])(
+    'reads, replaces and removes the plant %s',
+    async (id) => {
+      const plant = { name: 'digits 9007199254740993, "quoted" \\ 1.5', tag: '-1' };
+      await client.createPlant({ id, ...plant });
+      const created = await client.readPlant(id);
+      expect(created).toEqual({ plant: { id: BigInt(id), ...plant }, etag: expect.any(String) });
+      expect(await client.readPlant(id, created.etag)).toBeUndefined();
+
+      expect(await client.replacePlant(id, { ...created.plant, name: 'new' })).toEqual({
+        name: 'new',
+        tag: '-1',
+      });
+      expect(await client.replacePlant(id, { name: 'newer' })).toEqual({ name: 'newer' });
+      const replaced = await client.readPlant(id, created.etag);
+      expect(replaced?.plant).toEqual({ id: BigInt(id), name: 'newer' });
+      expect(replaced?.etag).not.toBe(created.etag);
+
+      await client.removePlant(id);
+      const { error } = PlantErrors.PLANT_NOT_FOUND;
+      await expect(client.readPlant(id)).rejects.toMatchObject({ status: 404, error });
+      await expect(client.replacePlant(id, plant)).rejects.toMatchObject({ error });
+      await expect(client.removePlant(id)).rejects.toMatchObject({ error });
+    },
+  );
+
+  it('changes a plant only while it has the ETag that was read', async () => {
+    await client.createPlant({ id: 20, name: 'first' });
+    const { etag } = await client.readPlant(20);
+    await client.replacePlant(20, { name: 'second' }, etag);
+    const { error } = ErrorCatalogue.PRECONDITION_FAILED;
+    const refused = { status: 412, error };
+    await expect(client.replacePlant(20, { name: 'third' }, etag)).rejects.toMatchObject(refused);
+    await expect(client.removePlant(20, etag)).rejects.toMatchObject(refused);
+    const current = await client.readPlant(20);
+    expect(current.plant).toEqual({ id: 20n, name: 'second' });
+    await client.removePlant(20, current.etag);
+    expect(await app.row('20')).toBeUndefined();
+  });
+
+  it('lists all plants, page after page, from an id on or with a tag', async () => {
+    const tag = 'a page & more: 100 % +🌿';
+    const ids = Array.from({ length: 5 }, (_, index) => 9223372036854775000n + BigInt(index));
+    for (const id of ids) await client.createPlant({ id, name: 'listed', tag });
+    const fetches = jest.spyOn(globalThis, 'fetch');
+    const listed = await list({ tag, limit: 2 });
+    expect(listed).toEqual(ids.map((id) => ({ id, name: 'listed', tag })));
+    expect(fetches).toHaveBeenCalledTimes(3);
+
+    const rest = await list({ after: 9223372036854775002n });
+    expect(rest.map(({ id }) => id)).toEqual(ids.slice(3));
+    const all = await list();
+    expect(all.map(({ id }) => String(id))).toEqual((await app.rows()).map(({ id }) => id));
+    expect(await list({ tag: '' })).toEqual([]);
+    await expect(client.listPlants({ limit: 0 }).next()).rejects.toMatchObject({
+      error: ErrorCatalogue.INVALID_PARAMETERS.error,
+    });
+  });
+
+  it('asks for the next page only when it is needed', async () => {
+    const fetches = jest.spyOn(globalThis, 'fetch');
+    for await (const plant of client.listPlants({ limit: 1 })) {
+      expect(plant.id).toBe(-9223372036854775808n);
+      break;
+    }
+    expect(fetches).toHaveBeenCalledTimes(1);
+  });
+
+  it('sends a change whose answer was lost again, unless it is conditional', async () => {
+    const loseAnswer: typeof fetch = async (...request) => {
+      await send(...request);
+      throw new TypeError('fetch failed');
+    };
+    await client.createPlant({ id: 30, name: 'first' });
+    atFirst(loseAnswer);
+    expect(await client.replacePlant(30, { name: 'second' })).toEqual({ name: 'second' });
+    atFirst(loseAnswer);
+    expect((await client.readPlant(30)).plant).toEqual({ id: 30n, name: 'second' });
+
+    const { etag } = await client.readPlant(30);
+    atFirst(loseAnswer);
+    await expect(client.replacePlant(30, { name: 'third' }, etag)).rejects.toThrow('fetch failed');
+    expect((await client.readPlant(30)).plant.name).toBe('third');
+
+    atFirst(loseAnswer);
+    await client.removePlant(30);
+    expect(await app.row('30')).toBeUndefined();
   });
 
   it('has the types of openapi.json; after a change run: npm run openapi', () => {

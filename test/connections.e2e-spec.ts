@@ -90,35 +90,31 @@ describe('requests that follow each other on a connection without waiting', () =
   it.each([
     ['small', () => createRequest(TOKEN)],
     ['with bodies of 20 KiB', () => createRequest(TOKEN, 'x'.repeat(20_000))],
-  ])(
-    'are read piece by piece, as they are handled: %s',
-    async (_, request) => {
-      app = await TestApp.start();
-      const sockets = serverSockets();
-      const creates = holdCreates();
-      const client = socketTo(app.port);
-      client.resume();
-      const bytes = Buffer.from(request().repeat(Math.ceil((1024 * 1024) / request().length)));
-      // Pieces of many sizes, so that they end anywhere in a request.
-      for (let start = 0; start < bytes.length;) {
-        const end = start + 1_000 + ((start * 7_919) % 60_000);
-        client.write(bytes.subarray(start, end));
-        start = end;
-      }
-      await until(() => creates.begun === 1);
-      let before = -1;
-      while (sockets[0]?.bytesRead !== before) {
-        before = sockets[0]?.bytesRead ?? 0;
-        await sleep(50);
-      }
-      expect(creates.begun).toBe(1);
-      expect(before).toBeLessThan(4 * PIECE);
-      creates.release();
-      await until(() => sockets[0]?.bytesRead === bytes.length);
-      client.destroy();
-    },
-    20_000,
-  );
+  ])('are read piece by piece, as they are handled: %s', async (_, request) => {
+    app = await TestApp.start();
+    const sockets = serverSockets();
+    const creates = holdCreates();
+    const client = socketTo(app.port);
+    client.resume();
+    const bytes = Buffer.from(request().repeat(Math.ceil((1024 * 1024) / request().length)));
+    // Pieces of many sizes, so that they end anywhere in a request.
+    for (let start = 0; start < bytes.length;) {
+      const end = start + 1_000 + ((start * 7_919) % 60_000);
+      client.write(bytes.subarray(start, end));
+      start = end;
+    }
+    await until(() => creates.begun === 1);
+    let before = -1;
+    while (sockets[0]?.bytesRead !== before) {
+      before = sockets[0]?.bytesRead ?? 0;
+      await sleep(50);
+    }
+    expect(creates.begun).toBe(1);
+    expect(before).toBeLessThan(4 * PIECE);
+    creates.release();
+    await until(() => sockets[0]?.bytesRead === bytes.length);
+    client.destroy();
+  });
 
   it('leave no file open and no memory behind when their client reads nothing and leaves', async () => {
     app = await TestApp.start();
@@ -182,7 +178,7 @@ describe('a client that does not read', () => {
     expect(performance.now() - began).toBeGreaterThan(900);
     expect(performance.now() - began).toBeLessThan(6_000);
     for (const client of clients) client.destroy();
-  }, 10_000);
+  });
 
   it('keeps its connection while it reads, however slowly', async () => {
     app = await TestApp.start({ SEND_TIMEOUT_MS: '1000' });
@@ -201,7 +197,7 @@ describe('a client that does not read', () => {
         client.destroy();
       }),
     );
-  }, 30_000);
+  });
 });
 
 /** Resolves with the bytes that came, once they are as many, after so many milliseconds or more. */

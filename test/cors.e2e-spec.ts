@@ -23,10 +23,10 @@ describe('a page of an origin', () => {
       expect(asked.status).toBe(204);
       expect(Object.fromEntries(asked.headers)).toMatchObject({
         'access-control-allow-origin': origin,
-        'access-control-allow-methods': 'OPTIONS,POST',
+        'access-control-allow-methods': 'GET,HEAD,OPTIONS,POST',
         'access-control-allow-headers':
           'Authorization,Content-Type,If-Match,If-None-Match,X-Request-Id',
-        allow: 'OPTIONS, POST',
+        allow: 'GET, HEAD, OPTIONS, POST',
       });
       const answer = await app.create('{}', { Origin: origin });
       expect(answer.status).toBe(400);

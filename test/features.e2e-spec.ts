@@ -192,6 +192,7 @@ describe('the OpenAPI document of a feature', () => {
   }
   interface Operation {
     readonly parameters: readonly Parameter[];
+    readonly security: readonly object[];
     readonly responses: Readonly<Record<string, object>>;
   }
   interface Document {
@@ -282,6 +283,12 @@ describe('the OpenAPI document of a feature', () => {
     expect(paths['/examples/plain']?.get?.responses['400']).toEqual({
       $ref: '#/components/responses/Error400',
     });
+  });
+
+  it('names the scopes that an operation needs of its own', async () => {
+    const { paths } = await documentOf(app);
+    expect(paths['/examples/plain']?.get?.security).toEqual([{ bearer: ['examples:plain'] }]);
+    expect(paths['/examples']?.get?.security).toEqual([{ bearer: [] }]);
   });
 
   it('shares its failures with every other', async () => {

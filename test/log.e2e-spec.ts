@@ -1,31 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './support/free-port.js';
 import { exchange } from './support/raw-http.js';
-import { Program } from './support/program.js';
+import type { Program } from './support/program.js';
+import { ProgramFolder } from './support/program-folder.js';
 
 const SECRET = 'do-not-log-me';
 
-let folder: string;
+let folder: ProgramFolder;
 let program: Program;
 let url: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
-  program = Program.start(folder, { ACCESS_TOKENS: SECRET });
+  folder = await ProgramFolder.create();
+  program = folder.start({ ACCESS_TOKENS: SECRET });
   url = await program.listening();
 });
 
-afterAll(async () => {
-  program.kill('SIGTERM');
-  await program.exited();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => folder.remove());
 
 async function lineWith(requestId: string): Promise<Record<string, unknown>> {
   const [line] = await program.printed(new RegExp(`^.*"requestId":"${requestId}".*$`, 'm'));
@@ -101,7 +95,7 @@ describe('standard output that is closed', () => {
     ['before the start, without tokens', {}],
   ])('%s costs lines and nothing else: it serves, and the end is in order', async (_, tokens) => {
     const port = await freePort();
-    const other = Program.start(folder, {
+    const other = folder.start({
       ...tokens,
       PORT: String(port),
       DATABASE_URL: 'sqlite::memory:',
@@ -116,7 +110,7 @@ describe('standard output that is closed', () => {
   });
 
   it('while it serves costs lines and nothing else: plants are created', async () => {
-    const other = Program.start(folder, { ACCESS_TOKENS: SECRET, DATABASE_URL: 'sqlite:o.db' });
+    const other = folder.start({ ACCESS_TOKENS: SECRET, DATABASE_URL: 'sqlite:o.db' });
     const plants = `${await other.listening()}/plants`;
     other.stopReading();
     const headers = { Authorization: `Bearer ${SECRET}`, 'Content-Type': 'application/json' };

@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
+import { DataSource } from 'typeorm';
+import { TableRows } from '../src/database/table-rows.js';
+import { Plant } from '../src/plants/plant.entity.js';
 import { expectError } from './support/expect-error.js';
 import { exchange } from './support/raw-http.js';
 import { TestApp, TOKEN } from './support/test-app.js';
 
 let app: TestApp;
+let plants: TableRows<Plant>;
 
 beforeAll(async () => {
   app = await TestApp.start();
+  plants = new TableRows(app.nest.get(DataSource).getRepository(Plant));
 });
 
 afterAll(async () => {
@@ -40,7 +45,7 @@ describe('GET /metrics', () => {
     ['POST', '/plants', '401', () => app.request('POST', '/plants?a=b')],
     ['GET', '/health/live', '200', () => app.request('GET', '/health/live')],
     ['GET', 'unmatched', '404', () => app.request('GET', '/nothing/1')],
-    ['GET', 'unmatched', '405', () => app.request('GET', '/plants')],
+    ['PUT', 'unmatched', '405', () => app.request('PUT', '/plants')],
     ['other', 'unmatched', '404', () => app.request('PURGE', '/nothing/2')],
     ['other', 'unmatched', '400', () => exchange(app.port, 'nonsense\r\n\r\n')],
   ])('counts %s of the route %s answered %s', async (method, route, status, request) => {
@@ -67,9 +72,36 @@ describe('GET /metrics', () => {
     expect(now).toContain('store_queue_rows{table="plants",operation="create"} 0\n');
   });
 
+  it('counts what becomes of rows by operation, and how long reading takes', async () => {
+    const plant = { id: '3', name: 'n', tag: null };
+    const before = await scrape();
+    await plants.create(plant);
+    await plants.replace(plant, { ...plant, name: 'other' });
+    await plants.replace(plant);
+    await plants.find('3');
+    await plants.page({ limit: 1 });
+    await plants.remove('3');
+    await plants.find('3');
+    const now = await scrape();
+    for (const series of [
+      'store_operations_total{table="plants",operation="create",outcome="created"}',
+      'store_operations_total{table="plants",operation="replace",outcome="changed"}',
+      'store_operations_total{table="plants",operation="replace",outcome="done"}',
+      'store_operations_total{table="plants",operation="find",outcome="found"}',
+      'store_operations_total{table="plants",operation="page",outcome="found"}',
+      'store_operations_total{table="plants",operation="remove",outcome="done"}',
+      'store_operations_total{table="plants",operation="find",outcome="missing"}',
+      'store_read_duration_seconds_count{table="plants",operation="page"}',
+    ]) {
+      expect([series, valueOf(now, series)]).toEqual([series, valueOf(before, series) + 1]);
+    }
+  });
+
   it.each(['docs/grafana-dashboard.json', 'docs/operations.md'])(
     'shows every metric that %s names',
     async (file) => {
+      // No route reads rows yet.
+      await plants.find('1');
       const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
       const named = text.match(/\b(?:http|store|nodejs|process)_[a-z0-9_]+\b/g) ?? [];
       expect(named.length).toBeGreaterThan(5);

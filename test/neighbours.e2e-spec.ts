@@ -34,7 +34,7 @@ describe('creates beside transactions and saves of other modules', () => {
     await Promise.all(Array.from({ length: CONNECTIONS }, createUntilEnd));
     await neighbours.stop();
     stored = new Map((await app.rows()).map(({ id, name }) => [id, name]));
-  }, 30_000);
+  });
 
   afterAll(() => app.close());
 

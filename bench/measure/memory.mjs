@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { program, TOKEN } from '../contestants.mjs';
 import { freshIds } from '../ids.mjs';
+import { residentMiB } from '../process.mjs';
 import { formatNumber, printTable } from '../table.mjs';
 import { inNewFolder, runAndCount } from './round.mjs';
 
@@ -51,11 +50,6 @@ function secondsTo(goal, tallies) {
 
 function createFor({ load, connections }, { url }, ids, seconds) {
   return load({ url, token: TOKEN, connections, seconds, ids });
-}
-
-async function residentMiB(pid) {
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)]);
-  return Number(stdout) / 1_024;
 }
 
 function print({ connections }, samples) {

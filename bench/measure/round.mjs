@@ -31,6 +31,7 @@ export async function inNewFolder(setting, contestant, action) {
   try {
     return await action(folder);
   } finally {
+    await contestant.clear?.(folder);
     await rm(folder, { recursive: true });
   }
 }
@@ -72,7 +73,7 @@ export async function runAndCount(setting, contestant, folder, ids, action, befo
 }
 
 /** A warm-up and a measured load, closed loop, in equal parts for the replicas. */
-export function measureRate({ load, warmUp, seconds, connections }, ids) {
+export function measureRate({ load, warmUp, seconds, connections }, ids, operation) {
   return async ({ urls, token }) => {
     const parts = splitIds(ids, urls.length);
     const loadAll = async (time) => {
@@ -84,6 +85,7 @@ export function measureRate({ load, warmUp, seconds, connections }, ids) {
             connections: connections / urls.length,
             seconds: time,
             ids: parts[index],
+            operation,
           }),
         ),
       );

@@ -1,11 +1,14 @@
-// Express and better-sqlite3, written by hand: one insert, one commit and one flush a request.
+// Express and better-sqlite3, written by hand: a statement a request, and one commit and one flush a change.
 import express from 'express';
 import process from 'node:process';
 import { isAllowed } from './bearer.mjs';
-import { isTaken, prepareInsert } from './plants-table.mjs';
+import { isTaken, openPlants } from './plants-table.mjs';
+import { etagOf, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
 
-const insert = prepareInsert();
+const plants = openPlants();
 const app = express();
+// Express's own are of every answer's text.
+app.set('etag', false);
 
 app.use((request, response, next) => {
   if (isAllowed(request.headers.authorization)) return next();
@@ -15,9 +18,11 @@ app.use(express.json());
 
 app.post('/plants', (request, response) => {
   const { id, name, tag } = request.body ?? {};
-  if (!isPlant(id, name, tag)) return response.status(400).json({ error: 'not a plant' });
+  if (!Number.isSafeInteger(id) || !isPlant(name, tag)) {
+    return response.status(400).json({ error: 'not a plant' });
+  }
   try {
-    insert.run(id, name, tag ?? null);
+    plants.insert.run(id, name, tag ?? null);
   } catch (error) {
     if (!isTaken(error)) throw error;
     return response.status(409).json({ error: 'the id is in use' });
@@ -25,12 +30,48 @@ app.post('/plants', (request, response) => {
   response.json({ name, tag });
 });
 
-function isPlant(id, name, tag) {
-  return (
-    Number.isSafeInteger(id) &&
-    typeof name === 'string' &&
-    (tag === undefined || typeof tag === 'string')
-  );
+app.get('/plants', (request, response) => {
+  const query = readPage(request.query);
+  if (query === undefined) return response.status(400).json({ error: 'not a page' });
+  const page = pageOf(plants.page(query), query);
+  if (page.link !== undefined) response.set('link', page.link);
+  response.json(page.plants);
+});
+
+app
+  .route('/plants/:id')
+  .all((request, response, next) => {
+    response.locals.id = readId(request.params.id);
+    if (response.locals.id !== undefined) return next();
+    response.status(400).json({ error: 'not an id' });
+  })
+  .get((request, response) => {
+    const row = plants.find.get(response.locals.id);
+    if (row === undefined) return notFound(response);
+    const etag = etagOf(row);
+    response.set('etag', etag);
+    if (isCurrent(request.headers['if-none-match'], etag)) return response.status(304).end();
+    response.json(plantOf(row));
+  })
+  .put((request, response) => {
+    const { name, tag } = request.body ?? {};
+    if (!isPlant(name, tag)) return response.status(400).json({ error: 'not a plant' });
+    const { changes } = plants.replace.run(name, tag ?? null, response.locals.id);
+    if (changes === 0) return notFound(response);
+    response.json({ name, tag });
+  })
+  .delete((request, response) => {
+    const { changes } = plants.remove.run(response.locals.id);
+    if (changes === 0) return notFound(response);
+    response.status(204).end();
+  });
+
+function notFound(response) {
+  response.status(404).json({ error: 'no such plant' });
+}
+
+function isPlant(name, tag) {
+  return typeof name === 'string' && (tag === undefined || typeof tag === 'string');
 }
 
 app.listen(process.env.PORT, '127.0.0.1');

@@ -3,9 +3,9 @@
 import http from 'node:http';
 import { json } from 'node:stream/consumers';
 import process from 'node:process';
-import { prepareInsert } from './plants-table.mjs';
+import { openPlants } from './plants-table.mjs';
 
-const insert = prepareInsert();
+const { insert } = openPlants();
 let creates = 0;
 
 const server = http.createServer(async (request, response) => {

@@ -5,13 +5,22 @@
 // are answered before their commit: the sample's own trait, and to its advantage here.
 import 'reflect-metadata';
 import {
+  BadRequestException,
   Body,
   Controller,
+  Delete,
+  Get,
+  Headers,
   HttpCode,
   Inject,
   Injectable,
   Module,
+  NotFoundException,
+  Param,
   Post,
+  Put,
+  Query,
+  Res,
   UnauthorizedException,
   ValidationPipe,
 } from '@nestjs/common';
@@ -20,18 +29,21 @@ import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import process from 'node:process';
 import { __decorate, __metadata, __param } from 'tslib';
-import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
+import { Column, Entity, MoreThan, PrimaryColumn, Repository } from 'typeorm';
 import { isAllowed } from './bearer.mjs';
+import { etagOf, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
 
 const Plant = __decorate([Entity('plants')], class Plant {});
 __decorate([PrimaryColumn('integer')], Plant.prototype, 'id', undefined);
 __decorate([Column('text')], Plant.prototype, 'name', undefined);
 __decorate([Column('text', { nullable: true })], Plant.prototype, 'tag', undefined);
 
-class CreatePlantDto {}
+class PlantDto {}
+__decorate([IsString()], PlantDto.prototype, 'name', undefined);
+__decorate([IsOptional(), IsString()], PlantDto.prototype, 'tag', undefined);
+
+class CreatePlantDto extends PlantDto {}
 __decorate([IsInt()], CreatePlantDto.prototype, 'id', undefined);
-__decorate([IsString()], CreatePlantDto.prototype, 'name', undefined);
-__decorate([IsOptional(), IsString()], CreatePlantDto.prototype, 'tag', undefined);
 
 const PlantsService = __decorate(
   [
@@ -48,8 +60,40 @@ const PlantsService = __decorate(
       await this.plants.save(Object.assign(new Plant(), { id, name, tag }));
       return { name, tag };
     }
+
+    list({ limit, after, tag }) {
+      const where = { tag };
+      if (after !== undefined) where.id = MoreThan(after);
+      return this.plants.find({ where, order: { id: 'ASC' }, take: limit + 1 });
+    }
+
+    async find(id) {
+      const plant = await this.plants.findOneBy({ id });
+      if (plant === null) throw new NotFoundException();
+      return plant;
+    }
+
+    async replace(id, { name, tag }) {
+      const plant = await this.find(id);
+      await this.plants.save(Object.assign(plant, { name, tag: tag ?? null }));
+      return { name, tag };
+    }
+
+    async remove(id) {
+      const { affected } = await this.plants.delete(id);
+      if (affected === 0) throw new NotFoundException();
+    }
   },
 );
+
+/** A pipe for the id of a path. */
+const idPipe = {
+  transform(text) {
+    const id = readId(text);
+    if (id === undefined) throw new BadRequestException();
+    return id;
+  },
+};
 
 const PlantsController = __decorate(
   [Controller('plants'), __metadata('design:paramtypes', [PlantsService])],
@@ -61,14 +105,48 @@ const PlantsController = __decorate(
     create(dto) {
       return this.plants.create(dto);
     }
+
+    async list(parameters, response) {
+      const query = readPage(parameters);
+      if (query === undefined) throw new BadRequestException();
+      const { plants, link } = pageOf(await this.plants.list(query), query);
+      if (link !== undefined) response.set('link', link);
+      return plants;
+    }
+
+    async read(id, ifNoneMatch, response) {
+      const plant = await this.plants.find(id);
+      const etag = etagOf(plant);
+      response.set('etag', etag);
+      if (!isCurrent(ifNoneMatch, etag)) return plantOf(plant);
+      response.status(304);
+    }
+
+    replace(id, dto) {
+      return this.plants.replace(id, dto);
+    }
+
+    remove(id) {
+      return this.plants.remove(id);
+    }
   },
 );
-__decorate(
-  [Post(), HttpCode(200), __param(0, Body()), __metadata('design:paramtypes', [CreatePlantDto])],
-  PlantsController.prototype,
-  'create',
-  null,
-);
+
+/** Decorates a handler whose parameters are decorated and typed as the pairs say. */
+function handler(name, route, ...parameters) {
+  const decorators = parameters.map(([decorator], index) => __param(index, decorator));
+  const types = parameters.map(([, type]) => type);
+  const all = [...route, ...decorators, __metadata('design:paramtypes', types)];
+  __decorate(all, PlantsController.prototype, name, null);
+}
+
+const id = [Param('id', idPipe), Object];
+const response = [Res({ passthrough: true }), Object];
+handler('create', [Post(), HttpCode(200)], [Body(), CreatePlantDto]);
+handler('list', [Get()], [Query(), Object], response);
+handler('read', [Get(':id')], id, [Headers('if-none-match'), Object], response);
+handler('replace', [Put(':id')], id, [Body(), PlantDto]);
+handler('remove', [Delete(':id'), HttpCode(204)], id);
 
 const database = TypeOrmModule.forRoot({
   type: 'better-sqlite3',
@@ -98,6 +176,8 @@ const bearerGuard = {
 };
 
 const app = await NestFactory.create(AppModule, { logger: ['error', 'warn'] });
+// Express's own are of every answer's text.
+app.set('etag', false);
 app.useGlobalPipes(new ValidationPipe());
 app.useGlobalGuards(bearerGuard);
 await app.listen(process.env.PORT, '127.0.0.1');

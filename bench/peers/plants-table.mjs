@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import process from 'node:process';
 
-/** Opens the peer's database, with every commit flushed to disk, and prepares its one statement. */
-export function prepareInsert() {
+/** Opens the peer's database, with every commit flushed to disk, and prepares its statements. */
+export function openPlants() {
   const database = new Database(process.env.DATABASE);
   database.pragma('journal_mode = WAL');
   // In WAL mode the driver's own default is NORMAL, which loses commits with the power.
@@ -10,7 +10,18 @@ export function prepareInsert() {
   database.exec(
     'CREATE TABLE IF NOT EXISTS plants (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT)',
   );
-  return database.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?)');
+  const select = 'SELECT id, name, tag FROM plants';
+  const page = database.prepare(`${select} WHERE id > ? ORDER BY id LIMIT ?`);
+  const taggedPage = database.prepare(`${select} WHERE id > ? AND tag = ? ORDER BY id LIMIT ?`);
+  return {
+    insert: database.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?)'),
+    find: database.prepare(`${select} WHERE id = ?`),
+    replace: database.prepare('UPDATE plants SET name = ?, tag = ? WHERE id = ?'),
+    remove: database.prepare('DELETE FROM plants WHERE id = ?'),
+    /** One row more than the limit where there are more. */
+    page: ({ limit, after = Number.MIN_SAFE_INTEGER, tag }) =>
+      tag === undefined ? page.all(after, limit + 1) : taggedPage.all(after, tag, limit + 1),
+  };
 }
 
 /** @param {{ code?: string }} error */

@@ -16,7 +16,7 @@ export class AccessTokens {
   /**
    * @param entries tokens, or `sha256:` and the 64 hexadecimal digits of a token's digest
    * @param readEntries the same, of tokens that may only read
-   * @param developmentToken one more, made for this run because no way in was configured
+   * @param developmentToken one more, made for this run because no token was configured
    */
   constructor(
     entries: readonly string[],

@@ -41,7 +41,7 @@ export class AuthModule {
   }
 }
 
-/** The one for development is only for a service that nobody could use otherwise. */
+/** Makes a token for development only where no other is configured. */
 function readAccessTokens(env: Env): AccessTokens {
   const entries = splitList(env.ACCESS_TOKENS);
   const readEntries = splitList(env.READ_ACCESS_TOKENS);

@@ -14,7 +14,7 @@ import { parseRate, type Rate } from '../config/rate.js';
 
 /** How many keys are counted at a time; beyond it the one whose window ends first is forgotten. */
 const MAX_KEYS = 100_000;
-/** The longest address that is a key; one is longer only when a trusted proxy sends nonsense. */
+/** The longest address that is a key; longer ones come only from a trusted proxy that is misconfigured. */
 const MAX_KEY_LENGTH = 64;
 
 /** A request, and the answer to it. */

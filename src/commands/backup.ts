@@ -4,8 +4,8 @@ import { CommandError, mebibytes } from './command.js';
 import { codeOf } from '../database/error-code.js';
 import { StoreReader } from './store-reader.js';
 
-/** How often progress is told, in milliseconds. */
-const PROGRESS_INTERVAL = 2_000;
+/** How often progress is reported, in milliseconds. */
+const PROGRESS_INTERVAL_MS = 2_000;
 
 /**
  * Copies a SQLite store, as it is at this moment, into a new file, while the program serves from
@@ -37,7 +37,7 @@ export async function backUp(
       await rm(partial, { force: true });
     }
   } catch (error) {
-    throw signal?.aborted ? new CommandError('Stopped: there is no copy') : sentenceFor(error);
+    throw signal?.aborted ? new CommandError('Stopped: there is no copy') : toCommandError(error);
   } finally {
     await store.close();
   }
@@ -90,7 +90,7 @@ async function copy(
       ({ size }) => onProgress(`${Math.min(99, Math.floor((100 * size) / expected))} % copied`),
       () => undefined,
     );
-  }, PROGRESS_INTERVAL);
+  }, PROGRESS_INTERVAL_MS);
   const interrupt = (): void => store.interrupt();
   signal?.addEventListener('abort', interrupt);
   try {
@@ -137,7 +137,7 @@ const ERROR_MESSAGES: Record<string, string> = {
   SQLITE_NOTADB: 'The store is not a SQLite database',
 };
 
-function sentenceFor(error: unknown): unknown {
-  const sentence = ERROR_MESSAGES[codeOf(error)];
-  return sentence === undefined ? error : new CommandError(sentence, { cause: error });
+function toCommandError(error: unknown): unknown {
+  const message = ERROR_MESSAGES[codeOf(error)];
+  return message === undefined ? error : new CommandError(message, { cause: error });
 }

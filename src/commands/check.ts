@@ -4,9 +4,9 @@ import { compareMigrations } from '../database/store-data-source.js';
 import { schema } from '../schema.js';
 import { StoreReader } from './store-reader.js';
 
-/** What a store holds, a line each, and what is wrong with it. */
+/** The contents of a store, a line for each table, and what is wrong with it. */
 export interface StoreReport {
-  readonly holds: string[];
+  readonly contents: string[];
   readonly faults: string[];
 }
 
@@ -21,13 +21,13 @@ export async function checkStore(path: string): Promise<StoreReport> {
     await store.all('BEGIN');
     const tables = await tablesOf(store);
     const schema = await schemaOf(store, tables);
-    const holds = [`schema: ${schema.says}`];
+    const contents = [`schema: ${schema.description}`];
     for (const table of tables) {
-      if (table !== 'migrations') holds.push(await contentsOf(store, table));
+      if (table !== 'migrations') contents.push(await contentsOf(store, table));
     }
     const [size, logSize] = await Promise.all([sizeOf(path), sizeOf(`${path}-wal`)]);
-    holds.push(`size: ${mebibytes(size)}, and ${mebibytes(logSize)} in the log`);
-    return { holds, faults: [...schema.faults, ...(await store.integrityFaults())] };
+    contents.push(`size: ${mebibytes(size)}, and ${mebibytes(logSize)} in the log`);
+    return { contents, faults: [...schema.faults, ...(await store.integrityFaults())] };
   } finally {
     await store.close();
   }
@@ -44,7 +44,7 @@ async function tablesOf(store: StoreReader): Promise<string[]> {
 async function schemaOf(
   store: StoreReader,
   tables: readonly string[],
-): Promise<{ says: string; faults: string[] }> {
+): Promise<{ description: string; faults: string[] }> {
   if (!tables.includes('migrations')) {
     throw new CommandError('This is not a store that this program made');
   }
@@ -52,7 +52,7 @@ async function schemaOf(
   const { unknown, missing } = compareMigrations(migrationNames(), rows);
   const next = missing.length > 0 ? `, the next start adds ${missing.join(', ')}` : '';
   return {
-    says: `${rows.at(-1)?.name ?? 'none'}${next}`,
+    description: `${rows.at(-1)?.name ?? 'none'}${next}`,
     faults: unknown.map((name) => `the schema is newer than this program: ${name}`),
   };
 }

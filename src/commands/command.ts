@@ -7,7 +7,8 @@ import { DatabaseStartError } from '../database/store-data-source.js';
 /** A command cannot do what it was asked to. The message is one sentence for the operator. */
 export class CommandError extends Error {}
 
-const ERROR_MESSAGES = [CommandError, DatabaseStartError, EnvError];
+/** Errors whose messages are for the operator. */
+const OPERATOR_ERRORS = [CommandError, DatabaseStartError, EnvError];
 
 /** Runs a command of the command line: a failure is one sentence on standard error, and exit code 1. */
 export async function runCommand(
@@ -18,10 +19,10 @@ export async function runCommand(
     await command(...process.argv.slice(2));
   } catch (error) {
     process.exitCode = 1;
-    const isSentence = ERROR_MESSAGES.some((kind) => error instanceof kind);
+    const isForOperator = OPERATOR_ERRORS.some((type) => error instanceof type);
     const { message } = error as Error;
-    const sentence = isSentence ? message : `It failed: ${sqliteReason(error) ?? message}`;
-    process.stderr.write(`${sentence}\n`);
+    const line = isForOperator ? message : `It failed: ${sqliteReason(error) ?? message}`;
+    process.stderr.write(`${line}\n`);
   }
 }
 

@@ -6,8 +6,8 @@ import { CommandError, configuredStorePath, runCommand } from './command.js';
 await runCommand(async (file, ...others) => {
   if (others.length > 0) throw new CommandError('Name one file: npm run db:check -- [file]');
   const path = file ?? configuredStorePath();
-  const { holds, faults } = await checkStore(path);
-  for (const line of holds) console.log(line);
+  const { contents, faults } = await checkStore(path);
+  for (const line of contents) console.log(line);
   if (faults.length > 0) throw new CommandError(`${path} is damaged:\n${faults.join('\n')}`);
   console.log('integrity: ok');
 });

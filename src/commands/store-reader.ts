@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
 import { CommandError } from './command.js';
 
-/** Looks into a store's file, also while the program serves from it. */
+/** A connection to a store's file for the commands, also while the program serves from it. */
 export class StoreReader {
   private constructor(private readonly database: sqlite3.Database) {}
 
@@ -17,7 +17,7 @@ export class StoreReader {
     const realPath = realpathSync(path);
     const url = pathToFileURL(realPath);
     url.searchParams.set('mode', mode);
-    // Without a log nobody has the store open, and SQLite would make one, even to read only.
+    // Without a log no program has the store open, and SQLite would make one, even to read only.
     if (mode === 'ro' && !existsSync(`${realPath}-wal`)) url.searchParams.set('immutable', '1');
     const flags = mode === 'ro' ? sqlite3.OPEN_READONLY : sqlite3.OPEN_READWRITE;
     return await new Promise((resolve, reject) => {

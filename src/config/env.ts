@@ -53,7 +53,7 @@ export class Env {
   @Rule(TOKENS_RULE, (value) => splitList(value).every(isTokenEntry))
   readonly READ_ACCESS_TOKENS: string = '';
 
-  /** The identity provider whose access tokens clients may use: its keys, its name, and ours to it. */
+  /** The identity provider whose access tokens clients may use: JWKS URL, issuer, audience. */
   @Rule(JWKS_URL_RULE, (value) => value === '' || isJwksUrl(value))
   @SetTogether(PROVIDER)
   readonly AUTH_JWKS_URL: string = '';
@@ -64,7 +64,7 @@ export class Env {
   @SetTogether(PROVIDER)
   readonly AUTH_AUDIENCE: string = '';
 
-  /** The scopes that such a token must have, separated by spaces. */
+  /** The scopes that a token of the provider must have, separated by spaces. */
   @Rule('must be scopes separated by spaces', isScopeList)
   @Rule(
     'must not be set without AUTH_JWKS_URL',
@@ -72,7 +72,7 @@ export class Env {
   )
   readonly AUTH_SCOPE: string = '';
 
-  /** The scopes that it must have to read, in place of those. */
+  /** The scopes that a token of the provider must have to read, in place of those. */
   @Rule('must be scopes separated by spaces', isScopeList)
   @Rule(
     'must not be set without AUTH_JWKS_URL',
@@ -88,7 +88,7 @@ export class Env {
   @Rule(RATE_RULE, (value) => parseRate(value) !== undefined)
   readonly AUTH_FAILURE_LIMIT: string = '60000/60';
 
-  /** The reverse proxies whose X-Forwarded-For tells the address of a client. */
+  /** The reverse proxies whose X-Forwarded-For header gives the address of a client. */
   @Rule(PROXIES_RULE, isProxyList)
   readonly TRUST_PROXY: string = '';
 
@@ -125,7 +125,7 @@ export class Env {
   readonly LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 }
 
-/** The environment is at fault: a line for each variable, its name and its rule, never its value. */
+/** The environment is not valid: a line for each variable, its name and its rule, never its value. */
 export class EnvError extends Error {}
 
 /**

@@ -1,7 +1,7 @@
-/** So many requests in so long a time. */
+/** A number of requests in a window of time. */
 export interface Rate {
   readonly limit: number;
-  /** In milliseconds. */
+  /** Its length in milliseconds. */
   readonly window: number;
 }
 

@@ -7,7 +7,7 @@ interface Settings {
   set(name: string, value: unknown): unknown;
 }
 
-/** Lets `X-Forwarded-For` tell the address of a client when it comes from one of these proxies. */
+/** Takes the address of a client from `X-Forwarded-For` when one of these proxies sends it. */
 export function trustProxies(app: Settings, proxies: string): void {
   if (proxies !== '') app.set('trust proxy', /^\d+$/.test(proxies) ? Number(proxies) : proxies);
 }

@@ -11,9 +11,9 @@ const MAX_WAITING = { items: 10_000, characters: 32 * 1024 * 1024 };
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 /**
- * How long items wait for a batch that is under way, to share the next one, before they get one
- * beside it, in milliseconds. A quick engine is done sooner, and has fewer batches to do; a slow one
- * keeps nobody waiting for the one before.
+ * How long items wait for a batch that is under way, in milliseconds, before a second batch starts
+ * beside it. A fast engine finishes sooner, and so has fewer batches; with a slow one, items do not
+ * wait for the batch before.
  */
 const BATCH_DELAY_MS = 1;
 
@@ -37,7 +37,7 @@ interface Options<Item, Outcome> {
   /** The characters of an item's strings. */
   readonly sizeOf: (item: Item) => number;
   /**
-   * Does what waits, and resolves with what became of each item.
+   * Processes what waits, and resolves with the outcome of each item.
    *
    * @param take takes the items, once it is their turn
    */
@@ -46,8 +46,8 @@ interface Options<Item, Outcome> {
 }
 
 /**
- * Does something with many items at once: those that arrive while a batch is under way share the
- * next one. An item that arrives alone is not delayed.
+ * A queue whose items are processed in batches: those that arrive while a batch is under way share
+ * the next one. An item that arrives alone is not delayed.
  */
 export class BatchQueue<Item, Outcome> {
   private readonly logger = new Logger(BatchQueue.name);
@@ -68,10 +68,10 @@ export class BatchQueue<Item, Outcome> {
   }
 
   /**
-   * Resolves with what became of the item.
+   * Resolves with the outcome of the item.
    *
-   * @throws ApiError 50300 when too much waits, the store fails or takes too long; what became of
-   *   the item is then unknown
+   * @throws ApiError 50300 when too much waits, the store fails or takes too long; the outcome is
+   *   then unknown
    */
   add(item: Item): Promise<Outcome> {
     if (this.isFull() || this.expectedTime() > WRITE_TIMEOUT_MS) {

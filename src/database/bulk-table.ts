@@ -39,6 +39,21 @@ export function parametersOf({ where, after, limit }: Page): unknown[] {
   return after === undefined ? [limit, ...values] : [limit, ...values, after];
 }
 
+/** How many bytes of JSON a page may have before its last row: more than 100 of the longest plants. */
+const MAX_PAGE_BYTES = 10 * 1024 * 1024;
+/** Up to how many rows a page is not measured: that takes as long as reading them. */
+export const UNMEASURED_ROWS = 100;
+
+/** Ends a long page, of rows with `key` and `json`, before it has more text than memory should hold. */
+export function withinBytes(page: string, { limit }: Page): string {
+  if (limit <= UNMEASURED_ROWS) return page;
+  return `SELECT key, json FROM (
+      SELECT key, json, sum(octet_length(json)) OVER
+        (ORDER BY key ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - octet_length(json) AS bytes_before
+      FROM (${page}) AS unmeasured) AS measured
+    WHERE bytes_before < ${MAX_PAGE_BYTES} ORDER BY key`;
+}
+
 /** A page as JSON text. */
 export interface WrittenPage {
   readonly text: string;
@@ -49,10 +64,10 @@ export interface WrittenPage {
 
 /** Statements on many rows of one table at once. Each is of a constant text, so that it stays prepared. */
 export interface BulkStatements {
-  /** Inserts the rows that nothing stands in the way of, and resolves with their keys. */
+  /** Inserts the rows that conflict with nothing, and resolves with their keys. */
   insert(rows: readonly Values[]): Promise<Set<string>>;
 
-  /** Inserts all, or fails with what stands in the way. */
+  /** Inserts all, or fails with the conflict. */
   insertAll(rows: readonly Values[]): Promise<Set<string>>;
 
   /** Says of each row, in their order, why it was not inserted. */
@@ -68,7 +83,8 @@ export interface BulkStatements {
 
   page(page: Page): Promise<RawRow[]>;
 
-  jsonPage(page: Page): Promise<WrittenPage>;
+  /** In the order of the pages. */
+  jsonPages(pages: readonly Page[]): Promise<WrittenPage[]>;
 
   /** Whether each statement is committed by itself. */
   readonly isAutoCommit: boolean;
@@ -90,6 +106,9 @@ export interface BulkTable {
 
   /** How many statements may read at the same time. */
   readonly readConcurrency: number;
+
+  /** How many pages one read is of, at most. */
+  readonly pagesAtOnce: number;
 
   /** Does the work when it may write: alone, where the engine has one writer. */
   write<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result>;

@@ -11,8 +11,6 @@ export type RawRow = Readonly<Record<string, unknown>>;
 
 const INTEGER_KEYS = new Set<unknown>(['int', 'integer', 'smallint', Number]);
 const TEXT_KEYS = new Set<unknown>(['text', 'varchar', 'character varying', 'uuid', String]);
-/** Types whose values are text as it is stored. */
-const PLAIN_TYPES = new Set<unknown>(['text', 'varchar', 'character varying', 'bigint', String]);
 /** What a column's values are in JSON. */
 const JSON_KINDS = new Map<unknown, 'integer' | 'string'>([
   ...[...INTEGER_KEYS, 'bigint'].map((type) => [type, 'integer'] as const),
@@ -40,7 +38,7 @@ export class EntityColumns {
   readonly inserted: readonly ColumnMetadata[];
   /** Those that a row gets a new value in when it is replaced. */
   readonly replaced: readonly ColumnMetadata[];
-  /** Those that tell one row from another; the store itself gives the others their values. */
+  /** Those by which rows are compared; the store itself gives the others their values. */
   readonly compared: readonly ColumnMetadata[];
   /** Those that can be read. */
   readonly readable: readonly ColumnMetadata[];
@@ -104,20 +102,15 @@ export class EntityColumns {
   }
 
   private encoderOf(column: ColumnMetadata): (row: ObjectLiteral) => unknown {
-    const encode = (value: unknown): unknown => {
-      const prepared: unknown = this.driver.preparePersistentValue(value, column);
-      return prepared === undefined ? null : this.encodeValue(prepared, column);
-    };
-    const { propertyName, embeddedMetadata, referencedColumn, transformer } = column;
-    const isPlain =
-      PLAIN_TYPES.has(column.type) &&
-      [embeddedMetadata, referencedColumn, transformer].every((part) => part === undefined);
     return (row) => {
-      const value: unknown = isPlain ? row[propertyName] : column.getEntityValue(row);
-      // Most columns are of this kind, and the store takes what they hold as it is.
-      if (isPlain && (typeof value === 'string' || value === null)) return value;
-      return encode(value === undefined ? valueOfNone(column) : value);
+      const value: unknown = column.getEntityValue(row);
+      return this.encode(value === undefined ? defaultValueOf(column) : value, column);
     };
+  }
+
+  private encode(value: unknown, column: ColumnMetadata): unknown {
+    const prepared: unknown = this.driver.preparePersistentValue(value, column);
+    return prepared === undefined ? null : this.encodeValue(prepared, column);
   }
 
   rowOf(raw: RawRow): ObjectLiteral {
@@ -157,9 +150,7 @@ export class EntityColumns {
     const conditions = Object.entries(wanted).map(([property, value]): [string, unknown] => {
       const column = this.metadata.findColumnWithPropertyPath(property);
       if (column === undefined) throw new TypeError(`${this.metadata.name} has no ${property}`);
-      const prepared: unknown = this.driver.preparePersistentValue(value, column);
-      const encoded = prepared === undefined ? null : this.encodeValue(prepared, column);
-      return [column.databaseName, encoded];
+      return [column.databaseName, this.encode(value, column)];
     });
     return new Map(conditions);
   }
@@ -217,8 +208,8 @@ function refuseUnfit(metadata: EntityMetadata): void {
   }
 }
 
-/** What a new row has in a column of which nothing is said; undefined leaves it to the statement. */
-function valueOfNone(column: ColumnMetadata): unknown {
+/** The value of a new row in a column that is not given; undefined leaves it to the statement. */
+function defaultValueOf(column: ColumnMetadata): unknown {
   if (column.isVersion) return 1;
   if (column.isGenerated && column.generationStrategy === 'uuid') return randomUUID();
   const isKnown = typeof column.default !== 'function' && column.transformer === undefined;

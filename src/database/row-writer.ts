@@ -20,10 +20,10 @@ export interface NewRow {
 
 type Result<Outcome> = Outcome | Error;
 
-/** Into how many parts rows are divided of which one is at fault: with four the fewest are tried again. */
+/** Into how many parts a batch that failed is divided to find the row at fault: with four the fewest are tried again. */
 const PARTS = 4;
 
-/** Does something with items, and says of each, in their order, what became of it. */
+/** An operation on items, which resolves with the outcome of each, in their order. */
 export type Step<Item, Outcome> = (
   statements: BulkStatements,
   items: readonly Item[],
@@ -126,7 +126,7 @@ export class RowWriter {
     return new ConstraintError('foreign key', properties, foreignKey.name);
   }
 
-  /** Something but its key stood in the way of a row, which the engine names only so. */
+  /** Inserts a row that conflicts by something other than its key, which the engine names only in its error. */
   private async insertAlone(
     statements: BulkStatements,
     { values }: NewRow,
@@ -140,7 +140,7 @@ export class RowWriter {
       const isKeyTaken =
         failure instanceof ConstraintError &&
         failure.properties.includes(this.columns.key.propertyPath);
-      // Another row has come and gone and come again meanwhile: who can tell whether it is the same?
+      // A row with this key was removed and inserted again meanwhile: whether it is the same is unknown.
       return isKeyTaken ? this.unavailable(error) : failure;
     }
   }

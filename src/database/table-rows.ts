@@ -74,8 +74,8 @@ export class TableRows<Row extends ObjectLiteral> {
     this.pages = this.readQueue('page', 1, (statements, pages) =>
       Promise.all(pages.map((page) => statements.page(page))),
     );
-    this.jsonPages = this.readQueue('page', 1, (statements, pages) =>
-      Promise.all(pages.map((page) => statements.jsonPage(page))),
+    this.jsonPages = this.readQueue('page', this.table.pagesAtOnce, (statements, pages) =>
+      statements.jsonPages(pages),
     );
   }
 

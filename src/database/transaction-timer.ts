@@ -3,7 +3,7 @@ import { StoreUnavailableError } from './store-unavailable.error.js';
 
 const logger = new Logger('Transactions');
 
-/** The time that a transaction may take, from its begin to its end. */
+/** A time limit for one transaction. */
 export class TransactionTimer {
   /** Where the transaction began, for the log. */
   readonly origin = new Error('A transaction began here');
@@ -11,7 +11,7 @@ export class TransactionTimer {
 
   /**
    * @param limit in milliseconds; undefined for any time
-   * @param onExpiry gets what the transaction's module is to be told
+   * @param onExpiry gets the error for the module whose transaction it is
    */
   start(limit: number | undefined, onExpiry: (error: StoreUnavailableError) => void): void {
     this.stop();

@@ -6,10 +6,10 @@ import { Public } from '../auth/public.decorator.js';
 @ApiExcludeController()
 @Controller()
 export class DocsController {
-  /** Whoever opens the service in a browser wants its documents. */
+  /** Redirects a browser that opens the service to its documents. */
   @Get()
   @Redirect('/docs')
   root(): void {
-    // The decorators say it all.
+    // The decorator answers.
   }
 }

@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { BEARER } from '../auth/bearer.js';
 import { ErrorCatalogue, type ErrorEntry, statusOf } from '../errors/error-catalogue.js';
 import { ErrorDto } from '../errors/error.dto.js';
 
@@ -11,7 +12,6 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
 };
 type Responses = Operation['responses'];
 
-const BEARER = 'bearer';
 const TOKENS =
   'An access token: one that the operator of the service has given out, or a JWT of its identity provider. Sent as "Authorization: Bearer <ACCESS_TOKEN>".';
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
@@ -79,6 +79,7 @@ function describeTags(operations: readonly Operation[]): { name: string; descrip
 
 /** Documents the failures of an operation. Where all of a status are shared, so is their response. */
 function describeErrors(operation: Operation, shared: Responses): void {
+  // `@RequireScopes()` has named the scopes of an operation that needs its own.
   operation.security ??= [{ [BEARER]: [] }];
   const own = operation['x-errors'] ?? [];
   delete operation['x-errors'];

@@ -5,9 +5,9 @@ import { Public } from '../auth/public.decorator.js';
 import { StoreProbe } from './store-probe.js';
 
 /** How long the store may take to answer, in milliseconds. */
-const STORE_TIME = 2_000;
+const STORE_TIMEOUT_MS = 2_000;
 
-/** All that a stranger learns. */
+/** The answer of a probe: it says no more, since it needs no token. */
 interface Health {
   readonly status: 'ok';
 }
@@ -22,7 +22,7 @@ export class HealthController {
     private readonly store: StoreProbe,
   ) {}
 
-  /** The process turns. */
+  /** The event loop runs. */
   @Get('live')
   live(): Health {
     return { status: 'ok' };
@@ -38,7 +38,7 @@ export class HealthController {
     const store = this.indicators
       .check('store')
       .attempt(() => this.store.check())
-      .withTimeout(STORE_TIME);
+      .withTimeout(STORE_TIMEOUT_MS);
     await this.health.check([store]);
     return { status: 'ok' };
   }

@@ -8,7 +8,7 @@ export const BODY_LIMIT = 102_400;
 /** How much of bodies that are not complete may be held in memory, of all requests together, in bytes. */
 const PARTIAL_BODIES_LIMIT = 64 * 1024 * 1024;
 
-/** The client left before its request was complete: there is nobody to answer. */
+/** The client left before its request was complete, so that there is no answer. */
 export class RequestAbortedError extends Error {}
 
 /**

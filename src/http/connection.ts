@@ -225,7 +225,7 @@ export class Connection {
     this.socket.resume();
   }
 
-  /** Closes the connection on which most requests wait: the least likely to be of an honest client. */
+  /** Closes the connection on which most requests wait: the most likely to be abuse. */
   private static closeLongest(): void {
     let [longest] = pipelined;
     for (const one of pipelined) {

@@ -44,7 +44,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** What a client may know of an exception. */
+/** The error that answers an exception: what a client may know of it. */
 function toApiError(exception: unknown, request: Request, response: Response): ApiError {
   if (exception instanceof ApiError) return exception;
   if (exception instanceof StoreUnavailableError) return new ApiError(ErrorCatalogue.UNAVAILABLE);
@@ -78,7 +78,7 @@ function kindOf(exception: HttpException, request: Request): ErrorKind {
   );
 }
 
-/** What the thrower wrote for the client; undefined where it may be for nobody else. */
+/** The message of an exception that is meant for clients; undefined where it may not be. */
 function messageOf(exception: HttpException): string | undefined {
   const { cause } = exception;
   const status = exception.getStatus();

@@ -2,10 +2,17 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import type { NestApplicationOptions } from '@nestjs/common';
 import type { Express, Response } from 'express';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
+import { stopListening } from './node-http.js';
 import { JSON_TYPE } from './send-json.js';
+
+/** From which length on answers are counted that have not been sent, in characters. */
+const LARGE_ANSWER = 128 * 1024;
+/** How long all of them may be together. */
+const MAX_UNSENT = 128 * 1024 * 1024;
 
 /**
  * The adapter of Nest for Express, faster and with a server that closes no idle connection by itself.
@@ -30,9 +37,9 @@ export class FastExpressAdapter extends ExpressAdapter {
     );
   }
 
-  /** Stops listening; `close()` of Node's HTTP server would also close idle connections, at once. */
+  /** Leaves idle connections open, for the grace time of a stop. */
   override async close(): Promise<void> {
-    await new Promise((resolve) => NetServer.prototype.close.call(this.httpServer, resolve));
+    await stopListening(this.httpServer);
   }
 
   /** Answers with a plain object as Express's `json()` would, without reading its settings. */
@@ -41,10 +48,20 @@ export class FastExpressAdapter extends ExpressAdapter {
       return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.statusCode = statusCode;
     const text = writeJson(body);
+    if (text.length > LARGE_ANSWER) limitUnsent(response, text.length);
     response.setHeader('Content-Type', JSON_TYPE);
     response.setHeader('Content-Length', Buffer.byteLength(text));
     return response.end(text);
   }
+}
+
+let unsent = 0;
+
+/** Clients that ask for much and do not read must not use up the memory. */
+function limitUnsent(response: Response, size: number): void {
+  if (unsent + size > MAX_UNSENT) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
+  unsent += size;
+  response.once('close', () => (unsent -= size));
 }
 
 function isPlainObject(value: unknown): value is object {

@@ -1,13 +1,13 @@
 import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
+
+// All that depends on the internals of Node's HTTP server. The test beside this file fails for each
+// that a version of Node has changed.
 
 /** How often Node checks its time limits, in milliseconds. */
 const TIME_CHECK_MS = 1_000;
 
-/**
- * Sets properties that Node documents as options of `createServer()` only, or not at all. Nothing
- * else depends on the internals of Node's HTTP server; the test beside this file fails for each
- * property that a version of Node ignores.
- */
+/** Sets properties that Node documents as options of `createServer()` only, or not at all. */
 export function configureNode(server: Server): void {
   Object.assign(server, {
     connectionsCheckingInterval: TIME_CHECK_MS,
@@ -16,4 +16,9 @@ export function configureNode(server: Server): void {
     // A client that ends its side of the connection after its requests gets their answers.
     httpAllowHalfOpen: true,
   });
+}
+
+/** Stops listening; the server's own `close()` would also close idle connections, at once. */
+export async function stopListening(server: Server): Promise<void> {
+  await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }

@@ -125,9 +125,9 @@ describe('readJson', () => {
   it('accepts exactly the texts that JSON.parse accepts', () => {
     fc.assert(
       fc.property(almostJson, (text) => {
-        expect(isAccepted(text)).toBe(isJson(text));
+        return isAccepted(text) === isJson(text);
       }),
-      { numRuns: 20_000 },
+      { numRuns: 10_000 },
     );
   });
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const STANDARD_OUTPUT = 1;
 /** Lines are written once they have this many bytes together, or this many milliseconds after the first. */
-const FLUSH_BYTES = 4_096;
+const FLUSH_BYTES = 16_384;
 const FLUSH_DELAY_MS = 100;
 /** The most bytes that are buffered for a slow reader; lines beyond them are lost. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;

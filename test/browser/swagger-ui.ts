@@ -1,4 +1,10 @@
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import {
+  type BrowserContext,
+  chromium,
+  type Locator,
+  type Page,
+  type Request,
+} from 'playwright-core';
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,6 +20,8 @@ const TOKEN = 'correct-horse-battery-staple';
 const WIDE = { width: 1000, height: 700 };
 const NARROW = { width: 360, height: 700 };
 const MOST_TABS = 60;
+/** No number of JavaScript has its digits. */
+const GREATEST_ID = '9223372036854775807';
 
 const takesPictures = process.argv.includes('--screenshots');
 const executablePath = findChromium();
@@ -63,7 +71,7 @@ beforeEach(async () => {
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {
     // Chromium itself reports every answer of 4xx, and those to /plants are what is asked for here.
-    const isRowError = message.location().url === `${origin}/plants`;
+    const isRowError = message.location().url.startsWith(`${origin}/plants`);
     if (['error', 'warning'].includes(message.type()) && !isRowError) faults.push(message.text());
   });
   page = await context.newPage();
@@ -78,23 +86,67 @@ afterEach(async () => {
 describe('Swagger UI in a browser', () => {
   it('creates the plant that it suggests, once authorized', async () => {
     await authorize();
+    await openOperation('createPlant');
     await execute();
     assert.deepEqual(await answer(), { status: '200', body: { name: 'Monstera', tag: 'indoor' } });
     await takePicture('swagger-ui');
   });
 
-  it('sends an id as it was typed, beyond the integers that JavaScript has', async () => {
+  it('has the whole life of a plant, with every digit of its id', async () => {
     await authorize();
-    const body = '{"id": 9007199254740993, "name": "Ficus"}';
+    await openOperation('createPlant');
+    const body = `{"id": ${GREATEST_ID}, "name": "Ficus"}`;
     await fillBody(body);
-    const request = page.waitForRequest(`${origin}/plants`);
-    await execute();
-    assert.equal((await request).postData(), body);
-    assert.equal((await answer()).status, '200');
+    assert.equal((await send()).postData(), body);
+    assert.deepEqual(await answer(), { status: '200', body: { name: 'Ficus' } });
+    assert.ok((await page.locator('.opblock.is-open .curl').innerText()).includes(GREATEST_ID));
+
+    const path = `/plants/${GREATEST_ID}`;
+    await openOperation('readPlant');
+    await fillParameter('id', GREATEST_ID);
+    assert.equal((await send()).url(), origin + path);
+    assert.equal(await shownStatus(), '200');
+    assert.equal(await shownBody(), `{\n  "id": ${GREATEST_ID},\n  "name": "Ficus"\n}`);
+    const etag = await shownHeader('etag');
+    assert.match(etag, /^"[\w-]{22}"$/);
+    await fillParameter('If-None-Match', etag);
+    await send();
+    assert.equal(await shownStatus(), '304');
+
+    await openOperation('listPlants');
+    await fillParameter('limit', '1');
+    await fillParameter('after', '9223372036854775806');
+    assert.equal((await send()).url(), `${origin}/plants?limit=1&after=9223372036854775806`);
+    assert.equal(await shownStatus(), '200');
+    assert.equal(
+      await shownBody(),
+      `[\n  {\n    "id": ${GREATEST_ID},\n    "name": "Ficus"\n  }\n]`,
+    );
+
+    await openOperation('replacePlant');
+    await fillParameter('id', GREATEST_ID);
+    await fillParameter('If-Match', etag);
+    await fillBody('{"name": "Ficus", "tag": "tall"}');
+    const replace = await send();
+    assert.equal(replace.url(), origin + path);
+    assert.equal(replace.headers()['if-match'], etag);
+    assert.deepEqual(await answer(), { status: '200', body: { name: 'Ficus', tag: 'tall' } });
+
+    await openOperation('removePlant');
+    await fillParameter('id', GREATEST_ID);
+    await fillParameter('If-Match', etag);
+    await send();
+    assert.deepEqual(await answer(), {
+      status: '412',
+      body: { error: 41200, message: 'If-Match does not have the current ETag' },
+    });
+    await fillParameter('If-Match', '*');
+    assert.equal((await send()).url(), origin + path);
+    assert.equal(await shownStatus(), '204');
   });
 
   it('shows the Error of a request without a token', async () => {
-    await openOperation();
+    await openOperation('createPlant');
     await execute();
     assert.deepEqual(await answer(), {
       status: '401',
@@ -108,6 +160,7 @@ describe('Swagger UI in a browser', () => {
 
   it('shows the Error of a body that is not valid', async () => {
     await authorize();
+    await openOperation('createPlant');
     await fillBody('{"id": 2}');
     await execute();
     assert.deepEqual(await answer(), {
@@ -117,7 +170,7 @@ describe('Swagger UI in a browser', () => {
   });
 
   it('shows every error that is documented, shared ones too', async () => {
-    await openOperation();
+    await openOperation('createPlant');
     const shown = await page.locator('.responses-inner').innerText();
     for (const code of ['40000', '40002', '40100', '40901', '41300', '50300']) {
       assert.ok(shown.includes(`${code}: `), `${code} is not shown`);
@@ -134,7 +187,7 @@ describe('Swagger UI in a browser', () => {
     await page.keyboard.press('Enter');
     await tabTo('.modal-btn.btn-done');
     await page.keyboard.press('Enter');
-    await tabTo('.opblock-summary-control');
+    await tabTo('.opblock-post .opblock-summary-control');
     await page.keyboard.press('Enter');
     await tabTo('textarea');
     await page.keyboard.press('ControlOrMeta+A');
@@ -147,6 +200,7 @@ describe('Swagger UI in a browser', () => {
   it('fits a narrow window: nothing lies beyond its edge', async () => {
     await page.setViewportSize(NARROW);
     await authorize();
+    await openOperation('createPlant');
     await fillBody('{"id": 4, "name": "Aloe"}');
     await execute();
     assert.deepEqual(await answer(), { status: '200', body: { name: 'Aloe' } });
@@ -161,27 +215,63 @@ async function authorize(): Promise<void> {
   await page.getByLabel('auth-bearer-value').fill(TOKEN);
   await page.getByRole('button', { name: 'Apply credentials' }).click();
   await page.getByRole('button', { name: 'Close' }).click();
-  await openOperation();
 }
 
-async function openOperation(): Promise<void> {
-  await page.getByRole('button', { name: /^POST/ }).click();
+/** Opens an operation, and closes the one that is open. */
+async function openOperation(operationId: string): Promise<void> {
+  const open = page.locator('.opblock.is-open .opblock-summary-control');
+  if ((await open.count()) > 0) await open.click();
+  await open.waitFor({ state: 'detached' });
+  await page.locator(`#operations-plants-${operationId} .opblock-summary-control`).click();
 }
 
 async function fillBody(text: string): Promise<void> {
-  await page.getByRole('textbox').fill(text);
+  await page.locator('.opblock.is-open .body-param textarea').fill(text);
+}
+
+async function fillParameter(name: string, text: string): Promise<void> {
+  await page.locator(`.opblock.is-open tr[data-param-name="${name}"] input`).fill(text);
 }
 
 async function execute(): Promise<void> {
-  await page.getByRole('button', { name: 'Execute' }).click();
+  await page.locator('.opblock.is-open .execute').click();
+}
+
+/** Executes the operation that is open, and waits until the page shows the status of the answer. */
+async function send(): Promise<Request> {
+  const answered = page.waitForResponse(`${origin}/plants**`);
+  await execute();
+  const response = await answered;
+  const status = shownAnswer().locator('.response-col_status');
+  await status.filter({ hasText: String(response.status()) }).waitFor();
+  return response.request();
 }
 
 /** What the page shows as the server's answer. */
 async function answer(): Promise<{ status: string; body: unknown }> {
-  const row = page.locator('.live-responses-table tbody tr.response');
-  const status = await row.locator('.response-col_status').innerText();
-  const body = await row.locator('code.language-json').first().innerText();
-  return { status: status.trim(), body: JSON.parse(body) as unknown };
+  return { status: await shownStatus(), body: JSON.parse(await shownBody()) as unknown };
+}
+
+function shownAnswer(): Locator {
+  return page.locator('.opblock.is-open .live-responses-table tbody tr.response');
+}
+
+async function shownStatus(): Promise<string> {
+  const status = await shownAnswer().locator('.response-col_status').innerText();
+  return /\d+/.exec(status)?.[0] ?? status;
+}
+
+async function shownBody(): Promise<string> {
+  return await shownAnswer().locator('code.language-json').first().innerText();
+}
+
+async function shownHeader(name: string): Promise<string> {
+  const headers = await shownAnswer().locator('.headerline').allInnerTexts();
+  const line = headers.find((header) => header.trim().startsWith(`${name}:`)) ?? '';
+  return line
+    .trim()
+    .slice(name.length + 1)
+    .trim();
 }
 
 /** Presses Tab until what the selector names has the focus. */
@@ -197,7 +287,7 @@ async function tabTo(selector: string): Promise<void> {
 /** Takes the operation, from its name down to the body of the answer. */
 async function takePicture(name: string): Promise<void> {
   if (!takesPictures) return;
-  const top = await page.locator('.opblock').boundingBox();
+  const top = await page.locator('.opblock.is-open').boundingBox();
   const end = await page.locator('.live-responses-table .highlight-code').first().boundingBox();
   assert.ok(top !== null && end !== null);
   const scrolled = await page.evaluate(() => scrollY);

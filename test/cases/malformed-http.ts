@@ -141,7 +141,7 @@ export const MALFORMED_REQUESTS: readonly MalformedRequest[] = [
   {
     what: 'an upgrade on a path that takes another method',
     request:
-      'GET /plants HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+      'PATCH /plants HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
     error: 'METHOD_NOT_ALLOWED',
   },
   {

@@ -8,7 +8,7 @@ import { auditStore } from './store-audit.js';
 
 /** Fixed, so that the suite is the same every time; `npm run fuzz` takes others. */
 const SEED = 20_240_613;
-const REQUESTS = 4_000;
+const REQUESTS = 2_000;
 
 let app: TestApp;
 
@@ -29,5 +29,5 @@ describe(`POST /plants under ${REQUESTS} made-up requests, seed ${SEED}`, () => 
     expect([...fuzzer.seen.keys()]).toEqual(
       expect.arrayContaining(['200', '400 40002', '401 40101', '405 40500', '409 40900']),
     );
-  }, 60_000);
+  });
 });

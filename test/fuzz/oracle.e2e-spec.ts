@@ -320,8 +320,9 @@ const ANSWER_FAULTS: readonly (readonly [string, string, (answer: Answer) => Ans
 describe('a service that answers wrongly', () => {
   it.each(ANSWER_FAULTS)('%s: %s', async (check, _, change) => {
     const misbehave: Misbehaviour = async (send, request) => change(await send(request));
-    // In a small counterexample it is plain which check applies.
-    const failure = await fuzz(() => misbehaving(misbehave), SEED, { shrinkTime: 250 });
+    // Of the first body that is found the schema may say nothing, of a smaller one it says more.
+    const shrinkTime = check === 'positive_data_acceptance' ? 2_000 : 0;
+    const failure = await fuzz(() => misbehaving(misbehave), SEED, { shrinkTime });
     expect(failure?.faults.join('\n')).toContain(check);
   });
 });

@@ -64,4 +64,4 @@ it(`creates one of several plants with one id that come at once, seed ${SEED}`, 
     },
   );
   await fc.assert(races, { seed: SEED, numRuns: RACES });
-}, 30_000);
+});

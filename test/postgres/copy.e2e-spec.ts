@@ -46,9 +46,10 @@ async function copy(source = from, target = to): Promise<unknown> {
   return await copyStore(source.url, target.url, () => undefined);
 }
 
-const COPIED = [
+/** The tables of other features are copied too. */
+const COPIED = expect.arrayContaining([
   { table: 'plants', rows: PLANTS.length, digest: expect.stringMatching(/^\w{64}$/) },
-];
+]);
 
 describe('copying a store to another engine', () => {
   it('copies every plant exactly, there and back again', async () => {
@@ -109,7 +110,7 @@ describe('copying a store to another engine', () => {
     const run = (args: string[], env = {}): Promise<{ stdout: string; stderr: string }> =>
       promisify(execFile)(process.execPath, [COMMAND, ...args], { env, cwd: '/' });
     const { stdout } = await run([from.url], { DATABASE_URL: to.url });
-    expect(stdout).toMatch(/^plants: 2503 rows, digest \w{64}, the same in both\n$/);
+    expect(stdout).toMatch(/^plants: 2503 rows, digest \w{64}, the same in both$/m);
     await expect(run([])).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^Name two stores/),

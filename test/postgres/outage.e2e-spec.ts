@@ -194,7 +194,6 @@ describe('while the server', () => {
       await scene.more(50, scene.acknowledged);
       await scene.expectNothingLost();
     },
-    30_000,
   );
 });
 
@@ -224,7 +223,7 @@ describe('a service on a server', () => {
     expect(await health('ready')).toBe(503);
     scene.proxy.befall();
     while ((await health('ready')) !== 200) await setImmediate();
-  }, 15_000);
+  });
 
   it('that is gone lives and is not ready until the server is back', async () => {
     await server.kill('SIGINT');

@@ -28,7 +28,7 @@ beforeAll(async () => {
     Program.start(tmpdir(), { DATABASE_URL: store.url, ACCESS_TOKENS: TOKEN, LOG_LEVEL: 'info' }),
   );
   addresses = await Promise.all(programs.map((program) => program.listening()));
-}, 20_000);
+});
 
 afterAll(async () => {
   for (const program of programs) program.kill('SIGTERM');
@@ -89,7 +89,7 @@ it('of plants with one id that come to all replicas at once exactly one is creat
     ]),
   );
   expect(await stored()).toEqual(winners);
-}, 20_000);
+});
 
 it('commits with the same ids in opposite orders do not wait for each other for ever', async () => {
   const options = dataSourceOptions({ DATABASE_URL: store.url, DATABASE_POOL_SIZE: 2 }, schema);
@@ -109,4 +109,4 @@ it('commits with the same ids in opposite orders do not wait for each other for 
     expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(plants.length);
   }
   await dataSource.destroy();
-}, 20_000);
+});

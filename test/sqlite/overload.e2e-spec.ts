@@ -66,5 +66,5 @@ describe('bodies that arrive piece by piece', () => {
       sockets.forEach((socket) => socket.destroy());
       await app.close();
     }
-  }, 20_000);
+  });
 });

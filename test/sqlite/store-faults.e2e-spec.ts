@@ -51,6 +51,7 @@ const FAULTS: readonly Fault[] = [
   { what: 'is damaged', cause: damage },
   { what: 'is moved away', cause: () => move(store) },
   { what: 'loses its log', cause: () => move(`${store}-wal`) },
+  { what: 'loses its shared memory', cause: () => move(`${store}-shm`) },
   { what: 'is moved away with its folder', cause: () => move(folder) },
   {
     what: 'is replaced by another',

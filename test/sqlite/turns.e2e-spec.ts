@@ -101,7 +101,7 @@ describe('connections', () => {
     expect(await rows.find('1001')).toMatchObject({ id: '1001' });
     expect(isOver).toBe(false);
     await report;
-  }, 60_000);
+  });
 
   it('are not handed on after somebody altered them', async () => {
     await dataSource.query('PRAGMA foreign_keys = OFF');

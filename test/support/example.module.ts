@@ -36,6 +36,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import type { Response } from 'express';
+import { RequireScopes } from '../../src/auth/require-scopes.decorator.js';
 import { ApiTag } from '../../src/docs/api-tag.decorator.js';
 import { IsInt64 } from '../../src/validation/is-int64.decorator.js';
 import { IsOptionalNotNull } from '../../src/validation/is-optional-not-null.decorator.js';
@@ -165,6 +166,7 @@ export class ExampleController {
   }
 
   @Get('plain')
+  @RequireScopes('examples:plain')
   @ApiOperation({ operationId: 'readPlain', summary: 'Read an answer of no class' })
   plain(): object {
     return { list: [{ id: 9007199254740993n }], date: new Date(0), none: undefined };

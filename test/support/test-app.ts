@@ -65,6 +65,9 @@ export class TestApp {
     return this.store.url;
   }
 
+  /** The header of a good token. */
+  readonly authorization = { Authorization: `Bearer ${TOKEN}` };
+
   /** Sends POST /plants with a good token and exactly this text or these bytes as the body. */
   async create(body: Body, headers: Record<string, string> = {}): Promise<Answer> {
     return await this.post('/plants', body, headers);
@@ -73,7 +76,7 @@ export class TestApp {
   async post(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
     return await this.request('POST', path, {
       headers: {
-        Authorization: `Bearer ${TOKEN}`,
+        ...this.authorization,
         'Content-Type': 'application/json',
         ...headers,
       },
@@ -84,7 +87,7 @@ export class TestApp {
   /** Sends GET with a good token. */
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
     return await this.request('GET', path, {
-      headers: { Authorization: `Bearer ${TOKEN}`, ...headers },
+      headers: { ...this.authorization, ...headers },
     });
   }
 
@@ -92,7 +95,7 @@ export class TestApp {
   async put(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
     return await this.request('PUT', path, {
       headers: {
-        Authorization: `Bearer ${TOKEN}`,
+        ...this.authorization,
         'Content-Type': 'application/json',
         ...headers,
       },
@@ -103,7 +106,7 @@ export class TestApp {
   /** Sends DELETE with a good token. */
   async delete(path: string, headers: Record<string, string> = {}): Promise<Answer> {
     return await this.request('DELETE', path, {
-      headers: { Authorization: `Bearer ${TOKEN}`, ...headers },
+      headers: { ...this.authorization, ...headers },
     });
   }
 

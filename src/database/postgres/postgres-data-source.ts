@@ -80,7 +80,7 @@ export class PostgresDataSource extends StoreDataSource {
     // Such a write has a connection of its own, and does not wait.
   }
 
-  /** A message that nobody reads, in the log that every commit is written to. */
+  /** Writes a message that has no reader to the write-ahead log, where every commit is written. */
   async probeWrite(): Promise<void> {
     const { pool, places } = this.pools.readers;
     const message = timed(`SELECT pg_logical_emit_message(true, 'plant-store', '')`);

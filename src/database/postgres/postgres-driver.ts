@@ -10,8 +10,8 @@ import { isStoreFailure } from './postgres-errors.js';
 import type { StoreExtra, TimeLimited } from '../store-data-source.js';
 import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
 
-// All that leans on the inside of TypeORM's PostgreSQL driver. postgres-driver.e2e-spec.ts fails
-// when an upgrade changes it.
+// All that depends on the internals of TypeORM's PostgreSQL driver. test/postgres/driver.e2e-spec.ts
+// fails when an upgrade changes them.
 
 /** TypeORM's driver with limits to what a statement and a transaction may take. */
 export class StorePostgresDriver extends PostgresDriver {
@@ -30,14 +30,15 @@ export class StorePostgresDriver extends PostgresDriver {
       pipeline: true,
       ...(this.options.extra as PoolConfig),
       ...config,
+      // The types of pg do not know these options of the pool.
     } as unknown as PoolConfig);
-    // A connection that breaks while nobody uses it is replaced.
+    // A connection that breaks while it is idle is replaced.
     pool.on('error', () => undefined);
     return pool;
   }
 }
 
-/** Bounds what a statement and a transaction may take, and leaves no transaction on a connection that it returns. */
+/** TypeORM's query runner with time limits, which leaves no transaction on a connection that it returns. */
 export class StorePostgresQueryRunner extends PostgresQueryRunner implements TimeLimited {
   private timer: TransactionTimer | undefined;
   /** Why the connection was closed though its caller is not done. */
@@ -62,8 +63,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     isStructured?: boolean,
   ): ReturnType<PostgresQueryRunner['query']> {
     this.assertNotLost();
-    await this.connectInTime();
-    const timer = this.limitAnswer();
+    await this.connectOrFail();
+    const timer = this.startAnswerTimer();
     try {
       return (await super.query(sql, parameters, isStructured)) as unknown;
     } catch (error) {
@@ -84,7 +85,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     }
     if (this.transactionDepth === 0) {
       this.timer = new TransactionTimer();
-      await this.connectInTime();
+      await this.connectOrFail();
       this.timer.start(this.transactionLimit, (error) => this.lose(error));
     }
     await super.startTransaction(isolation);
@@ -97,13 +98,14 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
 
   override async rollbackTransaction(): Promise<void> {
     if (this.transactionDepth === 1) this.timer?.stop();
-    // The server has rolled it back, or will when it notices that nobody is there.
+    // The server has rolled it back, or will when it finds the connection closed.
     if (this.lost === undefined) await super.rollbackTransaction();
   }
 
   override async release(): Promise<void> {
     this.timer?.stop();
-    if (!this.isReleased && this.lost === undefined) await this.cleanUp().catch(() => undefined);
+    if (!this.isReleased && this.lost === undefined)
+      await this.resetConnection().catch(() => undefined);
     await super.release();
   }
 
@@ -113,14 +115,14 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     await super.beforeMigration();
   }
 
-  /** The next one finds the connection as this one did. */
-  private async cleanUp(): Promise<void> {
+  /** Resets the connection for the next query runner. */
+  private async resetConnection(): Promise<void> {
     if (this.isTransactionActive) await this.query('ROLLBACK');
     if (this.statementLimit !== STATEMENT_TIMEOUT_MS) await this.setTimeLimit(STATEMENT_TIMEOUT_MS);
   }
 
-  /** A connection comes within the pool's own time, or not at all. */
-  private async connectInTime(): Promise<void> {
+  /** Connects within the time limit of the pool. */
+  private async connectOrFail(): Promise<void> {
     await this.connect().catch((error: unknown) => {
       throw new StoreUnavailableError('', [], error as Error);
     });
@@ -130,8 +132,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     if (this.lost !== undefined) throw this.lost;
   }
 
-  /** A connection that is silent for ever must not hold its caller up. */
-  private limitAnswer(): NodeJS.Timeout | undefined {
+  /** Closes a connection whose server does not answer. */
+  private startAnswerTimer(): NodeJS.Timeout | undefined {
     if (this.statementLimit === undefined) return undefined;
     return setTimeout(() => {
       const reason = new Error('The database server did not answer in time');

@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { Page } from '../bulk-table.js';
+import { type Page, withinBytes } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
 
 /** What an index on long text holds in place of it. */
@@ -18,7 +18,7 @@ export interface NamedStatement {
  * a statement has a constant text; the table itself says which types they are of.
  */
 export class PostgresSql {
-  /** Inserts what nothing stands in the way of. */
+  /** Inserts the rows that conflict with nothing. */
   readonly insert: NamedStatement;
   /** Inserts all, or fails. */
   readonly insertAll: NamedStatement;
@@ -83,14 +83,14 @@ export class PostgresSql {
   }
 
   /** With the parameters of a page: its rows as one JSON array, and whether others come after them. */
-  jsonPage({ where, after }: Page): NamedStatement {
-    const { filter, rest } = this.filters(where, after);
-    const page = `SELECT ${this.key} AS key, ${this.json()} AS json FROM ${this.table} ${filter}
+  jsonPage(page: Page): NamedStatement {
+    const { filter, rest } = this.filters(page.where, page.after);
+    const rows = `SELECT ${this.key} AS key, ${this.json()} AS json FROM ${this.table} ${filter}
       ORDER BY ${this.key} LIMIT $1`;
     return this.pageNamed(`
       SELECT '[' || coalesce(text, '') || ']' AS text, last::text AS last,
         EXISTS (SELECT 1 FROM ${this.table} ${rest}) AS "hasMore"
-      FROM (SELECT string_agg(json, ',' ORDER BY key) AS text, max(key) AS last FROM (${page}) AS rows)
+      FROM (SELECT string_agg(json, ',' ORDER BY key) AS text, max(key) AS last FROM (${withinBytes(rows, page)}) AS rows)
         AS json_page`);
   }
 

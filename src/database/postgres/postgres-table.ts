@@ -24,7 +24,7 @@ type Query = <Row extends ObjectLiteral>(
   values: unknown[],
 ) => Promise<Row[]>;
 
-/** A pool, and a semaphore with as many places as it has connections: nobody waits inside the pool, which gives up. */
+/** A pool, and a semaphore with a place for each of its connections, since a wait inside the pool may time out. */
 export interface OwnPool {
   readonly pool: Pool;
   readonly places: Semaphore;
@@ -32,6 +32,8 @@ export interface OwnPool {
 
 /** The rows of one entity in a PostgreSQL database. */
 export class PostgresTable implements BulkTable {
+  /** Each is a statement, and has a connection of its own. */
+  readonly pagesAtOnce = 1;
   private readonly sql: PostgresSql;
 
   constructor(
@@ -197,7 +199,11 @@ class PostgresStatements implements BulkStatements {
     return await this.query<RawRow>(this.sql.page(page), parametersOf(page));
   }
 
-  async jsonPage(page: Page): Promise<WrittenPage> {
+  async jsonPages(pages: readonly Page[]): Promise<WrittenPage[]> {
+    return await Promise.all(pages.map((page) => this.jsonPage(page)));
+  }
+
+  private async jsonPage(page: Page): Promise<WrittenPage> {
     const statement = this.sql.jsonPage(page);
     const [written] = await this.query<WrittenPage>(statement, parametersOf(page));
     if (written === undefined) throw new TypeError('no page');

@@ -1,4 +1,4 @@
-/** Lets only so many do something at a time, first come, first served. */
+/** A limit of how many tasks run at a time, first come, first served. */
 export class Semaphore {
   private readonly waiting: (() => void)[] = [];
 

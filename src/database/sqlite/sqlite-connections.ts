@@ -77,7 +77,7 @@ export class SqliteConnections {
     }
   }
 
-  /** A connection for one who alters it, for instance by a PRAGMA: nobody else ever gets it. */
+  /** Opens a connection for one borrower who alters it, for instance by a PRAGMA. */
   async openOwn(): Promise<SqliteConnection> {
     if (this.isInMemory) return this.commits;
     this.assertSameFile();
@@ -92,7 +92,7 @@ export class SqliteConnections {
     else await connection.close();
   }
 
-  /** Commits rows in groups: nobody else writes meanwhile. */
+  /** Commits rows in groups, as the only writer meanwhile. */
   async commit<Result>(work: (connection: SqliteConnection) => Promise<Result>): Promise<Result> {
     const turn = this.turns.forBatch();
     const { release } = turn instanceof Promise ? await turn : turn;
@@ -117,7 +117,7 @@ export class SqliteConnections {
     return await result;
   }
 
-  /** @throws StoreUnavailableError when what was stored is in a file that nobody finds again */
+  /** @throws StoreUnavailableError when what was stored is in a file that was removed or replaced */
   assertSameFile(): void {
     this.file?.assertSame();
   }

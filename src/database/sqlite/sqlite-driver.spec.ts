@@ -4,11 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, QueryResult } from 'typeorm';
 import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
+import { withRows } from './sqlite-driver.js';
 import { SqliteDataSource } from './sqlite-data-source.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import { sqliteOptions } from './sqlite-options.js';
 
-// What the driver leans on inside TypeORM 0.3: a failure here says what an upgrade has changed.
+// What the driver depends on inside TypeORM 0.3: a failure here says what an upgrade has changed.
 
 @Entity('notes')
 class Note {
@@ -101,9 +102,14 @@ describe("TypeORM's SQLite driver", () => {
     await runner.release();
   });
 
-  it('gives the rows of a statement that does not begin with INSERT itself', async () => {
-    const insert = "INSERT INTO keys VALUES ('5') RETURNING CAST(id AS TEXT) AS id";
-    expect(await dataSource.query(`\n${insert}`)).toEqual([{ id: '5' }]);
+  it.each([
+    "INSERT INTO keys VALUES ('6') RETURNING CAST(id AS TEXT) AS id",
+    'UPDATE keys SET id = 6 RETURNING CAST(id AS TEXT) AS id',
+    'DELETE FROM keys RETURNING 6 AS id',
+  ])('gives the rows of %s only with withRows()', async (sql) => {
+    await dataSource.query('INSERT INTO keys VALUES (5)');
+    const rows = await dataSource.query<{ id: unknown }[]>(withRows(sql));
+    expect(rows.map(({ id }) => String(id))).toEqual(['6']);
   });
 
   it('asks createGeneratedMap() for the id that was generated', async () => {

@@ -23,8 +23,8 @@ import { isStoreFailure } from './sqlite-errors.js';
 import { kindOf, type StatementKind } from './statement-kind.js';
 import { runInTransaction } from './write-turns.js';
 
-// All that leans on the inside of TypeORM's SQLite driver. sqlite-driver.spec.ts fails when an
-// upgrade changes it.
+// All that depends on the internals of TypeORM's SQLite driver. sqlite-driver.spec.ts fails when an
+// upgrade changes them.
 
 const INTEGER_TYPES = new Set<unknown>(['int', 'integer', 'smallint', 'mediumint', Number]);
 
@@ -84,11 +84,11 @@ export class StoreSqliteDriver extends SqliteDriver {
 
 interface OpenTransaction extends Lease {
   readonly timer: TransactionTimer;
-  /** Whether its connection is not as it was, so that nobody else may use it. */
+  /** Whether its connection was altered, so that no other query runner may use it. */
   isAltered?: boolean;
 }
 
-/** Runs each statement on a connection that it is lent, and a transaction on one from its begin to its end. */
+/** TypeORM's query runner on borrowed connections: one for a statement, or for a whole transaction. */
 export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLimited {
   private transaction: OpenTransaction | undefined;
   private beginning: Promise<void> | undefined;
@@ -162,13 +162,13 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       return await this.run(transaction.connection, ...statement);
     } catch (error) {
       if (this.lost !== undefined) throw this.lost;
-      if (this.transaction === transaction) await this.notice(transaction, error);
+      if (this.transaction === transaction) await this.detectRollback(transaction, error);
       throw error;
     }
   }
 
   /** After some errors SQLite has rolled the whole transaction back: what follows must not be committed alone. */
-  private async notice({ connection }: OpenTransaction, cause: unknown): Promise<void> {
+  private async detectRollback({ connection }: OpenTransaction, cause: unknown): Promise<void> {
     const isOpen = await connection.exec('BEGIN').then(
       () => false,
       () => true,
@@ -313,7 +313,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
 
 type Work<Result> = (manager: EntityManager) => Promise<Result>;
 
-/** Notes who is inside a transaction, so that a write there that is not part of it can be refused. */
+/** TypeORM's manager, which records that code runs inside a transaction, so that a write there that is not part of it can be refused. */
 export class SqliteEntityManager extends StoreEntityManager {
   override transaction<Result>(work: Work<Result>): Promise<Result>;
   override transaction<Result>(isolation: IsolationLevel, work: Work<Result>): Promise<Result>;
@@ -329,6 +329,14 @@ export class SqliteEntityManager extends StoreEntityManager {
     if (second === undefined) throw new TypeORMError('A transaction needs a function');
     return await super.transaction(first, note(second));
   }
+}
+
+/**
+ * The same statement, of which TypeORM gives the rows that it returns: it gives none of a statement
+ * that begins with INSERT, UPDATE or DELETE.
+ */
+export function withRows(sql: string): string {
+  return `\n${sql}`;
 }
 
 /** A lock for writing from the start: one that is taken only at the first write may come too late. */

@@ -6,7 +6,7 @@ const FRESH_MS = 50;
 
 /**
  * The files of an open store. SQLite goes on writing to a file that was removed, moved away or
- * replaced, and reports success: what it stores there, nobody finds again.
+ * replaced, and reports success: what it stores there is lost.
  */
 export class SqliteFile {
   private readonly paths: readonly string[];

@@ -8,7 +8,7 @@ import { DatabaseStartError } from '../store-data-source.js';
 const WAIT_MS = 2_000;
 
 /**
- * Lets one program at a time serve from a SQLite store: writers take turns within the program. It is
+ * The lock of the one program that serves from a SQLite store, whose writers take turns. It is
  * a transaction on a database of its own, beside the store, because the system ends it with the
  * program, however that ends.
  */

@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { Page } from '../bulk-table.js';
+import { type Page, UNMEASURED_ROWS, withinBytes } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
 
 /**
@@ -9,7 +9,7 @@ import type { EntityColumns } from '../entity-columns.js';
  * type makes an integer of.
  */
 export class SqliteSql {
-  /** Inserts what nothing stands in the way of. */
+  /** Inserts the rows that conflict with nothing. */
   readonly insert: string;
   /** Inserts all, or fails. */
   readonly insertAll: string;
@@ -23,6 +23,8 @@ export class SqliteSql {
   readonly find: string;
   private readonly table: string;
   private readonly key: string;
+  /** The statements of pages, which are long: to make one takes as long as to read the page. */
+  private readonly pages = new Map<string, string>();
 
   constructor(private readonly columns: EntityColumns) {
     const { table, inserted, replaced } = columns;
@@ -32,8 +34,7 @@ export class SqliteSql {
     const returning = `RETURNING CAST(${key} AS TEXT) AS key`;
     const names = inserted.map((column) => this.name(column)).join(', ');
     const values = inserted.map((column) => this.orDefault(column, this.value(column))).join(', ');
-    // TypeORM gives the rows of such a statement only because it does not begin with its first word.
-    const insert = `\nINSERT INTO ${table} (${names}) SELECT ${values} FROM json_each(?) AS given`;
+    const insert = `INSERT INTO ${table} (${names}) SELECT ${values} FROM json_each(?) AS given`;
     this.insert = `${insert} WHERE ${this.missing()} IS NULL ON CONFLICT DO NOTHING ${returning}`;
     this.insertAll = `${insert} WHERE true ${returning}`;
     this.compare = `
@@ -55,34 +56,60 @@ export class SqliteSql {
 
   /** The parameters are the limit, the values to look for, and the key after which to begin. */
   page({ where, after }: Page): string {
-    const { filter } = this.filters(where, after);
-    return `${this.select()} ${filter} ORDER BY ${this.table}.${this.key} LIMIT ?1`;
-  }
-
-  /** With the parameters of a page: its rows as one JSON array, and whether others come after them. */
-  jsonPage({ where, after }: Page): string {
-    const { filter, rest } = this.filters(where, after);
-    const page = `SELECT ${this.key} AS key, ${this.json()} AS json FROM ${this.table} ${filter}
-      ORDER BY ${this.table}.${this.key} LIMIT ?1`;
-    return `
-      SELECT '[' || coalesce(text, '') || ']' AS text, CAST(last AS TEXT) AS last,
-        EXISTS (SELECT 1 FROM ${this.table} ${rest}) AS "hasMore"
-      FROM (SELECT group_concat(json, ',') AS text, max(key) AS last FROM (${page})) AS json_page`;
-  }
-
-  /** Of a page, and of what comes after it. */
-  private filters(where: Page['where'], after: unknown): { filter: string; rest: string } {
     let parameters = 1;
-    const conditions = [...where].map(([name, value]) => {
+    const conditions = this.conditions(where, () => `?${++parameters}`);
+    if (after !== undefined) conditions.push(`${this.key} > ?${++parameters}`);
+    return `${this.select()} ${filterOf(conditions)} ORDER BY ${this.table}.${this.key} LIMIT ?1`;
+  }
+
+  /**
+   * Pages that look for values in the same columns. The parameters are their limit, and of each page
+   * an array with the values, and the key after which it begins. Of each page the result has its
+   * last key as JSON, a line feed and the array of its rows, or NULL where there are none; and whether
+   * others come after them.
+   */
+  jsonPages(page: Page): string {
+    const shape = shapeOf(page);
+    const known = this.pages.get(shape);
+    if (known !== undefined) return known;
+    const columns = [...page.where.keys()];
+    const conditions = this.conditions(page.where, (name) =>
+      this.given(name, columns.indexOf(name)),
+    );
+    const begin =
+      page.after === undefined ? [] : [`${this.key} > given.value ->> ${columns.length}`];
+    const rows = `SELECT ${this.key} AS key, ${this.json()} AS json FROM ${this.table}
+      ${filterOf([...conditions, ...begin])} ORDER BY ${this.table}.${this.key} LIMIT ?1`;
+    const [{ kind } = { kind: 'string' }] = this.columns.jsonMembers;
+    const last = kind === 'string' ? 'json_quote(max(key))' : 'max(key)';
+    const text = `SELECT ${last} || char(10) || '[' || group_concat(json, ',') || ']'
+      FROM (${withinBytes(rows, page)})`;
+    const more = [
+      ...conditions,
+      `${this.key} > substr(given.text, 1, instr(given.text, char(10)) - 1) ->> '$'`,
+    ];
+    // An OFFSET keeps SQLite from reading the rows again for each mention of their text.
+    const sql = `
+      SELECT text, EXISTS (SELECT 1 FROM ${this.table} ${filterOf(more)}) AS "hasMore"
+      FROM (SELECT given.key AS place, given.value AS value, (${text}) AS text
+        FROM json_each(?2) AS given LIMIT -1 OFFSET 0) AS given
+      ORDER BY place`;
+    this.pages.set(shape, sql);
+    return sql;
+  }
+
+  private conditions(where: Page['where'], valueOf: (name: string) => string): string[] {
+    return [...where].map(([name, value]) => {
       const column = this.columns.quote(name);
-      return value === null ? `${column} IS NULL` : `${column} = ?${++parameters}`;
+      return value === null ? `${column} IS NULL` : `${column} = ${valueOf(name)}`;
     });
-    const begin = after === undefined ? [] : [`${this.key} > ?${++parameters}`];
-    const filter = [...conditions, ...begin].join(' AND ');
-    return {
-      filter: filter === '' ? '' : `WHERE ${filter}`,
-      rest: `WHERE ${[...conditions, `${this.key} > json_page.last`].join(' AND ')}`,
-    };
+  }
+
+  /** A value in an array that is JSON. */
+  private given(name: string, index: number): string {
+    const value = `given.value ->> ${index}`;
+    const { type } = this.columns.metadata.findColumnWithDatabaseName(name) ?? {};
+    return type === 'blob' ? `unhex(${value})` : `(${value})`;
   }
 
   /** A row as a JSON object, without members for what is NULL. */
@@ -153,4 +180,14 @@ export class SqliteSql {
     });
     return cases.length === 0 ? 'NULL' : `CASE ${cases.join(' ')} END`;
   }
+}
+
+function filterOf(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+}
+
+/** Pages of the same shape are read by the same statement. */
+function shapeOf({ where, after, limit }: Page): string {
+  const columns = [...where].map(([name, value]) => (value === null ? `${name} NULL` : name));
+  return JSON.stringify([...columns, after === undefined, limit <= UNMEASURED_ROWS]);
 }

@@ -15,6 +15,7 @@ import type { EntityColumns, RawRow, Values } from '../entity-columns.js';
 import { transactionOf } from '../open-transaction.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import type { SqliteConnections } from './sqlite-connections.js';
+import { withRows } from './sqlite-driver.js';
 import { constraintOf, isRowError } from './sqlite-errors.js';
 import { SqliteSql } from './sqlite-sql.js';
 
@@ -25,6 +26,8 @@ export class SqliteTable implements BulkTable {
   /** SQLite has one writer. */
   readonly concurrency = 1;
   readonly readConcurrency = 1;
+  /** To wake the thread that reads takes as long as to read a page. */
+  readonly pagesAtOnce = 8;
   private readonly sql: SqliteSql;
   private readonly committing: SqliteStatements;
 
@@ -46,7 +49,8 @@ export class SqliteTable implements BulkTable {
 
   within(manager: EntityManager): BulkStatements {
     const { query, savepoint } = transactionOf(manager);
-    return new SqliteStatements(this.sql, query, savepoint);
+    const queryRows: Query = (sql, parameters) => query(withRows(sql), parameters);
+    return new SqliteStatements(this.sql, queryRows, savepoint);
   }
 
   faultOf(error: unknown): Fault {
@@ -89,6 +93,8 @@ async function undoIfItFails<Result>(
     throw error;
   }
 }
+
+const NO_PAGE: WrittenPage = { text: '[]', last: '', hasMore: false };
 
 class SqliteStatements implements BulkStatements {
   readonly survivesErrors = true;
@@ -152,17 +158,44 @@ class SqliteStatements implements BulkStatements {
     return await this.query<RawRow>(this.sql.page(page), parametersOf(page));
   }
 
-  async jsonPage(page: Page): Promise<WrittenPage> {
-    const [written] = await this.query<Omit<WrittenPage, 'hasMore'> & { hasMore: number }>(
-      this.sql.jsonPage(page),
-      parametersOf(page),
+  async jsonPages(pages: readonly Page[]): Promise<WrittenPage[]> {
+    const groups = new Map<string, Page[]>();
+    for (const page of pages) {
+      const group = `${page.limit} ${this.sql.jsonPages(page)}`;
+      groups.set(group, [...(groups.get(group) ?? []), page]);
+    }
+    const written = new Map<Page, WrittenPage>();
+    for (const group of groups.values()) await this.readGroup(group, written);
+    return pages.map((page) => written.get(page) ?? NO_PAGE);
+  }
+
+  /** Reads pages of the same shape and limit. */
+  private async readGroup(pages: readonly Page[], written: Map<Page, WrittenPage>): Promise<void> {
+    const [first] = pages;
+    if (first === undefined) return;
+    const given = pages.map(({ where, after }) => [...where.values(), after]);
+    const rows = await this.query<{ text: string | null; hasMore: number }>(
+      this.sql.jsonPages(first),
+      [first.limit, JSON.stringify(given)],
     );
-    if (written === undefined) throw new TypeError('no page');
-    return { ...written, hasMore: written.hasMore === 1 };
+    pages.forEach((page, index) => {
+      const { text, hasMore } = rows[index] ?? { text: null, hasMore: 0 };
+      if (text !== null) written.set(page, { ...splitPage(text), hasMore: hasMore === 1 });
+    });
   }
 
   private async keysOf(sql: string, rows: readonly unknown[]): Promise<Set<string>> {
     const keys = await this.query<{ key: string }>(sql, [JSON.stringify(rows)]);
     return new Set(keys.map(({ key }) => key));
   }
+}
+
+/** The key of the last row, as JSON, stands on a line before the rows. */
+function splitPage(page: string): { last: string; text: string } {
+  const end = page.indexOf('\n');
+  const last = page.slice(0, end);
+  return {
+    last: last.startsWith('"') ? (JSON.parse(last) as string) : last,
+    text: page.slice(end + 1),
+  };
 }

@@ -9,8 +9,8 @@ const READS = /^(?:select|values|explain)\b/i;
 const CHANGES = /\b(?:insert|update|delete|replace)\b/i;
 const CONTROLS = /^(?:begin|commit|end|rollback|savepoint|release)\b/i;
 const ALTERS = /^(?:pragma|attach|detach|create\s+temp(?:orary)?)\b/i;
-/** PRAGMAs that only tell something, with an argument or without. */
-const TELLING_PRAGMAS =
+/** PRAGMAs that only report, with an argument or without. */
+const REPORTING_PRAGMAS =
   /^pragma\s+(?:\S+\.)?(?:table_(?:x?info|list)|index_(?:x?info|list)|foreign_key_(?:list|check)|(?:integrity|quick)_check|(?:database|collation|function|compile_option)s?(?:_list)?)\s*(?:\(|;|$)/i;
 /** A PRAGMA without an argument gives a value, unless it is one that does something. */
 const PRAGMA_VALUE = /^pragma\s+(?!\S*(?:checkpoint|optimize|vacuum|shrink))[\w."]+\s*;?\s*$/i;
@@ -21,6 +21,6 @@ export function kindOf(sql: string): StatementKind {
   if (READS.test(text)) return 'read';
   if (/^with\b/i.test(text)) return CHANGES.test(text) ? 'write' : 'read';
   if (CONTROLS.test(text)) return 'control';
-  if (TELLING_PRAGMAS.test(text) || PRAGMA_VALUE.test(text)) return 'read';
+  if (REPORTING_PRAGMAS.test(text) || PRAGMA_VALUE.test(text)) return 'read';
   return ALTERS.test(text) ? 'alter' : 'write';
 }

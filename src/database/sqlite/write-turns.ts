@@ -11,8 +11,8 @@ export interface WriteTurn {
 }
 
 /**
- * Lets one writer at a time write, first come, first served. SQLite has one writer, and whoever
- * waits in its busy handler holds a thread that the writer before may need to go on.
+ * A lock for the one writer that SQLite has, first come, first served: a writer that waits in SQLite's
+ * busy handler holds a thread that the writer before may need to go on.
  *
  * A batch stands for many requests: while any waits, every second turn is a batch's.
  */
@@ -25,7 +25,7 @@ export class WriteTurns {
   /** Where the transaction under way began. */
   private origin: Error | undefined;
 
-  /** The turn of a batch: at once when nobody writes. */
+  /** The turn of a batch: at once when there is no writer. */
   forBatch(): WriteTurn | Promise<WriteTurn> {
     if (!this.isTaken) return this.take(true);
     return new Promise((resolve) => this.batches.push(() => resolve(this.take(true))));
@@ -46,7 +46,7 @@ export class WriteTurns {
       };
       const timer = setTimeout(() => {
         this.others.splice(this.others.indexOf(grant), 1);
-        this.logger.warn(this.waitedInVain());
+        this.logger.warn(this.timeoutMessage());
         reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
       }, WRITE_TIMEOUT_MS);
       this.others.push(grant);
@@ -74,7 +74,7 @@ export class WriteTurns {
     grant?.();
   }
 
-  private waitedInVain(): string {
+  private timeoutMessage(): string {
     const reason = `A write was refused that had waited ${WRITE_TIMEOUT_MS} ms for its turn`;
     return this.origin?.stack === undefined
       ? reason

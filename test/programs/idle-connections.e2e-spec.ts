@@ -62,4 +62,4 @@ it(`${CONNECTIONS} idle connections cost little memory and no time, and one more
   await client.write(createRequest(TOKEN));
   expect(await client.next()).toMatchObject({ status: 200 });
   client.reset();
-}, 30_000);
+});

@@ -42,36 +42,33 @@ async function create(url: string, id: number): Promise<number> {
   return status;
 }
 
+/** As SQLite's shell and its like may do beside the program. */
+async function insertByHand(id: number): Promise<void> {
+  const script = `const database = new (require('sqlite3').Database)(process.argv[1]);
+    database.exec("INSERT INTO plants (id, name) VALUES (${id}, 'by hand')", (error) => { if (error) throw error; });`;
+  await promisify(execFile)(process.execPath, ['-e', script, join(folder, 'plants.db')]);
+}
+
 describe('a second program on one store', () => {
-  it('is told from one sentence that it cannot start', async () => {
-    await start().listening();
-    const second = start();
-    expect(await second.exited()).toBe(1);
-    expect(second).toMatchObject({ output: '', errors: REASON });
-  });
-
-  it('cannot come by another name of the file', async () => {
-    await start().listening();
-    await symlink(join(folder, 'plants.db'), join(folder, 'link.db'));
-    const second = start('link.db');
-    expect(await second.exited()).toBe(1);
-    expect(second.errors).toBe(REASON);
-  });
-
-  it('starts once the first has ended, however it ended', async () => {
+  it('is told from one sentence that it cannot start, until the first one ends or is about to', async () => {
     const first = start();
     expect(await create(await first.listening(), 1)).toBe(200);
+    await symlink(join(folder, 'plants.db'), join(folder, 'link.db'));
+    for (const refused of [start(), start('link.db')]) {
+      expect(await refused.exited()).toBe(1);
+      expect(refused).toMatchObject({ output: '', errors: REASON });
+    }
     first.kill('SIGKILL');
     await first.exited();
-    expect(await create(await start().listening(), 1)).toBe(409);
-  });
 
-  it('starts in place of one that is about to end', async () => {
-    const first = start();
-    await first.listening();
     const second = start();
-    first.kill('SIGTERM');
-    expect(await create(await second.listening(), 1)).toBe(200);
+    const url = await second.listening();
+    expect(await create(url, 1)).toBe(409);
+    await insertByHand(2);
+    expect(await create(url, 2)).toBe(409);
+    const third = start();
+    second.kill('SIGTERM');
+    expect(await create(await third.listening(), 3)).toBe(200);
   });
 
   it('is the only one of three that start at once on a new file', async () => {
@@ -92,18 +89,6 @@ describe('a second program on one store', () => {
       expect(await program.exited()).toBe(1);
       expect(program.errors).toBe(REASON);
     }
-  });
-});
-
-describe('beside the program', () => {
-  it("SQLite's shell and its like may read and write", async () => {
-    const url = await start().listening();
-    await create(url, 1);
-    const script = `const database = new (require('sqlite3').Database)(process.argv[1]);
-      database.exec("INSERT INTO plants (id, name) VALUES (2, 'by hand')", (error) => { if (error) throw error; });`;
-    await promisify(execFile)(process.execPath, ['-e', script, join(folder, 'plants.db')]);
-    expect(await create(url, 2)).toBe(409);
-    expect(await create(url, 3)).toBe(200);
   });
 });
 

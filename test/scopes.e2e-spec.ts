@@ -1,0 +1,133 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Controller, Get, Module } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
+import { RequireScopes } from '../src/auth/require-scopes.decorator.js';
+import { ApiTag } from '../src/docs/api-tag.decorator.js';
+import { expectError } from './support/expect-error.js';
+import { type Answer, TestApp, TOKEN } from './support/test-app.js';
+import { TokenIssuer } from './support/token-issuer.js';
+
+const READER = 'a-token-that-may-only-read';
+const JSON_BODY = { 'Content-Type': 'application/json' };
+
+@ApiTag('gardens', 'Gardens, which have a scope of their own')
+@Controller('gardens')
+@RequireScopes('gardens')
+class GardensController {
+  @Get()
+  @ApiOperation({ operationId: 'listGardens', summary: 'List gardens' })
+  list(): object {
+    return {};
+  }
+}
+
+@Module({ controllers: [GardensController] })
+class GardensModule {}
+
+let app: TestApp;
+let issuer: TokenIssuer;
+
+beforeAll(async () => {
+  issuer = await TokenIssuer.start();
+});
+
+afterAll(() => issuer.stop());
+
+afterEach(() => app.close());
+
+/** What may be asked for, each with a token of its own. */
+const READS = [
+  ['GET', '/plants'],
+  ['GET', '/plants/1'],
+  ['HEAD', '/plants/1'],
+] as const;
+const WRITES = [
+  ['POST', '/plants'],
+  ['PUT', '/plants/1'],
+  ['DELETE', '/plants/1'],
+] as const;
+
+async function send(method: string, path: string, token: string): Promise<Answer> {
+  const headers = { Authorization: `Bearer ${token}`, ...JSON_BODY };
+  const body = ['POST', 'PUT'].includes(method) ? '{"id":1,"name":"n"}' : undefined;
+  return await app.request(method, path, { headers, ...(body !== undefined && { body }) });
+}
+
+function expectLacks({ status, headers }: Answer, challenge: string): void {
+  expect(status).toBe(403);
+  expect(headers.get('www-authenticate')).toBe(
+    `Bearer realm="plant-store", error="insufficient_scope"${challenge}`,
+  );
+}
+
+describe('a token of READ_ACCESS_TOKENS', () => {
+  it('reads, and changes nothing', async () => {
+    app = await TestApp.start({ READ_ACCESS_TOKENS: READER });
+    for (const [method, path] of WRITES) {
+      const answer = await send(method, path, READER);
+      expectError(answer, 'INSUFFICIENT_SCOPE', 'The access token may only read');
+      expectLacks(answer, '');
+    }
+    expect(await app.rows()).toEqual([]);
+    await app.create('{"id":1,"name":"n"}');
+    for (const [method, path] of READS) {
+      expect(await send(method, path, READER)).toMatchObject({ status: 200 });
+    }
+    expect((await send('GET', '/metrics', READER)).status).toBe(200);
+  });
+
+  it('leaves the others what they may', async () => {
+    app = await TestApp.start({ READ_ACCESS_TOKENS: READER });
+    for (const [method, path] of [...WRITES.slice(0, 1), ...READS, ...WRITES.slice(1)]) {
+      expect((await send(method, path, TOKEN)).status).toBeLessThan(300);
+    }
+  });
+});
+
+describe("a token of an identity provider's", () => {
+  const scoped = (env: Record<string, string>): Promise<TestApp> =>
+    TestApp.start({ ...issuer.env, ...env }, GardensModule);
+
+  it('needs AUTH_READ_SCOPE to read, and AUTH_SCOPE to change', async () => {
+    app = await scoped({ AUTH_SCOPE: 'plants:write', AUTH_READ_SCOPE: 'plants:read' });
+    const reader = await issuer.token({ scope: 'plants:read' });
+    const writer = await issuer.token({ scope: 'plants:write' });
+    const both = await issuer.token({ scope: 'plants:read plants:write' });
+    for (const [method, path] of WRITES) {
+      expectLacks(await send(method, path, reader), ', scope="plants:write"');
+    }
+    for (const [method, path] of READS) {
+      expectLacks(await send(method, path, writer), ', scope="plants:read"');
+    }
+    expect((await send('POST', '/plants', writer)).status).toBe(200);
+    for (const [method, path] of READS) {
+      expect((await send(method, path, reader)).status).toBe(200);
+    }
+    for (const [method, path] of WRITES.slice(1)) {
+      expect((await send(method, path, both)).status).toBeLessThan(300);
+    }
+  });
+
+  it('needs AUTH_SCOPE to read where AUTH_READ_SCOPE is not set', async () => {
+    app = await scoped({ AUTH_SCOPE: 'plants', AUTH_READ_SCOPE: '' });
+    expectLacks(await send('GET', '/plants', await issuer.token({})), ', scope="plants"');
+    expect((await send('GET', '/plants', await issuer.token({ scope: 'plants' }))).status).toBe(
+      200,
+    );
+  });
+
+  it('needs the scope of a route that asks for its own, and no other there', async () => {
+    app = await scoped({ AUTH_SCOPE: 'plants:write', AUTH_READ_SCOPE: 'plants:read' });
+    const reader = await issuer.token({ scope: 'plants:read' });
+    expectLacks(await send('GET', '/gardens', reader), ', scope="gardens"');
+    const gardener = await issuer.token({ scope: 'gardens' });
+    expect((await send('GET', '/gardens', gardener)).status).toBe(200);
+    const { body } = await app.request('GET', '/openapi.json');
+    expect(body).toMatchObject({
+      paths: {
+        '/gardens': { get: { security: [{ bearer: ['gardens'] }] } },
+        '/plants': { get: { security: [{ bearer: [] }] } },
+      },
+    });
+  });
+});

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../src/database/data-source-options.js';
+import { openDatabase } from '../../src/database/open-database.js';
+import { DatabaseStartError, type StoreDataSource } from '../../src/database/store-data-source.js';
+import { schema } from '../../src/schema.js';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+async function query(sql: string): Promise<unknown> {
+  const dataSource = new DataSource({ type: 'sqlite', database: join(folder, 'data/plants.db') });
+  await dataSource.initialize();
+  try {
+    return await dataSource.query(sql);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+describe('a start on a store that cannot be used says', () => {
+  async function open(path: string): Promise<StoreDataSource> {
+    const env = { DATABASE_URL: `sqlite:${path}`, DATABASE_POOL_SIZE: 1 };
+    return await openDatabase({ ...dataSourceOptions(env, schema), logger: 'debug' });
+  }
+
+  /** @param sql what another program, or a version of this one, has done to the store */
+  async function expectRefusal(sql: string, reason: RegExp): Promise<void> {
+    const path = join(folder, 'data/plants.db');
+    await (await open(path)).destroy();
+    await query(sql);
+    await expect(open(path)).rejects.toThrow(DatabaseStartError);
+    await expect(open(path)).rejects.toThrow(reason);
+  }
+
+  it('that another program serves from it', async () => {
+    const path = join(folder, 'data/plants.db');
+    const first = await open(path);
+    await expect(open(path)).rejects.toThrow(/^Another program serves from this store/);
+    await first.destroy();
+    await (await open(path)).destroy();
+  });
+
+  it('that it is a folder', async () => {
+    await expect(open(folder)).rejects.toThrow(DatabaseStartError);
+    await expect(open(folder)).rejects.toThrow(/cannot be opened or created$/);
+  });
+
+  it('that a newer version has made it', async () => {
+    await expectRefusal(
+      "INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later9999999999999')",
+      /newer than this program/,
+    );
+  });
+
+  it('that it has tables of another program', async () => {
+    await expectRefusal('DELETE FROM migrations', /its schema is not one that this program made$/);
+  });
+});
