@@ -36,17 +36,16 @@ if (engine !== 'sqlite' && engine !== 'postgres') {
 const server = engine === 'postgres' ? await PostgresServer.start() : undefined;
 if (server !== undefined) process.env.TEST_POSTGRES_URL = server.url();
 const store = await TestStore.create(engine);
-const replicas = await Replicas.start(Number(values.replicas), tmpdir(), store.url);
 const choices = new Choices(Number(seed));
 try {
-  await test();
+  const replicas = await Replicas.start(Number(values.replicas), tmpdir(), store.url);
+  await test(replicas).finally(() => replicas.stop());
 } finally {
-  await replicas.stop();
   await store.remove();
   await server?.remove();
 }
 
-async function test(): Promise<void> {
+async function test(replicas: Replicas): Promise<void> {
   const began = performance.now();
   const workload = new Workload(Number(seed), (request) => replicas.send(request, choices));
   const wanted = Number(values.histories);
