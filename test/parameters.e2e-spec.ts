@@ -61,6 +61,7 @@ describe('a query', () => {
     ['?limit=0', 'limit must not be less than 1'],
     ['?limit=1001', 'limit must not be greater than 1000'],
     ['?limit=1.5', 'limit must be an integer number'],
+    ['?limit=1.0', 'limit must be an integer number'],
     ['?limit=abc', 'limit must be an integer number'],
     ['?limit=1e2', 'limit must be an integer number'],
     ['?limit=010', 'limit must be an integer number'],

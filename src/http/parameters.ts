@@ -1,7 +1,7 @@
 import { GIVEN_TWICE } from '../json/json-reader.js';
 import { parseInt64 } from '../json/json-number.js';
 import type { Faults } from '../validation/faults.js';
-import type { RequestClass } from '../validation/request-class.js';
+import type { Member, RequestClass } from '../validation/request-class.js';
 
 /** An integer has one spelling, and no number has an exponent. */
 const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
@@ -24,6 +24,12 @@ function toNumber(text: string): number | undefined {
   const value = Number(text);
   const isExact = INTEGER.test(text) ? Number.isSafeInteger(value) : Number.isFinite(value);
   return NUMBER.test(text) && isExact ? value : undefined;
+}
+
+/** @returns undefined for text that is not spelled as the member is declared */
+function read(text: string, { type, rules }: Member): unknown {
+  const isInteger = rules.rules.some(({ name }) => name === 'isInt');
+  return isInteger && !INTEGER.test(text) ? undefined : CONVERSIONS.get(type)?.(text);
 }
 
 /** @throws TypeError when a member of the class cannot be a parameter */
@@ -56,9 +62,7 @@ export function readParameters(
     if (member === undefined) {
       onUnknown(name);
     } else {
-      instance[name] = given.has(name)
-        ? GIVEN_TWICE
-        : (CONVERSIONS.get(member.type)?.(text) ?? text);
+      instance[name] = given.has(name) ? GIVEN_TWICE : (read(text, member) ?? text);
       given.add(name);
       // No engine stores it, so nothing can be meant by it.
       if (text.includes('\0')) {

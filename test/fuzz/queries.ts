@@ -17,7 +17,6 @@ const GOOD: readonly [WrittenQuery, ...WrittenQuery[]] = [
   good('?', {}),
   good('?&&', {}),
   good('?limit=1', { limit: 1 }),
-  good('?limit=1.0', { limit: 1 }),
   good('?limit=7&', { limit: 7 }),
   good('?limit=1000', { limit: 1000 }),
   good('?%6cimit=2&after=0', { limit: 2, after: 0n }),
@@ -35,7 +34,20 @@ const GOOD: readonly [WrittenQuery, ...WrittenQuery[]] = [
   good('?tag=%25', { tag: '%' }),
 ];
 
-const NOT_LIMITS = ['', '0', '-1', '1001', '01', '1e2', '+1', '%2B1', 'a', 'null', '9'.repeat(400)];
+const NOT_LIMITS = [
+  '',
+  '0',
+  '1.0',
+  '-1',
+  '1001',
+  '01',
+  '1e2',
+  '+1',
+  '%2B1',
+  'a',
+  'null',
+  '9'.repeat(400),
+];
 export const NOT_IDS: readonly string[] = [
   ...[
     '-',
