@@ -24,12 +24,23 @@ export const shared = {
   },
 };
 
+/** One server for all suites of a run. */
+export const postgresServer = {
+  globalSetup: './test/support/jest-postgres-setup.mjs',
+  globalTeardown: './test/support/jest-postgres-teardown.mjs',
+};
+
 /** Of tokens, of what is not HTTP and of the fuzzer itself: no store is asked, so once is enough. */
 const WITHOUT_STORE =
-  '/test/(jwt|identity-provider|limits|malformed-http|connections|cors|log|http|documents|client|parameters|fuzz/cats)';
+  '/test/(jwt|identity-provider|limits|malformed-http|connections|cors|log|http|documents|client|parameters|features|routes|fuzz/cats)';
 
-/** What starts and kills many programs, and what tests the fuzzer: `npm run test:programs`. */
-const APART = ['/test/programs/', '/test/fuzz/oracle'];
+/** What starts and kills many programs and servers, and what tests the fuzzer: `npm run test:programs`. */
+export const APART = [
+  '/test/programs/',
+  '/test/fuzz/oracle',
+  '/test/sqlite/backup',
+  '/test/postgres/(copy|outage|replicas)',
+];
 
 // The end-to-end tests run on each engine, except for those in the folder of one of them.
 /** @type {import('jest').Config} */
@@ -64,8 +75,7 @@ export default {
       testRegex: String.raw`\.e2e-spec\.ts$`,
       testPathIgnorePatterns: ['/test/sqlite/', WITHOUT_STORE, ...APART],
       globals: { engine: 'postgres' },
-      globalSetup: './test/support/jest-postgres-setup.mjs',
-      globalTeardown: './test/support/jest-postgres-teardown.mjs',
+      ...postgresServer,
     },
   ],
 };

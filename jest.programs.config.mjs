@@ -1,11 +1,27 @@
-import { shared } from './jest.config.mjs';
+import { APART, postgresServer, shared } from './jest.config.mjs';
 
-// Tests that are dear: they start and kill the built program again and again, or test the fuzzer.
+const apart = APART.map((pattern) => `${pattern}.*\\.e2e-spec\\.ts$`);
+
+// The tests that `npm test` leaves out, on the engine that they are for.
 /** @type {import('jest').Config} */
 export default {
-  ...shared,
   testTimeout: 60_000,
-  roots: ['test'],
-  testRegex: String.raw`/(programs/[^/]+|fuzz/oracle)\.e2e-spec\.ts$`,
-  globals: { engine: 'sqlite' },
+  projects: [
+    {
+      ...shared,
+      displayName: 'sqlite',
+      roots: ['test'],
+      testRegex: apart,
+      testPathIgnorePatterns: ['/test/postgres/'],
+      globals: { engine: 'sqlite' },
+    },
+    {
+      ...shared,
+      displayName: 'postgres',
+      roots: ['test/postgres'],
+      testRegex: apart,
+      globals: { engine: 'postgres' },
+      ...postgresServer,
+    },
+  ],
 };

@@ -168,16 +168,25 @@ describe('TableRows', () => {
   it('refuses at once what would wait too long, but tries a slow store that is idle', async () => {
     let now = 0;
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
-    const first = commits.create(plant(1));
-    now = 3_000;
-    await first;
-    const results = await Promise.allSettled(
-      [plant(2), plant(3)].map((row) => commits.create(row)),
-    );
+    const createSlowly = async (id: number): Promise<void> => {
+      const create = commits.create(plant(id));
+      now += 3_000;
+      await create;
+    };
+    const createTwo = (...ids: number[]): Promise<PromiseSettledResult<unknown>[]> =>
+      Promise.allSettled(ids.map((id) => commits.create(plant(id))));
+    await createSlowly(1);
+    // One slow commit alone says nothing of the next.
+    expect(await createTwo(2, 3)).toMatchObject([{ value: 'created' }, { value: 'created' }]);
+    await createSlowly(4);
+    await createSlowly(5);
+    expect(await createTwo(6, 7)).toMatchObject([
+      { value: 'created' },
+      { reason: { status: 503 } },
+    ]);
     clock.mockRestore();
-    expect(results).toMatchObject([{ value: 'created' }, { reason: { status: 503 } }]);
-    expect(await commits.create(plant(3))).toBe('created');
-    expect(await storedIds()).toEqual(['1', '2', '3']);
+    expect(await commits.create(plant(7))).toBe('created');
+    expect(await storedIds()).toEqual(['1', '2', '3', '4', '5', '6', '7']);
   });
 
   it('bounds the queue by size too, and splits large rows over commits', async () => {
