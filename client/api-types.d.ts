@@ -111,7 +111,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 40300: the access token is good, but lacks a scope of `AUTH_SCOPE` */
+        /** @description Error response, an unexpected error. 40300: the access token is good, but may only read, or lacks a scope that the request needs */
         Error403: {
             headers: {
                 "WWW-Authenticate"?: string;

@@ -42,7 +42,13 @@ export function parametersOf({ where, after, limit }: Page): unknown[] {
 /** How many bytes of JSON a page may have before its last row: more than 100 of the longest plants. */
 const MAX_PAGE_BYTES = 10 * 1024 * 1024;
 /** Up to how many rows a page is not measured: that takes as long as reading them. */
-export const UNMEASURED_ROWS = 100;
+const UNMEASURED_ROWS = 100;
+
+/** Pages of the same shape are read by the same statement. */
+export function shapeOf({ where, after, limit }: Page): string {
+  const columns = [...where].map(([name, value]) => (value === null ? `${name} NULL` : name));
+  return JSON.stringify([...columns, after === undefined, limit <= UNMEASURED_ROWS]);
+}
 
 /** Ends a long page, of rows with `key` and `json`, before it has more text than memory should hold. */
 export function withinBytes(page: string, { limit }: Page): string {

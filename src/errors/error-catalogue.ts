@@ -117,7 +117,7 @@ export const ErrorCatalogue = register({
   INSUFFICIENT_SCOPE: {
     error: 40300,
     message: 'The access token does not have the scope that this service asks for',
-    when: 'the access token is good, but lacks a scope of `AUTH_SCOPE`',
+    when: 'the access token is good, but may only read, or lacks a scope that the request needs',
     advice: 'Ask the identity provider for the scope in WWW-Authenticate.',
     headers: {
       'WWW-Authenticate': 'Bearer realm="plant-store", error="insufficient_scope"',

@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type Page, withinBytes } from '../bulk-table.js';
+import { type Page, shapeOf, withinBytes } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
 
 /** What an index on long text holds in place of it. */
@@ -77,31 +77,36 @@ export class PostgresSql {
   }
 
   /** The parameters are the limit, the values to look for, and the key after which to begin. */
-  page({ where, after }: Page): NamedStatement {
-    const { filter } = this.filters(where, after);
-    return this.pageNamed(`${this.select()} ${filter} ORDER BY ${this.key} LIMIT $1`);
+  page(page: Page): NamedStatement {
+    return this.pageNamed(`rows ${shapeOf(page)}`, () => {
+      const { filter } = this.filters(page);
+      return `${this.select()} ${filter} ORDER BY ${this.key} LIMIT $1`;
+    });
   }
 
   /** With the parameters of a page: its rows as one JSON array, and whether others come after them. */
   jsonPage(page: Page): NamedStatement {
-    const { filter, rest } = this.filters(page.where, page.after);
-    const rows = `SELECT ${this.key} AS key, ${this.json()} AS json FROM ${this.table} ${filter}
-      ORDER BY ${this.key} LIMIT $1`;
-    return this.pageNamed(`
-      SELECT '[' || coalesce(text, '') || ']' AS text, last::text AS last,
-        EXISTS (SELECT 1 FROM ${this.table} ${rest}) AS "hasMore"
-      FROM (SELECT string_agg(json, ',' ORDER BY key) AS text, max(key) AS last FROM (${withinBytes(rows, page)}) AS rows)
-        AS json_page`);
+    return this.pageNamed(`json ${shapeOf(page)}`, () => {
+      const { filter, rest } = this.filters(page);
+      const rows = `SELECT ${this.key} AS key, ${this.json()} AS json FROM ${this.table} ${filter}
+        ORDER BY ${this.key} LIMIT $1`;
+      // With EXISTS the server would take the rows in any order, and skip all that come before.
+      return `
+        SELECT '[' || coalesce(text, '') || ']' AS text, last::text AS last,
+          (SELECT true FROM ${this.table} ${rest} ORDER BY ${this.key} LIMIT 1) IS NOT NULL AS "hasMore"
+        FROM (SELECT string_agg(json, ',') AS text, max(key) AS last
+          FROM (${withinBytes(rows, page)}) AS rows) AS json_page`;
+    });
   }
 
-  private pageNamed(text: string): NamedStatement {
-    const statement = this.pages.get(text) ?? this.named(`page ${this.pages.size + 1}`, text);
-    this.pages.set(text, statement);
+  private pageNamed(shape: string, write: () => string): NamedStatement {
+    const statement = this.pages.get(shape) ?? this.named(`page ${this.pages.size + 1}`, write());
+    this.pages.set(shape, statement);
     return statement;
   }
 
   /** Of a page, and of what comes after it. */
-  private filters(where: Page['where'], after: unknown): { filter: string; rest: string } {
+  private filters({ where, after }: Page): { filter: string; rest: string } {
     let parameters = 1;
     const conditions = [...where].map(([name, value]) =>
       value === null

@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type Page, UNMEASURED_ROWS, withinBytes } from '../bulk-table.js';
+import { type Page, shapeOf, withinBytes } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
 
 /**
@@ -184,10 +184,4 @@ export class SqliteSql {
 
 function filterOf(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-}
-
-/** Pages of the same shape are read by the same statement. */
-function shapeOf({ where, after, limit }: Page): string {
-  const columns = [...where].map(([name, value]) => (value === null ? `${name} NULL` : name));
-  return JSON.stringify([...columns, after === undefined, limit <= UNMEASURED_ROWS]);
 }
