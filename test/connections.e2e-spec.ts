@@ -193,7 +193,7 @@ describe('a client that does not read', () => {
       answers.map(async ([requests, bytes]) => {
         const client = socketTo(app.port).pause();
         client.write(requests);
-        expect(await readSlowly(client, bytes, 5_000)).toBeGreaterThanOrEqual(bytes);
+        expect(await readSlowly(client, bytes, 3_000)).toBeGreaterThanOrEqual(bytes);
         client.destroy();
       }),
     );

@@ -127,7 +127,7 @@ describe('readJson', () => {
       fc.property(almostJson, (text) => {
         return isAccepted(text) === isJson(text);
       }),
-      { numRuns: 10_000 },
+      { numRuns: 4_000 },
     );
   });
 
