@@ -55,7 +55,7 @@ export default {
   coverageProvider: 'v8',
   coverageThreshold: { global: { lines: 95, branches: 95 } },
   // Tests wait for programs and disks more than they compute.
-  maxWorkers: '150%',
+  maxWorkers: '100%',
   // Tests start programs, and a machine may be busy: how long something may take is what they check.
   testTimeout: 60_000,
   projects: [
