@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { JsonText } from '../src/json/json-text.js';
 import { PlantErrors } from '../src/plants/plants.errors.js';
+import { PlantsService } from '../src/plants/plants.service.js';
 import { expectError } from './support/expect-error.js';
-import { type Answer, TestApp } from './support/test-app.js';
+import { type Answer, TestApp, TOKEN } from './support/test-app.js';
 
 let app: TestApp;
 let lastId = 100;
@@ -15,6 +18,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close();
 });
+
+const GET_LONG_PAGE = `GET /plants?tag=long&limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
 
 /** Creates a plant of its own, and resolves with its path. */
 async function newPlant(members = '"name":"n"'): Promise<string> {
@@ -205,10 +210,9 @@ describe('GET /plants', () => {
   });
 
   it('answers 503 to more long pages than memory should hold for those who do not read', async () => {
-    const get = `GET /plants?tag=long&limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: ${app.authorization.Authorization}\r\n\r\n`;
     const silent = Array.from({ length: 20 }, () => connect(app.port, '127.0.0.1').pause());
     try {
-      for (const socket of silent) socket.write(get);
+      for (const socket of silent) socket.write(GET_LONG_PAGE);
       let answer: Answer;
       do answer = await app.get('/plants?tag=long&limit=100');
       while (answer.status === 200);
@@ -218,6 +222,26 @@ describe('GET /plants', () => {
     }
     do await sleep(20);
     while ((await app.get('/plants?tag=long&limit=100')).status !== 200);
+  });
+
+  it('counts no long page for a client that has gone before it was read', async () => {
+    for (let count = 0; count < 2; count++) {
+      await newPlant(`"name":"${'x'.repeat(100_000)}","tag":"gone"`);
+    }
+    const accepted = once(app.nest.getHttpServer(), 'connection') as Promise<[Socket]>;
+    const client = connect(app.port, '127.0.0.1');
+    const [socket] = await accepted;
+    const listed = new Promise<void>((resolve) => {
+      jest.spyOn(app.nest.get(PlantsService), 'list').mockImplementationOnce(async () => {
+        client.resetAndDestroy();
+        await new Promise((closed) => socket.once('close', closed));
+        setImmediate(resolve);
+        return { json: new JsonText(' '.repeat(128 * 1024 * 1024 - 1)), next: undefined };
+      });
+    });
+    client.write(GET_LONG_PAGE);
+    await listed;
+    expect(await app.get('/plants?tag=gone')).toMatchObject({ status: 200 });
   });
 
   it('is empty after the last id', async () => {

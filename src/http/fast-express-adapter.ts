@@ -59,6 +59,8 @@ let unsent = 0;
 
 /** Clients that ask for much and do not read must not use up the memory. */
 function limitUnsent(response: Response, size: number): void {
+  // One whose client has gone already never closes again.
+  if (response.closed) return;
   if (unsent + size > MAX_UNSENT) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
   unsent += size;
   response.once('close', () => (unsent -= size));
