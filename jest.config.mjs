@@ -30,7 +30,7 @@ export const postgresServer = {
   globalTeardown: './test/support/jest-postgres-teardown.mjs',
 };
 
-/** Of tokens, of what is not HTTP and of the fuzzer itself: no store is asked, so once is enough. */
+/** What is the same on every engine, such as tokens and what is not HTTP: once is enough. */
 const WITHOUT_STORE =
   '/test/(jwt|identity-provider|limits|malformed-http|connections|cors|log|http|documents|client|parameters|features|routes|fuzz/cats)';
 

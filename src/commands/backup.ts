@@ -2,6 +2,7 @@ import { link, open, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, mebibytes } from './command.js';
 import { codeOf } from '../database/error-code.js';
+import { flush } from '../database/sqlite/flush.js';
 import { StoreReader } from './store-reader.js';
 
 /** How often progress is reported, in milliseconds. */
@@ -118,11 +119,6 @@ async function complete(partial: string, target: string, signal?: AbortSignal): 
   await rm(partial);
   await flush(dirname(target));
   return (await stat(target)).size;
-}
-
-async function flush(path: string): Promise<void> {
-  const file = await open(path, 'r');
-  await file.sync().finally(() => file.close());
 }
 
 const ERROR_MESSAGES: Record<string, string> = {

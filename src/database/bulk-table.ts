@@ -68,6 +68,10 @@ export interface WrittenPage {
   readonly hasMore: boolean;
 }
 
+type OwnTransaction = <Result>(
+  work: (statements: BulkStatements) => Promise<Result>,
+) => Promise<Result>;
+
 /** Statements on many rows of one table at once. Each is of a constant text, so that it stays prepared. */
 export interface BulkStatements {
   /** Inserts the rows that conflict with nothing, and resolves with their keys. */
@@ -92,11 +96,8 @@ export interface BulkStatements {
   /** In the order of the pages. */
   jsonPages(pages: readonly Page[]): Promise<WrittenPage[]>;
 
-  /** Whether each statement is committed by itself. */
-  readonly isAutoCommit: boolean;
-
-  /** Does the work in one commit. */
-  transaction<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result>;
+  /** Does work in one commit; absent where the statements are part of a transaction already. */
+  readonly ownTransaction?: OwnTransaction | undefined;
 
   /** Whether a transaction goes on after a statement in it has failed, as if it had not been. */
   readonly survivesErrors: boolean;

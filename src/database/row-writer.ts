@@ -66,14 +66,15 @@ export class RowWriter {
     writes: 'one' | 'several' = 'several',
   ): Promise<Result<Outcome>[]> {
     const attempt = (): Promise<Result<Outcome>[]> => step(statements, items);
-    const isUndone = statements.isAutoCommit || (writes === 'one' && statements.survivesErrors);
+    const isUndone =
+      statements.ownTransaction !== undefined || (writes === 'one' && statements.survivesErrors);
     try {
       return await (isUndone ? attempt() : statements.savepoint(attempt));
     } catch (error) {
       if (this.table.faultOf(error) === 'store') throw error;
       if (items.length === 1) return [this.failureOf(error)];
       const size = Math.ceil(items.length / PARTS);
-      return await statements.transaction(async (within) => {
+      return await inTransaction(statements, async (within) => {
         const results: Result<Outcome>[] = [];
         for (let begin = 0; begin < items.length; begin += size) {
           const part = items.slice(begin, begin + size);
@@ -109,7 +110,7 @@ export class RowWriter {
         reasons.set(row, reason ?? (await this.insertAlone(statements, row)));
       }
     } catch (error) {
-      if (!statements.isAutoCommit) throw error;
+      if (statements.ownTransaction === undefined) throw error;
       const failure = this.unavailable(error);
       for (const row of rows) if (!reasons.has(row)) reasons.set(row, failure);
     }
@@ -132,7 +133,9 @@ export class RowWriter {
     { values }: NewRow,
   ): Promise<Result<CreateOutcome>> {
     try {
-      await statements.transaction((within) => within.savepoint(() => within.insertAll([values])));
+      await inTransaction(statements, (within) =>
+        within.savepoint(() => within.insertAll([values])),
+      );
       return 'created';
     } catch (error) {
       if (this.table.faultOf(error) === 'store') throw error;
@@ -159,7 +162,7 @@ export class RowWriter {
         for (const item of round) if (keys.has(item.key)) done.add(item);
       }
     };
-    await (rounds.length === 1 ? doAll(statements) : statements.transaction(doAll));
+    await (rounds.length === 1 ? doAll(statements) : inTransaction(statements, doAll));
     const undone = items.filter((item) => !done.has(item));
     const stored = await this.storedOf(statements, undone);
     return items.map((item) => {
@@ -181,7 +184,7 @@ export class RowWriter {
       const { databaseName } = this.columns.key;
       return new Set(rows.map((row) => this.columns.keyText(row[databaseName])));
     } catch (error) {
-      if (!statements.isAutoCommit) throw error;
+      if (statements.ownTransaction === undefined) throw error;
       return this.unavailable(error);
     }
   }
@@ -196,6 +199,14 @@ export class RowWriter {
     this.logger.error(error);
     return new ApiError(ErrorCatalogue.UNAVAILABLE);
   }
+}
+
+/** Does work in the transaction that the statements are part of, or in one of its own. */
+async function inTransaction<Result>(
+  statements: BulkStatements,
+  work: (within: BulkStatements) => Promise<Result>,
+): Promise<Result> {
+  return await (statements.ownTransaction?.(work) ?? work(statements));
 }
 
 /** The items in as few groups as have no key twice, in their order. */

@@ -2,13 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { DataSource } from 'typeorm';
-import { Program } from '../support/program.js';
+import { ProgramFolder } from '../support/program-folder.js';
+import { querySqlite } from '../support/query-sqlite.js';
 
 /** Sends SIGTERM when the store is about to be opened. */
 const SIGNAL_SOON = encodeURIComponent(
@@ -16,36 +14,13 @@ const SIGNAL_SOON = encodeURIComponent(
    fs.mkdir = (...args) => { process.kill(process.pid, 'SIGTERM'); return mkdir(...args); };`,
 );
 
-let folder: string;
-const programs: Program[] = [];
+let folder: ProgramFolder;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+  folder = await ProgramFolder.create();
 });
 
-afterEach(async () => {
-  for (const program of programs.splice(0)) {
-    program.kill('SIGKILL');
-    await program.exited();
-  }
-  await rm(folder, { recursive: true });
-});
-
-function start(env: Record<string, string> = {}, ...args: string[]): Program {
-  const program = Program.start(folder, env, ...args);
-  programs.push(program);
-  return program;
-}
-
-async function query(sql: string): Promise<unknown> {
-  const dataSource = new DataSource({ type: 'sqlite', database: join(folder, 'data/plants.db') });
-  await dataSource.initialize();
-  try {
-    return await dataSource.query(sql);
-  } finally {
-    await dataSource.destroy();
-  }
-}
+afterEach(() => folder.remove());
 
 async function createPlant(url: string, token: string, id: number): Promise<Response> {
   return await fetch(`${url}/plants`, {
@@ -59,14 +34,16 @@ describe('a start without any configuration', () => {
   it('prints, at every start, a curl with a token of its own that creates a plant when pasted', async () => {
     const tokens = new Set<string>();
     for (const plants of [1, 2]) {
-      const program = start();
+      const program = folder.start();
       const [curl] = await program.printed(/^curl .*$/m);
       const [, token = ''] = /Bearer ([^']+)'/.exec(curl) ?? [];
       const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`]);
       expect(JSON.parse(stdout)).toEqual({ name: 'Monstera', tag: 'indoor' });
       program.kill('SIGINT');
       expect(await program.exited()).toBe(0);
-      expect(await query('SELECT count(*) AS plants FROM plants')).toEqual([{ plants }]);
+      expect(
+        await querySqlite(folder.file('data/plants.db'), 'SELECT count(*) AS plants FROM plants'),
+      ).toEqual([{ plants }]);
       expect(program.output.split(token)).toHaveLength(2);
       tokens.add(token);
     }
@@ -77,7 +54,7 @@ describe('a start without any configuration', () => {
 describe('a start with a configuration', () => {
   it('reads .env, lets the real environment win, makes the folder of the store, and prints no secret', async () => {
     await writeFile(
-      join(folder, '.env'),
+      folder.file('.env'),
       'ACCESS_TOKENS=from-file,second\nLOG_LEVEL=nonsense\nDATABASE_URL=sqlite:deep/down/p.db\n',
     );
     const provider = {
@@ -85,10 +62,10 @@ describe('a start with a configuration', () => {
       AUTH_ISSUER: 'https://id.example',
       AUTH_AUDIENCE: 'plants',
     };
-    const program = start({ LOG_LEVEL: 'info', ...provider });
+    const program = folder.start({ LOG_LEVEL: 'info', ...provider });
     const url = await program.listening();
     expect((await createPlant(url, 'from-file', 1)).status).toBe(200);
-    expect(existsSync(join(folder, 'deep/down/p.db'))).toBe(true);
+    expect(existsSync(folder.file('deep/down/p.db'))).toBe(true);
     await program.printed(/"Accepting static tokens \(2\) and JWTs of the identity provider"/);
     expect(program.output).not.toMatch(/from-file|second|id\.example|curl/);
   });
@@ -96,7 +73,7 @@ describe('a start with a configuration', () => {
   it('in production takes an identity provider for tokens', async () => {
     const AUTH_JWKS_URL = 'https://id.example/jwks';
     const rest = { AUTH_ISSUER: 'https://id.example', AUTH_AUDIENCE: 'plants' };
-    const program = start({ NODE_ENV: 'production', AUTH_JWKS_URL, ...rest });
+    const program = folder.start({ NODE_ENV: 'production', AUTH_JWKS_URL, ...rest });
     await program.printed(/"Accepting JWTs of the identity provider"/);
     expect(program.output).not.toContain('curl');
   });
@@ -105,7 +82,7 @@ describe('a start with a configuration', () => {
 describe('a start that cannot succeed exits 1 with one line for each fault', () => {
   async function expectRefusal(env: Record<string, string>, ...lines: RegExp[]): Promise<void> {
     const began = performance.now();
-    const program = start(env);
+    const program = folder.start(env);
     expect(await program.exited()).toBe(1);
     // Nest's TypeORM module would try for 27 s; a busy machine may take seconds for one attempt.
     expect(performance.now() - began).toBeLessThan(15_000);
@@ -121,13 +98,13 @@ describe('a start that cannot succeed exits 1 with one line for each fault', () 
   });
 
   it('with an argument', async () => {
-    const program = start({}, '--port=80');
+    const program = folder.start({}, '--port=80');
     expect(await program.exited()).toBe(1);
     expect(program.errors).toBe('The program takes no arguments\n');
   });
 
   it('on a file that is not a database', async () => {
-    await writeFile(join(folder, 'p.db'), 'not a database\n'.repeat(1_000));
+    await writeFile(folder.file('p.db'), 'not a database\n'.repeat(1_000));
     await expectRefusal({ DATABASE_URL: 'sqlite:p.db' }, /is not a SQLite database$/);
   });
 
@@ -145,7 +122,7 @@ describe('a start that cannot succeed exits 1 with one line for each fault', () 
 });
 
 it('a program that is told to stop while it is starting exits 0 at once', async () => {
-  const program = start({
+  const program = folder.start({
     ACCESS_TOKENS: 't',
     NODE_OPTIONS: `--import data:text/javascript,${SIGNAL_SOON}`,
   });

@@ -1,36 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, symlink, unlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { symlink, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { StoreReader } from '../../src/commands/store-reader.js';
-import { Program } from '../support/program.js';
+import type { Program } from '../support/program.js';
+import { ProgramFolder } from '../support/program-folder.js';
 import { TOKEN } from '../support/test-app.js';
 
 const REASON =
   'Another program serves from this store: stop it, or give this one a store of its own\n';
 
-let folder: string;
-let programs: Program[];
+let folder: ProgramFolder;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
-  programs = [];
+  folder = await ProgramFolder.create();
 });
 
-afterEach(async () => {
-  for (const program of programs) {
-    program.kill('SIGKILL');
-    await program.exited();
-  }
-  await rm(folder, { recursive: true });
-});
+afterEach(() => folder.remove());
 
 function start(path = 'plants.db'): Program {
-  const program = Program.start(folder, { ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${path}` });
-  programs.push(program);
-  return program;
+  return folder.start({ ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${path}` });
 }
 
 async function create(url: string, id: number): Promise<number> {
@@ -46,14 +35,14 @@ async function create(url: string, id: number): Promise<number> {
 async function insertByHand(id: number): Promise<void> {
   const script = `const database = new (require('sqlite3').Database)(process.argv[1]);
     database.exec("INSERT INTO plants (id, name) VALUES (${id}, 'by hand')", (error) => { if (error) throw error; });`;
-  await promisify(execFile)(process.execPath, ['-e', script, join(folder, 'plants.db')]);
+  await promisify(execFile)(process.execPath, ['-e', script, folder.file('plants.db')]);
 }
 
 describe('a second program on one store', () => {
   it('is told from one sentence that it cannot start, until the first one ends or is about to', async () => {
     const first = start();
     expect(await create(await first.listening(), 1)).toBe(200);
-    await symlink(join(folder, 'plants.db'), join(folder, 'link.db'));
+    await symlink(folder.file('plants.db'), folder.file('link.db'));
     for (const refused of [start(), start('link.db')]) {
       expect(await refused.exited()).toBe(1);
       expect(refused).toMatchObject({ output: '', errors: REASON });
@@ -93,15 +82,16 @@ describe('a second program on one store', () => {
 });
 
 it('a store whose shared memory file is deleted acknowledges nothing more', async () => {
-  const url = await start().listening();
+  const first = start();
+  const url = await first.listening();
   expect(await create(url, 1)).toBe(200);
-  await unlink(join(folder, 'plants.db-shm'));
+  await unlink(folder.file('plants.db-shm'));
   expect(await create(url, 2)).toBe(503);
   expect((await fetch(`${url}/health/ready`)).status).toBe(503);
-  programs[0]?.kill('SIGKILL');
-  await programs[0]?.exited();
+  first.kill('SIGKILL');
+  await first.exited();
   expect(await create(await start().listening(), 3)).toBe(200);
-  const reader = await StoreReader.open(join(folder, 'plants.db'), 'rw');
+  const reader = await StoreReader.open(folder.file('plants.db'), 'rw');
   expect(await reader.integrityFaults()).toEqual([]);
   const stored = await reader.all<{ id: number }>('SELECT id FROM plants ORDER BY id');
   expect(stored.map(({ id }) => id)).toEqual(expect.arrayContaining([1, 3]));

@@ -21,28 +21,25 @@ import { checkStore } from '../../src/commands/check.js';
 import { CommandError } from '../../src/commands/command.js';
 import { Faults } from '../support/faults.js';
 import { schema } from '../../src/schema.js';
-import { Program } from '../support/program.js';
+import type { Program } from '../support/program.js';
+import { ProgramFolder } from '../support/program-folder.js';
 import { TOKEN } from '../support/test-app.js';
 
 const DIST = new URL('../../dist/', import.meta.url).pathname;
 const CLIENTS = 16;
 
-let folder: string;
+let folder: ProgramFolder;
 let program: Program;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+  folder = await ProgramFolder.create();
   program = start('plants.db');
 });
 
-afterAll(async () => {
-  program.kill('SIGKILL');
-  await program.exited();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => folder.remove());
 
 function start(store: string): Program {
-  return Program.start(folder, { ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${store}` });
+  return folder.start({ ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${store}` });
 }
 
 interface Ended {
@@ -63,7 +60,7 @@ async function run(
     const child = execFile(
       process.execPath,
       [`${DIST}commands/${command}.js`, ...args],
-      { cwd: folder, env },
+      { cwd: folder.path, env },
       (_, output, errors) => resolve({ exitCode: child.exitCode ?? -1, output, errors }),
     );
   });
@@ -111,7 +108,7 @@ class Load {
 
 async function idsIn(store: string): Promise<Set<number>> {
   return await new Promise((resolve, reject) => {
-    const database = new sqlite3.Database(join(folder, store), sqlite3.OPEN_READONLY);
+    const database = new sqlite3.Database(folder.file(store), sqlite3.OPEN_READONLY);
     database.all<{ id: number }>('SELECT id FROM plants', (error, rows) => {
       database.close();
       if (error === null) resolve(new Set(rows.map(({ id }) => id)));
@@ -137,7 +134,7 @@ describe('a backup taken while plants are being created', () => {
       exitCode: 0,
       output: expect.stringMatching(/^copy\.db: .+\n$/),
     });
-    const files = await readdir(folder);
+    const files = await readdir(folder.path);
     expect(files.filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
   });
 
@@ -153,17 +150,17 @@ describe('a backup taken while plants are being created', () => {
     expect(output).toContain(`plants: ${copied.size}, id from 1 to ${Math.max(...copied)}\n`);
     expect(output).toContain(`schema: ${schema.migrations.at(-1)?.name ?? ''}\n`);
     expect(output).toMatch(/^integrity: ok$/m);
-    expect((await checkStore(join(folder, 'plants.db'))).faults).toEqual([]);
+    expect((await checkStore(folder.file('plants.db'))).faults).toEqual([]);
   });
 
   it('is not written over', async () => {
-    const before = await readFile(join(folder, 'copy.db'));
+    const before = await readFile(folder.file('copy.db'));
     await expectRefusal('copy.db', /copy\.db exists and is not overwritten/);
-    expect(before.equals(await readFile(join(folder, 'copy.db')))).toBe(true);
+    expect(before.equals(await readFile(folder.file('copy.db')))).toBe(true);
   });
 
   it('becomes the store again when a program is started on it', async () => {
-    await cp(join(folder, 'copy.db'), join(folder, 'restored.db'));
+    await cp(folder.file('copy.db'), folder.file('restored.db'));
     const restored = start('restored.db');
     const url = await restored.listening();
     expect(await create(url, acknowledged.at(-1) ?? 0)).toBe(40901);
@@ -184,7 +181,7 @@ const REFUSALS: readonly [what: string, command: string, args: string[], RegExp,
 
 /** Of a backup, in the words of the sentence that the command prints. */
 async function expectRefusal(target: string, sentence: RegExp, store = 'plants.db'): Promise<void> {
-  const backup = backUp(join(folder, store), join(folder, target), () => undefined);
+  const backup = backUp(folder.file(store), folder.file(target), () => undefined);
   const error = await backup.then(
     () => undefined,
     (reason: unknown) => reason,
@@ -198,7 +195,7 @@ describe('a command that cannot do its work exits 1 with one sentence, and leave
   let all: Ended[];
 
   beforeAll(async () => {
-    before = await readdir(folder);
+    before = await readdir(folder.path);
     all = await Promise.all(REFUSALS.map(([, command, args, , url]) => run(command, args, url)));
   });
 
@@ -219,36 +216,36 @@ describe('a command that cannot do its work exits 1 with one sentence, and leave
   });
 
   it('and none leaves a file', async () => {
-    expect(await readdir(folder)).toEqual(before);
+    expect(await readdir(folder.path)).toEqual(before);
   });
 
   it('a backup to where it cannot be, or of nothing', async () => {
-    const before = await readdir(folder);
+    const before = await readdir(folder.path);
     await expectRefusal('./plants.db', /file of the store itself/);
     await expectRefusal('plants.db-wal', /file of the store itself/);
     await expectRefusal('none/copy.db', /folder .* does not exist/);
     await expectRefusal('new.db', /^There is no store/, 'none.db');
-    expect(await readdir(folder)).toEqual(before);
+    expect(await readdir(folder.path)).toEqual(before);
   });
 
   it('a backup that is stopped', async () => {
-    const before = await readdir(folder);
-    const target = join(folder, 'stopped.db');
+    const before = await readdir(folder.path);
+    const target = folder.file('stopped.db');
     const stop = new AbortController();
     const stopAtChecking = (): void => stop.abort();
     await expect(
-      backUp(join(folder, 'plants.db'), target, stopAtChecking, stop.signal),
+      backUp(folder.file('plants.db'), target, stopAtChecking, stop.signal),
     ).rejects.toThrow('Stopped: there is no copy');
-    expect(await readdir(folder)).toEqual(before);
+    expect(await readdir(folder.path)).toEqual(before);
   });
 });
 
 describe('a backup', () => {
   it('may be read by no more people than the store', async () => {
-    await cp(join(folder, 'restored.db'), join(folder, 'private.db'));
-    await chmod(join(folder, 'private.db'), 0o600);
-    await backUp(join(folder, 'private.db'), join(folder, 'private-copy.db'), () => undefined);
-    expect((await stat(join(folder, 'private-copy.db'))).mode & 0o777).toBe(0o600);
+    await cp(folder.file('restored.db'), folder.file('private.db'));
+    await chmod(folder.file('private.db'), 0o600);
+    await backUp(folder.file('private.db'), folder.file('private-copy.db'), () => undefined);
+    expect((await stat(folder.file('private-copy.db'))).mode & 0o777).toBe(0o600);
   });
 
   (Faults.areSupported ? it : it.skip).each([
@@ -258,7 +255,7 @@ describe('a backup', () => {
     const faulty = await mkdtemp(join(tmpdir(), 'plant-store-'));
     const faults = new Faults(faulty, suffix);
     faults.set({ flushFailures: -1 });
-    await mkdir(join(folder, 'flushed'), { recursive: true });
+    await mkdir(folder.file('flushed'), { recursive: true });
     const backup = await run('db-backup', ['flushed/copy.db'], 'sqlite:restored.db', faults.env);
     expect(backup).toMatchObject({ exitCode: 1, output: '' });
     await rm(faulty, { recursive: true });
@@ -267,31 +264,31 @@ describe('a backup', () => {
 
 describe('a check', () => {
   it('leaves a store that is not in use as it is, without a file beside it', async () => {
-    await cp(join(folder, 'restored.db'), join(folder, 'alone/plants.db'));
-    const before = await readFile(join(folder, 'alone/plants.db'));
-    expect((await checkStore(join(folder, 'alone/plants.db'))).faults).toEqual([]);
-    expect(await readdir(join(folder, 'alone'))).toEqual(['plants.db']);
-    expect(before.equals(await readFile(join(folder, 'alone/plants.db')))).toBe(true);
+    await cp(folder.file('restored.db'), folder.file('alone/plants.db'));
+    const before = await readFile(folder.file('alone/plants.db'));
+    expect((await checkStore(folder.file('alone/plants.db'))).faults).toEqual([]);
+    expect(await readdir(folder.file('alone'))).toEqual(['plants.db']);
+    expect(before.equals(await readFile(folder.file('alone/plants.db')))).toBe(true);
   });
 
   it('exits 1 for a damaged store', async () => {
-    await cp(join(folder, 'restored.db'), join(folder, 'damaged.db'));
-    const file = await open(join(folder, 'damaged.db'), 'r+');
+    await cp(folder.file('restored.db'), folder.file('damaged.db'));
+    const file = await open(folder.file('damaged.db'), 'r+');
     await file.write(Buffer.alloc(200, 0xff), 0, 200, 3 * 4096 + 10);
     await file.close();
     expect(await run('db-check', ['damaged.db'])).toMatchObject({ exitCode: 1 });
   });
 
   it('fails for what is no store', async () => {
-    await writeFile(join(folder, 'text'), 'not a database\n'.repeat(1_000));
-    await expect(checkStore(join(folder, 'text'))).rejects.toMatchObject({
+    await writeFile(folder.file('text'), 'not a database\n'.repeat(1_000));
+    await expect(checkStore(folder.file('text'))).rejects.toMatchObject({
       code: 'SQLITE_NOTADB',
     });
   });
 
   it('tells a sound store from one that a newer program has changed', async () => {
-    const path = join(folder, 'newer.db');
-    await cp(join(folder, 'restored.db'), path);
+    const path = folder.file('newer.db');
+    await cp(folder.file('restored.db'), path);
     expect((await checkStore(path)).faults).toEqual([]);
     const database = new sqlite3.Database(path);
     await promisify(database.exec.bind(database))(
@@ -304,8 +301,8 @@ describe('a check', () => {
   });
 
   it('says which migrations are still to come', async () => {
-    const path = join(folder, 'older.db');
-    await cp(join(folder, 'restored.db'), path);
+    const path = folder.file('older.db');
+    await cp(folder.file('restored.db'), path);
     const database = new sqlite3.Database(path);
     await promisify(database.exec.bind(database))('DELETE FROM migrations');
     await promisify(database.close.bind(database))();

@@ -1,14 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as after } from 'node:timers/promises';
 import { StoreReader } from '../../src/commands/store-reader.js';
 import { PlantsService } from '../../src/plants/plants.service.js';
 import { stopUnderLoad } from '../stop/stop-under-load.js';
 import { ClientConnection } from '../support/client-connection.js';
 import { createRequest } from '../support/create-request.js';
-import { Program } from '../support/program.js';
+import type { Program } from '../support/program.js';
+import { ProgramFolder } from '../support/program-folder.js';
 import { TestApp, TOKEN } from '../support/test-app.js';
 
 const READY = 'GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -24,12 +22,12 @@ async function createOn(client: ClientConnection): Promise<void> {
 }
 
 describe('the program, told to stop', () => {
-  let folder: string;
+  let folder: ProgramFolder;
   let program: Program;
   let port: number;
 
   async function start(env: Record<string, string> = {}): Promise<void> {
-    program = Program.start(folder, { ACCESS_TOKENS: TOKEN, ...env });
+    program = folder.start({ ACCESS_TOKENS: TOKEN, ...env });
     port = Number(new URL(await program.listening()).port);
   }
 
@@ -46,7 +44,7 @@ describe('the program, told to stop', () => {
   }
 
   async function storedPlants(): Promise<number | undefined> {
-    const reader = await StoreReader.open(join(folder, 'data/plants.db'), 'rw');
+    const reader = await StoreReader.open(folder.file('data/plants.db'), 'rw');
     const [row] = await reader.all<{ count: number }>('SELECT count(*) AS count FROM plants');
     await reader.close();
     return row?.count;
@@ -62,13 +60,11 @@ describe('the program, told to stop', () => {
   }
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+    folder = await ProgramFolder.create();
   });
 
   afterEach(async () => {
-    program.kill('SIGKILL');
-    await program.exited();
-    await rm(folder, { recursive: true });
+    await folder.remove();
   });
 
   // The program is held while its last requests are sent: some are then under way in it, some
@@ -145,7 +141,7 @@ describe('the program, told to stop', () => {
 
   // `npm run test:stop` does it as often as one likes.
   it('loses no request of 64 keep-alive clients', async () => {
-    expect(await stopUnderLoad(folder, 8)).toMatchObject({ faults: [] });
+    expect(await stopUnderLoad(folder.path, 8)).toMatchObject({ faults: [] });
   });
 
   it('exits 1 at once by a second signal a second later', async () => {

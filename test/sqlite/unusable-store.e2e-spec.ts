@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source-options.js';
 import { openDatabase } from '../../src/database/open-database.js';
 import { DatabaseStartError, type StoreDataSource } from '../../src/database/store-data-source.js';
 import { schema } from '../../src/schema.js';
+import { querySqlite } from '../support/query-sqlite.js';
 
 let folder: string;
 
@@ -15,16 +15,6 @@ beforeEach(async () => {
 });
 
 afterEach(() => rm(folder, { recursive: true }));
-
-async function query(sql: string): Promise<unknown> {
-  const dataSource = new DataSource({ type: 'sqlite', database: join(folder, 'data/plants.db') });
-  await dataSource.initialize();
-  try {
-    return await dataSource.query(sql);
-  } finally {
-    await dataSource.destroy();
-  }
-}
 
 describe('a start on a store that cannot be used says', () => {
   async function open(path: string): Promise<StoreDataSource> {
@@ -36,7 +26,7 @@ describe('a start on a store that cannot be used says', () => {
   async function expectRefusal(sql: string, reason: RegExp): Promise<void> {
     const path = join(folder, 'data/plants.db');
     await (await open(path)).destroy();
-    await query(sql);
+    await querySqlite(path, sql);
     await expect(open(path)).rejects.toThrow(DatabaseStartError);
     await expect(open(path)).rejects.toThrow(reason);
   }

@@ -74,14 +74,7 @@ export class TestApp {
   }
 
   async post(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
-    return await this.request('POST', path, {
-      headers: {
-        ...this.authorization,
-        'Content-Type': 'application/json',
-        ...headers,
-      },
-      body,
-    });
+    return await this.sendBody('POST', path, body, headers);
   }
 
   /** Sends GET with a good token. */
@@ -93,12 +86,17 @@ export class TestApp {
 
   /** Sends PUT with a good token and exactly this text as the body. */
   async put(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
-    return await this.request('PUT', path, {
-      headers: {
-        ...this.authorization,
-        'Content-Type': 'application/json',
-        ...headers,
-      },
+    return await this.sendBody('PUT', path, body, headers);
+  }
+
+  private async sendBody(
+    method: string,
+    path: string,
+    body: Body,
+    headers: Record<string, string>,
+  ): Promise<Answer> {
+    return await this.request(method, path, {
+      headers: { ...this.authorization, 'Content-Type': 'application/json', ...headers },
       body,
     });
   }

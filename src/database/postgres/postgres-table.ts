@@ -35,6 +35,8 @@ export class PostgresTable implements BulkTable {
   /** Each is a statement, and has a connection of its own. */
   readonly pagesAtOnce = 1;
   private readonly sql: PostgresSql;
+  private readonly writing: BulkStatements;
+  private readonly reading: BulkStatements;
 
   constructor(
     private readonly columns: EntityColumns,
@@ -42,6 +44,8 @@ export class PostgresTable implements BulkTable {
     private readonly readers: OwnPool,
   ) {
     this.sql = new PostgresSql(columns);
+    this.writing = this.statementsOn(writers.pool);
+    this.reading = this.statementsOn(readers.pool);
   }
 
   get concurrency(): number {
@@ -53,13 +57,11 @@ export class PostgresTable implements BulkTable {
   }
 
   async write<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result> {
-    const { pool, places } = this.writers;
-    return await places.use(() => work(this.statementsOn(pool)));
+    return await this.writers.places.use(() => work(this.writing));
   }
 
   async read<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result> {
-    const { pool, places } = this.readers;
-    return await places.use(() => work(this.statementsOn(pool)));
+    return await this.readers.places.use(() => work(this.reading));
   }
 
   within(manager: EntityManager): BulkStatements {
@@ -149,24 +151,13 @@ async function inSavepoint<Result>(
 class PostgresStatements implements BulkStatements {
   readonly survivesErrors = false;
 
-  /** @param ownTransaction begins one; undefined for statements that are part of one */
   constructor(
     private readonly sql: PostgresSql,
     private readonly columns: EntityColumns,
     private readonly query: Query,
     readonly savepoint: BulkStatements['savepoint'],
-    private readonly ownTransaction?: BulkStatements['transaction'],
+    readonly ownTransaction?: BulkStatements['ownTransaction'],
   ) {}
-
-  get isAutoCommit(): boolean {
-    return this.ownTransaction !== undefined;
-  }
-
-  async transaction<Result>(
-    work: (statements: BulkStatements) => Promise<Result>,
-  ): Promise<Result> {
-    return await (this.ownTransaction === undefined ? work(this) : this.ownTransaction(work));
-  }
 
   insert(rows: readonly Values[]): Promise<Set<string>> {
     return this.keysOf(this.sql.insert, [this.toJson(rows)]);

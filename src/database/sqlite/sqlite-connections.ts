@@ -36,7 +36,8 @@ export class SqliteConnections {
     private readonly busyTimeout: number,
     /** The one that commits rows in groups. */
     readonly commits: SqliteConnection,
-    private readonly rows: SqliteConnection,
+    /** The one that reads rows by key; in memory the same. */
+    readonly reads: SqliteConnection,
   ) {
     if (!this.isInMemory) this.file = new SqliteFile(path);
   }
@@ -44,9 +45,9 @@ export class SqliteConnections {
   /** @param busyTimeout how long one statement waits for another process's lock, in milliseconds */
   static async open(path: string, busyTimeout: number): Promise<SqliteConnections> {
     const commits = await SqliteConnection.open(path, 'create', busyTimeout);
-    const rows =
+    const reads =
       path === IN_MEMORY ? commits : await SqliteConnection.open(path, 'existing', busyTimeout);
-    return new SqliteConnections(path, busyTimeout, commits, rows);
+    return new SqliteConnections(path, busyTimeout, commits, reads);
   }
 
   /**
@@ -93,12 +94,12 @@ export class SqliteConnections {
   }
 
   /** Commits rows in groups, as the only writer meanwhile. */
-  async commit<Result>(work: (connection: SqliteConnection) => Promise<Result>): Promise<Result> {
+  async commit<Result>(work: () => Promise<Result>): Promise<Result> {
     const turn = this.turns.forBatch();
     const { release } = turn instanceof Promise ? await turn : turn;
     try {
       this.file?.assertSameBefore();
-      const result = await work(this.commits);
+      const result = await work();
       this.assertSameFile();
       return result;
     } finally {
@@ -107,11 +108,11 @@ export class SqliteConnections {
   }
 
   /** Reads rows beside TypeORM's statements, one reader after the other. */
-  async read<Result>(work: (connection: SqliteConnection) => Promise<Result>): Promise<Result> {
+  async read<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.isInMemory) return await this.commit(work);
     const result = this.lastRead.then(() => {
       this.file?.assertSameBefore();
-      return work(this.rows);
+      return work();
     });
     this.lastRead = result.catch(() => undefined);
     return await result;
@@ -124,7 +125,7 @@ export class SqliteConnections {
 
   async close(): Promise<void> {
     this.isClosed = true;
-    const all = new Set([...this.idle.splice(0), this.rows, this.commits]);
+    const all = new Set([...this.idle.splice(0), this.reads, this.commits]);
     for (const connection of all) await connection.close();
   }
 

@@ -2,7 +2,7 @@ import type { DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { BulkTable } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { StoreDataSource } from '../store-data-source.js';
-import { flushFolders } from './flush-folders.js';
+import { flushFolders } from './flush.js';
 import { IN_MEMORY } from './sqlite-connections.js';
 import { SqliteEntityManager, StoreSqliteDriver } from './sqlite-driver.js';
 import { sqliteReason } from './sqlite-errors.js';
@@ -62,9 +62,8 @@ export class SqliteDataSource extends StoreDataSource {
 
   /** SQLite writes the page and flushes it also when the number is what it was. */
   async probeWrite(): Promise<void> {
-    await this.driver.connections.commit((connection) =>
-      connection.exec('PRAGMA user_version = 0'),
-    );
+    const { connections } = this.driver;
+    await connections.commit(() => connections.commits.exec('PRAGMA user_version = 0'));
   }
 
   describeError(error: unknown): string {

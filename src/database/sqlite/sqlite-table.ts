@@ -8,6 +8,7 @@ import {
   type Page,
   parametersOf,
   type Removal,
+  shapeOf,
   type WrittenPage,
 } from '../bulk-table.js';
 import type { ConstraintError } from '../constraint.error.js';
@@ -29,22 +30,24 @@ export class SqliteTable implements BulkTable {
   /** To wake the thread that reads takes as long as to read a page. */
   readonly pagesAtOnce = 8;
   private readonly sql: SqliteSql;
-  private readonly committing: SqliteStatements;
+  private readonly writing: BulkStatements;
+  private readonly reading: BulkStatements;
 
   constructor(
     private readonly columns: EntityColumns,
     private readonly connections: SqliteConnections,
   ) {
     this.sql = new SqliteSql(columns);
-    this.committing = this.statementsOn(connections.commits);
+    this.writing = this.statementsOn(connections.commits);
+    this.reading = this.statementsOn(connections.reads);
   }
 
   async write<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result> {
-    return await this.connections.commit(() => work(this.committing));
+    return await this.connections.commit(() => work(this.writing));
   }
 
   async read<Result>(work: (statements: BulkStatements) => Promise<Result>): Promise<Result> {
-    return await this.connections.read((connection) => work(this.statementsOn(connection)));
+    return await this.connections.read(() => work(this.reading));
   }
 
   within(manager: EntityManager): BulkStatements {
@@ -99,23 +102,12 @@ const NO_PAGE: WrittenPage = { text: '[]', last: '', hasMore: false };
 class SqliteStatements implements BulkStatements {
   readonly survivesErrors = true;
 
-  /** @param ownTransaction begins one; undefined for statements that are part of one */
   constructor(
     private readonly sql: SqliteSql,
     private readonly query: Query,
     readonly savepoint: BulkStatements['savepoint'],
-    private readonly ownTransaction?: BulkStatements['transaction'],
+    readonly ownTransaction?: BulkStatements['ownTransaction'],
   ) {}
-
-  get isAutoCommit(): boolean {
-    return this.ownTransaction !== undefined;
-  }
-
-  async transaction<Result>(
-    work: (statements: BulkStatements) => Promise<Result>,
-  ): Promise<Result> {
-    return await (this.ownTransaction === undefined ? work(this) : this.ownTransaction(work));
-  }
 
   insert(rows: readonly Values[]): Promise<Set<string>> {
     return this.keysOf(this.sql.insert, rows);
@@ -161,7 +153,7 @@ class SqliteStatements implements BulkStatements {
   async jsonPages(pages: readonly Page[]): Promise<WrittenPage[]> {
     const groups = new Map<string, Page[]>();
     for (const page of pages) {
-      const group = `${page.limit} ${this.sql.jsonPages(page)}`;
+      const group = `${page.limit} ${shapeOf(page)}`;
       groups.set(group, [...(groups.get(group) ?? []), page]);
     }
     const written = new Map<Page, WrittenPage>();

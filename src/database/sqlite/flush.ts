@@ -14,15 +14,20 @@ const NOT_POSSIBLE = new Set(['EACCES', 'EPERM', 'EINVAL']);
 export async function flushFolders(path: string): Promise<void> {
   const file = await realpath(path);
   for (let folder = dirname(file); ; folder = dirname(folder)) {
-    await flush(folder);
+    await flushFolder(folder);
     if (folder === dirname(folder)) return;
   }
 }
 
-async function flush(folder: string): Promise<void> {
+/** Resolves when the disk has a file, or the names in a folder. */
+export async function flush(path: string): Promise<void> {
+  const handle = await open(path);
+  await handle.sync().finally(() => handle.close());
+}
+
+async function flushFolder(folder: string): Promise<void> {
   try {
-    const handle = await open(folder);
-    await handle.sync().finally(() => handle.close());
+    await flush(folder);
   } catch (error) {
     if (!NOT_POSSIBLE.has(codeOf(error))) throw error;
   }
