@@ -3,6 +3,9 @@ import Database from 'better-sqlite3';
 /** Rows that one transaction of the preload takes. */
 const CHUNK = 1_000_000;
 
+/** The program's own, which a peer needs too, to answer pages by tag as quickly. */
+const TAG_INDEX = 'CREATE INDEX IF NOT EXISTS plants_tag ON plants (tag) WHERE tag IS NOT NULL';
+
 /**
  * @param {string} file
  * @param {string} [tag] that is counted; every row without it
@@ -50,6 +53,7 @@ export function preload(file, rows, order) {
     for (let done = 0; done < rows; done += CHUNK) {
       insert.run(done + 1, Math.min(CHUNK, rows - done));
     }
+    database.exec(TAG_INDEX);
     database.pragma('wal_checkpoint(TRUNCATE)');
   });
 }

@@ -1,9 +1,9 @@
 import sqlite3, { type Database, type Statement } from 'sqlite3';
 
-/**
- * One handle on a SQLite database. Its statements run one after another on a thread of their own;
- * those that it is given here stay prepared.
- */
+/** How many statements stay prepared: those that were used last. */
+const MAX_PREPARED = 100;
+
+/** One handle on a SQLite database. Its statements run one after another on a thread of their own. */
 export class SqliteConnection {
   private readonly statements = new Map<string, Statement>();
 
@@ -58,11 +58,10 @@ export class SqliteConnection {
       PRAGMA foreign_keys = ON`);
   }
 
-  /** The rows that a statement gives; it stays prepared, so there should be few of them. */
+  /** The rows that a statement gives. */
   all<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      const statement = this.statements.get(sql) ?? this.prepare(sql, reject);
-      statement.all<Row>(parameters, (error, rows) => {
+      this.prepare(sql, parameters, reject).all<Row>(parameters, (error, rows) => {
         if (error === null) {
           resolve(rows);
         } else {
@@ -74,14 +73,34 @@ export class SqliteConnection {
     });
   }
 
-  private prepare(sql: string, onError: (error: Error) => void): Statement {
-    const statement = this.database.prepare(sql, (error: Error | null) => {
-      if (error === null) return;
-      this.statements.delete(sql);
-      onError(error);
-    });
-    this.statements.set(sql, statement);
+  /**
+   * A statement that stays prepared, since the thread prepares one in a step of its own.
+   *
+   * @param onError is called in place of the callback of what is then called, when the text is not valid
+   */
+  prepare(sql: string, parameters: readonly unknown[], onError: (error: Error) => void): Statement {
+    // The driver binds nothing where there are no parameters: those of the last time would stay.
+    const name = parameters.length === 0 ? `;${sql}` : sql;
+    const known = this.statements.get(name);
+    this.statements.delete(name);
+    const statement =
+      known ??
+      this.database.prepare(sql, (error: Error | null) => {
+        if (error === null) return;
+        this.statements.delete(name);
+        onError(error);
+      });
+    this.statements.set(name, statement);
+    if (this.statements.size > MAX_PREPARED) this.finalizeOldest();
     return statement;
+  }
+
+  private finalizeOldest(): void {
+    for (const [sql, statement] of this.statements) {
+      this.statements.delete(sql);
+      statement.finalize();
+      return;
+    }
   }
 
   /** Makes the statement under way fail. */

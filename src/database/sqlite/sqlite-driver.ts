@@ -82,6 +82,24 @@ export class StoreSqliteDriver extends SqliteDriver {
   }
 }
 
+type SqliteCall = (
+  sql: string,
+  parameters: unknown[],
+  callback: (error: Error | null, rows?: unknown[]) => void,
+) => void;
+
+/** What TypeORM calls of a database of sqlite3. */
+type SqliteCalls = Record<'run' | 'all', SqliteCall>;
+
+/** The calls on statements that stay prepared: a step on the thread less for each, while others wait for their turn. */
+function callsOn(connection: SqliteConnection): SqliteCalls {
+  const call =
+    (method: 'run' | 'all'): SqliteCall =>
+    (sql, parameters, callback) =>
+      connection.prepare(sql, parameters, callback)[method](parameters, callback);
+  return { run: call('run'), all: call('all') };
+}
+
 interface OpenTransaction extends Lease {
   readonly timer: TransactionTimer;
   /** Whether its connection was altered, so that no other query runner may use it. */
@@ -96,7 +114,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   private lost: Error | undefined;
   /** Of a caller who has altered the connection. */
   private own: SqliteConnection | undefined;
-  private database: Database | undefined;
+  private calls: SqliteCalls | undefined;
   private isControlling = false;
   private timeLimit: number | undefined;
 
@@ -110,8 +128,8 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   }
 
   /** TypeORM asks for the connection of the statement that it is about to run. */
-  override connect(): Promise<Database | undefined> {
-    return Promise.resolve(this.database);
+  override connect(): Promise<SqliteCalls | undefined> {
+    return Promise.resolve(this.calls);
   }
 
   override async query(
@@ -179,14 +197,14 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   }
 
   private async run(
-    { database }: SqliteConnection,
+    connection: SqliteConnection,
     sql: string,
     parameters: unknown[],
     isStructured: boolean,
   ): Promise<unknown> {
     const values = parameters.map(bindable);
     const execute = async (text: string): Promise<unknown> => {
-      this.database = database;
+      this.calls = callsOn(connection);
       return (await super.query(text, values, isStructured)) as unknown;
     };
     try {
