@@ -2,11 +2,11 @@ import { write } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const STANDARD_OUTPUT = 1;
-/** Lines are written once they have this many bytes together, or this many milliseconds after the first. */
-const FLUSH_BYTES = 16_384;
+/** Lines are written once they have this many characters together, or this many milliseconds after the first. */
+const FLUSH_LENGTH = 16_384;
 const FLUSH_DELAY_MS = 100;
-/** The most bytes that are buffered for a slow reader; lines beyond them are lost. */
-const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
+/** How many characters are buffered for a slow reader; lines beyond them are lost. */
+const MAX_BUFFERED = 16 * 1024 * 1024;
 /** How long a flush waits at most, in milliseconds. */
 const SHUTDOWN_FLUSH_MS = 1_000;
 /** How long to wait before writing again where a pipe is full, in milliseconds. */
@@ -17,18 +17,18 @@ const RETRY_DELAY_MS = 10;
  * request. Where the output is not read or cannot be written, lines are lost and nothing else.
  */
 export class LogWriter {
-  private lines: Buffer[] = [];
-  private size = 0;
+  private readonly lines: string[] = [];
+  /** The characters of the lines, and of those that are being written. */
+  private buffered = 0;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
   private isWriteUnderWay = false;
 
   write(line: string): void {
-    const bytes = Buffer.from(line);
-    if (this.size + bytes.length > MAX_BUFFERED_BYTES) return;
-    this.lines.push(bytes);
-    this.size += bytes.length;
-    if (this.size >= FLUSH_BYTES) this.startWriting();
+    if (this.buffered + line.length > MAX_BUFFERED) return;
+    this.lines.push(line);
+    this.buffered += line.length;
+    if (this.buffered >= FLUSH_LENGTH) this.startWriting();
     else this.timer ??= setTimeout(() => this.startWriting(), FLUSH_DELAY_MS).unref();
   }
 
@@ -50,15 +50,16 @@ export class LogWriter {
 
   private async writeAll(): Promise<void> {
     while (this.lines.length > 0) {
-      let bytes = Buffer.concat(this.lines.splice(0));
+      const text = this.lines.splice(0).join('');
+      let bytes = Buffer.from(text);
       while (bytes.length > 0) {
         this.isWriteUnderWay = true;
         const written = await writeSome(bytes);
         this.isWriteUnderWay = false;
         if (written === 0) await sleep(RETRY_DELAY_MS);
         bytes = bytes.subarray(written);
-        this.size -= written;
       }
+      this.buffered -= text.length;
     }
   }
 }
