@@ -20,6 +20,12 @@ const BATCH_DELAY_MS = 1;
 /** How often items that have waited too long are looked for, in milliseconds. */
 const EXPIRY_CHECK_MS = 250;
 
+/**
+ * How long an item may be expected to wait, in milliseconds. Less than it may wait, since one that
+ * takes a little longer than expected would otherwise be refused only when its time is over.
+ */
+const MAX_EXPECTED_MS = 0.8 * WRITE_TIMEOUT_MS;
+
 interface Pending<Item, Outcome> {
   readonly item: Item;
   /** The characters of its strings. */
@@ -59,7 +65,7 @@ export class BatchQueue<Item, Outcome> {
    * What each of the last two batches took, in milliseconds. The less of both is what a batch takes:
    * one that was slow alone says nothing of those that follow.
    */
-  private batchTimes: readonly [number, number] = [0, 0];
+  private batchTimes: readonly number[] = [];
   private delayTimer: NodeJS.Timeout | undefined;
   private expiryTimer: NodeJS.Timeout | undefined;
 
@@ -74,7 +80,7 @@ export class BatchQueue<Item, Outcome> {
    *   then unknown
    */
   add(item: Item): Promise<Outcome> {
-    if (this.isFull() || this.expectedTime() > WRITE_TIMEOUT_MS) {
+    if (this.isFull() || this.expectedTime() > MAX_EXPECTED_MS) {
       this.options.metrics.refused();
       return Promise.reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
     }
@@ -105,8 +111,8 @@ export class BatchQueue<Item, Outcome> {
   private expectedTime(): number {
     const { inFlight } = this;
     const { concurrency } = this.options;
+    if (inFlight.size === 0 || this.batchTimes.length === 0) return 0;
     const batchTime = Math.min(...this.batchTimes);
-    if (inFlight.size === 0) return 0;
     const [oldest = 0] = inFlight.values();
     const left = Math.max(0, oldest + batchTime - performance.now());
     const before = Math.floor(this.fullBatches / concurrency) * batchTime;
@@ -136,7 +142,7 @@ export class BatchQueue<Item, Outcome> {
     this.inFlight.set(batch, began);
     const results = await this.perform(batch);
     const batchTime = performance.now() - began;
-    this.batchTimes = [batchTime, this.batchTimes[0]];
+    this.batchTimes = [batchTime, ...this.batchTimes.slice(0, 1)];
     this.options.metrics.done(results.map(labelOf), batchTime / 1_000);
     this.inFlight.delete(batch);
     // The disk works on the next batch while this one is answered.
