@@ -17,7 +17,7 @@ function queueOf(table: string, ...times: number[]): BatchQueue<number, string> 
   });
 }
 
-const ITEMS = Array.from({ length: 100 }, (_, index) => index);
+const ITEMS = Array.from({ length: 20 }, (_, index) => index);
 
 it('refuses nothing because one batch was slow', async () => {
   const queue = queueOf('once', 0, 300);
@@ -27,12 +27,14 @@ it('refuses nothing because one batch was slow', async () => {
   expect(outcomes).toEqual(ITEMS.map((item) => `done ${item}`));
 });
 
-it('refuses at once what would wait too long behind batches that are all slow', async () => {
-  const queue = queueOf('twice', 300, 300);
-  await queue.add(0);
-  await queue.add(1);
+it.each([
+  ['the only batch before was slow', [300]],
+  ['the last batches were all slow', [300, 300]],
+])('refuses at once what would wait too long when %s', async (reason, times) => {
+  const queue = queueOf(reason, ...times);
+  for (const item of times.keys()) await queue.add(item);
   const outcomes = await Promise.allSettled(ITEMS.map((item) => queue.add(item)));
   const refused = outcomes.filter(({ status }) => status === 'rejected');
-  expect(refused.length).toBeGreaterThan(50);
+  expect(refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeLessThan(ITEMS.length);
 });
