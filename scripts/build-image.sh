@@ -5,6 +5,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+for program in buildah debootstrap; do
+  command -v "$program" >/dev/null || { echo "The image is built with $program: apt-get install $program" >&2; exit 1; }
+done
+[ "$(id -u)" = 0 ] || { echo "debootstrap needs root" >&2; exit 1; }
+
 base=localhost/plant-store-base
 [[ $(grep '^ARG NODE_IMAGE=' Dockerfile) =~ node:([0-9.]+)-([a-z]+)-slim ]]
 node_version=${BASH_REMATCH[1]} debian=${BASH_REMATCH[2]}
