@@ -47,7 +47,6 @@ async function start(env: Record<string, string>): Promise<void> {
     NODE_OPTIONS: `--import ${REGISTER}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    OTEL_NODE_RESOURCE_DETECTORS: 'none',
     ...env,
   });
   url = await program.listening();
