@@ -1,16 +1,18 @@
 # Debian 13 has the C library that sqlite3's prebuilt binary needs; where there is no such binary,
 # the installation builds one.
-FROM node:24.21.0-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe AS build
+ARG NODE_IMAGE=node:24.21.0-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
+
+FROM ${NODE_IMAGE} AS build
 RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++
 WORKDIR /app
 COPY package.json package-lock.json ./
-COPY scripts/check-sqlite3.mjs scripts/
+COPY scripts/check-sqlite3.mjs scripts/prune-packages.mjs scripts/
 RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src src
-RUN npm run build && npm prune --omit=dev
+RUN npm run build && npm prune --omit=dev && node scripts/prune-packages.mjs
 
-FROM node:24.21.0-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATABASE_URL=sqlite:/data/plants.db
 WORKDIR /app
 COPY package.json LICENSE ./

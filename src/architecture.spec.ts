@@ -14,7 +14,7 @@ const ROWS = [
   ['http'],
   ['database'],
   ['auth', 'validation', 'logging'],
-  ['config', 'errors', 'metrics', 'json'],
+  ['config', 'errors', 'metrics', 'json', 'tracing'],
 ];
 /** Any other folder is a feature. */
 const SHARED = new Set(ROWS.flat());

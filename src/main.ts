@@ -24,6 +24,9 @@ const HURRIED_STOP_MS = 500;
 /** How long a forced stop waits for the log, in milliseconds. */
 const LOG_FLUSH_MS = 250;
 
+/** How long what else runs in the process, such as an export of traces, may outlast a stop, in milliseconds. */
+const EXIT_DELAY_MS = 250;
+
 /**
  * Connections that the system holds until they are accepted. One beyond them gets
  * no refusal, but tries again for seconds.
@@ -94,8 +97,8 @@ function stopOnSignals(app: NestExpressApplication): void {
     stoppedAt = performance.now();
     logger.log(`${reason}: answering what has arrived, then stopping`);
     const drain = longestDrain(app.get(Env).SHUTDOWN_GRACE_MS);
-    setTimeout(() => void forceExit(app), drain + CLOSE_TIMEOUT_MS);
-    void close(app);
+    const forcing = setTimeout(() => void forceExit(app), drain + CLOSE_TIMEOUT_MS);
+    void close(app).then(() => clearTimeout(forcing));
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stoppedAt === undefined) stop(signal);
@@ -119,8 +122,8 @@ async function close(app: NestExpressApplication): Promise<void> {
     logger.error(error);
     process.exitCode = 1;
   }
-  if (await pino.flush()) process.exit();
-  await forceExit(app);
+  if (!(await pino.flush())) await forceExit(app);
+  setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
 }
 
 /** Lets the stop that is under way wait for no client any longer, and for the store only briefly. */

@@ -233,6 +233,20 @@ describe('the keys of the identity provider', () => {
     expect(issuer.fetches).toBe(1);
   });
 
+  it('are fetched in the trace of the request that needs them', async () => {
+    const other = await TokenIssuer.start();
+    const otherApp = await TestApp.start({ ...SCOPES, ...other.env });
+    const trace = {
+      traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+      tracestate: 'vendor=opaque',
+    };
+    const Authorization = `Bearer ${await other.token(SCOPE)}`;
+    await otherApp.create('{"id":1,"name":"n"}', { Authorization, ...trace });
+    expect(other.lastHeaders).toMatchObject({ ...trace, accept: expect.any(String) });
+    await otherApp.close();
+    await other.stop();
+  });
+
   it('are fetched at most twice for 50 made-up key ids', async () => {
     await statusOf(await good());
     passSeconds(40);

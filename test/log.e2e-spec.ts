@@ -8,6 +8,7 @@ import type { Program } from './support/program.js';
 import { ProgramFolder } from './support/program-folder.js';
 
 const SECRET = 'do-not-log-me';
+const LONG = 'x'.repeat(100);
 
 let folder: ProgramFolder;
 let program: Program;
@@ -45,6 +46,16 @@ describe('the log', () => {
       ms: expect.any(Number),
     });
     expect(program.output.match(/request-1/g)).toHaveLength(1);
+  });
+
+  it('names the trace that the client belongs to, if its traceparent is valid', async () => {
+    const trace_id = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const span_id = '00f067aa0ba902b7';
+    const traceparent = `00-${trace_id}-${span_id}-01`;
+    await fetch(`${url}/plants`, { headers: { 'X-Request-Id': 'traced', traceparent } });
+    expect(await lineWith('traced')).toMatchObject({ status: 401, trace_id, span_id });
+    await fetch(url, { headers: { 'X-Request-Id': 'untraced', traceparent: `${traceparent}!` } });
+    expect(await lineWith('untraced')).not.toHaveProperty('trace_id');
   });
 
   it('has a line for what is not HTTP', async () => {
@@ -86,6 +97,39 @@ describe('the log', () => {
     await fetch(url, { headers: { 'X-Request-Id': 'request-3' } });
     await lineWith('request-3');
     expect(program.output).not.toContain('aborted');
+  });
+});
+
+describe('the address of the client in the log', () => {
+  it.each([
+    [
+      'the one that the last of so many proxies names, whatever the client wrote before',
+      '1',
+      { '203.0.113.7': '203.0.113.7', 'forged, 203.0.113.7': '203.0.113.7' },
+    ],
+    [
+      'the last one that is no trusted proxy',
+      '127.0.0.1, 10.0.0.0/8',
+      { '203.0.113.7, 10.1.1.1': '203.0.113.7', '10.1.1.1, 203.0.113.7': '203.0.113.7' },
+    ],
+    [
+      'the one that connects, if no trusted proxy does',
+      '10.0.0.0/8',
+      { '203.0.113.7': '127.0.0.1' },
+    ],
+    ['the one that connects, if there are no proxies', '0', { '203.0.113.7': '127.0.0.1' }],
+    ['short, even if a trusted proxy sends nonsense', '1', { [LONG]: LONG.slice(0, 64) }],
+    ['left out, if it is not set which proxies are in front', '', { '203.0.113.7': undefined }],
+  ])('is %s', async (_, TRUST_PROXY, expected) => {
+    const env = { ACCESS_TOKENS: SECRET, DATABASE_URL: 'sqlite::memory:', TRUST_PROXY };
+    const other = folder.start(env);
+    const address = await other.listening();
+    for (const [index, [forwardedFor, clientAddress]] of Object.entries(expected).entries()) {
+      const headers = { 'X-Forwarded-For': forwardedFor, 'X-Request-Id': `client-${index}` };
+      await fetch(address, { headers, redirect: 'manual' });
+      const [line] = await other.printed(new RegExp(`^.*"requestId":"client-${index}".*$`, 'm'));
+      expect((JSON.parse(line) as { clientAddress?: string }).clientAddress).toBe(clientAddress);
+    }
   });
 });
 

@@ -4,6 +4,7 @@ import type { Request, Response } from 'express';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
+import { traceHeaders } from '../tracing/trace-context.js';
 import { AccessTokens, digestOf } from './access-tokens.js';
 import { isJwtLike, JwtTokens } from './jwt-tokens.js';
 import { type HttpExchange, Limits } from './limits.js';
@@ -72,7 +73,7 @@ export class BearerGuard implements CanActivate {
     const exchange = exchangeOf(context);
     if (this.jwts !== null && isJwtLike(token)) {
       await this.limits.failures?.check(exchange);
-      const grant = await this.jwts.verify(digest, token);
+      const grant = await this.jwts.verify(digest, token, traceHeaders(exchange.request.headers));
       if (grant !== undefined) return this.allow(context, digest, grant);
     }
     return await this.reject(exchange, ErrorCatalogue.TOKEN_REFUSED);

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyResult } from 'jose';
 import { ApiError } from '../errors/api-error.js';
+import type { TraceHeaders } from '../tracing/trace-context.js';
 import type { JwtRules } from './jwt-rules.js';
 import { providerKeys, providerUnavailable } from './provider-keys.js';
 import type { Grant } from './scopes.js';
@@ -66,23 +67,28 @@ export class JwtTokens {
   /**
    * What a token allows; undefined when it is not accepted.
    *
+   * @param trace the trace that a fetch of the provider's keys belongs to
    * @throws ApiError 50300 the provider's keys cannot be fetched
    */
-  async verify(digest: Buffer, token: string): Promise<Grant | undefined> {
+  async verify(
+    digest: Buffer,
+    token: string,
+    trace: TraceHeaders = {},
+  ): Promise<Grant | undefined> {
     const id = idOf(digest);
     const other = this.pending.get(id);
     if (other !== undefined) return await other;
     if (this.pending.size >= MAX_PENDING) {
       throw providerUnavailable(1);
     }
-    const verification = this.check(id, token).finally(() => this.pending.delete(id));
+    const verification = this.check(id, token, trace).finally(() => this.pending.delete(id));
     this.pending.set(id, verification);
     return await verification;
   }
 
-  private async check(id: string, token: string): Promise<Grant | undefined> {
+  private async check(id: string, token: string, trace: TraceHeaders): Promise<Grant | undefined> {
     try {
-      const { payload, protectedHeader } = await this.verifySignatureAndClaims(token);
+      const { payload, protectedHeader } = await this.verifySignatureAndClaims(token, trace);
       if (!TYPES.includes(protectedHeader.typ?.toLowerCase())) return undefined;
       // RFC 7800: it is valid only with a proof of possession of a key, which is not checked here.
       if (payload.cnf !== undefined) return undefined;
@@ -95,7 +101,10 @@ export class JwtTokens {
     }
   }
 
-  private async verifySignatureAndClaims(token: string): Promise<JWTVerifyResult> {
+  private async verifySignatureAndClaims(
+    token: string,
+    trace: TraceHeaders,
+  ): Promise<JWTVerifyResult> {
     const { issuer, audience } = this.rules;
     const options = {
       algorithms: ALGORITHMS,
@@ -105,7 +114,7 @@ export class JwtTokens {
       requiredClaims: ['exp'],
     };
     try {
-      return await jwtVerify(token, this.keys, options);
+      return await jwtVerify(token, this.keys(trace), options);
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
       for await (const key of error) {

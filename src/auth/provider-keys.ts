@@ -8,6 +8,7 @@ import {
 } from 'jose';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import type { TraceHeaders } from '../tracing/trace-context.js';
 
 /** How long keys are used without fetching them anew, in milliseconds. */
 const MAX_AGE_MS = 5 * 60_000;
@@ -20,6 +21,9 @@ const FETCH_SPACING_MS = 10_000;
 
 const logger = new Logger('IdentityProvider');
 
+/** Finds the key of a token, for a request of this trace, which a fetch then belongs to. */
+type FindKey = (trace: TraceHeaders) => JWTVerifyGetKey;
+
 /**
  * The public keys of an identity provider, fetched when a token needs them. A fetch that fails is
  * the provider's fault and not the token's.
@@ -27,7 +31,7 @@ const logger = new Logger('IdentityProvider');
  * @throws JOSEError the token names none of the keys, or more than one
  * @throws ApiError 50300
  */
-export function providerKeys(url: URL): JWTVerifyGetKey {
+export function providerKeys(url: URL): FindKey {
   let nextFetch = 0;
   let nextLog = 0;
   const keys = cachedKeys(url, (href, options) => {
@@ -36,9 +40,9 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
     nextFetch = now + FETCH_SPACING_MS;
     return fetch(href, options);
   });
-  return async (header, token) => {
+  return (trace) => async (header, token) => {
     try {
-      return await keys.find(header, token);
+      return await keys.find(trace)(header, token);
     } catch (error) {
       // Where the provider has no keys at all, the token is not at fault.
       if (isAboutToken(error) && keys.count() !== 0) throw error;
@@ -56,28 +60,34 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
 function cachedKeys(
   url: URL,
   fetchKeys: FetchImplementation,
-): { find: JWTVerifyGetKey; count: () => number | undefined } {
+): { find: FindKey; count: () => number | undefined } {
+  /** The trace that the next fetch belongs to. */
+  let cause: TraceHeaders = {};
   // jose would measure their age by the system's clock, which may be set; so it fetches only once.
   const keys = createRemoteJWKSet(url, {
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
     timeoutDuration: TIMEOUT_MS,
-    [customFetch]: fetchKeys,
+    [customFetch]: (href, options) => {
+      const headers = new Headers({ ...Object.fromEntries(options.headers), ...cause });
+      return fetchKeys(href, { ...options, headers });
+    },
   });
   let fetchedAt = -Infinity;
-  const reloadIfOlder = async (age: number): Promise<boolean> => {
+  const reloadIfOlder = async (age: number, trace: TraceHeaders): Promise<boolean> => {
     if (performance.now() - fetchedAt < age) return false;
+    cause = trace;
     await keys.reload();
     fetchedAt = performance.now();
     return true;
   };
-  const find: JWTVerifyGetKey = async (header, token) => {
-    await reloadIfOlder(MAX_AGE_MS);
+  const find: FindKey = (trace) => async (header, token) => {
+    await reloadIfOlder(MAX_AGE_MS, trace);
     try {
       return await keys(header, token);
     } catch (error) {
       const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-      if (!isUnknown || !(await reloadIfOlder(COOLDOWN_MS))) throw error;
+      if (!isUnknown || !(await reloadIfOlder(COOLDOWN_MS, trace))) throw error;
       return await keys(header, token);
     }
   };

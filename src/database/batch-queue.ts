@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { type Context, context } from '@opentelemetry/api';
 import { WRITE_TIMEOUT_MS } from '../config/time-limits.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
@@ -32,6 +33,8 @@ interface Pending<Item, Outcome> {
   readonly size: number;
   /** When it has waited too long. */
   readonly deadline: number;
+  /** The trace that it belongs to. */
+  readonly context: Context;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -87,7 +90,7 @@ export class BatchQueue<Item, Outcome> {
     return new Promise((resolve, reject) => {
       const size = this.options.sizeOf(item);
       const deadline = performance.now() + WRITE_TIMEOUT_MS;
-      this.waiting.push({ item, size, deadline, resolve, reject });
+      this.waiting.push({ item, size, deadline, context: context.active(), resolve, reject });
       this.waitingSize += size;
       this.expiryTimer ??= setInterval(() => this.expire(), EXPIRY_CHECK_MS).unref();
       this.startSoon();
@@ -131,8 +134,10 @@ export class BatchQueue<Item, Outcome> {
   private startNext(): void {
     clearTimeout(this.delayTimer);
     this.delayTimer = undefined;
-    if (this.waiting.length === 0 || this.inFlight.size >= this.options.concurrency) return;
-    void this.run();
+    const [first] = this.waiting;
+    if (first === undefined || this.inFlight.size >= this.options.concurrency) return;
+    // Its statements belong to the trace of the first item, not of the batch that ran before.
+    void context.with(first.context, () => this.run());
     if (this.waiting.length > 0) this.startSoon();
   }
 

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -67,7 +68,8 @@ export class Connection {
     // request, its body would be parsed as a request.
     if (req.headers.upgrade !== undefined) this.isEnding = true;
     if (this.isIdle) this.begin(req, res, handler);
-    else this.wait({ req, res, handler });
+    // Its context, such as its trace, is its own, and not that of the request before it.
+    else this.wait({ req, res, handler: AsyncResource.bind(handler) });
   }
 
   /**

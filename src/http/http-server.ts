@@ -9,7 +9,7 @@ import { countRequest } from '../metrics/metrics.js';
 import type { Handler } from './connection.js';
 import type { Connections } from './connections.js';
 import { configureNode } from './node-http.js';
-import { REQUEST_ID, requestIdOf, SECURITY_HEADERS } from './request.middleware.js';
+import { contextOf, REQUEST_ID, requestIdOf, SECURITY_HEADERS } from './request.middleware.js';
 import { JSON_TYPE, sendJson } from './send-json.js';
 
 /** How long a client may take for each, in milliseconds. */
@@ -89,7 +89,7 @@ function answer(
   logger: PinoLogger,
 ): void {
   const requestId = requestIdOf(req);
-  logger.request('info', { requestId, method: req.method, status });
+  logger.request('info', { requestId, method: req.method, status, ...contextOf(req as Request) });
   countRequest(req.method, undefined, status, 0);
   const fields = { ...headers, ...SECURITY_HEADERS, [REQUEST_ID]: requestId, Connection: 'close' };
   sendJson(req, res, status, fields, body);

@@ -1,10 +1,12 @@
+import { type Span, trace } from '@opentelemetry/api';
 import { randomUUID } from 'node:crypto';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import type { PinoLogger } from '../logging/pino-logger.js';
+import type { PinoLogger, RequestContext } from '../logging/pino-logger.js';
 import { countRequest } from '../metrics/metrics.js';
+import { traceOf } from '../tracing/trace-context.js';
 
 export const REQUEST_ID = 'X-Request-Id';
 
@@ -16,6 +18,8 @@ const PROBES = '/health/';
 
 /** The longest path that is logged in full, in characters. */
 const MAX_LOGGED_PATH = 256;
+/** The same of an address; longer ones come only from a trusted proxy that is misconfigured. */
+const MAX_LOGGED_ADDRESS = 64;
 
 /** Headers of every answer: it is for one client only, and nothing that a browser should run. */
 export const SECURITY_HEADERS = {
@@ -40,8 +44,11 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
   return (req, res, next) => {
     const began = performance.now();
     const requestId = requestIdOf(req);
+    const span = trace.getActiveSpan();
+    const context = contextOf(req, span);
     res.setHeader(REQUEST_ID, requestId);
     for (const [name, value] of SECURITY_HEADER_ENTRIES) res.setHeader(name, value);
+    if (span !== undefined) res.on('finish', () => nameByRoute(span, req));
     res.on('close', () => {
       const ms = performance.now() - began;
       const path = pathOf(req.originalUrl);
@@ -49,7 +56,8 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
       const logAtInfo = status !== undefined && !(status === 200 && path.startsWith(PROBES));
       // V8 keeps every new number's text until its next full collection, so there are few.
       const fields = { requestId, method: req.method, path, status, ms: Math.round(ms * 10) / 10 };
-      logger.request(logAtInfo ? 'info' : 'debug', fields);
+      const line = context === undefined ? fields : { ...fields, ...context };
+      logger.request(logAtInfo ? 'info' : 'debug', line);
       countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
     });
     const fault = faultOf(req);
@@ -61,6 +69,28 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
 export function requestIdOf(req: IncomingMessage): string {
   const sent = req.headers['x-request-id'];
   return typeof sent === 'string' && REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID();
+}
+
+/**
+ * What the log says of where a request comes from; undefined where nothing is known. The address is
+ * that of the client once it is set which proxies are in front.
+ */
+export function contextOf(
+  req: Request,
+  span: Span | undefined = trace.getActiveSpan(),
+): RequestContext | undefined {
+  const address = req.app.get('trust proxy') === false ? undefined : req.ip;
+  const fields = traceOf(req.headers, span);
+  if (address === undefined) return fields;
+  return { clientAddress: address.slice(0, MAX_LOGGED_ADDRESS), ...fields };
+}
+
+/** OpenTelemetry's instrumentation of HTTP knows no routes. */
+function nameByRoute(span: Span, req: Request): void {
+  const path = (req.route as Route | undefined)?.path;
+  if (path === undefined) return;
+  span.setAttribute('http.route', path);
+  span.updateName(`${req.method} ${path}`);
 }
 
 /** Without the query, which may hold secrets. */

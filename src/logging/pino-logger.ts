@@ -1,5 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
+import type { TraceFields } from '../tracing/trace-context.js';
 import { LogWriter } from './log-writer.js';
 
 /** The loggers of Nest that list every module and route at start. */
@@ -11,8 +12,13 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
+/** Where a request comes from, as far as it is known. */
+export interface RequestContext extends Partial<TraceFields> {
+  readonly clientAddress?: string;
+}
+
 /** What is logged of a request; never its body, its token or its query. */
-export interface RequestFields {
+export interface RequestFields extends RequestContext {
   readonly requestId: string;
   readonly method?: string | undefined;
   readonly path?: string | undefined;

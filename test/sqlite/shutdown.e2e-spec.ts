@@ -144,6 +144,20 @@ describe('the program, told to stop', () => {
     expect(await stopUnderLoad(folder.path, 8)).toMatchObject({ faults: [] });
   });
 
+  it.each([
+    [
+      'lets what else runs in the process finish, such as an export of traces',
+      "process.once('beforeExit',()=>console.log('finished'))",
+      /^finished$/m,
+    ],
+    ['waits for it only briefly', 'setInterval(()=>0,1e3)', /"msg":"Stopped"/],
+  ])('%s', async (_, script, output) => {
+    await start({ NODE_OPTIONS: `--import data:text/javascript,${script}` });
+    program.kill('SIGTERM');
+    expect(await program.exited()).toBe(0);
+    expect(program.output).toMatch(output);
+  });
+
   it('exits 1 at once by a second signal a second later', async () => {
     await start({ SHUTDOWN_GRACE_MS: '' });
     const [half] = clients(1);

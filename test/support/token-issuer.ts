@@ -1,7 +1,12 @@
 import { exportJWK, generateKeyPair, type GenerateKeyPairResult, type JWK, SignJWT } from 'jose';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type Server,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export const ISSUER = 'https://issuer.example';
@@ -23,6 +28,8 @@ export async function makeKey(alg: string, kid = `${alg}-key`): Promise<SigningK
 export class TokenIssuer {
   /** How often the keys were asked for. */
   fetches = 0;
+  /** The headers of the last request for them. */
+  lastHeaders: IncomingHttpHeaders = {};
   /** Answers in the place of the keys. */
   instead: RequestListener | undefined;
 
@@ -34,6 +41,7 @@ export class TokenIssuer {
   ) {
     server.on('request', (req, res) => {
       this.fetches++;
+      this.lastHeaders = req.headers;
       if (this.instead !== undefined) this.instead(req, res);
       else res.end(JSON.stringify({ keys: this.keys }));
     });
