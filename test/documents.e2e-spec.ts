@@ -17,6 +17,7 @@ interface Response {
   readonly content: object;
 }
 interface Operation {
+  readonly operationId: string;
   readonly security: unknown;
   readonly parameters: unknown[];
   readonly requestBody: { readonly required: boolean };
@@ -99,6 +100,25 @@ describe('openapi.json', () => {
       description: expect.stringMatching(/^Error response, an unexpected error/),
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     });
+  });
+
+  it("keeps the contract's words for 400 to 400", () => {
+    for (const path of Object.values(document.paths)) {
+      for (const { responses } of Object.values(path)) {
+        const described = Object.entries(responses)
+          .filter(([, response]) => resolve(response).description.includes('unexpected error'))
+          .map(([status]) => status);
+        expect(described).toEqual(['400']);
+      }
+    }
+  });
+
+  it('has the operations in the order of the controllers', () => {
+    const operationIds = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    const plants = ['createPlant', 'listPlants', 'readPlant', 'replacePlant', 'removePlant'];
+    expect(operationIds).toEqual(plants);
   });
 
   it('requires a bearer token for every operation', () => {
