@@ -12,6 +12,9 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
 };
 type Responses = Operation['responses'];
 
+const DESCRIPTION = `A plant store over HTTP with JSON bodies.
+
+A string has neither U+0000 nor unpaired surrogates. An \`int64\` is a JSON number with all its digits, never a string.`;
 const TOKENS =
   'An access token: one that the operator of the service has given out, or a JWT of its identity provider. Sent as "Authorization: Bearer <ACCESS_TOKEN>".';
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
@@ -43,7 +46,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Plant Store')
-    .setDescription('A plant store over HTTP with JSON bodies')
+    .setDescription(DESCRIPTION)
     .setVersion('1.0.0')
     .addServer('/')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: TOKENS }, BEARER)
