@@ -3,7 +3,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  globalIgnores(['dist', 'coverage', 'client/api-types.d.ts']),
+  globalIgnores(['**/dist', 'coverage', 'client/api-types.d.ts']),
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -57,6 +57,8 @@ export default defineConfig(
   },
   {
     files: ['**/*.mjs'],
-    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
+    languageOptions: {
+      globals: { process: 'readonly', console: 'readonly', fetch: 'readonly', URL: 'readonly' },
+    },
   },
 );

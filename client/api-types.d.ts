@@ -101,7 +101,10 @@ export interface components {
         };
     };
     responses: {
-        /** @description Error response, an unexpected error. 40100: no bearer token. 40101: the bearer token is not accepted */
+        /**
+         * @description - 40100: no bearer token
+         *     - 40101: the bearer token is not accepted
+         */
         Error401: {
             headers: {
                 "WWW-Authenticate"?: string;
@@ -111,7 +114,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 40300: the access token is good, but may only read, or lacks a scope that the request needs */
+        /** @description - 40300: the access token is good, but may only read, or lacks a scope that the request needs */
         Error403: {
             headers: {
                 "WWW-Authenticate"?: string;
@@ -121,7 +124,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 40800: the request did not arrive in time */
+        /** @description - 40800: the request did not arrive in time */
         Error408: {
             headers: {
                 [name: string]: unknown;
@@ -130,7 +133,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 41200: `If-Match` does not have the current ETag, or `If-None-Match` has it */
+        /** @description - 41200: `If-Match` does not have the current ETag, or `If-None-Match` has it */
         Error412: {
             headers: {
                 [name: string]: unknown;
@@ -139,7 +142,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 41300: the body is larger than 102400 bytes */
+        /** @description - 41300: the body is larger than 102400 bytes */
         Error413: {
             headers: {
                 [name: string]: unknown;
@@ -148,7 +151,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 41500: the body is not `application/json` in UTF-8 without a content encoding */
+        /** @description - 41500: the body is not `application/json` in UTF-8 without a content encoding */
         Error415: {
             headers: {
                 [name: string]: unknown;
@@ -157,7 +160,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 41700: the request has an `Expect` other than `100-continue` */
+        /** @description - 41700: the request has an `Expect` other than `100-continue` */
         Error417: {
             headers: {
                 [name: string]: unknown;
@@ -166,7 +169,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 42900: too many requests of this token or address, or too many of this address without a good token (`Retry-After` is set) */
+        /** @description - 42900: too many requests of this token or address, or too many of this address without a good token (`Retry-After` is set) */
         Error429: {
             headers: {
                 "Retry-After"?: string;
@@ -176,7 +179,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 43100: the headers are too large */
+        /** @description - 43100: the headers are too large */
         Error431: {
             headers: {
                 [name: string]: unknown;
@@ -185,7 +188,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 50000: a bug: fixed text, the details are in the log only */
+        /** @description - 50000: a bug: fixed text, the details are in the log only */
         Error500: {
             headers: {
                 [name: string]: unknown;
@@ -194,7 +197,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Error response, an unexpected error. 50300: the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: what was stored after all is not stored twice, and the answer says so */
+        /** @description - 50300: the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: what was stored after all is not stored twice, and the answer says so */
         Error503: {
             headers: {
                 "Retry-After"?: string;
@@ -239,7 +242,12 @@ export interface operations {
                     "application/json": components["schemas"]["StoredPlant"][];
                 };
             };
-            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault */
+            /**
+             * @description Error response, an unexpected error.
+             *
+             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
+             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -280,7 +288,13 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40001: the body is empty, not UTF-8, not JSON, or nested too deep. 40002: the body is JSON but not what the operation needs; the message names every fault */
+            /**
+             * @description Error response, an unexpected error.
+             *
+             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
+             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
+             *     - 40002: the body is JSON but not what the operation needs; the message names every fault
+             */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -292,7 +306,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
-            /** @description Error response, an unexpected error. 40900: the id is in use by a different plant. 40901: this very plant (same id, name and tag) already exists: a client that retried may take it as success */
+            /**
+             * @description - 40900: the id is in use by a different plant
+             *     - 40901: this very plant (same id, name and tag) already exists: a client that retried may take it as success
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -347,7 +364,12 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault */
+            /**
+             * @description Error response, an unexpected error.
+             *
+             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
+             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -358,7 +380,7 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
-            /** @description Error response, an unexpected error. 40401: there is no plant with this id */
+            /** @description - 40401: there is no plant with this id */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -406,7 +428,14 @@ export interface operations {
                     "application/json": components["schemas"]["Plant"];
                 };
             };
-            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40001: the body is empty, not UTF-8, not JSON, or nested too deep. 40002: the body is JSON but not what the operation needs; the message names every fault. 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault */
+            /**
+             * @description Error response, an unexpected error.
+             *
+             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
+             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
+             *     - 40002: the body is JSON but not what the operation needs; the message names every fault
+             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -417,7 +446,7 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
-            /** @description Error response, an unexpected error. 40401: there is no plant with this id */
+            /** @description - 40401: there is no plant with this id */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -461,7 +490,12 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Error response, an unexpected error. 40000: the request is not well-formed HTTP, or its path cannot be decoded. 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault */
+            /**
+             * @description Error response, an unexpected error.
+             *
+             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
+             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -472,7 +506,7 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
-            /** @description Error response, an unexpected error. 40401: there is no plant with this id */
+            /** @description - 40401: there is no plant with this id */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { components, paths } from './api-types.js';
 
 type CreatePlant = paths['/plants']['post'];
@@ -27,13 +26,12 @@ const NEXT_LINK = /<([^>]*)>; *rel="next"/;
 
 /** The service refused a request. `error` is a code of docs/errors.md. */
 export class PlantStoreError extends Error {
+  readonly status: number;
   readonly error: number;
 
-  constructor(
-    readonly status: number,
-    body: ErrorBody,
-  ) {
+  constructor(status: number, body: ErrorBody) {
     super(body.message);
+    this.status = status;
     this.error = body.error;
   }
 }
@@ -65,10 +63,13 @@ interface Answer {
  * there is no answer.
  */
 export class PlantStoreClient {
-  constructor(
-    private readonly url: string,
-    private readonly token: string,
-  ) {}
+  private readonly url: string;
+  private readonly token: string;
+
+  constructor(url: string, token: string) {
+    this.url = url;
+    this.token = token;
+  }
 
   /** Creates a plant. */
   async createPlant(plant: NewPlant): Promise<Plant> {
@@ -121,9 +122,12 @@ export class PlantStoreClient {
     // An earlier attempt may be the one that changed the ETag: only the caller can find out.
     const attempts = options.ifMatch === undefined ? ATTEMPTS : 1;
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.fetch(method, path, options).catch((error: unknown) => {
+      let answer: Answer | undefined;
+      try {
+        answer = await this.fetch(method, path, options);
+      } catch (error) {
         if (attempt === attempts) throw error;
-      });
+      }
       if (answer !== undefined && (answer.status !== UNAVAILABLE || attempt === attempts)) {
         const { status, text } = answer;
         if (status < 300 || status === NOT_MODIFIED) return answer;
@@ -149,6 +153,10 @@ export class PlantStoreClient {
     const response = await fetch(this.url + path, { method, headers, body: body ?? null });
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
+}
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** As JSON.parse() does, but with numbers as text, which it would round. */

@@ -1,19 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
-const ROOT = new URL('../', import.meta.url).pathname;
+import { DOCUMENTS, ROOT } from './support/documents.js';
 
 const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
   scripts: Record<string, string>;
 };
-
-/** The path of each document below the root. */
-const DOCUMENTS = ['', 'docs', 'client', 'bench'].flatMap((folder) =>
-  readdirSync(join(ROOT, folder), { recursive: folder === 'docs', encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => join(folder, file)),
-);
 
 describe.each([...DOCUMENTS, '.ci/run', '.github/workflows/ci.yml', 'Dockerfile'])('%s', (path) => {
   const text = readFileSync(join(ROOT, path), 'utf8');
@@ -23,9 +15,14 @@ describe.each([...DOCUMENTS, '.ci/run', '.github/workflows/ci.yml', 'Dockerfile'
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
 
-  it('links only to files that exist', () => {
-    const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]+)/g)].map(([, link = '']) => link);
-    expect(links.filter((link) => !existsSync(join(ROOT, dirname(path), link)))).toEqual([]);
+  it('links only to files and headings that exist', () => {
+    const links = [...text.matchAll(/\]\((?!https?:)([^)\s]+)/g)].map(([, link = '']) => link);
+    const dead = links.filter((link) => {
+      const [file = '', heading] = link.split('#');
+      const target = file === '' ? join(ROOT, path) : join(ROOT, dirname(path), file);
+      return !existsSync(target) || (heading !== undefined && !headingsOf(target).has(heading));
+    });
+    expect(dead).toEqual([]);
   });
 });
 
@@ -40,3 +37,16 @@ describe('docs/security.md', () => {
     expect(missing.map(([row]) => row)).toEqual([]);
   });
 });
+
+/** The anchors of a document's headings, as GitHub makes them. */
+function headingsOf(file: string): Set<string> {
+  const headings = readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm);
+  return new Set(
+    [...headings].map(([, text = '']) =>
+      text
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}

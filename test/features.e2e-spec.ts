@@ -60,7 +60,11 @@ describe('a body with nested classes', () => {
     ['{"seed":1}', 'seed must be an object'],
     ['{"seed":[{"id":1}]}', 'seed must be an object'],
     ['{"seed":{}}', 'seed.id is missing'],
-    ['{"seed":{"id":"1"}}', `seed.id ${integer}`],
+    ['{"seed":{"id":"1"}}', `seed.id ${integer}, not a string: write it without quotes`],
+    [
+      '{"seed":{"id":1},"ids":[1,"2"]}',
+      `each value in ids ${integer}, not a string: write it without quotes`,
+    ],
     ['{"seed":{"id":1.5}}', `seed.id ${integer}`],
     ['{"seed":{"id":{}}}', `seed.id ${integer}`],
     ['{"seed":{"id":1,"count":[]}}', 'seed.count must be an integer number'],
@@ -213,7 +217,7 @@ describe('the OpenAPI document of a feature', () => {
   it('has its parameters, with what the rules and the initial values say', async () => {
     const document = await documentOf(app);
     const { parameters } = document.paths['/examples']?.get ?? { parameters: [] };
-    const text = '^[^\\u0000\\ud800-\\udfff]*$';
+    const text = '^[^\\x00]*$';
     expect(parameters).toEqual([
       {
         name: 'limit',

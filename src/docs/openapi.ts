@@ -12,6 +12,9 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
 };
 type Responses = Operation['responses'];
 
+const DESCRIPTION = `A plant store over HTTP with JSON bodies.
+
+A string has neither U+0000 nor unpaired surrogates. An \`int64\` is a JSON number with all its digits, never a string.`;
 const TOKENS =
   'An access token: one that the operator of the service has given out, or a JWT of its identity provider. Sent as "Authorization: Bearer <ACCESS_TOKEN>".';
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
@@ -38,12 +41,12 @@ const WITH_BODY: readonly ErrorEntry[] = [
   ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
 ];
 
-/** The OpenAPI document of the application, keys sorted. */
+/** The OpenAPI document of the application: operations in the order of the controllers, other keys sorted. */
 export function buildOpenApi(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Plant Store')
-    .setDescription('A plant store over HTTP with JSON bodies')
+    .setDescription(DESCRIPTION)
     .setVersion('1.0.0')
     .addServer('/')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: TOKENS }, BEARER)
@@ -62,7 +65,8 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
   const shared: Responses = {};
   for (const operation of operations) describeErrors(operation, shared);
   Object.assign(document.components ?? {}, { responses: shared });
-  return sortKeys(document) as OpenAPIObject;
+  const paths = mapValues(document.paths, (path) => mapValues({ ...path }, sortKeys));
+  return { ...(sortKeys(document) as OpenAPIObject), paths } as OpenAPIObject;
 }
 
 function describeTags(operations: readonly Operation[]): { name: string; description: string }[] {
@@ -96,7 +100,7 @@ function describeErrors(operation: Operation, shared: Responses): void {
     const ofStatus = groups
       .map((entries) => entries.filter((entry) => statusOf(entry) === status))
       .filter((entries) => entries.length > 0);
-    const response = errorResponse(ofStatus.flat());
+    const response = errorResponse(status, ofStatus.flat());
     if (ofStatus.length > 1 || own.some((entry) => statusOf(entry) === status)) {
       operation.responses[status] = response;
     } else {
@@ -113,12 +117,13 @@ function hasParameter(
   return parameters.some((parameter) => 'in' in parameter && isMeant(parameter));
 }
 
-function errorResponse(unsorted: readonly ErrorEntry[]): Responses[string] {
+function errorResponse(status: number, unsorted: readonly ErrorEntry[]): Responses[string] {
   const entries = unsorted.toSorted((a, b) => a.error - b.error);
-  const conditions = entries.map(({ error, when }) => `${error}: ${when}`);
+  const causes = entries.map(({ error, when }) => `- ${error}: ${when}`).join('\n');
   const headers = [...new Set(entries.flatMap((entry) => Object.keys(entry.headers ?? {})))];
   return {
-    description: `Error response, an unexpected error. ${conditions.join('. ')}`,
+    // The contract has these words for 400, and for no other status.
+    description: status === 400 ? `Error response, an unexpected error.\n\n${causes}` : causes,
     ...(headers.length > 0 && {
       headers: Object.fromEntries(headers.map((name) => [name, { schema: { type: 'string' } }])),
     }),
@@ -131,6 +136,13 @@ function errorResponse(unsorted: readonly ErrorEntry[]): Responses[string] {
       },
     },
   };
+}
+
+function mapValues<Value>(
+  object: Readonly<Record<string, Value>>,
+  change: (value: Value) => unknown,
+): object {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));
 }
 
 function sortKeys(value: unknown): unknown {

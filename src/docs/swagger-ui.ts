@@ -9,6 +9,13 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { methodNotAllowed } from '../errors/method-not-allowed.js';
 import { buildOpenApi } from './openapi.js';
+import {
+  fitDevice,
+  foldFailures,
+  proposeNewIds,
+  showExactNumbers,
+  STYLE,
+} from './swagger-ui-page.js';
 
 /** Serves Swagger UI at /docs and the OpenAPI document at /openapi.json. */
 export function setUpDocs(app: INestApplication): void {
@@ -17,60 +24,14 @@ export function setUpDocs(app: INestApplication): void {
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],
     customSiteTitle: 'Plant Store',
-    customCss: FIT_NARROW_WINDOWS,
-    swaggerOptions: { tryItOutEnabled: true, plugins: [showExactNumbers] },
+    customCss: STYLE,
+    swaggerOptions: {
+      layout: 'BaseLayout',
+      tryItOutEnabled: true,
+      defaultModelsExpandDepth: 0,
+      plugins: [fitDevice, showExactNumbers, foldFailures, proposeNewIds],
+    },
   });
-}
-
-/** CSS without which a narrow window would cut off buttons and a column of Swagger UI. */
-const FIT_NARROW_WINDOWS = `
-  @media (max-width: 640px) {
-    .swagger-ui .try-out { padding: 0; }
-    .swagger-ui .try-out__btn { min-width: 0; margin: 0 0 0 8px; padding: 5px 12px; }
-    .swagger-ui .response-col_links { display: none; }
-  }
-`;
-
-/** What a plugin uses of Swagger UI, and of React in it. */
-interface SwaggerUi {
-  readonly React: {
-    createElement(component: unknown, properties: object, ...children: unknown[]): unknown;
-  };
-  readonly getComponent: (name: string, isContainer: boolean) => unknown;
-}
-type Reviver = (name: string, value: unknown, context: { readonly source: string }) => unknown;
-
-/**
- * A plugin of Swagger UI. It parses an answer to print it anew, and would round integers beyond 2^53:
- * this prints the digits that were received. The page gets the function's own text, so that it must
- * refer to nothing outside itself.
- */
-function showExactNumbers({ React, getComponent }: SwaggerUi): object {
-  const json = JSON as unknown as {
-    parse(text: string, reviver: Reviver): unknown;
-    rawJSON(source: string): unknown;
-  };
-  const keepDigits: Reviver = (_, value, { source }) =>
-    typeof value === 'number' ? json.rawJSON(source) : value;
-  const print = (text: string): string => {
-    try {
-      return JSON.stringify(json.parse(text, keepDigits), null, 2);
-    } catch {
-      // It is not JSON, or the browser is too old for rawJSON(): the text as it was received.
-      return text;
-    }
-  };
-  const showBody =
-    (original: unknown) =>
-    (properties: { readonly content: unknown; readonly contentType?: string }): unknown => {
-      const { content, contentType = '' } = properties;
-      if (typeof content !== 'string' || !contentType.includes('json')) {
-        return React.createElement(original, properties);
-      }
-      const how = { language: 'json', fileName: 'answer.json', downloadable: true, canCopy: true };
-      return React.createElement(getComponent('HighlightCode', true), how, print(content));
-    };
-  return { wrapComponents: { responseBody: showBody } };
 }
 
 /** The files of Swagger UI that its page loads. */

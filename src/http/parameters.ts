@@ -1,10 +1,9 @@
 import { GIVEN_TWICE } from '../json/json-reader.js';
-import { parseInt64 } from '../json/json-number.js';
+import { INTEGER, parseInt64 } from '../json/json-number.js';
 import type { Faults } from '../validation/faults.js';
 import type { Member, RequestClass } from '../validation/request-class.js';
 
-/** An integer has one spelling, and no number has an exponent. */
-const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
+/** No number has an exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
 const BOOLEANS = new Map([
   ['true', true],

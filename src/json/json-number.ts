@@ -1,6 +1,9 @@
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
+/** The one spelling of an integer in a path or a query. */
+export const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
+
 const ZERO = 0x30;
 /** Digits of the largest int64. */
 const INT64_DIGITS = 19;
@@ -30,4 +33,9 @@ export function parseInt64(text: string): bigint | undefined {
   const magnitude = BigInt(digits.slice(start, end) + '0'.repeat(power));
   const value = negative ? -magnitude : magnitude;
   return value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
+}
+
+/** Whether a value is an int64 in the one spelling that it has in a path or a query, but as a string. */
+export function isInt64Text(value: unknown): boolean {
+  return typeof value === 'string' && INTEGER.test(value) && parseInt64(value) !== undefined;
 }

@@ -1,4 +1,5 @@
 import { buildMessage, ValidateBy, type ValidationOptions } from 'class-validator';
+import { isInt64Text } from '../json/json-number.js';
 
 export const IS_INT64 = 'isInt64';
 
@@ -13,8 +14,11 @@ export function IsInt64(options?: ValidationOptions): PropertyDecorator {
       validator: {
         validate: (value) => typeof value === 'bigint',
         defaultMessage: buildMessage(
-          (each) =>
-            `${each}$property must be an integer from -9223372036854775808 to 9223372036854775807`,
+          (each, args) =>
+            `${each}$property must be an integer from -9223372036854775808 to 9223372036854775807` +
+            ([args?.value].flat().some(isInt64Text)
+              ? ', not a string: write it without quotes'
+              : ''),
           options,
         ),
       },

@@ -1,5 +1,6 @@
 import {
   type BrowserContext,
+  type BrowserContextOptions,
   chromium,
   type Locator,
   type Page,
@@ -18,7 +19,7 @@ import { findChromium } from './find-chromium.js';
 
 const TOKEN = 'correct-horse-battery-staple';
 const WIDE = { width: 1000, height: 700 };
-const NARROW = { width: 360, height: 700 };
+const PHONE = { viewport: { width: 360, height: 700 }, isMobile: true };
 const MOST_TABS = 60;
 /** No number of JavaScript has its digits. */
 const GREATEST_ID = '9223372036854775807';
@@ -62,7 +63,16 @@ after(async () => {
 
 beforeEach(async () => {
   faults = [];
-  context = await browser.newContext({ viewport: WIDE });
+  await open({ viewport: WIDE });
+});
+
+afterEach(async () => {
+  await context.close();
+  assert.deepEqual(faults, []);
+});
+
+async function open(options: BrowserContextOptions): Promise<void> {
+  context = await browser.newContext(options);
   context.on('request', (request) => {
     const url = new URL(request.url());
     if (url.origin !== origin && url.protocol !== 'data:') faults.push(`request to ${url.href}`);
@@ -76,12 +86,7 @@ beforeEach(async () => {
   });
   page = await context.newPage();
   await page.goto(`${origin}/docs`);
-});
-
-afterEach(async () => {
-  await context.close();
-  assert.deepEqual(faults, []);
-});
+}
 
 describe('Swagger UI in a browser', () => {
   it('creates the plant that it suggests, once authorized', async () => {
@@ -90,6 +95,21 @@ describe('Swagger UI in a browser', () => {
     await execute();
     assert.deepEqual(await answer(), { status: '200', body: { name: 'Monstera', tag: 'indoor' } });
     await takePicture('swagger-ui');
+  });
+
+  it('proposes another id once one is used, and leaves alone one that was typed', async () => {
+    await authorize();
+    await openOperation('createPlant');
+    const bodies = [await send(), await send(), await send()].map((request) => request.postData());
+    assert.equal(await shownStatus(), '200');
+    assert.equal(new Set(bodies).size, bodies.length);
+    assert.equal(await shownSentBody(), bodies.at(-1));
+
+    const body = '{"id": 5, "name": "Typed"}';
+    await fillBody(body);
+    await send();
+    assert.equal((await send()).postData(), body);
+    assert.equal(await shownStatus(), '409');
   });
 
   it('has the whole life of a plant, with every digit of its id', async () => {
@@ -171,7 +191,10 @@ describe('Swagger UI in a browser', () => {
 
   it('shows every error that is documented, shared ones too', async () => {
     await openOperation('createPlant');
-    const shown = await page.locator('.responses-inner').innerText();
+    const failures = page.locator('.opblock.is-open .failures');
+    assert.ok(!(await failures.locator('table').isVisible()), 'they are not folded');
+    await failures.locator('summary').click();
+    const shown = await failures.innerText();
     for (const code of ['40000', '40002', '40100', '40901', '41300', '50300']) {
       assert.ok(shown.includes(`${code}: `), `${code} is not shown`);
     }
@@ -197,15 +220,34 @@ describe('Swagger UI in a browser', () => {
     assert.deepEqual(await answer(), { status: '200', body: { name: 'Fern' } });
   });
 
-  it('fits a narrow window: nothing lies beyond its edge', async () => {
-    await page.setViewportSize(NARROW);
-    await authorize();
+  it('shows an operation on about one screen', async () => {
     await openOperation('createPlant');
-    await fillBody('{"id": 4, "name": "Aloe"}');
+    await page.locator('.opblock.is-open .failures').waitFor();
+    const box = await page.locator('.opblock.is-open').boundingBox();
+    assert.ok(box !== null && box.height < 1.1 * WIDE.height, `it is ${box?.height} pixels tall`);
+  });
+
+  it('is dark for who prefers that', async () => {
+    const dark = page.locator('html.dark-mode');
+    assert.equal(await dark.count(), 0);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await dark.waitFor();
+  });
+
+  it('fits a phone: nothing lies beyond its edge, or on top of an answer', async () => {
+    await context.close();
+    await open(PHONE);
+    await openOperation('createPlant');
     await execute();
+    assert.equal(await shownStatus(), '401');
+    assert.deepEqual(await coveredText(), []);
+    await authorize();
+    await fillBody('{"id": 4, "name": "Aloe"}');
+    await send();
     assert.deepEqual(await answer(), { status: '200', body: { name: 'Aloe' } });
+    assert.deepEqual(await coveredText(), []);
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.equal(width, NARROW.width);
+    assert.equal(width, PHONE.viewport.width);
     await takePicture('swagger-ui-narrow');
   });
 });
@@ -265,6 +307,36 @@ async function shownBody(): Promise<string> {
   return await shownAnswer().locator('code.language-json').first().innerText();
 }
 
+/** The body in the text area. */
+async function shownSentBody(): Promise<string> {
+  return await page.locator('.opblock.is-open .body-param textarea').inputValue();
+}
+
+/** The text of the answer that lies under a button. */
+async function coveredText(): Promise<string[]> {
+  return await page.evaluate(() => {
+    const buttons = [...document.querySelectorAll('.opblock.is-open .responses-wrapper button')];
+    const texts = document.querySelectorAll('.opblock.is-open .responses-wrapper pre');
+    return [...texts].flatMap((text) => {
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      const lines = [...range.getClientRects()].filter(({ width }) => width > 0);
+      const isCovered = buttons
+        .map((button) => button.getBoundingClientRect())
+        .some((button) =>
+          lines.some(
+            (line) =>
+              line.left < button.right &&
+              line.right > button.left &&
+              line.top < button.bottom &&
+              line.bottom > button.top,
+          ),
+        );
+      return isCovered ? [text.textContent] : [];
+    });
+  });
+}
+
 async function shownHeader(name: string): Promise<string> {
   const headers = await shownAnswer().locator('.headerline').allInnerTexts();
   const line = headers.find((header) => header.trim().startsWith(`${name}:`)) ?? '';
@@ -299,7 +371,7 @@ async function takePicture(name: string): Promise<void> {
       x: 0,
       y: top.y + scrolled,
       width: top.width + 2 * top.x,
-      height: end.y + end.height - top.y + 10,
+      height: end.y + end.height - top.y + 4,
     },
   });
 }

@@ -247,7 +247,13 @@ function schemaSays(
   if (method === 'POST' && typeof value === 'object' && value !== null && 'id' in value) {
     if (typeof value.id === 'number' && !isCertain(value.id, text)) return undefined;
   }
+  // The document says of these in words that they are refused.
+  if (Object.values(value ?? {}).some(isUnpaired)) return undefined;
   return document.operation(method, target)?.takes?.(value);
+}
+
+function isUnpaired(member: unknown): boolean {
+  return typeof member === 'string' && /\p{Cs}/u.test(member);
 }
 
 const PLAIN_INTEGER = /"id"\s*:\s*-?\d{1,19}\s*[,}]/;

@@ -1,0 +1,195 @@
+// What the page of Swagger UI runs and how it looks. The page gets the text of each plugin, so that a
+// plugin must refer to nothing outside itself.
+
+/** What the plugins use of React. */
+interface React {
+  readonly createElement: (
+    component: unknown,
+    properties: object | null,
+    ...children: unknown[]
+  ) => unknown;
+}
+type Component = (properties: never) => unknown;
+
+/** What the plugins use of the map class of Swagger UI, which keeps its order. */
+interface OrderedMap<Value> {
+  readonly size: number;
+  get(name: string): unknown;
+  filter(isMeant: (value: Value, key: string) => boolean): OrderedMap<Value>;
+  entrySeq(): { toArray(): [key: string, value: Value][] };
+}
+
+/** What the plugins use of Swagger UI. */
+interface System {
+  readonly React: React;
+  readonly getComponent: (name: string, isContainer: boolean) => Component;
+  readonly specSelectors: {
+    responseFor(path: string, method: string): OrderedMap<unknown> | null | undefined;
+  };
+  readonly oas3Selectors: { requestBodyValue(path: string, method: string): unknown };
+  readonly oas3Actions: {
+    setRequestBodyValue(change: { readonly value: string; readonly pathMethod: string[] }): void;
+  };
+}
+
+/** Shows the page in the width of a phone, not a smaller picture of a wide one, and dark to who prefers that. */
+export function fitDevice(): object {
+  const viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">';
+  document.head.insertAdjacentHTML('beforeend', viewport);
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const follow = (): unknown =>
+    document.documentElement.classList.toggle('dark-mode', dark.matches);
+  dark.addEventListener('change', follow);
+  follow();
+  return {};
+}
+
+/**
+ * Shows the digits of a JSON answer that were received. Swagger UI would parse it to print it anew,
+ * and round integers beyond 2^53.
+ */
+export function showExactNumbers({ React, getComponent }: System): object {
+  type Reviver = (name: string, value: unknown, context: { readonly source: string }) => unknown;
+  const json = JSON as unknown as {
+    parse(text: string, reviver: Reviver): unknown;
+    rawJSON(source: string): unknown;
+  };
+  const keepDigits: Reviver = (_, value, { source }) =>
+    typeof value === 'number' ? json.rawJSON(source) : value;
+  const print = (text: string): string => {
+    try {
+      return JSON.stringify(json.parse(text, keepDigits), null, 2);
+    } catch {
+      // It is not JSON, or the browser is too old for rawJSON(): the text as it was received.
+      return text;
+    }
+  };
+  const showBody =
+    (original: Component) =>
+    (properties: { readonly content: unknown; readonly contentType?: string }): unknown => {
+      const { content, contentType = '' } = properties;
+      if (typeof content !== 'string' || !contentType.includes('json')) {
+        return React.createElement(original, properties);
+      }
+      const highlighting = { language: 'json', canCopy: true };
+      return React.createElement(getComponent('HighlightCode', true), highlighting, print(content));
+    };
+  return { wrapComponents: { responseBody: showBody } };
+}
+
+/** Folds the documented failures of an operation into one list below its successes. */
+export function foldFailures({ React, getComponent }: System): object {
+  type Responses = OrderedMap<OrderedMap<unknown>>;
+  const isFailure = (_: unknown, status: string): boolean => /^[45]/.test(status);
+  const { createElement } = React;
+  const row = ([status, response]: [string, OrderedMap<unknown>]): unknown => {
+    const source = response.get('description');
+    const description = createElement(getComponent('Markdown', true), { source });
+    const heading = createElement('th', { scope: 'row' }, status);
+    return createElement('tr', { key: status }, heading, createElement('td', null, description));
+  };
+  const list = (responses: Responses): unknown => {
+    const failures = responses.entrySeq().toArray();
+    const statuses = failures.map(([status]) => status).join(', ');
+    return createElement(
+      'details',
+      { className: 'failures' },
+      createElement('summary', null, createElement('b', null, 'Failures'), `: ${statuses}`),
+      createElement('table', null, createElement('tbody', null, failures.map(row))),
+    );
+  };
+  const showResponses =
+    (original: Component) =>
+    (properties: { readonly responses: Responses }): unknown => {
+      const { responses } = properties;
+      const failures = responses.filter(isFailure);
+      const successes = responses.filter((value, status) => !isFailure(value, status));
+      return createElement(
+        'div',
+        null,
+        createElement(original, { ...properties, responses: successes }),
+        failures.size > 0 && list(failures),
+      );
+    };
+  return { wrapComponents: { responses: showResponses } };
+}
+
+/**
+ * Puts an id into the examples that no plant has, the time in milliseconds, and another one once
+ * that is used: the document's own would be in use from the second create on. An id that somebody
+ * has typed stays.
+ */
+export function proposeNewIds({ specSelectors, oas3Selectors, oas3Actions }: System): object {
+  interface Request {
+    readonly path: string;
+    readonly method: string;
+  }
+  interface Document {
+    readonly components?: {
+      readonly schemas?: Record<string, { properties?: { id?: { example?: unknown } } }>;
+    };
+  }
+  let proposed = Date.now();
+  const proposals = new Set([proposed]);
+  const proposeFirst =
+    (original: (document: Document) => unknown) =>
+    (document: Document): unknown => {
+      for (const { properties } of Object.values(document.components?.schemas ?? {})) {
+        if (typeof properties?.id?.example === 'number') properties.id.example = proposed;
+      }
+      return original(document);
+    };
+  const proposeNext =
+    (original: (request: Request) => unknown) =>
+    (request: Request): unknown => {
+      const { path, method } = request;
+      const body = oas3Selectors.requestBodyValue(path, method);
+      const isUsed =
+        method === 'post' && specSelectors.responseFor(path, method)?.get('ok') === true;
+      if (isUsed && typeof body === 'string') {
+        proposed = Math.max(Date.now(), proposed + 1);
+        const value = body.replace(/("id":\s*)(\d+)/, (member, name: string, id: string) =>
+          proposals.has(Number(id)) ? name + String(proposed) : member,
+        );
+        proposals.add(proposed);
+        oas3Actions.setRequestBodyValue({ value, pathMethod: [path, method] });
+      }
+      return original(request);
+    };
+  return {
+    statePlugins: {
+      spec: { wrapActions: { updateJsonSpec: proposeFirst, execute: proposeNext } },
+    },
+  };
+}
+
+/** Takes away what offers no choice, and lets nothing lie on top of text or beyond a narrow window. */
+export const STYLE = `
+  .swagger-ui .schemes-server-container:has(option:only-child),
+  .swagger-ui .opblock-section-header label:has(option:only-child),
+  .swagger-ui .response-control-media-type:has(option:only-child),
+  .swagger-ui .opblock-section:has(> .parameters-container > .opblock-description-wrapper) > .opblock-section-header,
+  .swagger-ui .parameters-container:has(> .opblock-description-wrapper),
+  .swagger-ui .responses-table:not(:has(.operation-link)) .response-col_links,
+  .swagger-ui .try-out,
+  .swagger-ui .request-url { display: none !important; }
+  .swagger-ui .info { margin: 24px 0 8px; }
+  .swagger-ui .scheme-container { margin: 0; padding: 0 0 16px; background: none; box-shadow: none; }
+  .swagger-ui .scheme-container .schemes { justify-content: flex-start; }
+  .swagger-ui table.parameters tbody tr td.parameters-col_name { padding-right: 12px; }
+  .swagger-ui textarea.body-param__text { height: auto; min-height: 110px; field-sizing: content; }
+  .swagger-ui .curl-command pre, .swagger-ui .highlight-code pre { padding-right: 48px !important; }
+  .swagger-ui .highlight-code .copy-to-clipboard { bottom: 5px; right: 9px; }
+  .swagger-ui pre.microlight > code { white-space: pre-wrap !important; word-break: normal !important; overflow-wrap: anywhere; }
+  .swagger-ui .failures { padding: 0 20px 20px; font-size: 14px; font-family: sans-serif; color: #3b4151; }
+  .dark-mode .swagger-ui .failures { color: #e4e6e6; }
+  .swagger-ui .failures summary { cursor: pointer; }
+  .swagger-ui .failures table { margin-top: 8px; }
+  .swagger-ui .failures table tbody tr :is(th, td) { padding: 6px 16px 0 0; text-align: left; vertical-align: top; }
+  .swagger-ui .failures .renderedMarkdown :is(p, ul, li) { margin: 0; padding: 0; font-size: 14px; list-style: none; }
+  @media (max-width: 640px) {
+    .swagger-ui .wrapper { padding: 0 10px; }
+    .swagger-ui .responses-table, .swagger-ui .responses-table > tbody, .swagger-ui tr.response, .swagger-ui tr.response > td { display: block; }
+    .swagger-ui .responses-table > thead { display: none; }
+  }
+`;

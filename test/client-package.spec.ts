@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import ts from 'typescript';
+
+const ROOT = new URL('../', import.meta.url).pathname;
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-client-'));
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+/** What the compiler finds wrong in a project that is not strict and has no types of Node. */
+function faults(file: string, options: ts.CompilerOptions = {}): string[] {
+  const program = ts.createProgram([file], {
+    noEmit: true,
+    strict: false,
+    skipLibCheck: true,
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.NodeNext,
+    types: [],
+    ...options,
+  });
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+}
+
+it('client/plant-store-client.ts has types that Node can strip, in a project that is not strict', () => {
+  const options = { erasableSyntaxOnly: true, verbatimModuleSyntax: true };
+  expect(faults(`${ROOT}client/plant-store-client.ts`, options)).toEqual([]);
+});
+
+describe('client/, packed and installed', () => {
+  let installed: string;
+
+  beforeAll(async () => {
+    const pack = ['pack', `${ROOT}client`, '--json', '--pack-destination', folder];
+    execFileSync('npm', pack, { cwd: ROOT, stdio: ['ignore', 'ignore', 'ignore'] });
+    installed = join(folder, 'node_modules/plant-store-client');
+    await mkdir(installed, { recursive: true });
+    const tarball = join(folder, 'plant-store-client-1.0.0.tgz');
+    execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
+  });
+
+  it('depends on nothing', async () => {
+    const text = await readFile(join(installed, 'package.json'), 'utf8');
+    expect(Object.keys(JSON.parse(text) as object)).not.toContain('dependencies');
+    const code = await readFile(join(installed, 'dist/plant-store-client.js'), 'utf8');
+    expect(code).not.toMatch(/^import|require\(/m);
+  });
+
+  it('runs', () => {
+    const script =
+      "import { PlantStoreClient, PlantStoreError } from 'plant-store-client'; console.log(new PlantStoreClient('', '') instanceof Object, new PlantStoreError(409, { error: 40900, message: 'm' }).status)";
+    const node = ['--input-type=module', '--eval', script];
+    expect(execFileSync(process.execPath, node, { cwd: folder, encoding: 'utf8' })).toBe(
+      'true 409\n',
+    );
+  });
+
+  it('has its types', async () => {
+    const file = join(folder, 'use.mts');
+    const source = [
+      "import { PlantStoreClient } from 'plant-store-client';",
+      "const client = new PlantStoreClient('http://127.0.0.1', 'token');",
+      'export const id: Promise<bigint> = client.readPlant(1).then(({ plant }) => plant.id);',
+      "export const plant = client.createPlant({ name: 'without an id' });",
+    ];
+    await writeFile(file, source.join('\n'));
+    expect(faults(file)).toEqual([
+      expect.stringMatching(/^Argument of type .*\n.*Property 'id' is missing/),
+    ]);
+  });
+});

@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const ROOT = new URL('../../', import.meta.url).pathname;
+
+/** The path of each document below the root. */
+export const DOCUMENTS = ['', 'docs', 'client', 'bench'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: folder === 'docs', encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join(folder, file)),
+);
+
+/** A fenced block of a document. */
+export interface Block {
+  readonly document: string;
+  /** Where its text begins, from 1. */
+  readonly line: number;
+  readonly language: string;
+  /** What stands behind the language: the file that the block is, in a walk-through. */
+  readonly file: string;
+  readonly text: string;
+}
+
+const BLOCK = /^```(\w*) ?(.*)\n([^]*?)^```$/gm;
+
+export function blocksOf(document: string): Block[] {
+  const markdown = readFileSync(join(ROOT, document), 'utf8');
+  return [...markdown.matchAll(BLOCK)].map(
+    ({ index, 1: language = '', 2: file = '', 3: text = '' }) => {
+      const line = markdown.slice(0, index).split('\n').length + 1;
+      return { document, line, language, file, text };
+    },
+  );
+}
