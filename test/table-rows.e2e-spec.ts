@@ -317,24 +317,21 @@ describe('a constraint that a row violates', () => {
     ]);
   });
 
-  it.each([
+  it.each<[string, (manager?: EntityManager) => Promise<unknown>]>([
     ['created', (manager) => pots.create(pot({ shelfId: '404' }), manager)],
     ['replaced', (manager) => pots.replace(pot({ id: '1', shelfId: '404' }), undefined, manager)],
-  ] satisfies [string, (manager?: EntityManager) => Promise<unknown>][])(
-    'is answered with the error of its property when a row is %s',
-    async (_, write) => {
-      const error = { error: 40990, message: 'There is no such shelf' };
-      pots = new TableRows(store.dataSource.getRepository(Pot), { shelfId: error });
-      await pots.create(pot({ id: '1' }));
-      await expect(write()).rejects.toMatchObject({ body: error, status: 409 });
-      await store.dataSource.transaction(async (manager) => {
-        await expect(write(manager)).rejects.toMatchObject({ body: error, status: 409 });
-        // What was refused leaves the transaction as it was.
-        await pots.create(pot({ id: '2' }), manager);
-      });
-      expect((await pots.page({ limit: 10 })).map(({ id }) => id)).toEqual(['1', '2']);
-    },
-  );
+  ])('is answered with the error of its property when a row is %s', async (_, write) => {
+    const error = { error: 40990, message: 'There is no such shelf' };
+    pots = new TableRows(store.dataSource.getRepository(Pot), { shelfId: error });
+    await pots.create(pot({ id: '1' }));
+    await expect(write()).rejects.toMatchObject({ body: error, status: 409 });
+    await store.dataSource.transaction(async (manager) => {
+      await expect(write(manager)).rejects.toMatchObject({ body: error, status: 409 });
+      // What was refused leaves the transaction as it was.
+      await pots.create(pot({ id: '2' }), manager);
+    });
+    expect((await pots.page({ limit: 10 })).map(({ id }) => id)).toEqual(['1', '2']);
+  });
 });
 
 describe('rows by key', () => {

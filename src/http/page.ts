@@ -7,8 +7,6 @@ import type { JsonText } from '../json/json-text.js';
 import { IsInt64 } from '../validation/is-int64.decorator.js';
 import { IsOptionalNotNull } from '../validation/is-optional-not-null.decorator.js';
 
-type Parameter = string | number | bigint | boolean | undefined;
-
 const LINK = {
   Link: {
     description: 'The next page, with rel="next", while there is more',
@@ -46,10 +44,18 @@ export function pageBody(
   response: Response,
 ): JsonText {
   if (next !== undefined) {
-    const parameters = Object.entries<Parameter>({ ...query, after: next })
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
-    response.setHeader('Link', `<${response.req.path}?${parameters.join('&')}>; rel="next"`);
+    // Always in this order, whichever the client's was.
+    const parameters = new Map<string, unknown>([
+      ['limit', query.limit],
+      ['after', next],
+    ]);
+    for (const [name, value] of Object.entries(query)) {
+      if (!parameters.has(name)) parameters.set(name, value);
+    }
+    const text = [...parameters].map(
+      ([name, value]) => `${name}=${encodeURIComponent(String(value))}`,
+    );
+    response.setHeader('Link', `<${response.req.path}?${text.join('&')}>; rel="next"`);
   }
   return json;
 }
