@@ -32,8 +32,8 @@ export interface PageQuery<Row> {
   /** The key after which the page begins; the first page without it. */
   readonly after?: unknown;
   readonly limit: number;
-  /** What properties have to be. */
-  readonly where?: Partial<Row>;
+  /** What properties have to be; an int64 may be a bigint. */
+  readonly where?: { readonly [Property in keyof Row]?: Row[Property] | bigint };
 }
 
 /** A page that the engine has written as JSON, without an object for each row. */
