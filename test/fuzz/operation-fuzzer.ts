@@ -87,30 +87,49 @@ export class OperationFuzzer {
     );
   }
 
-  /** Creates, reads, replaces and removes: what was answered is what is read, and no more is. */
-  async runLives(create: DocumentedOperation): Promise<void> {
+  /**
+   * Creates, reads, replaces and removes: what was answered is what is read, and no more is.
+   *
+   * @returns how often it was created
+   */
+  async runLives(create: DocumentedOperation): Promise<number> {
+    const bodyOf = (operation: DocumentedOperation | undefined): fc.Arbitrary<unknown> =>
+      goodValue(operation?.bodySchema ?? {}, this.document);
     const replace = this.itemOf(create, 'PUT');
-    const body = goodValue(create.bodySchema ?? {}, this.document);
-    const replacement = goodValue(replace?.bodySchema ?? {}, this.document);
-    await this.check(fc.tuple(body, replacement), async ([created, replaced]) => {
-      const id = (created as { readonly id: bigint }).id;
+    let lives = 0;
+    await this.check(fc.tuple(bodyOf(create), bodyOf(replace)), async ([created, replaced]) => {
+      const { id } = created as { readonly id: bigint };
       const path = `${create.path}/${id}`;
-      const ask = (method: string, target: string, content?: unknown): Promise<Answer> =>
-        this.ask(withBody(method, target, content));
-      if ((await ask('POST', create.path, created)).status >= 300) return;
-      this.expectHolds(await ask('GET', path), created, path);
+      await this.removeAt(create, path);
+      if ((await this.sendTo('POST', create.path, created)).status >= 300) return;
+      lives++;
+      this.expectHolds(await this.sendTo('GET', path), created, path);
       await this.expectListed(create, id);
       if (replace !== undefined) {
-        this.expectDone(await ask('PUT', path, replaced), path);
-        this.expectHolds(await ask('GET', path), replaced, path);
+        const { status } = await this.sendTo('PUT', path, replaced);
+        const held = status === 200 ? replaced : created;
+        this.expectHolds(await this.sendTo('GET', path), held, path);
       }
-      if (this.itemOf(create, 'DELETE') === undefined) return;
-      this.expectDone(await ask('DELETE', path), path);
+      if (!(await this.removeAt(create, path))) return;
       for (const method of ['GET', 'DELETE']) {
-        const { status } = await ask(method, path);
+        const { status } = await this.sendTo(method, path);
         if (status !== 404) throw new Error(`use_after_free: ${method} ${path} is ${status}`);
       }
+      // It stays, for what refers to it.
+      const { status } = await this.sendTo('POST', create.path, created);
+      if (status >= 300) throw new Error(`use_after_free: POST ${create.path} is ${status}`);
     });
+    return lives;
+  }
+
+  /** @returns whether it was removed */
+  private async removeAt(create: DocumentedOperation, path: string): Promise<boolean> {
+    if (this.itemOf(create, 'DELETE') === undefined) return false;
+    return (await this.sendTo('DELETE', path)).status < 300;
+  }
+
+  private async sendTo(method: string, target: string, content?: unknown): Promise<Answer> {
+    return await this.ask(withBody(method, target, content));
   }
 
   private async check<T>(
@@ -164,13 +183,11 @@ export class OperationFuzzer {
     return answer;
   }
 
-  private expectDone({ status }: Answer, path: string): void {
-    if (status >= 300) throw new Error(`ensure_resource_availability: ${path} is ${status}`);
-  }
-
   /** Of what was sent, what the answer may hold it does hold. */
   private expectHolds(answer: Answer, sent: unknown, path: string): void {
-    this.expectDone(answer, path);
+    if (answer.status !== 200) {
+      throw new Error(`ensure_resource_availability: ${path} is ${answer.status}`);
+    }
     const wanted = readExactly(jsonText(sent)) as Record<string, unknown>;
     const held = readExactly(answer.body.toString()) as Record<string, unknown>;
     const item = this.document.operation('GET', path)?.responses.get(200)?.members ?? [];
@@ -190,7 +207,7 @@ export class OperationFuzzer {
       parameters.some((one) => one.name === name),
     );
     if (!hasPages || id === boundsOf({ format: 'int64' })[0]) return;
-    const answer = await this.ask(withBody('GET', `${path}?after=${id - 1n}&limit=1`));
+    const answer = await this.sendTo('GET', `${path}?after=${id - 1n}&limit=1`);
     const [first] = readExactly(answer.body.toString()) as { readonly id?: unknown }[];
     if (first?.id !== `${id}n`)
       throw new Error(`right_page: ${path} does not list ${id} after ${id - 1n}`);
