@@ -9,7 +9,7 @@ import type { Transport } from './http-client.js';
 import { type HttpRequest, textOf } from './http-request.js';
 import { AUTHORIZATION, CONTENT_TYPE, requestOf } from './requests.js';
 import {
-  badValue,
+  badValues,
   boundsOf,
   goodValue,
   jsonText,
@@ -21,8 +21,16 @@ import {
 type Flaw = 'none' | 'no token' | 'other token' | 'parameter' | 'body' | 'no JSON' | 'media type';
 
 interface Case {
+  readonly operation: DocumentedOperation;
   readonly request: HttpRequest;
   readonly flaw: Flaw;
+}
+
+/** What a request is made of. */
+interface Parts {
+  readonly target: fc.Arbitrary<string>;
+  readonly body: fc.Arbitrary<string>;
+  readonly headers: readonly Field[];
 }
 
 const ERRORS: Readonly<Partial<Record<Flaw, ErrorKind>>> = {
@@ -62,15 +70,15 @@ export class OperationFuzzer {
    */
   async run(): Promise<void> {
     const { operations } = this.document;
-    const cases = operations.map((operation) => ({
-      weight: operation.method === 'POST' ? 4 : operation.method === 'DELETE' ? 1 : 2,
-      arbitrary: this.caseOf(operation).map((one) => ({ operation, ...one })),
+    const cases = operations.map((operation) => ({ operation, ...this.casesOf(operation) }));
+    const send = (one: Case): Promise<void> => this.send(one);
+    // Each flaw once, and then those that chance brings.
+    for (const one of cases.flatMap(({ flawed }) => flawed)) await this.check(one, send, 1);
+    const mixed = cases.map(({ operation: { method }, good, flawed }) => ({
+      weight: method === 'POST' ? 4 : method === 'DELETE' ? 1 : 2,
+      arbitrary: fc.oneof({ weight: flawed.length, arbitrary: good }, ...flawed.map(once)),
     }));
-    await this.check(
-      fc.oneof(...cases),
-      ({ operation, ...one }) => this.send(operation, one),
-      this.cases * operations.length,
-    );
+    await this.check(fc.oneof(...mixed), send, this.cases * operations.length);
     for (const { path } of operations) {
       const target = path.replaceAll(/\{\w+\}/g, '1');
       for (const method of METHODS) {
@@ -155,7 +163,7 @@ export class OperationFuzzer {
     );
   }
 
-  private async send(operation: DocumentedOperation, { request, flaw }: Case): Promise<void> {
+  private async send({ operation, request, flaw }: Case): Promise<void> {
     const answer = await this.ask(request);
     const error = ERRORS[flaw];
     if (error !== undefined) expectError(request, answer, error);
@@ -213,43 +221,40 @@ export class OperationFuzzer {
       throw new Error(`right_page: ${path} does not list ${id} after ${id - 1n}`);
   }
 
-  private caseOf(operation: DocumentedOperation): fc.Arbitrary<Case> {
+  /** Requests without a flaw, and with one each. */
+  private casesOf(operation: DocumentedOperation): {
+    good: fc.Arbitrary<Case>;
+    flawed: fc.Arbitrary<Case>[];
+  } {
     const { method, bodySchema } = operation;
-    const good = this.targetOf(operation);
-    const body = bodySchema && goodValue(bodySchema, this.document).map(jsonText);
-    const badBody = bodySchema && badValue(bodySchema, this.document)?.map(jsonText);
-    const flawless = fc.record({ target: good, body: body ?? fc.constant('') });
-    const withFlaw = (flaw: Flaw, headers: readonly Field[]): fc.Arbitrary<Case> =>
-      flawless.map((one) => caseOf(method, { ...one, headers }, flaw));
-    const cases: fc.WeightedArbitrary<Case>[] = [
-      { weight: 8, arbitrary: withFlaw('none', [AUTHORIZATION, CONTENT_TYPE]) },
-      { weight: 1, arbitrary: withFlaw('no token', [CONTENT_TYPE]) },
-      {
-        weight: 1,
-        arbitrary: withFlaw('other token', [CONTENT_TYPE, ['Authorization', 'Bearer x']]),
-      },
+    const target = this.targetOf(operation);
+    const body =
+      bodySchema === undefined
+        ? fc.constant('')
+        : goodValue(bodySchema, this.document).map(jsonText);
+    const make = (
+      flaw: Flaw,
+      { headers = [AUTHORIZATION, CONTENT_TYPE], ...parts }: Partial<Parts> = {},
+    ): fc.Arbitrary<Case> =>
+      fc.record({ target, body, ...parts }).map((one) => ({
+        operation,
+        flaw,
+        request: requestOf(one.body, { method, target: one.target, headers }),
+      }));
+    const flawed = [
+      make('no token', { headers: [CONTENT_TYPE] }),
+      make('other token', { headers: [CONTENT_TYPE, ['Authorization', 'Bearer x']] }),
+      ...this.badTargetsOf(operation).map((bad) => make('parameter', { target: bad })),
     ];
-    const target = this.badTargetOf(operation);
-    if (target !== undefined) {
-      const arbitrary = fc.record({ target, body: body ?? fc.constant('') });
-      cases.push({
-        weight: 4,
-        arbitrary: arbitrary.map((one) => caseOf(method, one, 'parameter')),
-      });
-    }
-    if (badBody !== undefined) {
-      const bad = fc.record({ target: good, body: badBody });
-      const none = fc.record({ target: good, body: fc.constantFrom(...NOT_JSON) });
-      cases.push(
-        { weight: 6, arbitrary: bad.map((one) => caseOf(method, one, 'body')) },
-        { weight: 1, arbitrary: none.map((one) => caseOf(method, one, 'no JSON')) },
-        {
-          weight: 1,
-          arbitrary: withFlaw('media type', [AUTHORIZATION, ['Content-Type', 'text/plain']]),
-        },
+    if (bodySchema !== undefined) {
+      const bodies = badValues(bodySchema, this.document);
+      flawed.push(
+        make('media type', { headers: [AUTHORIZATION, ['Content-Type', 'text/plain']] }),
+        ...bodies.map((bad) => make('body', { body: bad.map(jsonText) })),
+        ...NOT_JSON.map((text) => make('no JSON', { body: fc.constant(text) })),
       );
     }
-    return fc.oneof(...cases);
+    return { good: make('none'), flawed };
   }
 
   /** The path and query of a request, of good values. */
@@ -272,8 +277,8 @@ export class OperationFuzzer {
     return Object.fromEntries(texts);
   }
 
-  /** One parameter is bad, given twice, or unknown; undefined where an operation has none. */
-  private badTargetOf(operation: DocumentedOperation): fc.Arbitrary<string> | undefined {
+  /** One parameter is bad, given twice, or unknown. */
+  private badTargetsOf(operation: DocumentedOperation): fc.Arbitrary<string>[] {
     const { path, parameters } = operation;
     const [inPath, inQuery] = placesOf(parameters);
     const good = this.targetOf(operation);
@@ -298,8 +303,7 @@ export class OperationFuzzer {
     );
     const unknown =
       inQuery.length === 0 ? [] : [good.map((target) => withQuery(target, 'other=1'))];
-    const all = [...ofQuery, ...ofPath, ...unknown];
-    return all.length === 0 ? undefined : fc.oneof(...all);
+    return [...ofQuery, ...ofPath, ...unknown];
   }
 }
 
@@ -339,16 +343,8 @@ function withQuery(target: string, parameter: string): string {
   return `${target}${target.includes('?') ? '&' : '?'}${parameter}`;
 }
 
-function caseOf(
-  method: string,
-  {
-    target,
-    body,
-    headers = [AUTHORIZATION, CONTENT_TYPE],
-  }: { target: string; body: string; headers?: readonly Field[] },
-  flaw: Flaw,
-): Case {
-  return { flaw, request: requestOf(body, { method, target, headers }) };
+function once<T>(arbitrary: fc.Arbitrary<T>): fc.WeightedArbitrary<T> {
+  return { weight: 1, arbitrary };
 }
 
 function withBody(method: string, target: string, content?: unknown): HttpRequest {

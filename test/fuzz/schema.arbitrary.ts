@@ -100,18 +100,14 @@ function goodObject(
   });
 }
 
-/** Values that a schema refuses; undefined where it accepts everything. */
-export function badValue(
+/** Values that a schema refuses, of each kind one; none where it accepts everything. */
+export function badValues(
   schemaOrReference: SchemaObject,
   document: ApiDocument,
-): fc.Arbitrary<unknown> | undefined {
+): fc.Arbitrary<unknown>[] {
   const schema = document.resolve(schemaOrReference);
-  const wrong = (WRONG_TYPES[schema.type ?? ''] ?? []).map((value) => fc.constant(value));
-  const others = [
-    ...outOfBounds(schema).map((value) => fc.constant(value)),
-    ...badParts(schema, document),
-  ];
-  return wrong.length + others.length === 0 ? undefined : fc.oneof(...wrong, ...others);
+  const wrong = [...(WRONG_TYPES[schema.type ?? ''] ?? []), ...outOfBounds(schema)];
+  return [...wrong.map((value) => fc.constant(value)), ...badParts(schema, document)];
 }
 
 /** Values of the right type that a rule refuses. */
@@ -155,12 +151,11 @@ function badParts(schema: SchemaObject, document: ApiDocument): fc.Arbitrary<unk
       Object.fromEntries(Object.entries(object).filter(([key]) => key !== name)),
     ),
   );
-  const refused = Object.entries(properties).flatMap(([name, member]) => {
-    const bad = badValue(member, document);
-    return bad === undefined
-      ? []
-      : [fc.tuple(good, bad).map(([object, value]) => ({ ...object, [name]: value }))];
-  });
+  const refused = Object.entries(properties).flatMap(([name, member]) =>
+    badValues(member, document).map((bad) =>
+      fc.tuple(good, bad).map(([object, value]) => ({ ...object, [name]: value })),
+    ),
+  );
   return [...missing, ...refused];
 }
 
