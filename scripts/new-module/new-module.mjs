@@ -20,6 +20,8 @@ const singular = values.singular ?? singularOf(plural ?? '');
 for (const name of [plural, singular]) {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name ?? '')) fail(USAGE);
 }
+if (![plural, singular].every(isVariable))
+  fail(`${singular} is a word of TypeScript: choose another`);
 if (plural === singular) fail(`Say what one of the ${plural} is called: --singular <name>`);
 if (existsSync(join(ROOT, 'src', plural))) fail(`There is src/${plural} already`);
 
@@ -63,6 +65,14 @@ function readArguments() {
 function fail(message) {
   console.error(message);
   process.exit(1);
+}
+
+function isVariable(name) {
+  try {
+    return Boolean(new Function(`"use strict"; let ${camel(name)}`));
+  } catch {
+    return false;
+  }
 }
 
 function singularOf(name) {
