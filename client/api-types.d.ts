@@ -218,7 +218,7 @@ export interface operations {
     listPlants: {
         parameters: {
             query?: {
-                /** @description How many plants to list at most */
+                /** @description How many to list at most */
                 limit?: number;
                 /** @description The id after which the page begins: the last one of the page before */
                 after?: number | bigint;
@@ -337,7 +337,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description Identification number of the plant, in decimal digits */
+                /** @description Identification number, in decimal digits */
                 id: number | bigint;
             };
             cookie?: never;
@@ -408,7 +408,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description Identification number of the plant, in decimal digits */
+                /** @description Identification number, in decimal digits */
                 id: number | bigint;
             };
             cookie?: never;
@@ -476,7 +476,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description Identification number of the plant, in decimal digits */
+                /** @description Identification number, in decimal digits */
                 id: number | bigint;
             };
             cookie?: never;

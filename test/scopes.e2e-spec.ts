@@ -10,19 +10,19 @@ import { TokenIssuer } from './support/token-issuer.js';
 const READER = 'a-token-that-may-only-read';
 const JSON_BODY = { 'Content-Type': 'application/json' };
 
-@ApiTag('gardens', 'Gardens, which have a scope of their own')
-@Controller('gardens')
-@RequireScopes('gardens')
-class GardensController {
+@ApiTag('scoped examples', 'Examples that have a scope of their own')
+@Controller('scoped-examples')
+@RequireScopes('examples')
+class ScopedExamplesController {
   @Get()
-  @ApiOperation({ operationId: 'listGardens', summary: 'List gardens' })
+  @ApiOperation({ operationId: 'listScopedExamples', summary: 'List scoped examples' })
   list(): object {
     return {};
   }
 }
 
-@Module({ controllers: [GardensController] })
-class GardensModule {}
+@Module({ controllers: [ScopedExamplesController] })
+class ScopedExamplesModule {}
 
 let app: TestApp;
 let issuer: TokenIssuer;
@@ -86,7 +86,7 @@ describe('a token of READ_ACCESS_TOKENS', () => {
 
 describe("a token of an identity provider's", () => {
   const scoped = (env: Record<string, string>): Promise<TestApp> =>
-    TestApp.start({ ...issuer.env, ...env }, GardensModule);
+    TestApp.start({ ...issuer.env, ...env }, ScopedExamplesModule);
 
   it('needs AUTH_READ_SCOPE to read, and AUTH_SCOPE to change', async () => {
     app = await scoped({ AUTH_SCOPE: 'plants:write', AUTH_READ_SCOPE: 'plants:read' });
@@ -119,13 +119,13 @@ describe("a token of an identity provider's", () => {
   it('needs the scope of a route that asks for its own, and no other there', async () => {
     app = await scoped({ AUTH_SCOPE: 'plants:write', AUTH_READ_SCOPE: 'plants:read' });
     const reader = await issuer.token({ scope: 'plants:read' });
-    expectLacks(await send('GET', '/gardens', reader), ', scope="gardens"');
-    const gardener = await issuer.token({ scope: 'gardens' });
-    expect((await send('GET', '/gardens', gardener)).status).toBe(200);
+    expectLacks(await send('GET', '/scoped-examples', reader), ', scope="examples"');
+    const visitor = await issuer.token({ scope: 'examples' });
+    expect((await send('GET', '/scoped-examples', visitor)).status).toBe(200);
     const { body } = await app.request('GET', '/openapi.json');
     expect(body).toMatchObject({
       paths: {
-        '/gardens': { get: { security: [{ bearer: ['gardens'] }] } },
+        '/scoped-examples': { get: { security: [{ bearer: ['examples'] }] } },
         '/plants': { get: { security: [{ bearer: [] }] } },
       },
     });

@@ -6,6 +6,7 @@ import {
   CreateDateColumn,
   DeleteDateColumn,
   Entity,
+  type EntityManager,
   Index,
   JoinColumn,
   ManyToOne,
@@ -305,13 +306,31 @@ describe('a constraint that a row violates', () => {
     const results = await Promise.allSettled([
       beds.replace(bed('a', { name: 'bed b' })),
       beds.replace(bed('b', { length: 5, shelf: { id: '1' } })),
+      beds.replace(bed('a', { shelf: { id: '404' } })),
       rowsOf(Shelf).remove('1'),
     ]);
     expect(results).toMatchObject([
       { reason: { kind: 'unique', properties: ['name'] } },
       { value: 'done' },
-      { reason: { kind: 'foreign key' } },
+      { reason: { kind: 'foreign key', properties: ['shelf.id'] } },
+      { reason: { kind: 'foreign key', properties: ['id'] } },
     ]);
+  });
+
+  it.each<[string, (manager?: EntityManager) => Promise<unknown>]>([
+    ['created', (manager) => pots.create(pot({ shelfId: '404' }), manager)],
+    ['replaced', (manager) => pots.replace(pot({ id: '1', shelfId: '404' }), undefined, manager)],
+  ])('is answered with the error of its property when a row is %s', async (_, write) => {
+    const error = { error: 40990, message: 'There is no such shelf' };
+    pots = new TableRows(store.dataSource.getRepository(Pot), { shelfId: error });
+    await pots.create(pot({ id: '1' }));
+    await expect(write()).rejects.toMatchObject({ body: error, status: 409 });
+    await store.dataSource.transaction(async (manager) => {
+      await expect(write(manager)).rejects.toMatchObject({ body: error, status: 409 });
+      // What was refused leaves the transaction as it was.
+      await pots.create(pot({ id: '2' }), manager);
+    });
+    expect((await pots.page({ limit: 10 })).map(({ id }) => id)).toEqual(['1', '2']);
   });
 });
 

@@ -59,7 +59,7 @@ export class RowWriter {
    *
    * @param writes how many statements of the step write
    */
-  private async narrow<Item, Outcome>(
+  private async narrow<Item extends object, Outcome>(
     statements: BulkStatements,
     items: readonly Item[],
     step: Step<Item, Outcome>,
@@ -72,7 +72,10 @@ export class RowWriter {
       return await (isUndone ? attempt() : statements.savepoint(attempt));
     } catch (error) {
       if (this.table.faultOf(error) === 'store') throw error;
-      if (items.length === 1) return [this.failureOf(error)];
+      const [only] = items;
+      if (only !== undefined && items.length === 1) {
+        return [await this.nameForeignKey(this.failureOf(error), statements, only)];
+      }
       const size = Math.ceil(items.length / PARTS);
       return await inTransaction(statements, async (within) => {
         const results: Result<Outcome>[] = [];
@@ -119,9 +122,13 @@ export class RowWriter {
 
   private reasonIn(comparison: Comparison | undefined): Result<CreateOutcome> | undefined {
     if (comparison === undefined) return undefined;
-    const { isStored, isIdentical, missing } = comparison;
+    const { isStored, isIdentical } = comparison;
     if (isStored) return isIdentical ? 'identical' : 'different';
-    const foreignKey = missing === null ? undefined : this.columns.foreignKeys[missing];
+    return this.missingIn(comparison);
+  }
+
+  private missingIn(comparison: Comparison | undefined): ConstraintError | undefined {
+    const foreignKey = this.columns.foreignKeys[comparison?.missing ?? NaN];
     if (foreignKey === undefined) return undefined;
     const properties = foreignKey.columns.map(({ propertyPath }) => propertyPath);
     return new ConstraintError('foreign key', properties, foreignKey.name);
@@ -187,6 +194,26 @@ export class RowWriter {
       if (statements.ownTransaction === undefined) throw error;
       return this.unavailable(error);
     }
+  }
+
+  /** Not every engine says which foreign key a row has violated. */
+  private async nameForeignKey(
+    failure: Error,
+    statements: BulkStatements,
+    item: object,
+  ): Promise<Error> {
+    if (!(failure instanceof ConstraintError) || failure.kind !== 'foreign key') return failure;
+    if (!('values' in item)) {
+      // Rows of other tables refer to the row that was to be removed.
+      const { key } = this.columns;
+      return new ConstraintError('foreign key', [key.propertyPath], failure.constraint, {
+        cause: failure,
+      });
+    }
+    if (failure.properties.length > 0) return failure;
+    // That the row was refused is known already: a store that fails now leaves it without a name.
+    const [comparison] = await statements.compare([item.values as Values]).catch(() => []);
+    return this.missingIn(comparison) ?? failure;
   }
 
   private failureOf(error: unknown): Error {

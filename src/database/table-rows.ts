@@ -1,4 +1,6 @@
 import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
+import { ApiError } from '../errors/api-error.js';
+import type { ErrorKind } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
 import { StoreMetrics } from '../metrics/metrics.js';
 import { BatchQueue } from './batch-queue.js';
@@ -10,6 +12,7 @@ import type {
   Removal,
   WrittenPage,
 } from './bulk-table.js';
+import { ConstraintError } from './constraint.error.js';
 import { EntityColumns, type RawRow, type Values } from './entity-columns.js';
 import {
   type ChangeOutcome,
@@ -29,8 +32,8 @@ export interface PageQuery<Row> {
   /** The key after which the page begins; the first page without it. */
   readonly after?: unknown;
   readonly limit: number;
-  /** What properties have to be. */
-  readonly where?: Partial<Row>;
+  /** What properties have to be; an int64 may be a bigint. */
+  readonly where?: { readonly [Property in keyof Row]?: Row[Property] | bigint };
 }
 
 /** A page that the engine has written as JSON, without an object for each row. */
@@ -59,8 +62,15 @@ export class TableRows<Row extends ObjectLiteral> {
   private readonly pages: BatchQueue<Page, RawRow[]>;
   private readonly jsonPages: BatchQueue<Page, WrittenPage>;
 
-  /** @throws TypeError when rows of this entity cannot be written in groups */
-  constructor(repository: Repository<Row>) {
+  /**
+   * @param violations what constraints of the table are answered with, by the property that they are
+   *   about: a foreign key or a unique column; the key, for rows that others refer to
+   * @throws TypeError when rows of this entity cannot be written in groups
+   */
+  constructor(
+    repository: Repository<Row>,
+    private readonly violations?: Readonly<Partial<Record<keyof Row & string, ErrorKind>>>,
+  ) {
     this.store = repository.manager.connection as StoreDataSource;
     this.columns = new EntityColumns(repository, (...args) => this.store.encodeValue(...args));
     this.table = this.store.bulkTable(this.columns);
@@ -82,7 +92,7 @@ export class TableRows<Row extends ObjectLiteral> {
   /**
    * Stores a new row, unless its key is taken.
    *
-   * @throws ConstraintError
+   * @throws ConstraintError, or ApiError where the violation of it has one
    * @throws ApiError 50300 when it may or may not be stored
    */
   async create(row: Row, manager?: EntityManager): Promise<CreateOutcome> {
@@ -95,7 +105,7 @@ export class TableRows<Row extends ObjectLiteral> {
    * Stores a row in the place of the one with its key.
    *
    * @param expected what is stored has to be this; undefined for anything
-   * @throws ConstraintError
+   * @throws ConstraintError, or ApiError where the violation of it has one
    * @throws ApiError 50300 when it may or may not be done
    */
   async replace(row: Row, expected?: Row, manager?: EntityManager): Promise<ChangeOutcome> {
@@ -112,7 +122,7 @@ export class TableRows<Row extends ObjectLiteral> {
    * Removes the row with a key.
    *
    * @param expected what is stored has to be this; undefined for anything
-   * @throws ConstraintError
+   * @throws ConstraintError, or ApiError where the violation of it has one
    * @throws ApiError 50300 when it may or may not be done
    */
   async remove(key: unknown, expected?: Row, manager?: EntityManager): Promise<ChangeOutcome> {
@@ -164,13 +174,23 @@ export class TableRows<Row extends ObjectLiteral> {
     item: Item,
     manager: EntityManager | undefined,
   ): Promise<Outcome> {
-    if (manager === undefined) {
-      this.store.assertOutsideTransaction();
-      return await queue.add(item);
+    try {
+      if (manager === undefined) {
+        this.store.assertOutsideTransaction();
+        return await queue.add(item);
+      }
+      const [result] = await step(this.table.within(manager), [item]);
+      if (result === undefined || result instanceof Error)
+        throw result ?? new TypeError('no result');
+      return result;
+    } catch (error) {
+      const violation = error instanceof ConstraintError && this.violationOf(error);
+      throw violation ? new ApiError(violation) : error;
     }
-    const [result] = await step(this.table.within(manager), [item]);
-    if (result instanceof Error || result === undefined) throw result ?? new TypeError('no result');
-    return result;
+  }
+
+  private violationOf({ properties }: ConstraintError): ErrorKind | undefined {
+    return properties.map((property) => this.violations?.[property]).find(Boolean);
   }
 
   private writeQueue<Item extends object, Outcome extends string>(

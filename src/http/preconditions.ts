@@ -1,6 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
+import type { ChangeOutcome } from '../database/row-writer.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
@@ -27,7 +28,7 @@ export class Preconditions {
   }
 
   /** Whether more than the existence of what is stored has to be known. */
-  get dependOnTag(): boolean {
+  private get dependOnTag(): boolean {
     return (this.ifMatch ?? '*') !== '*' || this.ifNoneMatch !== undefined;
   }
 
@@ -52,6 +53,28 @@ export class Preconditions {
     if (this.ifNoneMatch === undefined) return;
     assertParsed('If-None-Match', this.ifNoneMatch);
     if (hasWeakly(this.ifNoneMatch, etag)) throw failed('If-None-Match has the current ETag');
+  }
+
+  /**
+   * Changes what is stored on these conditions: whatever is there, where they ask for no more, and
+   * otherwise what they were checked against.
+   *
+   * @param find what is stored
+   * @param change does it, where what is expected is stored still
+   * @throws ApiError 41200
+   */
+  async change<Row>(
+    find: () => Promise<Row>,
+    etagOf: (row: Row) => string,
+    change: (expected?: Row) => Promise<ChangeOutcome>,
+  ): Promise<Exclude<ChangeOutcome, 'changed'>> {
+    for (;;) {
+      const expected = this.dependOnTag ? await find() : undefined;
+      if (expected !== undefined) this.assertHold(etagOf(expected));
+      const outcome = await change(expected);
+      // Another client was faster, and what it has left may fulfil the conditions too.
+      if (outcome !== 'changed') return outcome;
+    }
   }
 
   private checkIfMatch(etag: string): void {

@@ -11,30 +11,21 @@ import {
   Query,
   Res,
 } from '@nestjs/common';
-import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { ApiTag } from '../docs/api-tag.decorator.js';
 import { ApiErrors } from '../errors/api-errors.decorator.js';
-import { nextLink } from '../http/next-link.js';
+import { IdDto } from '../http/id.dto.js';
+import { ApiPage, pageBody } from '../http/page.js';
 import { type Preconditions, RequestPreconditions } from '../http/preconditions.js';
+import { ApiRepresentation, representation } from '../http/representation.js';
 import type { JsonText } from '../json/json-text.js';
 import { ListPlantsDto } from './dto/list-plants.dto.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
-import { PlantIdDto } from './dto/plant-id.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
 import { PlantErrors } from './plants.errors.js';
 import { etagOf, PlantsService } from './plants.service.js';
-
-const ETAG = {
-  ETag: { description: 'Changes with what is stored', schema: { type: 'string' as const } },
-};
-const LINK = {
-  Link: {
-    description: 'The next page, with rel="next", while there is more',
-    schema: { type: 'string' as const },
-  },
-};
 
 @ApiTag('plants', 'The plants in the store')
 @Controller('plants')
@@ -52,44 +43,27 @@ export class PlantsController {
 
   @Get()
   @ApiOperation({ operationId: 'listPlants', summary: 'List plants, in the order of their ids' })
-  @ApiOkResponse({ description: 'A page of plants', type: [StoredPlantDto], headers: LINK })
+  @ApiPage(StoredPlantDto, 'A page of plants')
   async list(
     @Query() query: ListPlantsDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<JsonText> {
-    const { json, next } = await this.plants.list(query);
-    if (next !== undefined) {
-      const { limit, tag } = query;
-      response.setHeader('Link', nextLink('/plants', { limit, after: next, tag }));
-    }
-    return json;
+    return pageBody(await this.plants.list(query), query, response);
   }
 
   @Get(':id')
   @ApiOperation({ operationId: 'readPlant', summary: 'Read a plant' })
-  @ApiOkResponse({ description: 'The plant as it is stored', type: StoredPlantDto, headers: ETAG })
-  @ApiResponse({
-    status: HttpStatus.NOT_MODIFIED,
-    description: '`If-None-Match` has the current ETag',
-    content: {},
-    headers: ETAG,
-  })
+  @ApiRepresentation(StoredPlantDto, 'The plant as it is stored')
   @ApiErrors(PlantErrors.PLANT_NOT_FOUND)
   async read(
-    @Param() { id }: PlantIdDto,
+    @Param() { id }: IdDto,
     @RequestPreconditions() preconditions: Preconditions,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StoredPlantDto | undefined> {
     const plant = await this.plants.find(id);
-    const etag = etagOf(plant);
-    const isNeeded = preconditions.needRepresentation(etag);
-    response.setHeader('ETag', etag);
-    if (!isNeeded) {
-      response.status(HttpStatus.NOT_MODIFIED);
-      return undefined;
-    }
     const { name, tag } = plant;
-    return tag === null ? { id, name } : { id, name, tag };
+    const body = tag === null ? { id, name } : { id, name, tag };
+    return representation(body, etagOf(plant), preconditions, response);
   }
 
   @Put(':id')
@@ -97,7 +71,7 @@ export class PlantsController {
   @ApiOkResponse({ description: 'Plant response; the plant was replaced', type: PlantDto })
   @ApiErrors(PlantErrors.PLANT_NOT_FOUND)
   replace(
-    @Param() { id }: PlantIdDto,
+    @Param() { id }: IdDto,
     @Body() plant: PlantDto,
     @RequestPreconditions() preconditions: Preconditions,
   ): Promise<PlantDto> {
@@ -110,7 +84,7 @@ export class PlantsController {
   @ApiNoContentResponse({ description: 'The plant was removed' })
   @ApiErrors(PlantErrors.PLANT_NOT_FOUND)
   remove(
-    @Param() { id }: PlantIdDto,
+    @Param() { id }: IdDto,
     @RequestPreconditions() preconditions: Preconditions,
   ): Promise<void> {
     return this.plants.remove(id, preconditions);

@@ -72,13 +72,7 @@ export class PlantsService {
     preconditions: Preconditions,
     perform: (expected?: Plant) => Promise<ChangeOutcome>,
   ): Promise<void> {
-    let outcome: ChangeOutcome;
-    do {
-      const expected = preconditions.dependOnTag ? await this.find(id) : undefined;
-      if (expected !== undefined) preconditions.assertHold(etagOf(expected));
-      outcome = await perform(expected);
-      // Another client was faster, and what it has left may fulfil the conditions too.
-    } while (outcome === 'changed');
+    const outcome = await preconditions.change(() => this.find(id), etagOf, perform);
     if (outcome === 'missing') throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
   }
 }

@@ -7,7 +7,7 @@ interface HeaderObject {
 
 interface ResponseObject {
   readonly headers?: Readonly<Record<string, HeaderObject>>;
-  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: SchemaObject }>>;
 }
 
 interface Reference {
@@ -15,19 +15,50 @@ interface Reference {
   readonly $ref: string;
 }
 
+/** What of JSON Schema a document has. */
+export interface SchemaObject {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly items?: SchemaObject;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, SchemaObject>>;
+  readonly required?: readonly string[];
+}
+
+export interface ParameterObject {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: SchemaObject;
+}
+
 interface DocumentObject {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  readonly components: { readonly responses?: Readonly<Record<string, ResponseObject>> };
+  readonly components: {
+    readonly responses?: Readonly<Record<string, ResponseObject>>;
+    readonly schemas?: Readonly<Record<string, SchemaObject>>;
+  };
 }
 
 interface OperationObject {
+  readonly parameters?: readonly ParameterObject[];
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
   readonly requestBody?: {
-    readonly content: Readonly<Record<string, { readonly schema: object }>>;
+    readonly content: Readonly<Record<string, { readonly schema: SchemaObject }>>;
   };
 }
 
 interface DocumentedResponse {
+  /** The names of the members of a JSON object. */
+  readonly members: readonly string[];
   /** By media type. */
   readonly bodies: ReadonlyMap<string, ValidateFunction>;
   readonly headers: ReadonlyMap<string, { isRequired: boolean; validate: ValidateFunction }>;
@@ -35,6 +66,12 @@ interface DocumentedResponse {
 
 /** What the document says of one method of one path. */
 export interface DocumentedOperation {
+  readonly method: string;
+  /** With its parameters in braces. */
+  readonly path: string;
+  readonly parameters: readonly ParameterObject[];
+  /** Of its JSON body; undefined for an operation without one. */
+  readonly bodySchema: SchemaObject | undefined;
   /** By status. */
   readonly responses: ReadonlyMap<number, DocumentedResponse>;
   /** Whether a body is one that it takes; undefined for an operation without one. */
@@ -47,7 +84,7 @@ interface DocumentedPath {
   readonly operations: ReadonlyMap<string, DocumentedOperation>;
 }
 
-/** The OpenAPI document that the service serves: what it says of plants. */
+/** The OpenAPI document that the service serves. */
 export class ApiDocument {
   private readonly paths: readonly DocumentedPath[];
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -56,13 +93,14 @@ export class ApiDocument {
     this.ajv.addFormat('int32', { type: 'number', validate: (value) => isInteger(value, 31) });
     this.ajv.addFormat('int64', { type: 'number', validate: (value) => isInteger(value, 63) });
     this.paths = Object.entries(document.paths)
-      .filter(([path]) => path.startsWith('/plants'))
+      // A path without parameters is meant before one that has some.
+      .sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')))
       .map(([path, operations]) => ({
         pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
         operations: new Map(
           Object.entries(operations).map(([method, operation]) => [
             method.toUpperCase(),
-            this.operationOf(operation),
+            this.operationOf(method.toUpperCase(), path, operation),
           ]),
         ),
       }));
@@ -97,9 +135,25 @@ export class ApiDocument {
     return new ApiDocument((await response.json()) as DocumentObject);
   }
 
-  private operationOf({ responses, requestBody }: OperationObject): DocumentedOperation {
+  /** A schema itself, where it is a reference to one. */
+  resolve(schema: SchemaObject): SchemaObject {
+    if (schema.$ref === undefined) return schema;
+    const named = this.document.components.schemas?.[schema.$ref.split('/').at(-1) ?? ''];
+    if (named === undefined) throw new TypeError(`the document has no ${schema.$ref}`);
+    return this.resolve(named);
+  }
+
+  private operationOf(
+    method: string,
+    path: string,
+    { parameters = [], responses, requestBody }: OperationObject,
+  ): DocumentedOperation {
     const schema = requestBody?.content['application/json']?.schema;
     return {
+      method,
+      path,
+      parameters,
+      bodySchema: schema,
       takes: schema && this.compile(schema),
       responses: new Map(
         Object.entries(responses).map(([status, response]) => [
@@ -124,7 +178,12 @@ export class ApiDocument {
       ([name, { required = false, schema = {} }]) =>
         [name.toLowerCase(), { isRequired: required, validate: this.compile(schema) }] as const,
     );
-    return { bodies: new Map(bodies), headers: new Map(validators) };
+    const { properties = {} } = this.resolve(content['application/json']?.schema ?? {});
+    return {
+      members: Object.keys(properties),
+      bodies: new Map(bodies),
+      headers: new Map(validators),
+    };
   }
 
   /** A schema of the document may refer to the document's components. */

@@ -3,6 +3,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -12,7 +13,8 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Does what docs/adding-a-module.md says, in a copy of the project: npm run test:walkthrough
+// npm run test:walkthrough: in a copy of the project, adds a module by the command and checks the
+// whole, then another as docs/adding-a-module.md says, whose last step is to check the whole again.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const LEFT_OUT = ['.git', 'node_modules', 'dist', 'data', 'coverage'];
@@ -21,16 +23,10 @@ const BLOCK = /^```(\w+)(?: (\S+))?\n(.*?)^```$/gms;
 const copy = mkdtempSync(join(tmpdir(), 'plant-store-walkthrough-'));
 try {
   copyProject();
-  let lines = 0;
-  const text = readFileSync(join(ROOT, 'docs/adding-a-module.md'), 'utf8');
-  for (const [, language, path, block = ''] of text.matchAll(BLOCK)) {
-    if (path !== undefined) console.log(path);
-    if (language === 'sh') run(block);
-    else if (path === undefined) throw new Error(`a block without a path:\n${block}`);
-    else if (language === 'diff') lines += edit(path, block);
-    else lines += create(path, block);
-  }
-  console.log(`The module takes ${lines} lines, its tests included.`);
+  run('npm run new:module -- gardens\nnpm run check');
+  const before = fileTexts();
+  followDocument();
+  printSize(before);
 } finally {
   rmSync(copy, { recursive: true });
 }
@@ -43,41 +39,86 @@ function copyProject(): void {
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
 }
 
-function create(path: string, text: string): number {
-  const file = join(copy, path);
+function followDocument(): void {
+  const text = readFileSync(join(ROOT, 'docs/adding-a-module.md'), 'utf8');
+  for (const [, language, path, block = ''] of text.matchAll(BLOCK)) {
+    if (path !== undefined) console.log(path);
+    if (language === 'sh') run(block);
+    else if (path === undefined) throw new Error(`a block without a path:\n${block}`);
+    else if (language === 'diff') edit(fileOf(path), block);
+    else write(join(copy, path), block);
+  }
+}
+
+/** The one file of a path, of whose name a part may be `*`. */
+function fileOf(path: string): string {
+  const [before = '', after] = basename(path).split('*');
+  if (after === undefined) return join(copy, path);
+  const folder = join(copy, dirname(path));
+  const [name, ...others] = readdirSync(folder).filter(
+    (one) => one.startsWith(before) && one.endsWith(after),
+  );
+  if (name === undefined || others.length > 0) throw new Error(`${path} is not one file`);
+  return join(folder, name);
+}
+
+function write(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text, { flag: 'wx' });
-  return countLines(text);
+  writeFileSync(file, text);
 }
 
 /** Replaces the lines that begin with a space or a minus by those with a space or a plus. */
-function edit(path: string, diff: string): number {
-  const file = join(copy, path);
+function edit(file: string, diff: string): void {
   const lines = readFileSync(file, 'utf8').split('\n');
   const edits = diff.trimEnd().split('\n');
   const pick = (without: string): string[] =>
     edits.filter((line) => !line.startsWith(without)).map((line) => line.slice(1));
   const old = pick('+');
   const places = lines.flatMap((_, index) =>
-    old.every((line, offset) => isAlike(line, lines[index + offset])) ? [index] : [],
+    old.every((line, offset) => line.trim() === lines[index + offset]?.trim()) ? [index] : [],
   );
   const [place] = places;
   if (place === undefined || places.length > 1) {
-    throw new Error(`${path} has these lines ${places.length} times, not once:\n${old.join('\n')}`);
+    throw new Error(`${file} has these lines ${places.length} times, not once:\n${old.join('\n')}`);
   }
   lines.splice(place, old.length, ...pick('-'));
   writeFileSync(file, lines.join('\n'));
-  return edits.filter((line) => line.startsWith('+')).length;
-}
-
-/** The formatter aligns tables by their longest cell. */
-function isAlike(a: string, b = ''): boolean {
-  return a.replaceAll(/\s+/g, ' ').trim() === b.replaceAll(/\s+/g, ' ').trim();
 }
 
 function run(commands: string): void {
   console.log(commands);
+  const began = performance.now();
   execFileSync('sh', ['-ec', commands], { cwd: copy, stdio: 'inherit' });
+  console.log(`${((performance.now() - began) / 1_000).toFixed()} s`);
+}
+
+/** The text of each file of the copy that somebody writes, by its path. */
+function fileTexts(): Map<string, string> {
+  const files = ['src', 'test'].flatMap((folder) =>
+    readdirSync(join(copy, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => join(folder, path)),
+  );
+  return new Map(files.map((path) => [path, readFileSync(join(copy, path), 'utf8')]));
+}
+
+/** How many files and lines the module has taken. */
+function printSize(before: ReadonlyMap<string, string>): void {
+  const sizes = new Map<string, { files: number; lines: number }>();
+  for (const [path, text] of fileTexts()) {
+    const old = before.get(path);
+    if (old === text) continue;
+    const isTest = path.startsWith('test/');
+    const place = isTest ? 'in test' : old === undefined ? 'in its folder' : 'of others';
+    const { files, lines } = sizes.get(place) ?? { files: 0, lines: 0 };
+    sizes.set(place, {
+      files: files + 1,
+      lines: lines + countLines(text) - countLines(old ?? ''),
+    });
+  }
+  for (const [place, { files, lines }] of sizes) {
+    console.log(`The module took ${lines} lines in ${files} files ${place}.`);
+  }
 }
 
 function countLines(text: string): number {

@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { addColumn } from '../../src/database/add-column.js';
+import { TableRows } from '../../src/database/table-rows.js';
+import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+
+@Entity('pots')
+class Pot {
+  @PrimaryColumn({ type: 'bigint' })
+  id!: string;
+
+  @Column({ type: 'text' })
+  name!: string;
+}
+
+let store: EntityStore;
+let pots: TableRows<Pot>;
+
+beforeEach(async () => {
+  store = await openEntityStore([Pot]);
+  pots = new TableRows(store.dataSource.getRepository(Pot));
+});
+afterEach(() => store.close());
+
+/** As a migration does it. */
+async function addGlaze(): Promise<void> {
+  await store.dataSource.transaction(async ({ queryRunner }) => {
+    if (queryRunner === undefined) throw new TypeError('no query runner');
+    await addColumn(queryRunner, { table: 'pots', column: 'glaze', type: 'text' });
+  });
+}
+
+describe('a column that is added', () => {
+  it('is NULL in every row, and programs that do not know it go on', async () => {
+    await pots.create({ id: '1', name: 'a' });
+    await addGlaze();
+    expect(await pots.create({ id: '2', name: 'b' })).toBe('created');
+    expect(await pots.replace({ id: '1', name: 'c' })).toBe('done');
+    const rows: unknown = await store.dataSource.query('SELECT * FROM pots ORDER BY id');
+    expect(rows).toEqual([
+      { id: '1', name: 'c', glaze: null },
+      { id: '2', name: 'b', glaze: null },
+    ]);
+  });
+
+  it('waits for a transaction that uses the table, and nobody waits behind it', async () => {
+    const report = store.dataSource.createQueryRunner();
+    await report.startTransaction();
+    await report.query('SELECT count(*) FROM pots');
+    let isAdded = false;
+    const added = addGlaze().then(() => (isAdded = true));
+    const outcomes: string[] = [];
+    for (let id = 1; id <= 20; id++) {
+      outcomes.push(await pots.create({ id: String(id), name: 'a' }));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(new Set(outcomes)).toEqual(new Set(['created']));
+    expect(isAdded).toBe(false);
+    await report.commitTransaction();
+    await report.release();
+    await added;
+    expect(await store.dataSource.query('SELECT glaze FROM pots')).toHaveLength(20);
+  });
+});
