@@ -130,8 +130,8 @@ async function clone(): Promise<ProgramFolder> {
 const STAND_INS = {
   npm: `
 case "$1" in
-  ci | cit | install | test) exit 0 ;;
-  pack) exec test -f "$2/package.json" ;;
+  ci | cit | install | test | version) exit 0 ;;
+  pack) exec test -f "\${2:-.}/package.json" ;;
   start) exec node dist/main.js ;;
   run) ;;
   *) echo "npm $1 has no stand-in" >&2; exit 1 ;;
@@ -147,6 +147,8 @@ case "$script:$DATABASE_URL" in
 esac
 `,
   docker: '',
+  // What it imports is not installed.
+  node: `[ "$1" != --import ] || shift 2; exec "${process.execPath}" "$@"`,
   strace: 'while [ "$1" != node ]; do shift; done; exec "$@"',
 };
 
