@@ -3,13 +3,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
+import { AS_ORDINARY_USER } from '../support/ordinary-user.js';
 import { Program } from '../support/program.js';
 import { ProgramFolder } from '../support/program-folder.js';
 import { querySqlite } from '../support/query-sqlite.js';
-
-/** Root may write anywhere: without these capabilities it is a user like others. */
-const AS_ORDINARY_USER =
-  process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
 
 const USER = userInfo().username;
 const PERMISSION = `the user ${USER}: change its owner or its mode, or set DATABASE_URL to another file`;
