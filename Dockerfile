@@ -8,7 +8,8 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 COPY scripts/check-sqlite3.mjs scripts/prune-packages.mjs scripts/
 RUN npm ci
-COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts/build.mjs scripts/
 COPY src src
 RUN npm run build && npm prune --omit=dev && node scripts/prune-packages.mjs
 

@@ -1,11 +1,11 @@
 import 'reflect-metadata';
-import { existsSync } from 'node:fs';
+import { loadEnvFile } from './src/config/env-file.js';
 import { loadEnv } from './src/config/env.js';
 import { dataSourceOptions } from './src/database/data-source-options.js';
 import { createDataSource } from './src/database/open-database.js';
 import { schema } from './src/schema.js';
 
 // The data source of the TypeORM command line: the very options of the program.
-if (existsSync('.env')) process.loadEnvFile('.env');
+loadEnvFile();
 
 export default createDataSource(dataSourceOptions(loadEnv(), schema));

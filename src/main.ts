@@ -1,14 +1,15 @@
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
 import { createApp } from './app.js';
 import { AccessTokens } from './auth/access-tokens.js';
 import { AuthModule } from './auth/auth.module.js';
+import { describeSettings, loadEnvFile } from './config/env-file.js';
 import { Env, EnvError } from './config/env.js';
-import { DatabaseStartError } from './database/store-data-source.js';
+import { DatabaseStartError, type StoreDataSource } from './database/store-data-source.js';
 import { longestDrain } from './http/connections.js';
 import { PinoLogger } from './logging/pino-logger.js';
 
@@ -33,6 +34,9 @@ const EXIT_DELAY_MS = 250;
  */
 const BACKLOG = 4_096;
 
+/** The addresses that stand for all of a machine, and those to connect to in their place. */
+const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 const logger = new Logger('Main');
@@ -45,7 +49,7 @@ async function start(): Promise<void> {
     // Process 1 of a container ignores what it does not handle. Nothing has been accepted yet.
     for (const signal of SIGNALS) process.once(signal, quit);
     if (process.argv.length > 2) throw new EnvError('The program takes no arguments');
-    if (existsSync('.env')) process.loadEnvFile('.env');
+    const fromFile = loadEnvFile();
     app = await createApp();
     const env = app.get(Env);
     await app.init();
@@ -53,8 +57,11 @@ async function start(): Promise<void> {
     const address = { port: env.PORT, host: env.HOST, backlog: BACKLOG };
     await once(app.getHttpServer().listen(address), 'listening');
     stopOnSignals(app);
-    logger.log(`Listening on ${addressOf(app)}, Swagger UI at ${addressOf(app)}/docs`);
+    const reach = env.HOST in ANY_ADDRESS ? ', and at all other addresses of this machine' : '';
+    logger.log(`Listening on ${addressOf(app)}, Swagger UI at ${addressOf(app)}/docs${reach}`);
     logger.log(`Accepting ${app.get(AuthModule).kinds}`);
+    logger.log(`Storing in ${app.get<StoreDataSource>(DataSource).description}`);
+    logger.log(`Settings: ${describeSettings(fromFile)}`);
     await app.get(PinoLogger).flush();
     printDevelopmentToken(app);
   } catch (error) {
@@ -69,21 +76,22 @@ function printDevelopmentToken(app: NestExpressApplication): void {
   const token = app.get(AccessTokens).developmentToken;
   if (token === undefined) return;
   // A reader that has gone loses what is printed, and is no reason to stop.
-  process.stdout.on('error', () => undefined);
+  process.stderr.on('error', () => undefined);
   const plant = JSON.stringify({ id: Date.now(), name: 'Monstera', tag: 'indoor' });
-  process.stdout.write(`
+  process.stderr.write(`
 No ACCESS_TOKENS are set: this run takes the token in this command, which creates a plant.
 
-curl -X POST ${addressOf(app)}/plants -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${plant}'
+curl -X POST ${addressOf(app)}/plants -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${plant}' -w '\\n'
 
 `);
 }
 
+/** Where the program can be reached from this machine. */
 function addressOf(app: NestExpressApplication): string {
   const address = app.getHttpServer().address();
   if (address === null || typeof address === 'string') return String(address);
-  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  return `http://${host}:${address.port}`;
+  const ip = ANY_ADDRESS[address.address] ?? address.address;
+  return `http://${address.family === 'IPv6' ? `[${ip}]` : ip}:${address.port}`;
 }
 
 function quit(): void {
@@ -145,19 +153,27 @@ async function forceExit(app: NestExpressApplication): Promise<void> {
   process.abort();
 }
 
+/** What Node says of an address that it cannot listen on. */
+interface ListenError {
+  readonly address?: string;
+  readonly port?: number;
+  readonly hostname?: string;
+}
+
 /** One line for each thing that the operator has to fix. */
 function describeError(error: unknown): string {
   if (error instanceof EnvError || error instanceof DatabaseStartError) return error.message;
-  const { code, message } = error as NodeJS.ErrnoException;
-  switch (code) {
-    case 'EADDRINUSE':
-      return 'The port is in use by another program: set PORT to a free one, or to 0';
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'HOST is not an address of this machine';
-    case 'EACCES':
-      return 'PORT may not be opened by this user: set it to 1024 or more';
+  const { syscall, code, message, ...listen } = error as NodeJS.ErrnoException & ListenError;
+  const { address, port, hostname = address } = listen;
+  switch (`${syscall} ${code}`) {
+    case 'listen EADDRINUSE':
+      return `Port ${port} of ${address} is in use by another program: set PORT to a free one, or to 0`;
+    case 'listen EADDRNOTAVAIL':
+    case 'getaddrinfo ENOTFOUND':
+    case 'getaddrinfo EAI_AGAIN':
+      return `HOST is not an address of this machine: ${hostname}`;
+    case 'listen EACCES':
+      return `Port ${port} may not be opened by this user: set PORT to 1024 or more`;
     default:
       return `The service cannot start: ${message}`;
   }

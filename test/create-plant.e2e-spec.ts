@@ -22,8 +22,14 @@ function freshId(): string {
   return String(1_000_000 + ++lastId);
 }
 
+/** What a title shows of a text: not all of a long one, and no control characters. */
 function short(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 40)}... (${String(text.length)} characters)` : text;
+  const shown =
+    text.length > 60 ? `${text.slice(0, 40)}... (${String(text.length)} characters)` : text;
+  return shown.replace(
+    /\p{Cc}/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function textOf(value: string): string {
@@ -70,12 +76,15 @@ describe('POST /plants with a valid NewPlant', () => {
     },
   );
 
-  it.each(VALID_BODIES)('takes %s', async (body) => {
-    const id = freshId();
-    const answer = await app.create(body.replace(': ID', `: ${id}`).replace(':ID', `:${id}`));
-    expect(answer.body).toEqual({ name: 'n' });
-    expect(await app.row(id)).toEqual({ id, name: 'n', tag: null });
-  });
+  it.each(VALID_BODIES.map((body) => ({ shown: short(body), body })))(
+    'takes $shown',
+    async ({ body }) => {
+      const id = freshId();
+      const answer = await app.create(body.replace(': ID', `: ${id}`).replace(':ID', `:${id}`));
+      expect(answer.body).toEqual({ name: 'n' });
+      expect(await app.row(id)).toEqual({ id, name: 'n', tag: null });
+    },
+  );
 
   it('takes a body of exactly the limit', async () => {
     const id = freshId();

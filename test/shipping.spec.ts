@@ -39,6 +39,11 @@ describe('npm pack', () => {
   });
 });
 
+it('npm ci finds no package that does not take this version of Node', () => {
+  const install = ['ci', '--dry-run', '--ignore-scripts', '--engine-strict', '--offline'];
+  expect(() => execFileSync('npm', install, { cwd: ROOT, stdio: 'ignore' })).not.toThrow();
+});
+
 describe('Dockerfile', () => {
   it('copies only files that exist and that .dockerignore lets through', () => {
     const copied = lines('Dockerfile')

@@ -1,6 +1,6 @@
 import { link, open, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { CommandError, mebibytes } from './command.js';
+import { CommandError, formatSize } from './command.js';
 import { codeOf } from '../database/error-code.js';
 import { flush } from '../database/sqlite/flush.js';
 import { StoreReader } from './store-reader.js';
@@ -38,7 +38,9 @@ export async function backUp(
       await rm(partial, { force: true });
     }
   } catch (error) {
-    throw signal?.aborted ? new CommandError('Stopped: there is no copy') : toCommandError(error);
+    throw signal?.aborted
+      ? new CommandError('Stopped: there is no copy')
+      : toCommandError(error, source, target);
   } finally {
     await store.close();
   }
@@ -68,7 +70,9 @@ async function sizeOf(store: StoreReader): Promise<number> {
 async function refuseWithoutSpace(folder: string, needed: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < needed) {
-    throw new CommandError(`The copy may take ${mebibytes(needed)}, and there is less space`);
+    throw new CommandError(
+      `The copy may take ${formatSize(needed)}, and ${resolve(folder)} has less space`,
+    );
   }
 }
 
@@ -121,19 +125,21 @@ async function complete(partial: string, target: string, signal?: AbortSignal): 
   return (await stat(target)).size;
 }
 
-const ERROR_MESSAGES: Record<string, string> = {
-  ENOENT: 'The folder of the copy does not exist: make it first',
-  ENOTDIR: 'The folder of the copy does not exist: make it first',
-  EACCES: 'The copy may not be written there',
-  EROFS: 'The copy may not be written there: the file system is read-only',
-  EEXIST: 'A file with the name of the copy has appeared, and is not overwritten',
-  ENOSPC: 'There is no space for the copy',
-  SQLITE_FULL: 'There is no space for the copy',
-  SQLITE_CORRUPT: 'The store is damaged: npm run db:check says where',
-  SQLITE_NOTADB: 'The store is not a SQLite database',
-};
-
-function toCommandError(error: unknown): unknown {
-  const message = ERROR_MESSAGES[codeOf(error)];
+function toCommandError(error: unknown, source: string, target: string): unknown {
+  const [store, copy] = [resolve(source), resolve(target)];
+  const missing = `There is no folder ${dirname(copy)}: make it first`;
+  const full = `There is no space for the copy in ${dirname(copy)}`;
+  const messages: Record<string, string> = {
+    ENOENT: missing,
+    ENOTDIR: missing,
+    EACCES: `This user may not write to ${dirname(copy)}: name another folder`,
+    EROFS: `The file system of ${dirname(copy)} is read-only: name another folder`,
+    EEXIST: `A file ${copy} has appeared, and is not overwritten`,
+    ENOSPC: full,
+    SQLITE_FULL: full,
+    SQLITE_CORRUPT: `The store ${store} is damaged: npm run db:check says where`,
+    SQLITE_NOTADB: `${store} is not a SQLite database`,
+  };
+  const message = messages[codeOf(error)];
   return message === undefined ? error : new CommandError(message, { cause: error });
 }

@@ -1,5 +1,7 @@
 import { stat } from 'node:fs/promises';
-import { CommandError, mebibytes } from './command.js';
+import { resolve } from 'node:path';
+import { CommandError, formatSize } from './command.js';
+import { sqliteReason } from '../database/sqlite/sqlite-errors.js';
 import { compareMigrations } from '../database/store-data-source.js';
 import { schema } from '../schema.js';
 import { StoreReader } from './store-reader.js';
@@ -26,8 +28,12 @@ export async function checkStore(path: string): Promise<StoreReport> {
       if (table !== 'migrations') contents.push(await contentsOf(store, table));
     }
     const [size, logSize] = await Promise.all([sizeOf(path), sizeOf(`${path}-wal`)]);
-    contents.push(`size: ${mebibytes(size)}, and ${mebibytes(logSize)} in the log`);
+    contents.push(`size: ${formatSize(size)}, and ${formatSize(logSize)} in the log`);
     return { contents, faults: [...schema.faults, ...(await store.integrityFaults())] };
+  } catch (error) {
+    const reason = sqliteReason(error);
+    if (reason === undefined) throw error;
+    throw new CommandError(`${resolve(path)} cannot be read: ${reason}`, { cause: error });
   } finally {
     await store.close();
   }
@@ -46,7 +52,7 @@ async function schemaOf(
   tables: readonly string[],
 ): Promise<{ description: string; faults: string[] }> {
   if (!tables.includes('migrations')) {
-    throw new CommandError('This is not a store that this program made');
+    throw new CommandError('This file is not a store that this program made');
   }
   const rows = await store.all<{ name: string }>('SELECT name FROM migrations ORDER BY id');
   const { unknown, missing } = compareMigrations(migrationNames(), rows);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EnvError } from '../config/env.js';
-import { CommandError, configuredStorePath, mebibytes, runCommand } from './command.js';
+import { CommandError, configuredStorePath, counted, formatSize, runCommand } from './command.js';
 import { DatabaseStartError } from '../database/store-data-source.js';
 
 let printed: string;
@@ -28,7 +28,7 @@ describe('runCommand', () => {
 
   it.each([
     [new CommandError('Name a file'), 'Name a file\n'],
-    [new DatabaseStartError('The database cannot be used'), 'The database cannot be used\n'],
+    [new DatabaseStartError('The store cannot be used'), 'The store cannot be used\n'],
     [new EnvError('DATABASE_URL must'), 'DATABASE_URL must\n'],
     [new Error('unforeseen'), 'It failed: unforeseen\n'],
     [Object.assign(new Error('x'), { code: 'SQLITE_FULL' }), 'It failed: the disk is full\n'],
@@ -44,12 +44,29 @@ describe('configuredStorePath', () => {
     expect(configuredStorePath()).toBe('some/where.db');
   });
 
-  it.each(['sqlite::memory:', 'postgres://me:pass@host/plants'])('refuses %s', (url) => {
+  it.each([
+    ['sqlite::memory:', /names a store in memory/],
+    ['postgres://me:pass@host/plants', /names a PostgreSQL database.* use pg_dump/],
+  ])('refuses %s', (url, sentence) => {
     process.env.DATABASE_URL = url;
-    expect(() => configuredStorePath()).toThrow('does not name a SQLite file');
+    expect(() => configuredStorePath()).toThrow(sentence);
   });
 });
 
-it('mebibytes() are of 2^20 bytes', () => {
-  expect(mebibytes(1_572_864)).toBe('1.5 MiB');
+it.each([
+  [0, '0 bytes'],
+  [1, '1 byte'],
+  [1_023, '1023 bytes'],
+  [20_480, '20.0 KiB'],
+  [1_572_864, '1.5 MiB'],
+])('formatSize(%d) is %s', (bytes, text) => {
+  expect(formatSize(bytes)).toBe(text);
+});
+
+it.each([
+  [0, '0 rows'],
+  [1, '1 row'],
+  [2, '2 rows'],
+])('counted(%d) is %s', (number, text) => {
+  expect(counted(number, 'row')).toBe(text);
 });

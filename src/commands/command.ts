@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { loadEnvFile } from '../config/env-file.js';
 import { EnvError, loadEnv } from '../config/env.js';
 import { parseDatabaseUrl } from '../config/database-url.js';
 import { sqliteReason } from '../database/sqlite/sqlite-errors.js';
@@ -15,7 +15,7 @@ export async function runCommand(
   command: (...args: (string | undefined)[]) => Promise<void>,
 ): Promise<void> {
   try {
-    if (existsSync('.env')) process.loadEnvFile('.env');
+    loadEnvFile();
     await command(...process.argv.slice(2));
   } catch (error) {
     process.exitCode = 1;
@@ -34,12 +34,25 @@ export async function runCommand(
 export function configuredStorePath(): string {
   const { DATABASE_URL } = loadEnv({ DATABASE_URL: process.env.DATABASE_URL });
   const url = parseDatabaseUrl(DATABASE_URL);
+  if (url?.type === 'postgres') {
+    throw new CommandError(
+      'DATABASE_URL names a PostgreSQL database, and this command is for SQLite files: use pg_dump to back it up, pg_amcheck to check it, and npm run typeorm -- migration:show for its schema',
+    );
+  }
   if (url?.type !== 'sqlite' || url.path === ':memory:') {
-    throw new CommandError('DATABASE_URL does not name a SQLite file: there is nothing to look at');
+    throw new CommandError('DATABASE_URL names a store in memory, which no other program can read');
   }
   return url.path;
 }
 
-export function mebibytes(bytes: number): string {
+/** A size to read: in bytes below a KiB, else in KiB or MiB. */
+export function formatSize(bytes: number): string {
+  if (bytes < 2 ** 10) return counted(bytes, 'byte');
+  if (bytes < 2 ** 20) return `${(bytes / 2 ** 10).toFixed(1)} KiB`;
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}
+
+/** A number and its noun, such as "1 row" or "2 rows". */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import { parseDatabaseUrl } from '../config/database-url.js';
 import { dataSourceOptions } from '../database/data-source-options.js';
@@ -11,7 +12,7 @@ import {
 } from '../database/store-data-source.js';
 import { TableRows } from '../database/table-rows.js';
 import { schema } from '../schema.js';
-import { CommandError } from './command.js';
+import { CommandError, counted } from './command.js';
 
 /** How many rows travel at once. */
 const PAGE_ROWS = 1_000;
@@ -63,14 +64,14 @@ export async function copyStore(
 async function openSource(from: string): Promise<StoreDataSource> {
   const options = optionsOf(from);
   if (options.type === 'sqlite' && !existsSync(options.database)) {
-    throw new CommandError('There is no store to copy from');
+    throw new CommandError(`There is no store to copy from at ${resolve(options.database)}`);
   }
   const source = createDataSource(options);
   try {
     await source.initialize();
   } catch (error) {
     throw new DatabaseStartError(
-      `The store to copy from cannot be used: ${source.describeError(error)}`,
+      `The store to copy from cannot be used, ${source.description}: ${source.describeError(error)}`,
     );
   }
   const executed = await source
@@ -119,7 +120,7 @@ async function copyTable(
   const from = new TableRows(source.getRepository(metadata.target));
   const to = new TableRows(target.getRepository(metadata.target));
   let copied = 0;
-  const report = (): void => onProgress(`${table}: ${copied} rows copied`);
+  const report = (): void => onProgress(`${table}: ${counted(copied, 'row')} copied`);
   const progress = setInterval(report, PROGRESS_INTERVAL_MS);
   try {
     for await (const rows of pagesOf(from, metadata)) {
@@ -139,7 +140,7 @@ async function copyTable(
   const [before, after] = await Promise.all([digestOf(from, metadata), digestOf(to, metadata)]);
   if (before.digest !== after.digest || before.rows !== after.rows) {
     throw new CommandError(
-      `${table} differs: ${before.rows} rows in the first store, ${after.rows} in the second. Does a program write to one of them?`,
+      `${table} differs: ${counted(before.rows, 'row')} in the first store, ${after.rows} in the second. Does a program write to one of them?`,
     );
   }
   return { table, ...before };

@@ -1,5 +1,5 @@
 import { backUp } from './backup.js';
-import { CommandError, configuredStorePath, mebibytes, runCommand } from './command.js';
+import { CommandError, configuredStorePath, formatSize, runCommand } from './command.js';
 
 // npm run db:backup -- <file>
 
@@ -14,5 +14,5 @@ await runCommand(async (target, ...others) => {
   }
   const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
   const size = await backUp(configuredStorePath(), target, onProgress, stopping.signal);
-  console.log(`${target}: ${mebibytes(size)}, complete and sound`);
+  console.log(`${target}: ${formatSize(size)}, complete and sound`);
 });

@@ -1,6 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
+import { assertWritable } from '../database/sqlite/sqlite-access.js';
 import { CommandError } from './command.js';
 
 /** A connection to a store's file for the commands, also while the program serves from it. */
@@ -10,19 +12,21 @@ export class StoreReader {
   /**
    * @param mode `ro` leaves no trace; `rw` may finish what a crash left undone, and keeps its
    *   snapshot when the program starts meanwhile
-   * @throws CommandError when there is no file
+   * @throws CommandError when there is no file; DatabaseStartError when it may not be written and has to be
    */
   static async open(path: string, mode: 'ro' | 'rw'): Promise<StoreReader> {
-    if (!existsSync(path)) throw new CommandError(`There is no store at ${path}`);
+    if (!existsSync(path)) throw new CommandError(`There is no store at ${resolve(path)}`);
     const realPath = realpathSync(path);
+    // SQLite would make a log beside a file that it may only read, which nobody could write.
+    if (mode === 'rw') await assertWritable(realPath);
     const url = pathToFileURL(realPath);
     url.searchParams.set('mode', mode);
     // Without a log no program has the store open, and SQLite would make one, even to read only.
     if (mode === 'ro' && !existsSync(`${realPath}-wal`)) url.searchParams.set('immutable', '1');
     const flags = mode === 'ro' ? sqlite3.OPEN_READONLY : sqlite3.OPEN_READWRITE;
-    return await new Promise((resolve, reject) => {
+    return await new Promise((open, reject) => {
       const database = new sqlite3.Database(url.href, flags | sqlite3.OPEN_URI, (error) =>
-        error === null ? resolve(new StoreReader(database)) : reject(error),
+        error === null ? open(new StoreReader(database)) : reject(error),
       );
     });
   }

@@ -6,6 +6,10 @@ export const TRANSIENT_DATABASE_URL = 'sqlite::memory:';
 export const DATABASE_URL_RULE =
   'must be sqlite: followed by the path of a file, sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert';
 
+/** What a path alone is told. */
+export const DATABASE_URL_SCHEME_RULE =
+  'must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db';
+
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 const PARAMETERS = new Set(['host', 'sslmode', 'sslrootcert']);
 
@@ -27,6 +31,10 @@ export interface PostgresUrl {
   readonly sslMode: (typeof SSL_MODES)[number];
   /** The path of a file with the certificates to trust, instead of the well-known ones. */
   readonly sslRootCert: string | undefined;
+}
+
+export function hasDatabaseScheme(url: string): boolean {
+  return /^(sqlite:|postgres(ql)?:\/\/)/.test(url);
 }
 
 /** Where the store is. */

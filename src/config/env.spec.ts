@@ -110,6 +110,15 @@ describe('loadEnv', () => {
     expect(faultsOf(source)).toContain(name);
   });
 
+  it.each(['data/plants.db', './plants.db', 'C:\\plants.db', 'mysql://localhost'])(
+    'says of the DATABASE_URL %s what it has to begin with',
+    (DATABASE_URL) => {
+      expect(faultsOf({ DATABASE_URL })).toBe(
+        'DATABASE_URL must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db',
+      );
+    },
+  );
+
   it('wants all of an identity provider, or nothing', () => {
     expect(faultsOf({ AUTH_ISSUER: 'https://id.example' }).split('\n')).toEqual([
       'AUTH_JWKS_URL must be set too: AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE belong together',

@@ -3,7 +3,13 @@ import { plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsInt, isFQDN, isIP, Max, Min, ValidateBy, validateSync } from 'class-validator';
 import { isJwksUrl, isScopeList, JWKS_URL_RULE } from './jwks-url.js';
 import { parseRate, RATE_RULE } from './rate.js';
-import { DATABASE_URL_RULE, DEFAULT_DATABASE_URL, parseDatabaseUrl } from './database-url.js';
+import {
+  DATABASE_URL_RULE,
+  DATABASE_URL_SCHEME_RULE,
+  DEFAULT_DATABASE_URL,
+  hasDatabaseScheme,
+  parseDatabaseUrl,
+} from './database-url.js';
 import { isProxyList, PROXIES_RULE } from './trusted-proxies.js';
 import { splitList } from './split-list.js';
 import { isTokenEntry, TOKENS_RULE } from './token-entry.js';
@@ -28,6 +34,7 @@ export class Env {
 
   /** The store. */
   @Rule(DATABASE_URL_RULE, (value) => parseDatabaseUrl(value) !== undefined)
+  @Rule(DATABASE_URL_SCHEME_RULE, hasDatabaseScheme)
   readonly DATABASE_URL: string = DEFAULT_DATABASE_URL;
 
   /** The most connections to a database server, each of which commits beside the others. */

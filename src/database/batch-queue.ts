@@ -1,10 +1,10 @@
-import { Logger } from '@nestjs/common';
 import { type Context, context } from '@opentelemetry/api';
 import { WRITE_TIMEOUT_MS } from '../config/time-limits.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { StoreMetrics } from '../metrics/metrics.js';
 import { ConstraintError } from './constraint.error.js';
+import { storeFailures } from './store-failures.js';
 
 /** What may wait, beyond which an item is refused at once. */
 const MAX_WAITING = { items: 10_000, characters: 32 * 1024 * 1024 };
@@ -59,7 +59,6 @@ interface Options<Item, Outcome> {
  * the next one. An item that arrives alone is not delayed.
  */
 export class BatchQueue<Item, Outcome> {
-  private readonly logger = new Logger(BatchQueue.name);
   private readonly waiting: Pending<Item, Outcome>[] = [];
   private waitingSize = 0;
   /** Batches that are under way, with the time when each began. */
@@ -170,7 +169,7 @@ export class BatchQueue<Item, Outcome> {
     } catch (error) {
       // When it failed before it could begin, it would fail again for what waits.
       if (batch.length === 0) take();
-      this.logger.error(error);
+      storeFailures.report(error as Error);
       const failure = new ApiError(ErrorCatalogue.UNAVAILABLE);
       return batch.map(() => failure);
     }

@@ -26,10 +26,8 @@ export async function openDatabase(options: DataSourceOptions): Promise<StoreDat
     await dataSource.destroy();
     if (error instanceof DatabaseStartError) throw error;
     throw new DatabaseStartError(
-      `The database cannot be used: ${dataSource.describeError(error)}`,
-      {
-        cause: error,
-      },
+      `The store cannot be used, ${dataSource.description}: ${dataSource.describeError(error)}`,
+      { cause: error },
     );
   }
 }

@@ -1,10 +1,9 @@
-import { Logger } from '@nestjs/common';
-
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { BulkStatements, BulkTable, Change, Comparison, Removal } from './bulk-table.js';
 import { ConstraintError } from './constraint.error.js';
 import type { EntityColumns, Values } from './entity-columns.js';
+import { storeFailures } from './store-failures.js';
 
 /** What became of a new row: it is stored, or its key was taken by the same row or by another. */
 export type CreateOutcome = 'created' | 'identical' | 'different';
@@ -31,8 +30,6 @@ export type Step<Item, Outcome> = (
 
 /** Writes the rows of one table in groups. One that the store refuses fails alone. */
 export class RowWriter {
-  private readonly logger = new Logger(RowWriter.name);
-
   constructor(
     private readonly table: BulkTable,
     private readonly columns: EntityColumns,
@@ -223,7 +220,7 @@ export class RowWriter {
   }
 
   private unavailable(error: unknown): ApiError {
-    this.logger.error(error);
+    storeFailures.report(error as Error);
     return new ApiError(ErrorCatalogue.UNAVAILABLE);
   }
 }

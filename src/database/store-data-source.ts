@@ -5,7 +5,7 @@ import type { BulkTable } from './bulk-table.js';
 import type { EntityColumns } from './entity-columns.js';
 import { StoreEntityManager } from './store-entity-manager.js';
 
-/** The store cannot be used. The message is one line for the operator, without a path. */
+/** The store cannot be used. The message is one line for the operator: it may name anything but a secret. */
 export class DatabaseStartError extends Error {}
 
 /** What the options of a data source have in `extra`, besides what its driver takes. */
@@ -22,6 +22,9 @@ export interface TimeLimited {
 
 /** What this program needs of an engine, beyond what TypeORM does alike on each. */
 export abstract class StoreDataSource extends DataSource {
+  /** What the store is and where, for the operator: never the password. */
+  abstract get description(): string;
+
   /**
    * Before the store is opened: keeps other programs from it, where it can serve only one.
    *

@@ -1,5 +1,6 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { storeFailures } from '../database/store-failures.js';
 import type { StoreDataSource } from '../database/store-data-source.js';
 
 /** How long an answer of the store counts, in milliseconds: who asks more often causes no more work. */
@@ -8,7 +9,6 @@ const ANSWER_LIFE_MS = 1_000;
 /** Finds out whether the store can take a create now. */
 @Injectable()
 export class StoreProbe {
-  private readonly logger = new Logger(StoreProbe.name);
   private answer: Promise<void> | undefined;
   /** By `performance.now()`; undefined while the store is asked. */
   private answeredAt: number | undefined;
@@ -29,7 +29,7 @@ export class StoreProbe {
     try {
       await this.store.probeWrite();
     } catch (error) {
-      this.logger.error(error);
+      storeFailures.report(error as Error);
       throw error;
     }
   }

@@ -13,6 +13,7 @@ import { isRejectedByPipes } from './handler-parameters.js';
 import { REQUEST_ID } from './request.middleware.js';
 import { sendJson } from './send-json.js';
 import { ConstraintError, type ConstraintKind } from '../database/constraint.error.js';
+import { storeFailures } from '../database/store-failures.js';
 import { StoreUnavailableError } from '../database/store-unavailable.error.js';
 import { ApiError } from '../errors/api-error.js';
 import { allErrors, ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
@@ -29,15 +30,11 @@ export class ErrorFilter implements ExceptionFilter {
     if (exception instanceof RequestAbortedError) return;
 
     const error = toApiError(exception, request, response);
+    const requestId = response.getHeader(REQUEST_ID);
     // Other 503s are logged where their cause shows: requests without number may meet it.
-    if (
-      error.status >= 500 &&
-      (error.status !== 503 || exception instanceof StoreUnavailableError)
-    ) {
-      this.logger.error({
-        requestId: response.getHeader(REQUEST_ID),
-        err: exception,
-      });
+    if (exception instanceof StoreUnavailableError) storeFailures.report(exception, { requestId });
+    else if (error.status >= 500 && error.status !== 503) {
+      this.logger.error({ requestId, err: exception });
     }
     // Not where the connection is closed, or refused with an answer of its own.
     if (request.socket.writable) {

@@ -102,7 +102,7 @@ describe('copying a store to another engine', () => {
     await expect(copy(from, from)).rejects.toThrow('The two stores are the same');
     const nowhere = 'postgres://me@127.0.0.1:1/plants';
     await expect(copyStore(nowhere, to.url, () => undefined)).rejects.toThrow(
-      'The store to copy from cannot be used: no server listens at its address',
+      'The store to copy from cannot be used, the PostgreSQL database plants at 127.0.0.1:1 as the user me: no server listens there',
     );
   });
 

@@ -108,7 +108,9 @@ function withStatus(answers: readonly Answer[], wanted: number): Answer[] {
     Scene.play(
       async ({ program }) => {
         expect(await program.exited()).toBe(1);
-        expect(program.errors).toMatch(/^The database cannot be used: [^/]+ failed\n$/);
+        expect(program.errors).toMatch(
+          /^The store cannot be used, the SQLite file \S+: [^/]+ failed\n$/,
+        );
       },
       {
         suffix: '/new',

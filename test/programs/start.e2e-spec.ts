@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { ProgramFolder } from '../support/program-folder.js';
@@ -10,8 +10,11 @@ import { querySqlite } from '../support/query-sqlite.js';
 
 /** Sends SIGTERM when the store is about to be opened. */
 const SIGNAL_SOON = encodeURIComponent(
-  `import fs from 'node:fs/promises'; const { mkdir } = fs;
-   fs.mkdir = (...args) => { process.kill(process.pid, 'SIGTERM'); return mkdir(...args); };`,
+  `import fs from 'node:fs/promises';
+   import { syncBuiltinESMExports } from 'node:module';
+   const { mkdir } = fs;
+   fs.mkdir = (...args) => { process.kill(process.pid, 'SIGTERM'); return mkdir(...args); };
+   syncBuiltinESMExports();`,
 );
 
 let folder: ProgramFolder;
@@ -35,16 +38,19 @@ describe('a start without any configuration', () => {
     const tokens = new Set<string>();
     for (const plants of [1, 2]) {
       const program = folder.start();
-      const [curl] = await program.printed(/^curl .*$/m);
+      const [curl] = await program.printed(/^curl .*$/m, 'errors');
       const [, token = ''] = /Bearer ([^']+)'/.exec(curl) ?? [];
       const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`]);
-      expect(JSON.parse(stdout)).toEqual({ name: 'Monstera', tag: 'indoor' });
+      expect(stdout).toBe('{"name":"Monstera","tag":"indoor"}\n');
       program.kill('SIGINT');
       expect(await program.exited()).toBe(0);
       expect(
         await querySqlite(folder.file('data/plants.db'), 'SELECT count(*) AS plants FROM plants'),
       ).toEqual([{ plants }]);
-      expect(program.output.split(token)).toHaveLength(2);
+      expect(program.errors.split(token)).toHaveLength(2);
+      expect(program.output).not.toContain(token);
+      // What reads the log reads JSON and nothing else.
+      for (const line of program.output.trimEnd().split('\n')) JSON.parse(line);
       tokens.add(token);
     }
     expect(tokens.size).toBe(2);
@@ -55,7 +61,7 @@ describe('a start with a configuration', () => {
   it('reads .env, lets the real environment win, makes the folder of the store, and prints no secret', async () => {
     await writeFile(
       folder.file('.env'),
-      'ACCESS_TOKENS=from-file,second\nLOG_LEVEL=nonsense\nDATABASE_URL=sqlite:deep/down/p.db\n',
+      'ACCESS_TOKENS=from-file,second\nACCESS_TOKEN=third\nLOG_LEVEL=nonsense\nDATABASE_URL=sqlite:deep/down/p.db\n',
     );
     const provider = {
       AUTH_JWKS_URL: 'https://id.example/jwks',
@@ -67,7 +73,15 @@ describe('a start with a configuration', () => {
     expect((await createPlant(url, 'from-file', 1)).status).toBe(200);
     expect(existsSync(folder.file('deep/down/p.db'))).toBe(true);
     await program.printed(/"Accepting static tokens \(2\) and JWTs of the identity provider"/);
-    expect(program.output).not.toMatch(/from-file|second|id\.example|curl/);
+    await program.printed(
+      new RegExp(`"Storing in the SQLite file ${folder.file('deep/down/p.db')}"`),
+    );
+    const [, settings] = await program.printed(/"Settings: (.*)"/);
+    const others = 'PORT, AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE, SHUTDOWN_GRACE_MS, LOG_LEVEL';
+    expect(settings).toBe(
+      `DATABASE_URL, ACCESS_TOKENS from ${folder.file('.env')}; ${others} from the environment; else the defaults; .env has ACCESS_TOKEN, which is no setting`,
+    );
+    expect(program.output).not.toMatch(/from-file|second|third|id\.example|curl/);
   });
 
   it('in production takes an identity provider for tokens', async () => {
@@ -77,6 +91,19 @@ describe('a start with a configuration', () => {
     await program.printed(/"Accepting JWTs of the identity provider"/);
     expect(program.output).not.toContain('curl');
   });
+});
+
+it.each([
+  ['0.0.0.0', 'http://127.0.0.1:'],
+  ['::', 'http://[::1]:'],
+])('a start with HOST=%s prints addresses that open', async (HOST, address) => {
+  const program = folder.start({ HOST });
+  const url = await program.listening();
+  expect(url.startsWith(address)).toBe(true);
+  await program.printed(/"Listening on .*, and at all other addresses of this machine"/);
+  const [, created] = await program.printed(/^curl -X POST (\S+)/m, 'errors');
+  expect(created).toBe(`${url}/plants`);
+  expect((await fetch(`${url}/docs`)).status).toBe(200);
 });
 
 describe('a start that cannot succeed exits 1 with one line for each fault', () => {
@@ -103,21 +130,39 @@ describe('a start that cannot succeed exits 1 with one line for each fault', () 
     expect(program.errors).toBe('The program takes no arguments\n');
   });
 
+  it('on settings that cannot be read', async () => {
+    await mkdir(folder.file('.env'));
+    await expectRefusal({}, /^The settings in \S+\.env cannot be read: EISDIR/);
+  });
+
+  it('on a host name that is not known', async () => {
+    await expectRefusal({ HOST: 'no.invalid', ACCESS_TOKENS: 't' }, /^HOST is .*: no\.invalid$/);
+  });
+
   it('on a file that is not a database', async () => {
     await writeFile(folder.file('p.db'), 'not a database\n'.repeat(1_000));
-    await expectRefusal({ DATABASE_URL: 'sqlite:p.db' }, /is not a SQLite database$/);
+    await expectRefusal(
+      { DATABASE_URL: 'sqlite:p.db' },
+      new RegExp(`the SQLite file ${folder.file('p.db')}: the file is not a SQLite database$`),
+    );
   });
 
   it('on a port in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const PORT = String((other.address() as AddressInfo).port);
-    await expectRefusal({ PORT, ACCESS_TOKENS: 't' }, /^The port is in use/);
+    await expectRefusal(
+      { PORT, ACCESS_TOKENS: 't' },
+      new RegExp(`^Port ${PORT} of 127\\.0\\.0\\.1 is in use by another program: set PORT to`),
+    );
     other.close();
   });
 
   it('on an address of another machine', async () => {
-    await expectRefusal({ HOST: '192.0.2.1', ACCESS_TOKENS: 't' }, /^HOST is not an address/);
+    await expectRefusal(
+      { HOST: '192.0.2.1', ACCESS_TOKENS: 't' },
+      /^HOST is not an address of this machine: 192\.0\.2\.1$/,
+    );
   });
 });
 

@@ -60,12 +60,14 @@ export class Program {
     return (await this.printed(/Listening on (http:\/\/\S+?),/))[1] ?? '';
   }
 
-  async printed(pattern: RegExp): Promise<RegExpExecArray> {
+  /** Resolves once what the program has printed on standard output, or error, matches. */
+  async printed(pattern: RegExp, stream: 'output' | 'errors' = 'output'): Promise<RegExpExecArray> {
+    const source = stream === 'output' ? this.child.stdout : this.child.stderr;
     for (;;) {
-      const match = pattern.exec(this.output);
+      const match = pattern.exec(this[stream]);
       if (match !== null) return match;
       if (this.hasExited) throw new Error(`exited: ${this.errors}`);
-      await Promise.race([once(this.child.stdout ?? this.child, 'data'), this.exited()]);
+      await Promise.race([once(source ?? this.child, 'data'), this.exited()]);
     }
   }
 

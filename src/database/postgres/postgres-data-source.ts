@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { PoolClient, QueryConfig } from 'pg';
-import type { DataSourceOptions } from 'typeorm';
+import type { DataSourceOptions, QueryRunner } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { BulkTable } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
@@ -36,6 +36,13 @@ export class PostgresDataSource extends StoreDataSource {
     this.driver = new StorePostgresDriver(this);
   }
 
+  get description(): string {
+    const { host = '', port, database, username } = this.driver.options;
+    // A path is the folder of a Unix socket, and only an IPv6 address has colons.
+    const address = host.includes(':') ? `[${host}]` : host;
+    return `the PostgreSQL database ${String(database)} at ${address}:${port} as the user ${String(username)}`;
+  }
+
   async reserve(): Promise<void> {
     // Any number of programs may use it.
   }
@@ -58,11 +65,33 @@ export class PostgresDataSource extends StoreDataSource {
       // Another program may take long to migrate, and a migration may be long.
       await queryRunner.setTimeLimit(undefined);
       await queryRunner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-      await this.runNewMigrations(queryRunner);
+      await this.runNewMigrations(queryRunner).catch(async (error: unknown) => {
+        await this.assertOwnTables(queryRunner);
+        throw error;
+      });
       await queryRunner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     } finally {
       await queryRunner.release();
     }
+  }
+
+  /**
+   * TypeORM does not see tables that the user has no rights to, and fails when it makes them.
+   *
+   * @throws DatabaseStartError when a table of this program belongs to another role
+   */
+  private async assertOwnTables(queryRunner: QueryRunner): Promise<void> {
+    const others = (await queryRunner.query(
+      `SELECT relname AS name, pg_get_userbyid(relowner) AS owner FROM pg_class
+       WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+         AND relname = ANY ($1) AND NOT pg_has_role(relowner, 'USAGE') ORDER BY relname`,
+      [['migrations', ...this.entityMetadatas.map(({ tableName }) => tableName)]],
+    )) as { name: string; owner: string }[];
+    if (others.length === 0) return;
+    const names = others.map(({ name, owner }) => `${name} (of ${owner})`).join(', ');
+    throw new DatabaseStartError(
+      `The store cannot be used, ${this.description}: it has tables of other roles: ${names}: connect as their owner, or have it run ALTER TABLE ... OWNER TO ${String(this.driver.options.username)} for each`,
+    );
   }
 
   bulkTable(columns: EntityColumns): BulkTable {
@@ -90,8 +119,13 @@ export class PostgresDataSource extends StoreDataSource {
   describeError(error: unknown): string {
     const cause = (error as { driverError?: Error }).driverError ?? (error as Error);
     const code = codeOf(cause);
-    if (code !== '') return REASONS[code] ?? `it reports ${code}`;
-    return cause.message.startsWith('SASL') ? 'the server wants another password' : cause.message;
+    if (code === '') {
+      return cause.message.startsWith('SASL') ? 'the server wants another password' : cause.message;
+    }
+    const reason = REASONS[code];
+    // What the server says names what is concerned, and never a password.
+    if (reason === undefined) return `it reports ${code}: ${cause.message}`;
+    return SAYS_WHAT.has(code) ? `${reason} (${cause.message})` : reason;
   }
 
   override async destroy(): Promise<void> {
@@ -145,8 +179,11 @@ function localTime(date: Date): string {
   return `${local}${sign}${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`;
 }
 
+/** Reasons that are nothing without what they are about. */
+const SAYS_WHAT = new Set(['42501', '42P07']);
+
 const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'no server listens at its address',
+  ECONNREFUSED: 'no server listens there',
   ECONNRESET: 'the server closed the connection',
   ENOTFOUND: 'its host is not known',
   EAI_AGAIN: 'its host is not known',
@@ -163,8 +200,9 @@ const REASONS: Record<string, string> = {
   '28000': 'the user, the password or the kind of connection is not accepted',
   '28P01': 'the user or the password is not accepted',
   '3D000': 'there is no database of this name',
-  '42501': 'the user may not do what is needed: make it the owner of the database',
-  '42P07': 'its schema is not one that this program made',
+  '42501':
+    'the user may not do what is needed: make it the owner of the database, by ALTER DATABASE ... OWNER TO ...',
+  '42P07': 'its tables are not those that this program makes',
   '25006': 'the server is read-only',
   '53300': 'the server has no connection free',
   '57P03': 'the server is starting or stopping',

@@ -1,8 +1,11 @@
+import { resolve } from 'node:path';
 import type { DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { BulkTable } from '../bulk-table.js';
 import type { EntityColumns } from '../entity-columns.js';
+import { codeOf } from '../error-code.js';
 import { StoreDataSource } from '../store-data-source.js';
 import { flushFolders } from './flush.js';
+import { assertWritable } from './sqlite-access.js';
 import { IN_MEMORY } from './sqlite-connections.js';
 import { SqliteEntityManager, StoreSqliteDriver } from './sqlite-driver.js';
 import { sqliteReason } from './sqlite-errors.js';
@@ -24,9 +27,18 @@ export class SqliteDataSource extends StoreDataSource {
     return new SqliteEntityManager(this, queryRunner);
   }
 
+  get description(): string {
+    const { database } = this.driver.options;
+    return database === IN_MEMORY
+      ? 'a SQLite database in memory, which ends with the program'
+      : `the SQLite file ${resolve(database)}`;
+  }
+
   async reserve(): Promise<void> {
     const { database } = this.driver.options;
-    if (database !== IN_MEMORY) this.lock = await SqliteLock.take(database);
+    if (database === IN_MEMORY) return;
+    await assertWritable(database);
+    this.lock = await SqliteLock.take(database);
   }
 
   /** Every connection flushes its commits to disk before it reports them. */
@@ -67,7 +79,10 @@ export class SqliteDataSource extends StoreDataSource {
   }
 
   describeError(error: unknown): string {
-    return sqliteReason(error) ?? 'its schema is not one that this program made';
+    const { message } = error as Error;
+    return codeOf(error) === 'SQLITE_ERROR'
+      ? `its tables are not those that this program makes (${message})`
+      : (sqliteReason(error) ?? message);
   }
 
   override async destroy(): Promise<void> {

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path';
 import type { Database } from 'sqlite3';
 import {
   type EntityManager,
@@ -17,8 +18,9 @@ import type { StoreExtra, TimeLimited } from '../store-data-source.js';
 import { StoreEntityManager } from '../store-entity-manager.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { TransactionTimer } from '../transaction-timer.js';
+import { makeFolder } from './sqlite-access.js';
 import type { SqliteConnection } from './sqlite-connection.js';
-import { type Lease, SqliteConnections } from './sqlite-connections.js';
+import { IN_MEMORY, type Lease, SqliteConnections } from './sqlite-connections.js';
 import { isStoreFailure } from './sqlite-errors.js';
 import { kindOf, type StatementKind } from './statement-kind.js';
 import { runInTransaction } from './write-turns.js';
@@ -46,7 +48,7 @@ export class StoreSqliteDriver extends SqliteDriver {
 
   protected override async createDatabaseConnection(): Promise<Database> {
     const { database, busyTimeout = 0 } = this.options;
-    await this.createDatabaseDirectory(database);
+    if (database !== IN_MEMORY) await makeFolder(dirname(resolve(database)));
     this.opened = await SqliteConnections.open(database, busyTimeout);
     return this.opened.commits.database;
   }

@@ -62,8 +62,4 @@ const REASONS: Record<string, string> = {
   SQLITE_FULL: 'the disk is full',
   SQLITE_IOERR: 'reading or writing the file failed',
   EIO: 'reading or writing the file failed',
-  EACCES: 'its folder may not be made or entered',
-  EEXIST: 'its folder is in the place of a file',
-  ENOTDIR: 'its folder is in the place of a file',
-  EROFS: 'its file system is read-only',
 };

@@ -1,5 +1,4 @@
-import { mkdir, realpath } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { realpath } from 'node:fs/promises';
 import sqlite3, { type Database } from 'sqlite3';
 import { codeOf } from '../error-code.js';
 import { DatabaseStartError } from '../store-data-source.js';
@@ -17,7 +16,6 @@ export class SqliteLock {
 
   /** @throws DatabaseStartError when another program has it */
   static async take(path: string): Promise<SqliteLock> {
-    await mkdir(dirname(path), { recursive: true });
     // A link to the store is the same store.
     const file = await realpath(path).catch(() => path);
     const database = await new Promise<Database>((resolve, reject) => {

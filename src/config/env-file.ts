@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { Env, EnvError } from './env.js';
+
+const FILE = '.env';
+
+/**
+ * Reads the file `.env` of the current folder into the environment, when there is one. A variable
+ * that is set already wins.
+ *
+ * @returns the names of the variables that come from the file
+ * @throws EnvError
+ */
+export function loadEnvFile(): string[] {
+  const variables = Object.entries(parseEnv(readEnvFile()));
+  const added = variables.filter(([name]) => process.env[name] === undefined);
+  for (const [name, value] of added) process.env[name] = value;
+  return added.map(([name]) => name);
+}
+
+/**
+ * Where the settings come from that are not left to their defaults, for the log. It has their names
+ * and no value, since one may be a secret.
+ *
+ * @param fromFile the names of the variables that come from `.env`
+ */
+export function describeSettings(fromFile: readonly string[]): string {
+  const settings = Object.keys(new Env());
+  const isSet = (name: string): boolean => (process.env[name] ?? '') !== '';
+  const ofFile = settings.filter((name) => isSet(name) && fromFile.includes(name));
+  const others = settings.filter((name) => isSet(name) && !fromFile.includes(name));
+  const unknown = fromFile.filter((name) => !settings.includes(name));
+  const parts = [
+    ...(ofFile.length > 0 ? [`${ofFile.join(', ')} from ${resolve(FILE)}`] : []),
+    ...(others.length > 0 ? [`${others.join(', ')} from the environment`] : []),
+    ...(ofFile.length + others.length > 0 ? ['else the defaults'] : ['the defaults']),
+    ...(unknown.length > 0 ? [`${FILE} has ${unknown.join(', ')}, which is no setting`] : []),
+  ];
+  return parts.join('; ');
+}
+
+function readEnvFile(): string {
+  try {
+    return readFileSync(FILE, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return '';
+    throw new EnvError(`The settings in ${resolve(FILE)} cannot be read: ${message}`);
+  }
+}
