@@ -150,6 +150,8 @@ case "$script:$DATABASE_URL" in
 esac
 `,
   docker: '',
+  // What it imports is not installed.
+  node: `[ "$1" != --import ] || shift 2; exec "${process.execPath}" "$@"`,
   psql: '',
   strace: 'while [ "$1" != node ]; do shift; done; exec "$@"',
 };
