@@ -26,7 +26,9 @@ const GIVEN: Readonly<Record<string, string>> = {
     "declare const dataSource: import('../src/database/store-data-source.js').StoreDataSource;",
 };
 
-const commands = BLOCKS.filter(({ language }) => language === 'sh');
+/** Blocks whose fence names the test that runs them, as in "```sh test/readme.e2e-spec.ts". */
+const marked = BLOCKS.filter(({ language, file }) => language === 'sh' && file !== '');
+const commands = BLOCKS.filter(({ language, file }) => language === 'sh' && file === '');
 const programs = BLOCKS.filter(
   ({ language, file, document }) => language === 'ts' && file === '' && document in GIVEN,
 );
@@ -35,10 +37,11 @@ it('every block of a document is run by a test', () => {
   const others = BLOCKS.filter(({ document, language }) =>
     OTHER_TESTS.some((one) => one[0] === document && one[1] === language),
   );
-  const run = new Set([...commands, ...programs, ...others]);
+  const run = new Set([...commands, ...marked, ...programs, ...others]);
   const missed = BLOCKS.filter((block) => !run.has(block) && !SHOWN.includes(block.language));
   expect(missed.map(nameOf)).toEqual([]);
-  expect(OTHER_TESTS.filter(([, , test]) => !existsSync(ROOT + test))).toEqual([]);
+  const tests = [...OTHER_TESTS.map(([, , test]) => test), ...marked.map(({ file }) => file)];
+  expect(tests.filter((test) => !existsSync(ROOT + test))).toEqual([]);
 });
 
 describe('a block of commands, pasted whole', () => {
@@ -132,7 +135,7 @@ const STAND_INS = {
 case "$1" in
   ci | cit | install | test | version) exit 0 ;;
   pack) exec test -f "\${2:-.}/package.json" ;;
-  start) exec node dist/main.js ;;
+  start) set -- run start ;;
   run) ;;
   *) echo "npm $1 has no stand-in" >&2; exit 1 ;;
 esac
@@ -141,14 +144,15 @@ grep -q "^    \\"$script\\":" package.json || { echo "there is no script $script
 shift 2
 [ "$1" != -- ] || shift
 case "$script:$DATABASE_URL" in
+  *:postgres*) ;;
   start*) exec node dist/main.js ;;
-  db:*:postgres*) ;;
   db:*) exec node "dist/commands/$(echo "$script" | tr : -).js" "$@" ;;
 esac
 `,
   docker: '',
   // What it imports is not installed.
   node: `[ "$1" != --import ] || shift 2; exec "${process.execPath}" "$@"`,
+  psql: '',
   strace: 'while [ "$1" != node ]; do shift; done; exec "$@"',
 };
 

@@ -113,9 +113,9 @@ describe('openapi.json', () => {
   });
 
   it('has the operations in the order of the controllers', () => {
-    const operationIds = Object.values(document.paths).flatMap((path) =>
-      Object.values(path).map(({ operationId }) => operationId),
-    );
+    const operationIds = Object.entries(document.paths)
+      .filter(([path]) => path.startsWith('/plants'))
+      .flatMap(([, path]) => Object.values(path).map(({ operationId }) => operationId));
     const plants = ['createPlant', 'listPlants', 'readPlant', 'replacePlant', 'removePlant'];
     expect(operationIds).toEqual(plants);
   });

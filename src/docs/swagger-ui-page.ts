@@ -32,7 +32,7 @@ interface System {
   };
 }
 
-/** Shows the page in the width of a phone, not a smaller picture of a wide one, and dark to who prefers that. */
+/** Lays the page out for the width of a phone, and makes it dark for those who prefer that. */
 export function fitDevice(): object {
   const viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">';
   document.head.insertAdjacentHTML('beforeend', viewport);
