@@ -15,7 +15,7 @@ import { TOKEN } from './contestants.mjs';
 import { PLANT, plantBody, takeId } from './ids.mjs';
 
 /** How long a program may take to answer its first create, or to stop, in milliseconds. */
-const PATIENCE = 20_000;
+const PATIENCE = 60_000;
 
 /** A program does not do what it is started for. */
 export class ContestantError extends Error {}

@@ -10,7 +10,6 @@ import type { Request, Response } from 'express';
 import { STATUS_CODES } from 'node:http';
 import { RequestAbortedError } from './body-reader.js';
 import { isRejectedByPipes } from './handler-parameters.js';
-import { REQUEST_ID } from './request.middleware.js';
 import { sendJson } from './send-json.js';
 import { ConstraintError, type ConstraintKind } from '../database/constraint.error.js';
 import { storeFailures } from '../database/store-failures.js';
@@ -30,7 +29,7 @@ export class ErrorFilter implements ExceptionFilter {
     if (exception instanceof RequestAbortedError) return;
 
     const error = toApiError(exception, request, response);
-    const requestId = response.getHeader(REQUEST_ID);
+    const requestId = response.locals.requestId as string;
     // Other 503s are logged where their cause shows: requests without number may meet it.
     if (exception instanceof StoreUnavailableError) storeFailures.report(exception, { requestId });
     else if (error.status >= 500 && error.status !== 503) {

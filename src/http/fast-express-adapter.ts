@@ -1,7 +1,14 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { NestApplicationOptions } from '@nestjs/common';
 import type { Express, Response } from 'express';
-import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createServer,
+  IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
@@ -14,6 +21,27 @@ const LARGE_ANSWER = 128 * 1024;
 /** How long all of them may be together. */
 const MAX_UNSENT = 128 * 1024 * 1024;
 
+type HeadArguments = [
+  reason?: string | OutgoingHttpHeaders | OutgoingHttpHeader[],
+  headers?: OutgoingHttpHeaders | OutgoingHttpHeader[],
+];
+
+/** What the server creates. */
+interface BlockResponse extends ServerResponse {
+  /** Names and values of headers, in turn. */
+  readonly block: string[];
+}
+
+/**
+ * Adds headers that an answer has unless it sets them by itself. Where it sets none, all are written as one
+ * block: to set each takes three times as long.
+ *
+ * @param namesAndValues in turn
+ */
+export function addHeaders(response: ServerResponse, ...namesAndValues: readonly string[]): void {
+  (response as BlockResponse).block.push(...namesAndValues);
+}
+
 /**
  * The adapter of Nest for Express, faster and with a server that closes no idle connection by itself.
  *
@@ -23,17 +51,28 @@ const MAX_UNSENT = 128 * 1024 * 1024;
  */
 export class FastExpressAdapter extends ExpressAdapter {
   override initHttpServer(options: NestApplicationOptions): void {
-    if (options.httpsOptions !== undefined) {
-      super.initHttpServer(options);
-      return;
-    }
+    const { httpsOptions } = options;
     const express = this.getInstance<Express>();
     class ExpressRequest extends IncomingMessage {}
-    class ExpressResponse extends ServerResponse {}
+    class ExpressResponse<Req extends IncomingMessage = IncomingMessage>
+      extends ServerResponse<Req>
+      implements BlockResponse
+    {
+      readonly block: string[] = [];
+
+      override writeHead(status: number, ...rest: HeadArguments): this {
+        if (rest.length === 0 && this.getHeaderNames().length === 0) rest = [this.block];
+        else setMissing(this);
+        return super.writeHead(status, ...(rest as []));
+      }
+    }
     express.request = inherit(ExpressRequest, express.request);
     express.response = inherit(ExpressResponse, express.response);
+    const classes = { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
     this.setHttpServer(
-      createServer({ IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse }, express),
+      httpsOptions === undefined
+        ? createServer(classes, express)
+        : createSecureServer({ ...httpsOptions, ...classes }, express),
     );
   }
 
@@ -49,9 +88,17 @@ export class FastExpressAdapter extends ExpressAdapter {
     if (statusCode !== undefined) response.statusCode = statusCode;
     const text = writeJson(body);
     if (text.length > LARGE_ANSWER) limitUnsent(response, text.length);
-    response.setHeader('Content-Type', JSON_TYPE);
-    response.setHeader('Content-Length', Buffer.byteLength(text));
+    const length = String(Buffer.byteLength(text));
+    addHeaders(response, 'Content-Type', JSON_TYPE, 'Content-Length', length);
     return response.end(text);
+  }
+}
+
+function setMissing(response: BlockResponse): void {
+  const { block } = response;
+  for (let index = 0; index < block.length; index += 2) {
+    const [name = '', value = ''] = block.slice(index, index + 2);
+    if (!response.hasHeader(name)) response.setHeader(name, value);
   }
 }
 

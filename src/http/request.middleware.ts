@@ -6,6 +6,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger, RequestContext } from '../logging/pino-logger.js';
 import { countRequest } from '../metrics/metrics.js';
+import { addHeaders } from './fast-express-adapter.js';
 import { traceOf } from '../tracing/trace-context.js';
 
 export const REQUEST_ID = 'X-Request-Id';
@@ -29,7 +30,7 @@ export const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
 };
-const SECURITY_HEADER_ENTRIES = Object.entries(SECURITY_HEADERS);
+const SECURITY_BLOCK = Object.entries(SECURITY_HEADERS).flat();
 
 /** What Express knows of the route that matched a request. */
 interface Route {
@@ -46,8 +47,8 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
     const requestId = requestIdOf(req);
     const span = trace.getActiveSpan();
     const context = contextOf(req, span);
-    res.setHeader(REQUEST_ID, requestId);
-    for (const [name, value] of SECURITY_HEADER_ENTRIES) res.setHeader(name, value);
+    res.locals.requestId = requestId;
+    addHeaders(res, REQUEST_ID, requestId, ...SECURITY_BLOCK);
     if (span !== undefined) res.on('finish', () => nameByRoute(span, req));
     res.on('close', () => {
       const ms = performance.now() - began;
