@@ -1,3 +1,4 @@
+import { trace } from '@opentelemetry/api';
 import { randomUUID } from 'node:crypto';
 import type { Express, Request, Response } from 'express';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
@@ -89,7 +90,12 @@ function answer(
   logger: PinoLogger,
 ): void {
   const requestId = requestIdOf(req);
-  logger.request('info', { requestId, method: req.method, status, ...contextOf(req as Request) });
+  logger.request('info', {
+    requestId,
+    method: req.method,
+    status,
+    ...contextOf(req as Request, trace.getActiveSpan()),
+  });
   countRequest(req.method, undefined, status, 0);
   const fields = { ...headers, ...SECURITY_HEADERS, [REQUEST_ID]: requestId, Connection: 'close' };
   sendJson(req, res, status, fields, body);

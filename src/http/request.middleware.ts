@@ -76,10 +76,7 @@ export function requestIdOf(req: IncomingMessage): string {
  * What the log says of where a request comes from; undefined where nothing is known. The address is
  * that of the client once it is set which proxies are in front.
  */
-export function contextOf(
-  req: Request,
-  span: Span | undefined = trace.getActiveSpan(),
-): RequestContext | undefined {
+export function contextOf(req: Request, span: Span | undefined): RequestContext | undefined {
   const address = req.app.get('trust proxy') === false ? undefined : req.ip;
   const fields = traceOf(req.headers, span);
   if (address === undefined) return fields;
