@@ -1,6 +1,6 @@
 import type { ApiDocument, DocumentedOperation } from './api-document.js';
 import type { NewPlant, Verdict } from './body.js';
-import { conformanceFaults, isError, jsonOf, typeOf } from './conformance.js';
+import { conformanceFaults, faultsFoundBy, isError, jsonOf, typeOf } from './conformance.js';
 import type { Answer } from './http-answer.js';
 import type { HttpRequest } from './http-request.js';
 import { etagOf, type ListQuery, type Page, type StoredPlant } from './plants-model.js';
@@ -29,10 +29,7 @@ type Check = (exchange: HttpExchange, document: ApiDocument) => string | false;
 
 /** Every fault of an answer, by the name of the check that found it. */
 export function faultsOf(exchange: HttpExchange, document: ApiDocument): string[] {
-  const faults = Object.entries(CHECKS).flatMap(([name, check]) => {
-    const fault = check(exchange, document);
-    return fault === false ? [] : [`${name}: ${fault}`];
-  });
+  const faults = faultsFoundBy(CHECKS, exchange, document);
   const operation = operationOf(exchange, document);
   return [...conformanceFaults({ ...exchange, operation }, document), ...faults];
 }

@@ -13,7 +13,16 @@ export interface Exchange {
 
 /** Every way in which an answer is not as the document and the rules of all operations say. */
 export function conformanceFaults(exchange: Exchange, document: ApiDocument): string[] {
-  return Object.entries(CHECKS).flatMap(([name, check]) => {
+  return faultsFoundBy(CHECKS, exchange, document);
+}
+
+/** Every fault of an answer, by the name of the check that found it. */
+export function faultsFoundBy<Checked>(
+  checks: Readonly<Record<string, (exchange: Checked, document: ApiDocument) => string | false>>,
+  exchange: Checked,
+  document: ApiDocument,
+): string[] {
+  return Object.entries(checks).flatMap(([name, check]) => {
     const fault = check(exchange, document);
     return fault === false ? [] : [`${name}: ${fault}`];
   });

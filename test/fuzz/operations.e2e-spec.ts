@@ -1,8 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TestApp } from '../support/test-app.js';
-import { ApiDocument } from './api-document.js';
-import { ACCESS_TOKENS } from './headers.js';
-import { HttpClient } from './http-client.js';
+import { DocumentedService } from './documented-service.js';
 import { nameOf, OperationFuzzer } from './operation-fuzzer.js';
 
 // OPERATION_CASES=5000 npm test -- test/fuzz/operations
@@ -13,32 +10,25 @@ const CASES = Number(process.env.OPERATION_CASES ?? 100);
 /** How often each kind of thing is created and removed: a dozen requests each. */
 const LIVES = Math.ceil(CASES / 3);
 
-let app: TestApp;
-let document: ApiDocument;
-let client: HttpClient;
+let service: DocumentedService;
 
 beforeAll(async () => {
-  app = await TestApp.start({ ACCESS_TOKENS });
-  document = await ApiDocument.load(app.url);
-  client = new HttpClient(app.url);
+  service = await DocumentedService.start();
 });
-afterAll(async () => {
-  client.close();
-  await app.close();
-});
+afterAll(() => service.close());
 
 describe('every operation of the document', () => {
   it('answers made-up requests as the document says, and takes what its schemas accept', async () => {
-    const fuzzer = new OperationFuzzer(document, client, SEED, CASES);
+    const fuzzer = new OperationFuzzer(service.document, service.client, SEED, CASES);
     await fuzzer.run();
     // An operation that none of its requests got through to has not been tested.
-    expect(document.operations.map(nameOf).filter((name) => !fuzzer.carriedOut.has(name))).toEqual(
-      [],
-    );
+    expect(
+      service.document.operations.map(nameOf).filter((name) => !fuzzer.carriedOut.has(name)),
+    ).toEqual([]);
   });
 
   it('that creates something has it read, listed, replaced and removed as it was sent', async () => {
-    const fuzzer = new OperationFuzzer(document, client, SEED, LIVES);
+    const fuzzer = new OperationFuzzer(service.document, service.client, SEED, LIVES);
     expect(fuzzer.creates.map(nameOf)).toContain('POST /plants');
     for (const create of fuzzer.creates) {
       expect([nameOf(create), (await fuzzer.runLives(create)) > 0]).toEqual([nameOf(create), true]);

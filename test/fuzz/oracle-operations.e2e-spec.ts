@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TestApp } from '../support/test-app.js';
-import { ApiDocument } from './api-document.js';
-import { ACCESS_TOKENS } from './headers.js';
+import { DocumentedService } from './documented-service.js';
 import type { Answer } from './http-answer.js';
-import { HttpClient, type Transport } from './http-client.js';
+import type { Transport } from './http-client.js';
 import type { HttpRequest } from './http-request.js';
 import { OperationFuzzer } from './operation-fuzzer.js';
 import { AUTHORIZATION, CONTENT_TYPE } from './requests.js';
@@ -13,19 +11,12 @@ import { AUTHORIZATION, CONTENT_TYPE } from './requests.js';
 const SEED = 7;
 const CASES = 60;
 
-let app: TestApp;
-let document: ApiDocument;
-let client: HttpClient;
+let service: DocumentedService;
 
 beforeAll(async () => {
-  app = await TestApp.start({ ACCESS_TOKENS });
-  document = await ApiDocument.load(app.url);
-  client = new HttpClient(app.url);
+  service = await DocumentedService.start();
 });
-afterAll(async () => {
-  client.close();
-  await app.close();
-});
+afterAll(() => service.close());
 
 /** What a service might do wrong, on the wire: to a request, or to an answer. */
 const MISBEHAVIOURS: Readonly<
@@ -82,12 +73,12 @@ describe('a service that', () => {
   it.each(Object.entries(MISBEHAVIOURS))('%s is found out', async (_, { request, answer }) => {
     const transport: Transport = {
       send: async (one) => {
-        const answered = await client.send(request?.(one) ?? one);
+        const answered = await service.client.send(request?.(one) ?? one);
         return answer?.(answered) ?? answered;
       },
       close: () => undefined,
     };
-    const fuzzer = new OperationFuzzer(document, transport, SEED, CASES);
+    const fuzzer = new OperationFuzzer(service.document, transport, SEED, CASES);
     const all = async (): Promise<void> => {
       await fuzzer.run();
       for (const create of fuzzer.creates) await fuzzer.runLives(create);
