@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { MigrationInterface, QueryRunner, Repository } from 'typeorm';
+import type { EntityManager, MigrationInterface, QueryRunner, Repository } from 'typeorm';
 import { WRITE_TIMEOUT_MS } from '../../src/config/time-limits.js';
+import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection.js';
 import type { StoreDataSource } from '../../src/database/store-data-source.js';
 import { StoreUnavailableError } from '../../src/database/store-unavailable.error.js';
 import { TableRows } from '../../src/database/table-rows.js';
@@ -85,6 +86,54 @@ describe('a write inside a transaction that is not part of it', () => {
     warned.mockRestore();
     expect(await rows.create(plant(3))).toBe('created');
     expect(await storedIds()).toEqual([3]);
+  });
+});
+
+describe('a transaction that follows another', () => {
+  const CASES: [string, (manager: EntityManager) => Promise<unknown>][] = [
+    ['reads', (manager) => manager.count(Plant)],
+    ['writes', (manager) => manager.insert(Plant, plant(3))],
+    ['nests another', (manager) => manager.transaction((nested) => nested.count(Plant))],
+  ];
+
+  beforeEach(() => dataSource.transaction((manager) => manager.insert(Plant, plant(1))));
+
+  it.each(CASES)('and first %s sees what was stored between them', async (_, first) => {
+    await rows.create(plant(2));
+    await dataSource.transaction(async (manager) => {
+      await first(manager);
+      expect(await manager.existsBy(Plant, { id: '2' })).toBe(true);
+    });
+  });
+
+  it.each(CASES)('and first %s keeps other processes from writing', async (_, first) => {
+    const path = String(dataSource.options.database);
+    const other = await SqliteConnection.open(path, 'existing', 0);
+    const write = (): Promise<unknown> =>
+      other.exec("INSERT INTO plants VALUES (9, 'other', NULL)");
+    try {
+      await dataSource.transaction(async (manager) => {
+        await first(manager);
+        await expect(write()).rejects.toThrow('SQLITE_BUSY');
+      });
+      await write();
+    } finally {
+      await other.close();
+    }
+  });
+
+  it.each(CASES)('and first %s fails as a whole while another process writes', async (_, first) => {
+    const path = String(dataSource.options.database);
+    const other = await SqliteConnection.open(path, 'existing', 0);
+    await other.exec('BEGIN IMMEDIATE');
+    const run = dataSource.transaction(async (manager) => {
+      await first(manager);
+      await manager.insert(Plant, plant(4));
+    });
+    await expect(run).rejects.toThrow(StoreUnavailableError);
+    await other.close();
+    await dataSource.transaction((manager) => manager.insert(Plant, plant(5)));
+    expect(await storedIds()).toEqual([1, 5]);
   });
 });
 

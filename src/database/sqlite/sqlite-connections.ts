@@ -13,6 +13,8 @@ const MAX_READERS = 2;
 /** A connection that is lent, with the turn to write where that was asked for. */
 export interface Lease {
   readonly connection: SqliteConnection;
+  /** Whether it is in a transaction already, which has read nothing and locked nothing so far. */
+  readonly hasBegun: boolean;
   /** @param isClean whether the connection is as it was lent, so that others may use it */
   release(isClean: boolean): Promise<void>;
 }
@@ -25,6 +27,11 @@ export interface Lease {
 export class SqliteConnections {
   private readonly turns = new WriteTurns();
   private readonly idle: SqliteConnection[] = [];
+  /**
+   * One that begins a transaction while others write: the next transaction holds its turn for a step
+   * on the thread less. Resolves with undefined when it cannot begin.
+   */
+  private ahead: Promise<SqliteConnection | undefined> | undefined;
   private readonly waitingReaders: (() => void)[] = [];
   private readers = 0;
   private lastRead: Promise<unknown> = Promise.resolve();
@@ -53,22 +60,29 @@ export class SqliteConnections {
   /**
    * Lends a connection, for one statement or a transaction.
    *
+   * @param access what one statement does, or a transaction
    * @param own a connection that the borrower has had to itself
    * @param origin where the transaction began, for the log
    * @throws ApiError 50300 when the turn to write does not come in time
    */
-  async lend(access: 'read' | 'write', own?: SqliteConnection, origin?: Error): Promise<Lease> {
+  async lend(
+    access: 'read' | 'write' | 'transaction',
+    own?: SqliteConnection,
+    origin?: Error,
+  ): Promise<Lease> {
     const isReader = access === 'read' && !this.isInMemory;
     if (!isReader) assertOutsideTransaction();
     const done = isReader ? await this.enterReaders() : await this.takeTurn(origin);
     try {
       if (!isReader) this.file?.assertSameBefore();
-      const connection = own ?? (this.isInMemory ? this.commits : await this.idleOrNew());
+      const isPooled = own === undefined && !this.isInMemory;
+      const begun = isPooled && access === 'transaction' ? await this.takeAhead() : undefined;
+      const connection = begun ?? own ?? (isPooled ? await this.idleOrNew() : this.commits);
       return {
         connection,
+        hasBegun: begun !== undefined,
         release: async (isClean) => {
-          if (connection !== own && connection !== this.commits)
-            await this.takeBack(connection, isClean);
+          if (isPooled) await this.takeBack(connection, isClean, access === 'transaction');
           done();
         },
       };
@@ -125,8 +139,9 @@ export class SqliteConnections {
 
   async close(): Promise<void> {
     this.isClosed = true;
-    const all = new Set([...this.idle.splice(0), this.reads, this.commits]);
-    for (const connection of all) await connection.close();
+    const ahead = await this.takeAhead();
+    const all = new Set([...this.idle.splice(0), ahead, this.reads, this.commits]);
+    for (const connection of all) await connection?.close();
   }
 
   private get isInMemory(): boolean {
@@ -152,8 +167,29 @@ export class SqliteConnections {
     return this.idle.pop() ?? (await this.openOwn());
   }
 
-  private async takeBack(connection: SqliteConnection, isClean: boolean): Promise<void> {
-    if (isClean && !this.isClosed) this.idle.push(connection);
-    else await connection.close();
+  private takeAhead(): Promise<SqliteConnection | undefined> | undefined {
+    const { ahead } = this;
+    this.ahead = undefined;
+    return ahead;
+  }
+
+  private async takeBack(
+    connection: SqliteConnection,
+    isClean: boolean,
+    wasTransaction: boolean,
+  ): Promise<void> {
+    if (!isClean || this.isClosed) await connection.close();
+    else if (wasTransaction && this.ahead === undefined) this.ahead = begin(connection);
+    else this.idle.push(connection);
+  }
+}
+
+async function begin(connection: SqliteConnection): Promise<SqliteConnection | undefined> {
+  try {
+    await connection.exec('BEGIN');
+    return connection;
+  } catch {
+    await connection.close();
+    return undefined;
   }
 }

@@ -106,6 +106,8 @@ interface OpenTransaction extends Lease {
   readonly timer: TransactionTimer;
   /** Whether its connection was altered, so that no other query runner may use it. */
   isAltered?: boolean;
+  /** Whether it has begun, and does not keep other processes from writing yet. */
+  isUnlocked: boolean;
 }
 
 /** TypeORM's query runner on borrowed connections: one for a statement, or for a whole transaction. */
@@ -178,8 +180,13 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     ...statement: [string, unknown[], boolean]
   ): Promise<unknown> {
     if (kind === 'alter') transaction.isAltered = true;
+    const { connection, isUnlocked } = transaction;
+    const [sql] = statement;
+    if (isUnlocked && sql === BEGIN) return undefined;
+    transaction.isUnlocked = false;
     try {
-      return await this.run(transaction.connection, ...statement);
+      if (isUnlocked && !LOCKS.test(sql)) await lock(connection);
+      return await this.run(connection, ...statement);
     } catch (error) {
       if (this.lost !== undefined) throw this.lost;
       if (this.transaction === transaction) await this.detectRollback(transaction, error);
@@ -243,8 +250,8 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
 
   private async begin(): Promise<void> {
     const timer = new TransactionTimer();
-    const lease = await this.driver.connections.lend('write', this.own, timer.origin);
-    this.transaction = { ...lease, timer };
+    const lease = await this.driver.connections.lend('transaction', this.own, timer.origin);
+    this.transaction = { ...lease, timer, isUnlocked: lease.hasBegun };
     if (this.isReleased) await this.end();
     else this.limitTime();
   }
@@ -359,9 +366,24 @@ export function withRows(sql: string): string {
   return `\n${sql}`;
 }
 
+/** How TypeORM begins a transaction. */
+const BEGIN = 'BEGIN TRANSACTION';
+const BEGIN_LOCKED = 'BEGIN IMMEDIATE';
+/** What locks before it reads anything. */
+const LOCKS = /^\s*(?:insert|update|delete|replace)\b/i;
+
 /** A lock for writing from the start: one that is taken only at the first write may come too late. */
 function immediate(sql: string): string {
-  return sql === 'BEGIN TRANSACTION' ? 'BEGIN IMMEDIATE' : sql;
+  return sql === BEGIN ? BEGIN_LOCKED : sql;
+}
+
+/** The same, where a transaction has begun without it. */
+async function lock(connection: SqliteConnection): Promise<void> {
+  try {
+    await connection.exec(`ROLLBACK; ${BEGIN_LOCKED}`);
+  } catch (error) {
+    throw new StoreUnavailableError(BEGIN_LOCKED, [], error as Error);
+  }
 }
 
 /** sqlite3 would store NULL for a bigint. */
