@@ -137,6 +137,33 @@ describe('a transaction that follows another', () => {
   });
 });
 
+describe('a transaction without a statement', () => {
+  it('keeps nobody from writing, and takes part from its first statement on', async () => {
+    await dataSource.transaction(async (manager) => {
+      expect(await rows.create(plant(1))).toBe('created');
+      const other = dataSource.createQueryRunner();
+      await other.startTransaction();
+      await Promise.all([manager.insert(Plant, plant(2)), manager.insert(Plant, plant(3))]);
+      await other.commitTransaction();
+      await other.release();
+    });
+    expect(await storedIds()).toEqual([1, 2, 3]);
+  });
+
+  it.each(['commitTransaction', 'rollbackTransaction', 'release'] as const)(
+    'is over after %s()',
+    async (end) => {
+      const runner = dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner[end]();
+      expect(runner.isTransactionActive && !runner.isReleased).toBe(false);
+      if (!runner.isReleased) await runner.query("INSERT INTO plants VALUES (1, 'alone', NULL)");
+      await runner.release();
+      expect(await rows.create(plant(2))).toBe('created');
+    },
+  );
+});
+
 describe('connections', () => {
   it('let a long reader and writers go on beside each other', async () => {
     await plants.insert(Array.from({ length: 500 }, (_, id) => plant(id)));

@@ -71,7 +71,7 @@ export class SqliteConnections {
     origin?: Error,
   ): Promise<Lease> {
     const isReader = access === 'read' && !this.isInMemory;
-    if (!isReader) assertOutsideTransaction();
+    if (!isReader && access !== 'transaction') assertOutsideTransaction();
     const done = isReader ? await this.enterReaders() : await this.takeTurn(origin);
     try {
       if (!isReader) this.file?.assertSameBefore();

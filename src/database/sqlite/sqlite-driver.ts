@@ -23,7 +23,7 @@ import type { SqliteConnection } from './sqlite-connection.js';
 import { IN_MEMORY, type Lease, SqliteConnections } from './sqlite-connections.js';
 import { isStoreFailure } from './sqlite-errors.js';
 import { kindOf, type StatementKind } from './statement-kind.js';
-import { runInTransaction } from './write-turns.js';
+import { assertOutsideTransaction, runInTransaction } from './write-turns.js';
 
 // All that depends on the internals of TypeORM's SQLite driver. sqlite-driver.spec.ts fails when an
 // upgrade changes them.
@@ -106,13 +106,13 @@ interface OpenTransaction extends Lease {
   readonly timer: TransactionTimer;
   /** Whether its connection was altered, so that no other query runner may use it. */
   isAltered?: boolean;
-  /** Whether it has begun, and does not keep other processes from writing yet. */
-  isUnlocked: boolean;
 }
 
 /** TypeORM's query runner on borrowed connections: one for a statement, or for a whole transaction. */
 export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLimited {
   private transaction: OpenTransaction | undefined;
+  /** The timer of a transaction that has no statement yet, and so keeps nobody from writing. */
+  private pending: TransactionTimer | undefined;
   private beginning: Promise<void> | undefined;
   /** Why the transaction has ended though its caller did not end it. */
   private lost: Error | undefined;
@@ -149,6 +149,13 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
         'A transaction is begun and ended by dataSource.transaction() or by the methods of a query runner, not by a statement',
       );
     }
+    if (sql === BEGIN) return undefined;
+    if (this.pending !== undefined) {
+      const isEnd = sql === 'COMMIT' || sql === 'ROLLBACK';
+      if (isEnd && this.beginning === undefined) return undefined;
+      await this.beginOnce(this.pending, sql);
+      if (this.transaction === undefined) throw this.endedEarly();
+    }
     return this.transaction === undefined
       ? await this.queryAlone(kind, sql, parameters, isStructured)
       : await this.queryInTransaction(this.transaction, kind, sql, parameters, isStructured);
@@ -180,13 +187,8 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     ...statement: [string, unknown[], boolean]
   ): Promise<unknown> {
     if (kind === 'alter') transaction.isAltered = true;
-    const { connection, isUnlocked } = transaction;
-    const [sql] = statement;
-    if (isUnlocked && sql === BEGIN) return undefined;
-    transaction.isUnlocked = false;
     try {
-      if (isUnlocked && !LOCKS.test(sql)) await lock(connection);
-      return await this.run(connection, ...statement);
+      return await this.run(transaction.connection, ...statement);
     } catch (error) {
       if (this.lost !== undefined) throw this.lost;
       if (this.transaction === transaction) await this.detectRollback(transaction, error);
@@ -217,7 +219,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       return (await super.query(text, values, isStructured)) as unknown;
     };
     try {
-      const result = await execute(this.isControlling ? immediate(sql) : sql);
+      const result = await execute(sql);
       // What query builders read. A caller of query() has the rows as the driver gives them.
       if (!(result instanceof QueryResult) || kindOf(sql) !== 'read') return result;
       const columns = roundedColumns(result.records);
@@ -234,8 +236,9 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       this.transactionDepth++;
       throw this.lost;
     }
-    if (this.transaction === undefined) {
-      await (this.beginning ??= this.begin().finally(() => (this.beginning = undefined)));
+    if (this.transaction === undefined && this.pending === undefined) {
+      assertOutsideTransaction();
+      this.pending = new TransactionTimer();
     }
     try {
       await this.control(() => super.startTransaction(isolation));
@@ -248,12 +251,31 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     }
   }
 
-  private async begin(): Promise<void> {
-    const timer = new TransactionTimer();
+  private beginOnce(timer: TransactionTimer, sql: string): Promise<void> {
+    return (this.beginning ??= this.begin(timer, sql).finally(() => (this.beginning = undefined)));
+  }
+
+  /** @param sql the first statement */
+  private async begin(timer: TransactionTimer, sql: string): Promise<void> {
     const lease = await this.driver.connections.lend('transaction', this.own, timer.origin);
-    this.transaction = { ...lease, timer, isUnlocked: lease.hasBegun };
-    if (this.isReleased) await this.end();
-    else this.limitTime();
+    this.transaction = { ...lease, timer };
+    if (this.isReleased) {
+      await this.end();
+      return;
+    }
+    this.limitTime();
+    try {
+      if (!lease.hasBegun) await lease.connection.exec(BEGIN_LOCKED);
+      else if (!LOCKS.test(sql)) await lease.connection.exec(`ROLLBACK; ${BEGIN_LOCKED}`);
+    } catch (error) {
+      this.lost ??= new StoreUnavailableError(BEGIN_LOCKED, [], error as Error);
+      await this.end();
+    }
+    this.pending = undefined;
+  }
+
+  private endedEarly(): Error {
+    return this.lost ?? new QueryRunnerAlreadyReleasedError();
   }
 
   override async commitTransaction(): Promise<void> {
@@ -321,6 +343,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   /** Rolls back what is not committed, and lets the next one write. */
   private async end(): Promise<void> {
     const { transaction } = this;
+    this.pending = undefined;
     if (transaction === undefined) return;
     await transaction.connection.exec('ROLLBACK').catch((error: unknown) => {
       // It has been rolled back already, unless the connection is not what it was.
@@ -331,6 +354,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
 
   private async giveBack(): Promise<void> {
     const { transaction } = this;
+    this.pending = undefined;
     if (transaction === undefined) return;
     this.transaction = undefined;
     transaction.timer.stop();
@@ -368,23 +392,10 @@ export function withRows(sql: string): string {
 
 /** How TypeORM begins a transaction. */
 const BEGIN = 'BEGIN TRANSACTION';
-const BEGIN_LOCKED = 'BEGIN IMMEDIATE';
-/** What locks before it reads anything. */
-const LOCKS = /^\s*(?:insert|update|delete|replace)\b/i;
-
 /** A lock for writing from the start: one that is taken only at the first write may come too late. */
-function immediate(sql: string): string {
-  return sql === BEGIN ? BEGIN_LOCKED : sql;
-}
-
-/** The same, where a transaction has begun without it. */
-async function lock(connection: SqliteConnection): Promise<void> {
-  try {
-    await connection.exec(`ROLLBACK; ${BEGIN_LOCKED}`);
-  } catch (error) {
-    throw new StoreUnavailableError(BEGIN_LOCKED, [], error as Error);
-  }
-}
+const BEGIN_LOCKED = 'BEGIN IMMEDIATE';
+/** What takes that lock before it reads anything. */
+const LOCKS = /^\s*(?:insert|update|delete|replace)\b/i;
 
 /** sqlite3 would store NULL for a bigint. */
 function bindable(value: unknown): unknown {
