@@ -21,9 +21,9 @@ import { schema } from './schema.js';
     LoggingModule,
     AuthModule,
     DatabaseModule.forRoot(schema),
+    PlantsModule,
     DocsModule,
     HealthModule,
-    PlantsModule,
   ],
   providers: [
     Connections,

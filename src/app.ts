@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import { Env } from './config/env.js';
 import { splitList } from './config/split-list.js';
-import { setUpDocs } from './docs/swagger-ui.js';
+import { DocsModule } from './docs/docs.module.js';
 import { Connections } from './http/connections.js';
 import { createExpress } from './http/create-express.js';
 import { configureServer } from './http/http-server.js';
@@ -47,6 +47,6 @@ export async function createApp(features: readonly Type[] = []): Promise<NestExp
   app.use(requestMiddleware(logger));
   const origins = splitList(env.CORS_ORIGINS);
   if (origins.length > 0) app.enableCors(corsOptions(origins));
-  setUpDocs(app);
+  app.get(DocsModule).document(app);
   return app;
 }

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import { traceHeaders } from '../tracing/trace-context.js';
-import { AccessTokens, digestOf } from './access-tokens.js';
+import { type AccessLevel, AccessTokens, digestOf } from './access-tokens.js';
 import { isJwtLike, JwtTokens } from './jwt-tokens.js';
 import { type HttpExchange, Limits } from './limits.js';
 import { IS_PUBLIC } from './public.decorator.js';
@@ -17,6 +17,8 @@ const CREDENTIALS = /^bearer +(.+)$/i;
 interface Credentials {
   readonly token: string;
   readonly digest: Buffer;
+  /** What it allows when it is one of the service's own, which are the same until it ends. */
+  readonly level: AccessLevel | undefined;
 }
 
 /** What one of the service's own tokens for reading allows. */
@@ -30,6 +32,9 @@ const READ_ONLY: Grant = { isReadOnly: true };
 export class BearerGuard implements CanActivate {
   /** Those that came last on each connection, by their header. */
   private readonly lastCredentials = new WeakMap<Socket, ReadonlyMap<string, Credentials>>();
+
+  /** To ask the reflector at every request takes longer than all that follows. */
+  private readonly handlers = new Map<unknown, { controller: unknown; isPublic: boolean }>();
 
   constructor(
     private readonly reflector: Reflector,
@@ -45,8 +50,7 @@ export class BearerGuard implements CanActivate {
     const exchange = exchangeOf(context);
     const credentials = this.credentialsOf(exchange.request);
     if (credentials === undefined) return this.reject(exchange, ErrorCatalogue.TOKEN_MISSING);
-    const { token, digest } = credentials;
-    const level = this.tokens.levelOf(digest);
+    const { token, digest, level } = credentials;
     const grant = level === 'read' ? READ_ONLY : this.jwts?.getCached(digest);
     if (level === undefined && grant === undefined) return this.verify(context, digest, token);
     return this.allow(context, digest, level === 'all' ? undefined : grant);
@@ -63,7 +67,8 @@ export class BearerGuard implements CanActivate {
     if (known !== undefined) return known;
     const token = CREDENTIALS.exec(authorization)?.[1];
     if (token === undefined) return undefined;
-    const credentials = { token, digest: digestOf(token) };
+    const digest = digestOf(token);
+    const credentials = { token, digest, level: this.tokens.levelOf(digest) };
     this.lastCredentials.set(socket, new Map([[authorization, credentials]]));
     return credentials;
   }
@@ -101,12 +106,19 @@ export class BearerGuard implements CanActivate {
   }
 
   private isPublic(context: ExecutionContext): boolean {
-    const places = [context.getHandler(), context.getClass()];
-    return this.reflector.getAllAndOverride<boolean | undefined>(IS_PUBLIC, places) === true;
+    const handler = context.getHandler();
+    const controller = context.getClass();
+    const known = this.handlers.get(handler);
+    // A controller that extends another has its handlers too.
+    if (known?.controller === controller) return known.isPublic;
+    const places = [handler, controller];
+    const isPublic = this.reflector.getAllAndOverride<boolean | undefined>(IS_PUBLIC, places);
+    this.handlers.set(handler, { controller, isPublic: isPublic === true });
+    return isPublic === true;
   }
 }
 
 function exchangeOf(context: ExecutionContext): HttpExchange {
-  const http = context.switchToHttp();
-  return { request: http.getRequest<Request>(), response: http.getResponse<Response>() };
+  const [request, response] = context.getArgs<[Request, Response]>();
+  return { request, response };
 }

@@ -47,11 +47,9 @@ export class ArgumentsGuard implements CanActivate, OnModuleInit {
     const parameters = this.handlers.get(context.getHandler());
     if (parameters === undefined) return true;
     const { body, query, path } = parameters;
-    const http = context.switchToHttp();
-    const request = http.getRequest<Request>();
+    const [request, response] = context.getArgs<[Request, Response]>();
     if (query !== undefined || path !== undefined) setParameters(request, query, path);
-    if (body !== undefined)
-      request.body = new JsonBody(request, http.getResponse<Response>(), body);
+    if (body !== undefined) request.body = new JsonBody(request, response, body);
     return true;
   }
 }

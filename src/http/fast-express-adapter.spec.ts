@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import express, { type Express, type Request, type Response } from 'express';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { basename } from 'node:path';
-import { FastExpressAdapter } from './fast-express-adapter.js';
+import { text } from 'node:stream/consumers';
+import { addHeaders, FastExpressAdapter, headerBlock } from './fast-express-adapter.js';
 
 /** A use of every member that Express adds to a request. */
 const REQUEST_MEMBERS: Record<string, (req: Request) => unknown> = {
@@ -28,6 +29,19 @@ const REQUEST_MEMBERS: Record<string, (req: Request) => unknown> = {
   fresh: (req) => req.fresh,
   stale: (req) => req.stale,
   xhr: (req) => req.xhr,
+};
+
+const BLOCK = headerBlock({ 'X-One': '1', 'X-Two': '2' });
+
+/** Answers to a response that has been given the headers X-One and X-Two. */
+const BLOCK_ANSWERS: Record<string, (res: Response, adapter: FastExpressAdapter) => unknown> = {
+  'end()': (res) => res.end('{}'),
+  'reply()': (res, adapter) => adapter.reply(res, { a: 'é' }, 200),
+  'another header': (res) => res.set('X-Three', '3').end(),
+  'one of them': (res) => res.set('x-two', '2').set('X-Three', '3').end(),
+  'writeHead() with others': (res) => res.writeHead(200, { 'X-Three': '3' }).end(),
+  'writeHead() with one of them': (res) => res.writeHead(200, 'Fine', { 'X-TWO': '2' }).end(),
+  'writeHead() with a list': (res) => res.writeHead(200, ['X-Two', '2', 'X-Three', 'x-one']).end(),
 };
 
 /** An answer made with every member that Express adds to a response. */
@@ -79,7 +93,11 @@ function route(app: Express): Express {
 function stableServer(): Server {
   const adapter = new FastExpressAdapter(express());
   adapter.initHttpServer({});
-  route(adapter.getInstance<Express>());
+  const app = route(adapter.getInstance<Express>());
+  app.get('/block/:answer', (req, res) => {
+    addHeaders(res, BLOCK);
+    BLOCK_ANSWERS[req.params.answer]?.(res, adapter);
+  });
   return adapter.getHttpServer();
 }
 
@@ -134,6 +152,39 @@ describe('FastExpressAdapter', () => {
       const answer = await answerOf(stable, `/response/${member}`);
       expect(answer).toEqual(await answerOf(plain, `/response/${member}`));
       expect(answer).toMatchObject({ headers: { 'x-linked': 'true' } });
+    },
+  );
+});
+
+describe('addHeaders()', () => {
+  /** The lines of the head of an answer, and its body. */
+  async function rawAnswer(request: string): Promise<{ lines: string[]; body: string }> {
+    const { port } = stable.address() as AddressInfo;
+    const socket = connect({ port, host: '127.0.0.1' }).end(`${request}\r\nHost: a\r\n\r\n`);
+    const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+    return { lines: head.split('\r\n'), body };
+  }
+
+  it.each(
+    Object.keys(BLOCK_ANSWERS).flatMap((answer) => [
+      [answer, 'GET', '1.1'],
+      [answer, 'GET', '1.0'],
+      [answer, 'HEAD', '1.1'],
+    ]),
+  )(
+    'gives an answer by %s each header once, with %s in HTTP/%s',
+    async (answer, method, version) => {
+      const path = `/block/${encodeURIComponent(answer)}`;
+      const { lines, body } = await rawAnswer(`${method} ${path} HTTP/${version}`);
+      expect(lines[0]).toMatch(/^HTTP\/1\.1 200 /);
+      const names = lines.slice(1).map((line) => (line.split(':')[0] ?? '').toLowerCase());
+      expect(names).toEqual([...new Set(names)]);
+      expect(lines.join('\n')).toMatch(/^x-one: 1$/im);
+      expect(lines.join('\n')).toMatch(/^x-two: 2$/im);
+      if (answer !== 'reply()') return;
+      expect(lines).toContain('Content-Type: application/json; charset=utf-8');
+      expect(lines).toContain('Content-Length: 10');
+      expect(body).toBe(method === 'HEAD' ? '' : '{"a":"é"}');
     },
   );
 });

@@ -13,7 +13,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
-import { stopListening } from './node-http.js';
+import { STORE_HEADER, stopListening, storeHeader } from './node-http.js';
 import { JSON_TYPE } from './send-json.js';
 
 /** From which length on answers are counted that have not been sent, in characters. */
@@ -26,20 +26,39 @@ type HeadArguments = [
   headers?: OutgoingHttpHeaders | OutgoingHttpHeader[],
 ];
 
+/** Headers that an answer has unless it sets one of them by itself. */
+export interface HeaderBlock {
+  /** In lower case. */
+  readonly names: readonly string[];
+  /** The same headers as lines, which are written as they are: nothing that a client sent unchecked. */
+  readonly text: string;
+  readonly fields: () => Record<string, string>;
+}
+
+/** Prepares headers that are the same in every answer. */
+export function headerBlock(fields: Record<string, string>): HeaderBlock {
+  return {
+    names: Object.keys(fields).map((name) => name.toLowerCase()),
+    text: Object.entries(fields)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join(''),
+    fields: () => fields,
+  };
+}
+
+const JSON_HEADERS = headerBlock({ 'Content-Type': JSON_TYPE });
+
 /** What the server creates. */
 interface BlockResponse extends ServerResponse {
-  /** Names and values of headers, in turn. */
-  readonly block: string[];
+  readonly blocks: HeaderBlock[];
 }
 
 /**
- * Adds headers that an answer has unless it sets them by itself. Where it sets none, all are written as one
- * block: to set each takes three times as long.
- *
- * @param namesAndValues in turn
+ * Adds headers to an answer that are written as one text, where Node would check and write each by
+ * itself.
  */
-export function addHeaders(response: ServerResponse, ...namesAndValues: readonly string[]): void {
-  (response as BlockResponse).block.push(...namesAndValues);
+export function addHeaders(response: ServerResponse, block: HeaderBlock): void {
+  (response as BlockResponse).blocks.push(block);
 }
 
 /**
@@ -58,12 +77,20 @@ export class FastExpressAdapter extends ExpressAdapter {
       extends ServerResponse<Req>
       implements BlockResponse
     {
-      readonly block: string[] = [];
+      readonly blocks: HeaderBlock[] = [];
+      private lines = '';
 
       override writeHead(status: number, ...rest: HeadArguments): this {
-        if (rest.length === 0 && this.getHeaderNames().length === 0) rest = [this.block];
-        else setMissing(this);
+        const own = [...this.getHeaderNames(), ...namesOf(rest)];
+        for (const block of this.blocks) {
+          if (block.names.some((name) => own.includes(name))) setMissing(this, block, own);
+          else this.lines += block.text;
+        }
         return super.writeHead(status, ...(rest as []));
+      }
+
+      [STORE_HEADER](firstLine: string, headers: unknown): void {
+        storeHeader.call(this, firstLine + this.lines, headers);
       }
     }
     express.request = inherit(ExpressRequest, express.request);
@@ -88,17 +115,27 @@ export class FastExpressAdapter extends ExpressAdapter {
     if (statusCode !== undefined) response.statusCode = statusCode;
     const text = writeJson(body);
     if (text.length > LARGE_ANSWER) limitUnsent(response, text.length);
-    const length = String(Buffer.byteLength(text));
-    addHeaders(response, 'Content-Type', JSON_TYPE, 'Content-Length', length);
+    addHeaders(response, JSON_HEADERS);
+    // Otherwise Node writes it by itself.
+    if (response.req.method === 'HEAD' || response.req.httpVersion !== '1.1')
+      response.setHeader('Content-Length', Buffer.byteLength(text));
     return response.end(text);
   }
 }
 
-function setMissing(response: BlockResponse): void {
-  const { block } = response;
-  for (let index = 0; index < block.length; index += 2) {
-    const [name = '', value = ''] = block.slice(index, index + 2);
-    if (!response.hasHeader(name)) response.setHeader(name, value);
+/** The names of the headers that are given to `writeHead()`, in lower case. */
+function namesOf(rest: HeadArguments): string[] {
+  const fields = rest.at(-1);
+  if (typeof fields !== 'object') return [];
+  const names = Array.isArray(fields)
+    ? fields.flat().filter((_, index) => index % 2 === 0)
+    : Object.keys(fields);
+  return names.map((name) => String(name).toLowerCase());
+}
+
+function setMissing(response: ServerResponse, { fields }: HeaderBlock, own: string[]): void {
+  for (const [name, value] of Object.entries(fields())) {
+    if (!own.includes(name.toLowerCase())) response.setHeader(name, value);
   }
 }
 

@@ -6,7 +6,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger, RequestContext } from '../logging/pino-logger.js';
 import { countRequest } from '../metrics/metrics.js';
-import { addHeaders } from './fast-express-adapter.js';
+import { addHeaders, headerBlock } from './fast-express-adapter.js';
 import { traceOf } from '../tracing/trace-context.js';
 
 export const REQUEST_ID = 'X-Request-Id';
@@ -30,7 +30,8 @@ export const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
 };
-const SECURITY_BLOCK = Object.entries(SECURITY_HEADERS).flat();
+const SECURITY_BLOCK = headerBlock(SECURITY_HEADERS);
+const REQUEST_ID_NAMES = [REQUEST_ID.toLowerCase()];
 
 /** What Express knows of the route that matched a request. */
 interface Route {
@@ -48,7 +49,12 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
     const span = trace.getActiveSpan();
     const context = contextOf(req, span);
     res.locals.requestId = requestId;
-    addHeaders(res, REQUEST_ID, requestId, ...SECURITY_BLOCK);
+    addHeaders(res, SECURITY_BLOCK);
+    addHeaders(res, {
+      names: REQUEST_ID_NAMES,
+      text: `${REQUEST_ID}: ${requestId}\r\n`,
+      fields: () => ({ [REQUEST_ID]: requestId }),
+    });
     if (span !== undefined) res.on('finish', () => nameByRoute(span, req));
     res.on('close', () => {
       const ms = performance.now() - began;

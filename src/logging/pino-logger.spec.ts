@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import { PinoLogger } from './pino-logger.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import { pino } from 'pino';
+import { PinoLogger, type RequestFields } from './pino-logger.js';
 
 interface Line {
   readonly level: number;
@@ -38,6 +39,29 @@ describe('PinoLogger', () => {
     logger.error({ requestId: 'a', err: new TypeError('boom') }, 'Subject');
     const err = { type: 'TypeError', stack: expect.stringContaining('pino-logger.spec') };
     expect(lines).toMatchObject([{ err }, { requestId: 'a', err }]);
+  });
+
+  it.each<[string, RequestFields]>([
+    [
+      'a path of any characters',
+      { requestId: 'a', path: '/"\\\u0000\n\ud800é', status: 404, ms: 0.1 },
+    ],
+    ['a method of none', { requestId: 'a', method: undefined, status: undefined }],
+    ['a trace', { requestId: 'a', clientAddress: '::1', trace_id: 'b', span_id: 'c' }],
+  ])('writes a request with %s as pino does', (_, fields) => {
+    jest.spyOn(Date, 'now').mockReturnValue(1_000);
+    const written: string[] = [];
+    const write = (line: string): number => written.push(line);
+    const logger = new PinoLogger('debug');
+    Object.assign((logger as unknown as { writer: object }).writer, { write });
+    for (const level of ['info', 'debug'] as const) {
+      logger.request(level, fields);
+      pino({ level: 'debug', base: null }, { write })[level](fields);
+    }
+    jest.restoreAllMocks();
+    expect(written[0]).toBe(written[1]);
+    expect(written[2]).toBe(written[3]);
+    expect(written).toHaveLength(4);
   });
 
   it('leaves out what is less severe than its level, and what Nest says of itself', () => {
