@@ -82,6 +82,7 @@ export class FastExpressAdapter extends ExpressAdapter {
 
       override writeHead(status: number, ...rest: HeadArguments): this {
         const own = [...this.getHeaderNames(), ...namesOf(rest)];
+        this.lines = '';
         for (const block of this.blocks) {
           if (block.names.some((name) => own.includes(name))) setMissing(this, block, own);
           else this.lines += block.text;

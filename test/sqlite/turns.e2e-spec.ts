@@ -139,14 +139,16 @@ describe('a transaction that follows another', () => {
 
 describe('a transaction without a statement', () => {
   it('keeps nobody from writing, and takes part from its first statement on', async () => {
-    await dataSource.transaction(async (manager) => {
-      expect(await rows.create(plant(1))).toBe('created');
-      const other = dataSource.createQueryRunner();
-      await other.startTransaction();
-      await Promise.all([manager.insert(Plant, plant(2)), manager.insert(Plant, plant(3))]);
-      await other.commitTransaction();
-      await other.release();
-    });
+    const [one, other] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
+    await one.startTransaction();
+    await other.startTransaction();
+    expect(await rows.create(plant(1))).toBe('created');
+    const inserted = [2, 3].map((id) => one.manager.insert(Plant, plant(id)));
+    await Promise.all(inserted);
+    await one.commitTransaction();
+    await other.manager.insert(Plant, plant(4));
+    await other.rollbackTransaction();
+    for (const runner of [one, other]) await runner.release();
     expect(await storedIds()).toEqual([1, 2, 3]);
   });
 
