@@ -49,12 +49,12 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
     const span = trace.getActiveSpan();
     const context = contextOf(req, span);
     res.locals.requestId = requestId;
-    addHeaders(res, SECURITY_BLOCK);
     addHeaders(res, {
       names: REQUEST_ID_NAMES,
       text: `${REQUEST_ID}: ${requestId}\r\n`,
       fields: () => ({ [REQUEST_ID]: requestId }),
     });
+    addHeaders(res, SECURITY_BLOCK);
     if (span !== undefined) res.on('finish', () => nameByRoute(span, req));
     res.on('close', () => {
       const ms = performance.now() - began;
