@@ -69,7 +69,8 @@ class Every extends Base {
 const values = fc.oneof(
   fc.constantFrom(undefined, null, 5, 3.5, 8, 'any', 'abc', 'a', true, 1n, '\0'),
   fc.array(fc.constantFrom('a', 'b', 'c', 1, 1n, null)),
-  fc.jsonValue(),
+  // class-validator takes $& and the like in a value for patterns of its replacement.
+  fc.jsonValue().filter((value) => !/\$[$&`']/.test(JSON.stringify(value))),
 );
 const objects = fc
   .record({
