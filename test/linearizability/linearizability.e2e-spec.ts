@@ -11,6 +11,8 @@ import { Workload } from './workload.js';
 
 const SEED = 20_240_613;
 const HISTORIES = 200;
+/** Requests after which a program is killed: when all clients have begun, and long before they end. */
+const KILLED_AFTER = 200;
 const REPLICAS = ENGINE === 'postgres' ? 2 : 1;
 
 const choices = new Choices(SEED);
@@ -45,8 +47,14 @@ describe(`${HISTORIES} histories of concurrent clients`, () => {
   }, 30_000);
 
   it('are those of registers across a SIGKILL, with outcomes that are unknown', async () => {
-    const workload = workloadOn(send);
-    await Promise.all([workload.run(HISTORIES), sleep(200).then(() => replicas.kill(choices))]);
+    let requests = 0;
+    let killed: Promise<void> | undefined;
+    const workload = workloadOn((request) => {
+      if (++requests === KILLED_AFTER) killed = replicas.kill(choices);
+      return send(request);
+    });
+    await workload.run(HISTORIES);
+    await killed;
     const { violations, unknown } = workload.report;
     expect(violations).toEqual([]);
     expect(unknown).toBeGreaterThan(0);
