@@ -33,7 +33,7 @@ export class BearerGuard implements CanActivate {
   /** Those that came last on each connection, by their header. */
   private readonly lastCredentials = new WeakMap<Socket, ReadonlyMap<string, Credentials>>();
 
-  /** To ask the reflector at every request takes longer than all that follows. */
+  /** What the reflector has said, which takes a microsecond to ask. */
   private readonly handlers = new Map<unknown, { controller: unknown; isPublic: boolean }>();
 
   constructor(

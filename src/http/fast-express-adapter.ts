@@ -32,17 +32,17 @@ export interface HeaderBlock {
   readonly names: readonly string[];
   /** The same headers as lines, which are written as they are: nothing that a client sent unchecked. */
   readonly text: string;
-  readonly fields: () => Record<string, string>;
+  readonly fields: Readonly<Record<string, string>>;
 }
 
-/** Prepares headers that are the same in every answer. */
-export function headerBlock(fields: Record<string, string>): HeaderBlock {
+/** Writes headers as lines. */
+export function headerBlock(fields: Readonly<Record<string, string>>): HeaderBlock {
   return {
     names: Object.keys(fields).map((name) => name.toLowerCase()),
     text: Object.entries(fields)
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join(''),
-    fields: () => fields,
+    fields,
   };
 }
 
@@ -135,7 +135,7 @@ function namesOf(rest: HeadArguments): string[] {
 }
 
 function setMissing(response: ServerResponse, { fields }: HeaderBlock, own: string[]): void {
-  for (const [name, value] of Object.entries(fields())) {
+  for (const [name, value] of Object.entries(fields)) {
     if (!own.includes(name.toLowerCase())) response.setHeader(name, value);
   }
 }

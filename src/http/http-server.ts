@@ -9,6 +9,7 @@ import type { PinoLogger } from '../logging/pino-logger.js';
 import { countRequest } from '../metrics/metrics.js';
 import type { Handler } from './connection.js';
 import type { Connections } from './connections.js';
+import { headerBlock } from './fast-express-adapter.js';
 import { configureNode } from './node-http.js';
 import { contextOf, REQUEST_ID, requestIdOf, SECURITY_HEADERS } from './request.middleware.js';
 import { JSON_TYPE, sendJson } from './send-json.js';
@@ -118,19 +119,16 @@ function toApiError({ code }: NodeJS.ErrnoException): ApiError {
 function close(socket: Socket, { status, headers, body }: ApiError, logger: PinoLogger): void {
   const requestId = randomUUID();
   const text = JSON.stringify(body);
-  const fields = {
+  const head = headerBlock({
     ...headers,
     ...SECURITY_HEADERS,
     [REQUEST_ID]: requestId,
     Date: new Date().toUTCString(),
     Connection: 'close',
     'Content-Type': JSON_TYPE,
-    'Content-Length': Buffer.byteLength(text),
-  };
-  const head = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}\r\n`);
-  socket.end(
-    `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.join('')}\r\n${text}`,
-  );
+    'Content-Length': String(Buffer.byteLength(text)),
+  });
+  socket.end(`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.text}\r\n${text}`);
   // A client that is still sending would lose the answer if the connection closed at once.
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();

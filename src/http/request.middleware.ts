@@ -52,7 +52,7 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
     addHeaders(res, {
       names: REQUEST_ID_NAMES,
       text: `${REQUEST_ID}: ${requestId}\r\n`,
-      fields: () => ({ [REQUEST_ID]: requestId }),
+      fields: { [REQUEST_ID]: requestId },
     });
     addHeaders(res, SECURITY_BLOCK);
     if (span !== undefined) res.on('finish', () => nameByRoute(span, req));

@@ -149,6 +149,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
         'A transaction is begun and ended by dataSource.transaction() or by the methods of a query runner, not by a statement',
       );
     }
+    // begin() does it, before the first statement.
     if (sql === BEGIN) return undefined;
     if (this.pending !== undefined) {
       const isEnd = sql === 'COMMIT' || sql === 'ROLLBACK';
@@ -343,12 +344,12 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   /** Rolls back what is not committed, and lets the next one write. */
   private async end(): Promise<void> {
     const { transaction } = this;
-    this.pending = undefined;
-    if (transaction === undefined) return;
-    await transaction.connection.exec('ROLLBACK').catch((error: unknown) => {
-      // It has been rolled back already, unless the connection is not what it was.
-      if (codeOf(error) !== 'SQLITE_ERROR') transaction.isAltered = true;
-    });
+    if (transaction !== undefined) {
+      await transaction.connection.exec('ROLLBACK').catch((error: unknown) => {
+        // It has been rolled back already, unless the connection is not what it was.
+        if (codeOf(error) !== 'SQLITE_ERROR') transaction.isAltered = true;
+      });
+    }
     await this.giveBack();
   }
 
