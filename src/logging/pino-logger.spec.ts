@@ -6,14 +6,17 @@ interface Line {
   readonly level: number;
 }
 
+/** A logger that writes by this. */
+function loggerBy(write: (line: string) => void, level: string): PinoLogger {
+  const logger = new PinoLogger(level);
+  Object.assign((logger as unknown as { writer: object }).writer, { write });
+  return logger;
+}
+
 /** A logger, and the lines it has written so far. */
 function recorded(level: string): { logger: PinoLogger; lines: Line[] } {
-  const logger = new PinoLogger(level);
   const lines: Line[] = [];
-  const write = (line: string): void => {
-    lines.push(JSON.parse(line) as Line);
-  };
-  Object.assign((logger as unknown as { writer: object }).writer, { write });
+  const logger = loggerBy((line) => lines.push(JSON.parse(line) as Line), level);
   return { logger, lines };
 }
 
@@ -52,8 +55,7 @@ describe('PinoLogger', () => {
     jest.spyOn(Date, 'now').mockReturnValue(1_000);
     const written: string[] = [];
     const write = (line: string): number => written.push(line);
-    const logger = new PinoLogger('debug');
-    Object.assign((logger as unknown as { writer: object }).writer, { write });
+    const logger = loggerBy(write, 'debug');
     for (const level of ['info', 'debug'] as const) {
       logger.request(level, fields);
       pino({ level: 'debug', base: null }, { write })[level](fields);

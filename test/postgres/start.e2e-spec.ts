@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { getMetadataArgsStorage } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source-options.js';
 import { openDatabase } from '../../src/database/open-database.js';
 import { DatabaseStartError, type StoreDataSource } from '../../src/database/store-data-source.js';
@@ -18,6 +19,17 @@ const certificate = (name: string): string =>
   fileURLToPath(new URL(`certificates/${name}`, import.meta.url));
 const OURS = certificate('server.crt');
 const STRANGERS = certificate('stranger.crt');
+
+/** Every table of the program, as a pattern. */
+const TABLES = [
+  'migrations',
+  ...getMetadataArgsStorage()
+    .filterTables(schema.entities)
+    .map(({ name }) => String(name)),
+]
+  .sort()
+  .map((table) => `${table} \\(of postgres\\)`)
+  .join(', ');
 
 let server: PostgresServer;
 
@@ -116,7 +128,9 @@ describe('a store that cannot be used', () => {
     [
       "tables that are another role's",
       () => url({ pathname: '/not_my_tables' }),
-      /it has tables of other roles: .*\bplants \(of postgres\).*: connect as their owner, or have it run ALTER TABLE \.\.\. OWNER TO careful for each$/,
+      new RegExp(
+        `it has tables of other roles: ${TABLES}: connect as their owner, or have it run ALTER TABLE \\.\\.\\. OWNER TO careful for each$`,
+      ),
     ],
     ['no file of certificates', () => url({}, { ...SSL, sslrootcert: 'no.crt' }), /sslrootcert/],
     ['a certificate for another host', () => url({}, SSL), /is for another host$/],

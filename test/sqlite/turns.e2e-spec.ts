@@ -96,6 +96,11 @@ describe('a transaction that follows another', () => {
     ['nests another', (manager) => manager.transaction((nested) => nested.count(Plant))],
   ];
 
+  /** A connection outside of the program's turns, which waits for no lock. */
+  function openAsAnotherProcess(): Promise<SqliteConnection> {
+    return SqliteConnection.open(String(dataSource.options.database), 'existing', 0);
+  }
+
   beforeEach(() => dataSource.transaction((manager) => manager.insert(Plant, plant(1))));
 
   it.each(CASES)('and first %s sees what was stored between them', async (_, first) => {
@@ -107,8 +112,7 @@ describe('a transaction that follows another', () => {
   });
 
   it.each(CASES)('and first %s keeps other processes from writing', async (_, first) => {
-    const path = String(dataSource.options.database);
-    const other = await SqliteConnection.open(path, 'existing', 0);
+    const other = await openAsAnotherProcess();
     const write = (): Promise<unknown> =>
       other.exec("INSERT INTO plants VALUES (9, 'other', NULL)");
     try {
@@ -123,8 +127,7 @@ describe('a transaction that follows another', () => {
   });
 
   it.each(CASES)('and first %s fails as a whole while another process writes', async (_, first) => {
-    const path = String(dataSource.options.database);
-    const other = await SqliteConnection.open(path, 'existing', 0);
+    const other = await openAsAnotherProcess();
     await other.exec('BEGIN IMMEDIATE');
     const run = dataSource.transaction(async (manager) => {
       await first(manager);
