@@ -15,6 +15,7 @@ export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
  * @property {string} name for the command line and the results
  * @property {string} title for tables and the chart
  * @property {(port: number) => string[]} args of Node
+ * @property {string} [node] its binary; by default the one that runs this
  * @property {(port: number, folder: string) => Record<string, string>} [env]
  * @property {string} [token] that it accepts; `TOKEN` by default
  * @property {number} [replicas] processes that share the load; 1 by default

@@ -15,13 +15,15 @@ const BURST = 2_000;
  *
  * @param {object} options
  * @param {number} options.rate creates a second; Infinity for as many as connections allow
+ * @param {number} options.warmUp seconds at that rate before latencies and rates count
  */
-export async function crowd({ url, token, rate, connections, seconds, ids }) {
+export async function crowd({ url, token, rate, connections, warmUp, seconds, ids }) {
   const { hostname, port, pathname } = new URL(url);
   const head = `POST ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: `;
   const idle = [];
   const open = new Set();
   const latency = { accepted: createHistogram(), refused: createHistogram() };
+  let warm;
   const tally = { acknowledged: 0, refused: 0, unanswered: 0, unsent: 0, due: 0 };
 
   const send = (due) => {
@@ -56,7 +58,7 @@ export async function crowd({ url, token, rate, connections, seconds, ids }) {
     const kind = connection.text.startsWith('HTTP/1.1 200') ? 'accepted' : 'refused';
     tally[kind === 'accepted' ? 'acknowledged' : 'refused'] += 1;
     const time = Math.round((performance.now() - connection.due) * 1_000);
-    latency[kind].record(Math.max(1, time));
+    if (connection.due >= warm) latency[kind].record(Math.max(1, time));
     const isKept = !/\r\nconnection: close/i.test(connection.text);
     connection.text = '';
     connection.due = undefined;
@@ -69,9 +71,12 @@ export async function crowd({ url, token, rate, connections, seconds, ids }) {
   }
 
   const begin = performance.now();
-  const end = begin + seconds * 1_000;
+  warm = begin + warmUp * 1_000;
+  const end = warm + seconds * 1_000;
+  let before;
   let sent = 0;
   for (let now = begin; now < end; now = performance.now()) {
+    if (now >= warm) before ??= { ...tally };
     if (rate === Infinity) {
       while (idle.length > 0 || open.size < connections) send(now);
     } else {
@@ -81,7 +86,8 @@ export async function crowd({ url, token, rate, connections, seconds, ids }) {
     await sleep(1);
   }
   // The rate of the program is that of the time in which it was loaded.
-  const during = { ...tally, seconds: (performance.now() - begin) / 1_000 };
+  const during = { seconds: (performance.now() - warm) / 1_000 };
+  for (const [name, count] of Object.entries(tally)) during[name] = count - before[name];
   const deadline = performance.now() + PATIENCE;
   const isWaiting = () => [...open].some(({ due }) => due !== undefined);
   while (isWaiting() && performance.now() < deadline) await sleep(20);

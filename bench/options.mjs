@@ -15,6 +15,7 @@ What to measure (several may be given):
   --memory             resident memory after each million creates
   --rows               creates/s by rows in the table, for ascending and for random ids
   --costs              what logging costs
+  --nodes FILES        creates/s on other releases of Node, whose binaries these are, comma-separated
   --tokens             what a JWT and a rate limit cost
   --life               reads, pages, replaces and removes a second, of Plant Store and of its peers
   --mixed              reads and creates a second, alone and together
@@ -57,6 +58,7 @@ export function readOptions(args) {
     memory: values.memory,
     rows: values.rows,
     costs: values.costs,
+    nodes: values.nodes?.split(','),
     tokens: values.tokens,
     life: values.life,
     mixed: values.mixed,
@@ -91,6 +93,7 @@ function parse(args) {
         memory: boolean,
         rows: boolean,
         costs: boolean,
+        nodes: string,
         tokens: boolean,
         life: boolean,
         mixed: boolean,

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { existsSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -85,6 +86,7 @@ async function measureAll(setting) {
   if (setting.postgresLife) results.postgresLife = await lifeOnPostgres(setting);
   if (setting.postgres) results.postgres = await postgres(setting);
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
+  if (setting.nodes) results.nodes = await compare(setting, onEach(setting.nodes), 'Node');
   if (setting.tokens) results.tokens = await compare(setting, await tokenVariants(), 'Tokens');
   if (setting.neighbour) results.neighbour = await neighbour(setting);
   if (setting.overload) results.overload = await overload(setting);
@@ -104,6 +106,15 @@ function variants() {
     program(),
     program('without-logging', 'Plant Store, LOG_LEVEL=silent', { LOG_LEVEL: 'silent' }),
   ];
+}
+
+/** The program on this Node and on others. */
+function onEach(nodes) {
+  const others = nodes.map((node) => {
+    const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
+    return { ...program(version, `Node ${version}`), node };
+  });
+  return [program('this', `Node ${process.version}`), ...others];
 }
 
 /** What creates keep of their rate when another module writes too. */

@@ -44,7 +44,7 @@ export async function start(contestant, folder, ids) {
   const logFile = path.join(folder, 'log');
   const log = openSync(logFile, 'a');
   const begin = performance.now();
-  const child = spawn(process.execPath, contestant.args(port), {
+  const child = spawn(contestant.node ?? process.execPath, contestant.args(port), {
     cwd: folder,
     // Nothing of the caller's own settings comes along.
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...contestant.env?.(port, folder) },

@@ -55,8 +55,8 @@ async function measure(setting, contestant, rate, connections) {
   let residentMiB = 0;
   const load = async ({ url, pid }) => {
     const stopWatching = watchMemory(pid);
-    const { seconds } = setting;
-    const tally = await crowd({ url, token: TOKEN, rate, connections, seconds, ids });
+    const { warmUp, seconds } = setting;
+    const tally = await crowd({ url, token: TOKEN, rate, connections, warmUp, seconds, ids });
     residentMiB = stopWatching();
     // A create that was answered 503 may have gone through after all.
     return [{ ...tally, refused: 0, unanswered: tally.unanswered + tally.refused, tally }];

@@ -5,9 +5,17 @@ import { BatchQueue } from './batch-queue.js';
 
 /** A queue of which each batch does one item, and takes as long as the next of these times, in milliseconds. */
 function queueOf(table: string, ...times: number[]): BatchQueue<number, string> {
+  return queueOfBatches(1, table, ...times);
+}
+
+function queueOfBatches(
+  maxBatchItems: number,
+  table: string,
+  ...times: number[]
+): BatchQueue<number, string> {
   return new BatchQueue<number, string>({
     concurrency: 1,
-    maxBatchItems: 1,
+    maxBatchItems,
     sizeOf: () => 0,
     perform: async (take) => {
       await sleep(times.shift() ?? 0);
@@ -37,4 +45,18 @@ it.each([
   const refused = outcomes.filter(({ status }) => status === 'rejected');
   expect(refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeLessThan(ITEMS.length);
+});
+
+it('lets the event loop go on while it answers a large batch', async () => {
+  const queue = queueOfBatches(1_000, 'large');
+  let turns = 0;
+  const countTurn = (): void => {
+    turns++;
+    turn = setImmediate(countTurn);
+  };
+  let turn = setImmediate(countTurn);
+  const items = Array.from({ length: 300 }, (_, index) => index);
+  const turnOfEach = await Promise.all(items.map((item) => queue.add(item).then(() => turns)));
+  clearImmediate(turn);
+  expect(new Set(turnOfEach).size).toBe(5);
 });
