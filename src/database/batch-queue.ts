@@ -178,8 +178,7 @@ export class BatchQueue<Item, Outcome> {
       // When it failed before it could begin, it would fail again for what waits.
       if (batch.length === 0) take();
       storeFailures.report(error as Error);
-      const failure = new ApiError(ErrorCatalogue.UNAVAILABLE);
-      return batch.map(() => failure);
+      return batch.map(() => REFUSAL);
     }
   }
 
@@ -204,7 +203,7 @@ export class BatchQueue<Item, Outcome> {
     for (const { size } of late) this.waitingSize -= size;
     if (late.length > 0) this.options.metrics.refused(late.length);
     for (const batch of this.inFlight.keys()) late.push(...batch.filter(isLate));
-    for (const { reject } of late) reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
+    for (const { reject } of late) reject(REFUSAL);
   }
 
   private stopTimer(): void {
