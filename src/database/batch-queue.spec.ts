@@ -3,15 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreMetrics } from '../metrics/metrics.js';
 import { BatchQueue } from './batch-queue.js';
 
-/** A queue of which each batch does one item, and takes as long as the next of these times, in milliseconds. */
-function queueOf(table: string, ...times: number[]): BatchQueue<number, string> {
-  return queueOfBatches(1, table, ...times);
-}
-
-function queueOfBatches(
-  maxBatchItems: number,
+/** A queue of which each batch does so many items, and takes as long as the next of these times, in milliseconds. */
+function queueOf(
   table: string,
-  ...times: number[]
+  times: number[] = [],
+  maxBatchItems = 1,
 ): BatchQueue<number, string> {
   return new BatchQueue<number, string>({
     concurrency: 1,
@@ -28,7 +24,7 @@ function queueOfBatches(
 const ITEMS = Array.from({ length: 20 }, (_, index) => index);
 
 it('refuses nothing because one batch was slow', async () => {
-  const queue = queueOf('once', 0, 300);
+  const queue = queueOf('once', [0, 300]);
   await queue.add(0);
   await queue.add(1);
   const outcomes = await Promise.all(ITEMS.map((item) => queue.add(item)));
@@ -39,7 +35,7 @@ it.each([
   ['the only batch before was slow', [300]],
   ['the last batches were all slow', [300, 300]],
 ])('refuses at once what would wait too long when %s', async (reason, times) => {
-  const queue = queueOf(reason, ...times);
+  const queue = queueOf(reason, [...times]);
   for (const item of times.keys()) await queue.add(item);
   const outcomes = await Promise.allSettled(ITEMS.map((item) => queue.add(item)));
   const refused = outcomes.filter(({ status }) => status === 'rejected');
@@ -48,7 +44,7 @@ it.each([
 });
 
 it('lets the event loop go on while it answers a large batch', async () => {
-  const queue = queueOfBatches(1_000, 'large');
+  const queue = queueOf('large', [], 1_000);
   let turns = 0;
   const countTurn = (): void => {
     turns++;

@@ -31,8 +31,8 @@ const EXPIRY_CHECK_MS = 250;
  */
 const MAX_EXPECTED_MS = 0.8 * WRITE_TIMEOUT_MS;
 
-/** One for all: to note the stack of each would take a tenth of the time of a refusal. */
-const REFUSAL = new ApiError(ErrorCatalogue.UNAVAILABLE);
+/** One for all that are refused or fail: to note the stack of each would take a tenth of the time of a refusal. */
+const UNAVAILABLE = new ApiError(ErrorCatalogue.UNAVAILABLE);
 
 interface Pending<Item, Outcome> {
   readonly item: Item;
@@ -91,7 +91,7 @@ export class BatchQueue<Item, Outcome> {
   add(item: Item): Promise<Outcome> {
     if (this.isFull() || this.expectedTime() > MAX_EXPECTED_MS) {
       this.options.metrics.refused();
-      return Promise.reject(REFUSAL);
+      return Promise.reject(UNAVAILABLE);
     }
     return new Promise((resolve, reject) => {
       const size = this.options.sizeOf(item);
@@ -178,7 +178,7 @@ export class BatchQueue<Item, Outcome> {
       // When it failed before it could begin, it would fail again for what waits.
       if (batch.length === 0) take();
       storeFailures.report(error as Error);
-      return batch.map(() => REFUSAL);
+      return batch.map(() => UNAVAILABLE);
     }
   }
 
@@ -203,7 +203,7 @@ export class BatchQueue<Item, Outcome> {
     for (const { size } of late) this.waitingSize -= size;
     if (late.length > 0) this.options.metrics.refused(late.length);
     for (const batch of this.inFlight.keys()) late.push(...batch.filter(isLate));
-    for (const { reject } of late) reject(REFUSAL);
+    for (const { reject } of late) reject(UNAVAILABLE);
   }
 
   private stopTimer(): void {
