@@ -23,7 +23,7 @@ export async function crowd({ url, token, rate, connections, warmUp, seconds, id
   const idle = [];
   const open = new Set();
   const latency = { accepted: createHistogram(), refused: createHistogram() };
-  let warm;
+  let countedFrom = Infinity;
   const tally = { acknowledged: 0, refused: 0, unanswered: 0, unsent: 0, due: 0 };
 
   const send = (due) => {
@@ -58,11 +58,26 @@ export async function crowd({ url, token, rate, connections, warmUp, seconds, id
     const kind = connection.text.startsWith('HTTP/1.1 200') ? 'accepted' : 'refused';
     tally[kind === 'accepted' ? 'acknowledged' : 'refused'] += 1;
     const time = Math.round((performance.now() - connection.due) * 1_000);
-    if (connection.due >= warm) latency[kind].record(Math.max(1, time));
+    if (connection.due >= countedFrom) latency[kind].record(Math.max(1, time));
     const isKept = !/\r\nconnection: close/i.test(connection.text);
     connection.text = '';
     connection.due = undefined;
     if (isKept) idle.push(connection);
+  };
+
+  const offer = async (time) => {
+    const begin = performance.now();
+    const end = begin + time * 1_000;
+    let sent = 0;
+    for (let now = begin; now < end; now = performance.now()) {
+      if (rate === Infinity) {
+        while (idle.length > 0 || open.size < connections) send(now);
+      } else {
+        const until = Math.min(sent + BURST, ((now - begin) * rate) / 1_000);
+        while (sent < until) send(begin + (sent++ * 1_000) / rate);
+      }
+      await sleep(1);
+    }
   };
 
   while (open.size < connections) {
@@ -70,23 +85,12 @@ export async function crowd({ url, token, rate, connections, warmUp, seconds, id
     await sleep(10);
   }
 
-  const begin = performance.now();
-  warm = begin + warmUp * 1_000;
-  const end = warm + seconds * 1_000;
-  let before;
-  let sent = 0;
-  for (let now = begin; now < end; now = performance.now()) {
-    if (now >= warm) before ??= { ...tally };
-    if (rate === Infinity) {
-      while (idle.length > 0 || open.size < connections) send(now);
-    } else {
-      const until = Math.min(sent + BURST, ((now - begin) * rate) / 1_000);
-      while (sent < until) send(begin + (sent++ * 1_000) / rate);
-    }
-    await sleep(1);
-  }
+  await offer(warmUp);
+  const before = { ...tally };
+  countedFrom = performance.now();
+  await offer(seconds);
   // The rate of the program is that of the time in which it was loaded.
-  const during = { seconds: (performance.now() - warm) / 1_000 };
+  const during = { seconds: (performance.now() - countedFrom) / 1_000 };
   for (const [name, count] of Object.entries(tally)) during[name] = count - before[name];
   const deadline = performance.now() + PATIENCE;
   const isWaiting = () => [...open].some(({ due }) => due !== undefined);

@@ -111,10 +111,18 @@ function variants() {
 /** The program on this Node and on others. */
 function onEach(nodes) {
   const others = nodes.map((node) => {
-    const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
+    const version = versionOf(node);
     return { ...program(version, `Node ${version}`), node };
   });
   return [program('this', `Node ${process.version}`), ...others];
+}
+
+function versionOf(node) {
+  try {
+    return execFileSync(node, ['--version'], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  } catch (error) {
+    throw new OptionError(`--nodes must be binaries of Node: ${node} is none`, { cause: error });
+  }
 }
 
 /** What creates keep of their rate when another module writes too. */
