@@ -32,7 +32,11 @@ export default defineConfig(
   },
   {
     files: ['src/**/*.ts'],
-    ignores: ['src/config/env.ts', 'src/validation/nested-type.ts', '**/*.spec.ts'],
+    ignores: [
+      'src/platform/config/env.ts',
+      'src/platform/validation/nested-type.ts',
+      '**/*.spec.ts',
+    ],
     rules: {
       'no-restricted-imports': [
         'error',

@@ -1,17 +1,17 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, DiscoveryModule } from '@nestjs/core';
-import { AuthModule } from './auth/auth.module.js';
-import { BearerGuard } from './auth/bearer.guard.js';
-import { ConfigModule } from './config/config.module.js';
-import { DatabaseModule } from './database/database.module.js';
-import { DocsModule } from './docs/docs.module.js';
-import { ArgumentsGuard } from './http/arguments.guard.js';
-import { ErrorFilter } from './http/error.filter.js';
-import { HealthModule } from './health/health.module.js';
-import { Connections } from './http/connections.js';
-import { RouteNotFoundFilter } from './http/route-not-found.filter.js';
-import { LoggingModule } from './logging/logging.module.js';
-import { PlantsModule } from './plants/plants.module.js';
+import { AuthModule } from './platform/auth/auth.module.js';
+import { BearerGuard } from './platform/auth/bearer.guard.js';
+import { ConfigModule } from './platform/config/config.module.js';
+import { DatabaseModule } from './platform/database/data-source/database.module.js';
+import { DocsModule } from './platform/openapi/docs.module.js';
+import { ArgumentsGuard } from './platform/requests/request-binding.guard.js';
+import { ErrorFilter } from './platform/server/error.filter.js';
+import { HealthModule } from './platform/health/health.module.js';
+import { Connections } from './platform/server/connections.js';
+import { RouteNotFoundFilter } from './platform/server/route-not-found.filter.js';
+import { LoggingModule } from './platform/observability/logging.module.js';
+import { PlantsModule } from './modules/plants/plants.module.js';
 import { schema } from './schema.js';
 
 @Module({

@@ -2,17 +2,17 @@ import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
-import { Env } from './config/env.js';
-import { splitList } from './config/split-list.js';
-import { DocsModule } from './docs/docs.module.js';
-import { Connections } from './http/connections.js';
-import { createExpress } from './http/create-express.js';
-import { configureServer } from './http/http-server.js';
-import { corsOptions } from './http/cors-options.js';
-import { requestMiddleware } from './http/request.middleware.js';
-import { trustProxies } from './config/trusted-proxies.js';
-import { FastExpressAdapter } from './http/fast-express-adapter.js';
-import { PinoLogger } from './logging/pino-logger.js';
+import { Env } from './platform/config/env.js';
+import { splitList } from './platform/config/split-list.js';
+import { DocsModule } from './platform/openapi/docs.module.js';
+import { Connections } from './platform/server/connections.js';
+import { createExpress } from './platform/server/create-express.js';
+import { configureServer } from './platform/server/http-server.js';
+import { corsOptions } from './platform/server/cors-options.js';
+import { requestMiddleware } from './platform/server/request.middleware.js';
+import { trustProxies } from './platform/config/trusted-proxies.js';
+import { FastExpressAdapter } from './platform/server/fast-express-adapter.js';
+import { PinoLogger } from './platform/observability/pino-logger.js';
 
 /**
  * Creates the application as it runs in production: the program, its tests and its document all

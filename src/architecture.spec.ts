@@ -3,26 +3,36 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import ts from 'typescript';
 
-/** The folders and files of src from the top down: each imports only what stands in a row below its own. */
-const ROWS = [
+/** The layers of src from the top down. A file imports only from its own folder and from layers below. */
+const LAYERS = [
   ['main.ts', 'commands'],
   ['app.ts'],
   ['app.module.ts'],
   ['schema.ts'],
-  ['<feature>'],
-  ['health', 'docs'],
-  ['http'],
-  ['database'],
-  ['auth', 'validation', 'logging'],
-  ['config', 'errors', 'metrics', 'json', 'tracing'],
+  ['modules'],
+  ['platform/rest'],
+  ['platform/server'],
+  ['platform/openapi', 'platform/health'],
+  ['platform/requests'],
+  ['platform/database'],
+  ['platform/auth', 'platform/validation'],
+  ['platform/observability'],
+  ['platform/config', 'platform/errors', 'platform/json'],
 ];
-/** Any other folder is a feature. */
-const SHARED = new Set(ROWS.flat());
-/** Where the features are put together: their modules, their entities and their migrations. */
+
+/** The files of the platform that are made for the authors of modules. */
+const FOR_MODULES = [
+  /^platform\/(rest|errors)\//,
+  /^platform\/database\/[^/]+$/,
+  /^platform\/(auth|validation)\/[^/]+\.decorators?\.ts$/,
+  /^platform\/json\/json-text\.ts$/,
+];
+
+/** The files that put the modules together. */
 const COMPOSITION_ROOTS = ['app.module.ts', 'schema.ts'];
 
 const ENGINES = /sqlite|postgres|\bpg\b|pragma|rowid/i;
-const MAY_NAME_AN_ENGINE = ['database/', 'commands/', 'config/database-url.ts'];
+const MAY_NAME_AN_ENGINE = ['platform/database/', 'commands/', 'platform/config/database-url.ts'];
 
 /** The text of each file by its path below src. */
 type Sources = ReadonlyMap<string, string>;
@@ -33,17 +43,17 @@ interface Import {
   readonly names: readonly string[];
 }
 
-function sourcesOfProgram(): Sources {
+function readSources(): Sources {
   const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' });
   return new Map(
     files
-      .filter((path) => /(?<!\.spec)\.ts$/.test(path))
+      .filter((path) => /(?<!spec)\.ts$/.test(path))
       .map((path) => [path, readFileSync(`${import.meta.dirname}/${path}`, 'utf8')]),
   );
 }
 
-/** What a file imports from another of src, in whichever way. */
-function importsOf(path: string, text: string): Import[] {
+/** The imports of a file from other files of src: static, dynamic and of types. */
+function listImports(path: string, text: string): Import[] {
   const named = new Map<string, string[]>();
   const { statements } = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
   for (const { moduleSpecifier, importClause } of statements.filter(ts.isImportDeclaration)) {
@@ -57,57 +67,59 @@ function importsOf(path: string, text: string): Import[] {
     .importedFiles.map(({ fileName }) => fileName)
     .filter((specifier) => specifier.startsWith('.'))
     .map((specifier) => ({
-      from: pathFrom(path, specifier),
+      from: posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts'),
       names: named.get(specifier) ?? ['*'],
     }));
 }
 
-function pathFrom(path: string, specifier: string): string {
-  return posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts');
+function findLayer(path: string): number {
+  return LAYERS.findIndex((folders) =>
+    folders.some((folder) => path === folder || path.startsWith(`${folder}/`)),
+  );
 }
 
-/** The folder below src, or the name of a file that is in none. */
-function placeOf(path: string): string {
-  return path.split('/')[0] ?? path;
+/** `modules/plants` or `platform/auth`; the path itself of a file at the top. */
+function folderOf(path: string): string {
+  return path
+    .split('/')
+    .slice(0, path.startsWith('commands/') ? 1 : 2)
+    .join('/');
 }
 
-function isFeature(place: string): boolean {
-  return !SHARED.has(place) && !place.endsWith('.ts');
+function isModule(path: string): boolean {
+  return path.startsWith('modules/');
 }
 
-function rowOf(place: string): number {
-  const name = isFeature(place) ? '<feature>' : place;
-  return ROWS.findIndex((row) => row.includes(name));
-}
-
-/** What a feature's module lets others use: the module itself, and its exports. */
-function exportsOf(sources: Sources, feature: string): string[] {
-  const text = sources.get(`${feature}/${feature}.module.ts`) ?? '';
+/** The names that a module gives to other modules: the module itself and its exports. */
+function listExports(sources: Sources, folder: string): string[] {
+  const text = sources.get(`${folder}/${posix.basename(folder)}.module.ts`) ?? '';
   const exported = /exports:\s*\[([^\]]*)\]/.exec(text)?.[1] ?? '';
   const module = /export class (\w+)/.exec(text)?.[1] ?? '';
   return [module, ...exported.split(',').map((name) => name.trim())];
 }
 
-function faultOf(sources: Sources, path: string, { from, names }: Import): string | undefined {
-  const [place, other] = [placeOf(path), placeOf(from)];
+function checkImport(sources: Sources, path: string, { from, names }: Import): string | undefined {
   if (from.startsWith('..')) return `${path} imports ${from}, outside src`;
-  if (from.endsWith('.spec.ts')) return `${path} imports a test`;
-  if (place === other) return undefined;
-  if (isFeature(place) && isFeature(other)) {
-    const hidden = names.filter((name) => !exportsOf(sources, other).includes(name));
-    const isEntity = from.endsWith('.entity.ts');
-    return hidden.length > 0 && !isEntity
-      ? `${path} imports ${hidden.join()} of ${other}`
-      : undefined;
+  if (from.endsWith('spec.ts')) return `${path} imports a test`;
+  if (folderOf(path) === folderOf(from)) return undefined;
+  if (isModule(path) && isModule(from)) {
+    const exported = listExports(sources, folderOf(from));
+    const hidden = names.filter((name) => !exported.includes(name));
+    const isAllowed = hidden.length === 0 || from.endsWith('.entity.ts');
+    return isAllowed ? undefined : `${path} imports ${hidden.join()} of ${folderOf(from)}`;
   }
-  if (isFeature(other) && COMPOSITION_ROOTS.includes(path)) return undefined;
-  if (isFeature(other)) return `${path} imports the feature ${other}`;
-  if (rowOf(other) <= rowOf(place)) return `${path} imports ${from}, which is not below it`;
+  if (isModule(from) && !COMPOSITION_ROOTS.includes(path)) {
+    return `${path} imports the module ${folderOf(from)}`;
+  }
+  if (findLayer(from) <= findLayer(path)) return `${path} imports ${from}, which is not below it`;
+  if (isModule(path) && !FOR_MODULES.some((allowed) => allowed.test(from))) {
+    return `${path} imports ${from}, which is not meant for modules`;
+  }
   return undefined;
 }
 
 /** The files of a circle of imports, the first one twice; undefined when there is none. */
-function circleIn(imports: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+function findCircle(imports: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();
   const visit = (path: string, way: readonly string[]): string[] | undefined => {
     if (way.includes(path)) return [...way.slice(way.indexOf(path)), path];
@@ -126,57 +138,66 @@ function circleIn(imports: ReadonlyMap<string, readonly string[]>): string[] | u
   return undefined;
 }
 
-function faultsIn(sources: Sources): string[] {
+function checkSources(sources: Sources): string[] {
   const faults: string[] = [];
   const graph = new Map<string, string[]>();
   for (const [path, text] of sources) {
+    if (findLayer(path) === -1) faults.push(`${path} is in no layer`);
     if (ENGINES.test(text) && !MAY_NAME_AN_ENGINE.some((prefix) => path.startsWith(prefix))) {
       faults.push(`${path} names an engine`);
     }
-    const imports = importsOf(path, text);
+    const imports = listImports(path, text);
     graph.set(
       path,
       imports.map(({ from }) => from),
     );
-    faults.push(...imports.flatMap((one) => faultOf(sources, path, one) ?? []));
+    faults.push(...imports.flatMap((one) => checkImport(sources, path, one) ?? []));
   }
-  const circle = circleIn(graph);
+  const circle = findCircle(graph);
   return circle === undefined ? faults : [...faults, `a circle: ${circle.join(' -> ')}`];
 }
 
-describe('the folders of src', () => {
-  it('keep to the rules', () => {
-    expect(faultsIn(sourcesOfProgram())).toEqual([]);
+describe('the files of src', () => {
+  it('import only from the layers below them', () => {
+    expect(checkSources(readSources())).toEqual([]);
   });
+});
 
+describe('the rules for imports', () => {
   const gardens = `@Module({ exports: [GardensService] }) export class GardensModule {}`;
+  const MODULE = 'modules/plants/a.ts';
 
   it.each([
-    ['plants/a.ts', `import { GardensModule } from '../gardens/gardens.module.js';`, undefined],
-    ['plants/a.ts', `import { GardensService } from '../gardens/x.js';`, undefined],
-    ['plants/a.ts', `import type { Garden } from '../gardens/garden.entity.js';`, undefined],
-    ['plants/a.ts', `import { Bed as B } from '../gardens/beds.js';`, 'Bed of gardens'],
-    ['plants/a.ts', `import * as all from '../gardens/beds.js';`, '* of gardens'],
-    ['plants/a.ts', `export { Bed } from '../gardens/beds.js';`, '* of gardens'],
-    ['plants/a.ts', `await import('../gardens/beds.js');`, '* of gardens'],
-    ['plants/a.ts', `import { ApiError } from '../errors/api-error.js';`, undefined],
-    ['plants/a.ts', `import { schema } from '../schema.js';`, 'not below it'],
-    ['errors/a.ts', `import { GardensModule } from '../gardens/gardens.module.js';`, 'gardens'],
-    ['errors/a.ts', `import { Env } from '../config/env.js';`, 'not below it'],
-    ['errors/a.ts', `let env: import('../config/env.js').Env;`, 'not below it'],
-    ['auth/a.ts', `import { JsonBody } from '../http/json-body.js';`, 'not below it'],
-    ['app.module.ts', `import { GardensModule } from './gardens/gardens.module.js';`, undefined],
-    ['schema.ts', `import { Garden } from './gardens/garden.entity.js';`, undefined],
-    ['plants/a.ts', `import { Pool } from 'pg';`, 'names an engine'],
-    ['plants/a.ts', `// As SQLite does it.`, 'names an engine'],
-    ['database/a.ts', `import sqlite3 from 'sqlite3';`, undefined],
-    ['config/env.ts', `// sqlite:`, 'names an engine'],
+    [MODULE, `import { GardensModule } from '../gardens/gardens.module.js';`, undefined],
+    [MODULE, `import { GardensService } from '../gardens/x.js';`, undefined],
+    [MODULE, `import type { Garden } from '../gardens/garden.entity.js';`, undefined],
+    [MODULE, `import { Bed as B } from '../gardens/beds.js';`, 'Bed of modules/gardens'],
+    [MODULE, `import * as all from '../gardens/beds.js';`, '* of modules/gardens'],
+    [MODULE, `export { Bed } from '../gardens/beds.js';`, '* of modules/gardens'],
+    [MODULE, `await import('../gardens/beds.js');`, '* of modules/gardens'],
+    [MODULE, `import { ApiError } from '../../platform/errors/api-error.js';`, undefined],
+    [MODULE, `import { Public } from '../../platform/auth/public.decorator.js';`, undefined],
+    [MODULE, `import { a } from '../../platform/auth/scopes.js';`, 'not meant for modules'],
+    [MODULE, `import { a } from '../../platform/database/a.js';`, undefined],
+    [MODULE, `import { a } from '../../platform/database/batching/a.js';`, 'not meant for modules'],
+    [MODULE, `import { schema } from '../../schema.js';`, 'not below it'],
+    ['platform/errors/a.ts', `import { Env } from '../config/env.js';`, 'not below it'],
+    ['platform/errors/a.ts', `let env: import('../config/env.js').Env;`, 'not below it'],
+    ['platform/auth/a.ts', `import { a } from '../requests/json-body.js';`, 'not below it'],
+    ['platform/rest/a.ts', `import { a } from '../../modules/gardens/a.js';`, 'the module'],
+    ['app.module.ts', `import { GardensModule } from './modules/gardens/a.js';`, undefined],
+    ['schema.ts', `import { Garden } from './modules/gardens/garden.entity.js';`, undefined],
+    [MODULE, `import { Pool } from 'pg';`, 'names an engine'],
+    [MODULE, `// As SQLite does it.`, 'names an engine'],
+    ['platform/database/sqlite/a.ts', `import sqlite3 from 'sqlite3';`, undefined],
+    ['platform/config/env.ts', `// sqlite:`, 'names an engine'],
     ['main.ts', `import { TestApp } from '../test/support/test-app.js';`, 'outside src'],
-    ['plants/a.ts', `import { helper } from './a.spec.js';`, 'imports a test'],
-    ['plants/a.ts', `import { a } from './a.js';`, 'a circle: plants/a.ts -> plants/a.ts'],
-  ])('in %s, %s: %s', (path, text, fault) => {
-    const sources = { [path]: text, 'gardens/gardens.module.ts': gardens };
-    expect(faultsIn(new Map(Object.entries(sources)))).toEqual(
+    [MODULE, `import { helper } from './a.spec.js';`, 'imports a test'],
+    ['common/a.ts', `export {};`, 'in no layer'],
+    [MODULE, `import { a } from './a.js';`, 'a circle: modules/plants/a.ts -> modules/plants/a.ts'],
+  ])('judge %s with %s: %s', (path, text, fault) => {
+    const sources = { [path]: text, 'modules/gardens/gardens.module.ts': gardens };
+    expect(checkSources(new Map(Object.entries(sources)))).toEqual(
       fault === undefined ? [] : [expect.stringContaining(fault)],
     );
   });

@@ -5,13 +5,16 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { createApp } from './app.js';
-import { AccessTokens } from './auth/access-tokens.js';
-import { AuthModule } from './auth/auth.module.js';
-import { describeSettings, loadEnvFile } from './config/env-file.js';
-import { Env, EnvError } from './config/env.js';
-import { DatabaseStartError, type StoreDataSource } from './database/store-data-source.js';
-import { longestDrain } from './http/connections.js';
-import { PinoLogger } from './logging/pino-logger.js';
+import { AccessTokens } from './platform/auth/access-tokens.js';
+import { AuthModule } from './platform/auth/auth.module.js';
+import { describeSettings, loadEnvFile } from './platform/config/env-file.js';
+import { Env, EnvError } from './platform/config/env.js';
+import {
+  DatabaseStartError,
+  type StoreDataSource,
+} from './platform/database/data-source/store-data-source.js';
+import { longestDrain } from './platform/server/connections.js';
+import { PinoLogger } from './platform/observability/pino-logger.js';
 
 /** Repeats of a signal within this time, in milliseconds, are the same Ctrl-C. */
 const SAME_SIGNAL_MS = 1_000;

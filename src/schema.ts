@@ -1,7 +1,7 @@
-import type { Schema } from './database/data-source-options.js';
-import { CreatePlants1763000000000 } from './plants/migrations/1763000000000-create-plants.js';
-import { IndexPlantsByTag1795219200000 } from './plants/migrations/1795219200000-index-plants-by-tag.js';
-import { Plant } from './plants/plant.entity.js';
+import type { Schema } from './platform/database/data-source/data-source-options.js';
+import { CreatePlants1763000000000 } from './modules/plants/migrations/1763000000000-create-plants.js';
+import { IndexPlantsByTag1795219200000 } from './modules/plants/migrations/1795219200000-index-plants-by-tag.js';
+import { Plant } from './modules/plants/plant.entity.js';
 
 /** Every entity, and every migration in the order in which they run. */
 export const schema: Schema = {

@@ -1,9 +1,9 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
-import { parseBody } from '../src/http/json-body.js';
-import { NewPlantDto } from '../src/plants/dto/new-plant.dto.js';
-import { RequestClass } from '../src/validation/request-class.js';
+import { parseBody } from '../src/platform/requests/json-body.js';
+import { NewPlantDto } from '../src/modules/plants/dto/new-plant.dto.js';
+import { RequestClass } from '../src/platform/validation/compiled-dto.js';
 import { bodyOf, LENGTH, mutate, randomOf, randomRecipe, type Recipe } from './cost/body-search.js';
 import { ExampleBody } from './support/example.module.js';
 

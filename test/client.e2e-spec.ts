@@ -8,8 +8,8 @@ import {
   PlantStoreError,
   type StoredPlant,
 } from '../client/plant-store-client.js';
-import { ErrorCatalogue } from '../src/errors/error-catalogue.js';
-import { PlantErrors } from '../src/plants/plants.errors.js';
+import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
+import { PlantErrors } from '../src/modules/plants/plants.errors.js';
 import { TestApp, TOKEN } from './support/test-app.js';
 
 let app: TestApp;

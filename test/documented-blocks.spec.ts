@@ -23,7 +23,7 @@ const OTHER_TESTS: readonly (readonly [document: string, language: string, test:
 const GIVEN: Readonly<Record<string, string>> = {
   'client/README.md': 'declare const token: string;',
   'docs/postgresql.md':
-    "declare const dataSource: import('../src/database/store-data-source.js').StoreDataSource;",
+    "declare const dataSource: import('../src/platform/database/data-source/store-data-source.js').StoreDataSource;",
 };
 
 /** Blocks whose fence names the test that runs them, as in "```sh test/readme.e2e-spec.ts". */

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { allErrors, ErrorCatalogue } from '../src/errors/error-catalogue.js';
-import { PlantsService } from '../src/plants/plants.service.js';
+import { allErrors, ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
+import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { ExampleModule } from './support/example.module.js';
 import { listCauses, loadErrorCauses } from './support/error-causes.js';
 import { expectError } from './support/expect-error.js';

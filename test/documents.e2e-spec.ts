@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { Env } from '../src/config/env.js';
-import { allErrors, ErrorCatalogue, statusOf } from '../src/errors/error-catalogue.js';
+import { Env } from '../src/platform/config/env.js';
+import { allErrors, ErrorCatalogue, statusOf } from '../src/platform/errors/error-catalogue.js';
 import { MALFORMED_REQUESTS } from './cases/malformed-http.js';
 import { TestApp } from './support/test-app.js';
 

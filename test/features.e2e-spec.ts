@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module, Param, type Type } from '@nestjs/common';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { ErrorCatalogue, type ErrorKind } from '../src/errors/error-catalogue.js';
+import { ErrorCatalogue, type ErrorKind } from '../src/platform/errors/error-catalogue.js';
 import { ExampleModule } from './support/example.module.js';
 import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp, TOKEN } from './support/test-app.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import type { StoreDataSource } from '../src/database/store-data-source.js';
-import { StoreProbe } from '../src/health/store-probe.js';
+import type { StoreDataSource } from '../src/platform/database/data-source/store-data-source.js';
+import { StoreProbe } from '../src/platform/health/store-probe.js';
 import { passSeconds, resetClocks, setClockBy } from './support/clock.js';
 import { expectError } from './support/expect-error.js';
 import { TestApp } from './support/test-app.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ErrorCatalogue } from '../src/errors/error-catalogue.js';
+import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
 import { MALFORMED_REQUESTS } from './cases/malformed-http.js';
 import { exchange, parseAnswer } from './support/raw-http.js';
 import { TestApp, TOKEN } from './support/test-app.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { DataSource } from 'typeorm';
-import { TableRows } from '../src/database/table-rows.js';
-import { Plant } from '../src/plants/plant.entity.js';
+import { TableRows } from '../src/platform/database/batched-repository.js';
+import { Plant } from '../src/modules/plants/plant.entity.js';
 import { expectError } from './support/expect-error.js';
 import { exchange } from './support/raw-http.js';
 import { TestApp, TOKEN } from './support/test-app.js';

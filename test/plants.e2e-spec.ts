@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { JsonText } from '../src/json/json-text.js';
-import { PlantErrors } from '../src/plants/plants.errors.js';
-import { PlantsService } from '../src/plants/plants.service.js';
+import { JsonText } from '../src/platform/json/json-text.js';
+import { PlantErrors } from '../src/modules/plants/plants.errors.js';
+import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp, TOKEN } from './support/test-app.js';
 

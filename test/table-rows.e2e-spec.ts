@@ -19,7 +19,7 @@ import {
   UpdateDateColumn,
   VersionColumn,
 } from 'typeorm';
-import { TableRows } from '../src/database/table-rows.js';
+import { TableRows } from '../src/platform/database/batched-repository.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
 
 class Place {

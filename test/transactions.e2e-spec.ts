@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, Repository } from 'typeorm';
-import type { StoreDataSource } from '../src/database/store-data-source.js';
-import { StoreUnavailableError } from '../src/database/store-unavailable.error.js';
-import { TableRows } from '../src/database/table-rows.js';
-import { Plant } from '../src/plants/plant.entity.js';
+import type { StoreDataSource } from '../src/platform/database/data-source/store-data-source.js';
+import { StoreUnavailableError } from '../src/platform/database/store-unavailable.error.js';
+import { TableRows } from '../src/platform/database/batched-repository.js';
+import { Plant } from '../src/modules/plants/plant.entity.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
 
 const TRANSACTION_TIMEOUT_MS = 300;

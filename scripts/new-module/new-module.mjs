@@ -23,19 +23,19 @@ for (const name of [plural, singular]) {
 if (![plural, singular].every(isVariable))
   fail(`${singular} is a word of TypeScript: choose another`);
 if (plural === singular) fail(`Say what one of the ${plural} is called: --singular <name>`);
-if (existsSync(join(ROOT, 'src', plural))) fail(`There is src/${plural} already`);
+if (existsSync(join(ROOT, 'src/modules', plural))) fail(`There is src/modules/${plural} already`);
 
 const words = wordsOf();
 const created = readdirSync(TEMPLATE, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.txt'))
   .map((path) => ({
-    path: fill(path.replace(/^src\//, `src/${plural}/`).replace(/\.txt$/, '')),
+    path: fill(path.replace(/^src\//, `src/modules/${plural}/`).replace(/\.txt$/, '')),
     text: fill(readFileSync(join(TEMPLATE, path), 'utf8')),
   }));
 for (const { path } of created) if (existsSync(join(ROOT, path))) fail(`There is ${path} already`);
 for (const { path, text } of created) await write(path, text);
 await edit('src/schema.ts', (text) => {
-  const folder = `./${plural}`;
+  const folder = `./modules/${plural}`;
   const migration = `Create${words.Plural}${words.timestamp}`;
   const file = `${folder}/migrations/${words.timestamp}-create-${plural}.js`;
   const listed = append(append(text, 'entities', words.Singular), 'migrations', migration);
@@ -46,7 +46,7 @@ await edit('src/schema.ts', (text) => {
 });
 await edit('src/app.module.ts', (text) =>
   addImports(append(text, 'imports', `${words.Plural}Module`), [
-    [`${words.Plural}Module`, `./${plural}/${plural}.module.js`],
+    [`${words.Plural}Module`, `./modules/${plural}/${plural}.module.js`],
   ]),
 );
 console.log('Writing the OpenAPI document, the table of errors and the types of clients');

@@ -1,8 +1,8 @@
 import { link, open, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
-import { codeOf } from '../database/error-code.js';
-import { flush } from '../database/sqlite/flush.js';
+import { codeOf } from '../platform/database/data-source/error-code.js';
+import { flush } from '../platform/database/sqlite/flush-to-disk.js';
 import { StoreReader } from './store-reader.js';
 
 /** How often progress is reported, in milliseconds. */

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
-import { sqliteReason } from '../database/sqlite/sqlite-errors.js';
-import { compareMigrations } from '../database/store-data-source.js';
+import { sqliteReason } from '../platform/database/sqlite/sqlite-errors.js';
+import { compareMigrations } from '../platform/database/data-source/store-data-source.js';
 import { schema } from '../schema.js';
 import { StoreReader } from './store-reader.js';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { EnvError } from '../config/env.js';
+import { EnvError } from '../platform/config/env.js';
 import { CommandError, configuredStorePath, counted, formatSize, runCommand } from './command.js';
-import { DatabaseStartError } from '../database/store-data-source.js';
+import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 
 let printed: string;
 const { DATABASE_URL } = process.env;

@@ -1,8 +1,8 @@
-import { loadEnvFile } from '../config/env-file.js';
-import { EnvError, loadEnv } from '../config/env.js';
-import { parseDatabaseUrl } from '../config/database-url.js';
-import { sqliteReason } from '../database/sqlite/sqlite-errors.js';
-import { DatabaseStartError } from '../database/store-data-source.js';
+import { loadEnvFile } from '../platform/config/env-file.js';
+import { EnvError, loadEnv } from '../platform/config/env.js';
+import { parseDatabaseUrl } from '../platform/config/database-url.js';
+import { sqliteReason } from '../platform/database/sqlite/sqlite-errors.js';
+import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 
 /** A command cannot do what it was asked to. The message is one sentence for the operator. */
 export class CommandError extends Error {}

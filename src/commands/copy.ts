@@ -2,15 +2,15 @@ import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
-import { parseDatabaseUrl } from '../config/database-url.js';
-import { dataSourceOptions } from '../database/data-source-options.js';
-import { createDataSource, openDatabase } from '../database/open-database.js';
+import { parseDatabaseUrl } from '../platform/config/database-url.js';
+import { dataSourceOptions } from '../platform/database/data-source/data-source-options.js';
+import { createDataSource, openDatabase } from '../platform/database/data-source/open-database.js';
 import {
   compareMigrations,
   DatabaseStartError,
   type StoreDataSource,
-} from '../database/store-data-source.js';
-import { TableRows } from '../database/table-rows.js';
+} from '../platform/database/data-source/store-data-source.js';
+import { TableRows } from '../platform/database/batched-repository.js';
 import { schema } from '../schema.js';
 import { CommandError, counted } from './command.js';
 

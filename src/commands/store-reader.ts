@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
-import { assertWritable } from '../database/sqlite/sqlite-access.js';
+import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.js';
 import { CommandError } from './command.js';
 
 /** A connection to a store's file for the commands, also while the program serves from it. */

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createApp } from '../app.js';
-import { TRANSIENT_DATABASE_URL } from '../config/database-url.js';
-import { buildOpenApi } from '../docs/openapi.js';
-import { allErrors, statusOf } from '../errors/error-catalogue.js';
+import { TRANSIENT_DATABASE_URL } from '../platform/config/database-url.js';
+import { buildOpenApi } from '../platform/openapi/build-openapi.js';
+import { allErrors, statusOf } from '../platform/errors/error-catalogue.js';
 
 // Writes openapi.json and the table of docs/errors.md from the application itself, on a store that
 // does not last.

@@ -1,4 +1,4 @@
-import type { ErrorCatalogue } from '../../src/errors/error-catalogue.js';
+import type { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 
 /** Strings that are valid names and tags, as JSON text. */
 export const VALID_STRINGS: readonly string[] = [

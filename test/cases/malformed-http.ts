@@ -1,4 +1,4 @@
-import type { ErrorCatalogue } from '../../src/errors/error-catalogue.js';
+import type { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 
 const GOOD =
   'Authorization: Bearer correct-horse-battery-staple\r\nContent-Type: application/json\r\n';

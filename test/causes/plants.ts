@@ -1,4 +1,4 @@
-import { PlantErrors } from '../../src/plants/plants.errors.js';
+import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
 import type { ErrorCauses } from '../support/error-causes.js';
 
 export default {

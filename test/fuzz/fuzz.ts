@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { ErrorCatalogue } from '../../src/errors/error-catalogue.js';
+import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 import { MALFORMED_REQUESTS } from '../cases/malformed-http.js';
 import { setup, teardown } from '../support/postgres-setup.js';
 import { exchange, parseAnswer } from '../support/raw-http.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
-import { ErrorCatalogue, type ErrorKind } from '../../src/errors/error-catalogue.js';
+import { ErrorCatalogue, type ErrorKind } from '../../src/platform/errors/error-catalogue.js';
 import type { ApiDocument, DocumentedOperation, ParameterObject } from './api-document.js';
 import { conformanceFaults, isError, jsonOf } from './conformance.js';
 import type { Field } from './headers.js';

@@ -1,4 +1,4 @@
-import { entityTagOf } from '../../src/http/entity-tag.js';
+import { entityTagOf } from '../../src/platform/rest/entity-tag.js';
 import type { NewPlant } from './body.js';
 import type { Condition } from './conditions.js';
 import { SortedIds } from './sorted-ids.js';

@@ -1,5 +1,5 @@
-import { dataSourceOptions } from '../../src/database/data-source-options.js';
-import { createDataSource } from '../../src/database/open-database.js';
+import { dataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
+import { createDataSource } from '../../src/platform/database/data-source/open-database.js';
 import { schema } from '../../src/schema.js';
 import type { PlantsModel } from './plants-model.js';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { addColumn } from '../../src/database/add-column.js';
-import { TableRows } from '../../src/database/table-rows.js';
+import { addColumn } from '../../src/platform/database/add-column.js';
+import { TableRows } from '../../src/platform/database/batched-repository.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 
 @Entity('pots')

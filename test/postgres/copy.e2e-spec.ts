@@ -2,10 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { copyStore } from '../../src/commands/copy.js';
-import { dataSourceOptions } from '../../src/database/data-source-options.js';
-import { createDataSource, openDatabase } from '../../src/database/open-database.js';
-import { Plant } from '../../src/plants/plant.entity.js';
-import { TableRows } from '../../src/database/table-rows.js';
+import { dataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
+import {
+  createDataSource,
+  openDatabase,
+} from '../../src/platform/database/data-source/open-database.js';
+import { Plant } from '../../src/modules/plants/plant.entity.js';
+import { TableRows } from '../../src/platform/database/batched-repository.js';
 import { schema } from '../../src/schema.js';
 import { TestStore } from '../support/test-store.js';
 

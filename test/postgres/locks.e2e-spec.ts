@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import type { Repository } from 'typeorm';
-import { StoreUnavailableError } from '../../src/database/store-unavailable.error.js';
-import { TableRows } from '../../src/database/table-rows.js';
-import { Plant } from '../../src/plants/plant.entity.js';
+import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
+import { TableRows } from '../../src/platform/database/batched-repository.js';
+import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 import { TestStore } from '../support/test-store.js';
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { tmpdir } from 'node:os';
 import pg from 'pg';
-import { dataSourceOptions } from '../../src/database/data-source-options.js';
-import { openDatabase } from '../../src/database/open-database.js';
-import { Plant } from '../../src/plants/plant.entity.js';
+import { dataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
+import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { Program } from '../support/program.js';
-import { TableRows } from '../../src/database/table-rows.js';
+import { TableRows } from '../../src/platform/database/batched-repository.js';
 import { schema } from '../../src/schema.js';
 import { TestStore } from '../support/test-store.js';
 

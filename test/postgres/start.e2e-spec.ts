@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { getMetadataArgsStorage } from 'typeorm';
-import { dataSourceOptions } from '../../src/database/data-source-options.js';
-import { openDatabase } from '../../src/database/open-database.js';
-import { DatabaseStartError, type StoreDataSource } from '../../src/database/store-data-source.js';
-import { STATEMENT_TIMEOUT_MS } from '../../src/database/postgres/time-limits.js';
+import { dataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
+import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+import {
+  DatabaseStartError,
+  type StoreDataSource,
+} from '../../src/platform/database/data-source/store-data-source.js';
+import { STATEMENT_TIMEOUT_MS } from '../../src/platform/database/postgres/time-limits.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { schema } from '../../src/schema.js';
 import { Program } from '../support/program.js';

@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Logger } from '@nestjs/common';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager, MigrationInterface, QueryRunner, Repository } from 'typeorm';
-import { WRITE_TIMEOUT_MS } from '../../src/config/time-limits.js';
-import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection.js';
-import type { StoreDataSource } from '../../src/database/store-data-source.js';
-import { StoreUnavailableError } from '../../src/database/store-unavailable.error.js';
-import { TableRows } from '../../src/database/table-rows.js';
-import { Plant } from '../../src/plants/plant.entity.js';
+import { WRITE_TIMEOUT_MS } from '../../src/platform/config/time-limits.js';
+import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
+import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
+import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
+import { TableRows } from '../../src/platform/database/batched-repository.js';
+import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 
 /** Whether the program knows who calls it from inside a transaction. */

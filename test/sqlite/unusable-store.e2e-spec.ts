@@ -2,9 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dataSourceOptions } from '../../src/database/data-source-options.js';
-import { openDatabase } from '../../src/database/open-database.js';
-import { DatabaseStartError, type StoreDataSource } from '../../src/database/store-data-source.js';
+import { dataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
+import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+import {
+  DatabaseStartError,
+  type StoreDataSource,
+} from '../../src/platform/database/data-source/store-data-source.js';
 import { schema } from '../../src/schema.js';
 import { querySqlite } from '../support/query-sqlite.js';
 

@@ -1,6 +1,9 @@
-import { dataSourceOptions, type Schema } from '../../src/database/data-source-options.js';
-import { openDatabase } from '../../src/database/open-database.js';
-import type { StoreDataSource } from '../../src/database/store-data-source.js';
+import {
+  dataSourceOptions,
+  type Schema,
+} from '../../src/platform/database/data-source/data-source-options.js';
+import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { type Engine, TestStore } from './test-store.js';
 
 export interface EntityStore {

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import type { ErrorEntry } from '../../src/errors/error-catalogue.js';
+import type { ErrorEntry } from '../../src/platform/errors/error-catalogue.js';
 import type { Answer, TestApp } from './test-app.js';
 
 const FOLDER = new URL('../causes/', import.meta.url);

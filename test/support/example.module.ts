@@ -36,11 +36,11 @@ import {
   ValidateNested,
 } from 'class-validator';
 import type { Response } from 'express';
-import { RequireScopes } from '../../src/auth/require-scopes.decorator.js';
-import { ApiTag } from '../../src/docs/api-tag.decorator.js';
-import { IsInt64 } from '../../src/validation/is-int64.decorator.js';
-import { IsOptionalNotNull } from '../../src/validation/is-optional-not-null.decorator.js';
-import { IsText } from '../../src/validation/is-text.decorator.js';
+import { RequireScopes } from '../../src/platform/auth/require-scopes.decorator.js';
+import { ApiTag } from '../../src/platform/rest/api-section.decorator.js';
+import { IsInt64 } from '../../src/platform/validation/is-int64.decorator.js';
+import { IsOptionalNotNull } from '../../src/platform/validation/is-optional-not-null.decorator.js';
+import { IsText } from '../../src/platform/validation/is-text.decorator.js';
 
 // A feature with a parameter, a member and a failure of each kind, for the tests of what features
 // stand on.

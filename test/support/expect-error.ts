@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import type { components } from '../../client/api-types.js';
-import { ErrorCatalogue, type ErrorKind } from '../../src/errors/error-catalogue.js';
+import { ErrorCatalogue, type ErrorKind } from '../../src/platform/errors/error-catalogue.js';
 import type { Answer } from './test-app.js';
 
 /**

@@ -1,0 +1,25 @@
+import { defineErrors } from '../../platform/errors/error-catalogue.js';
+
+export const PlantErrors = defineErrors(
+  { feature: 'plants', numbers: [0, 9] },
+  {
+    PLANT_NOT_FOUND: {
+      error: 40401,
+      message: 'There is no plant with this id',
+      when: 'there is no plant with this id',
+      advice: 'Create it first; after a DELETE that was sent again: take it as success.',
+    },
+    ID_IN_USE: {
+      error: 40900,
+      message: 'The id is in use by a different plant',
+      when: 'the id is in use by a different plant',
+      advice: 'Choose another id.',
+    },
+    ALREADY_EXISTS: {
+      error: 40901,
+      message: 'This very plant, with the same id, name and tag, already exists',
+      when: 'this very plant (same id, name and tag) already exists: a client that retried may take it as success',
+      advice: 'After a retry: take it as success.',
+    },
+  },
+);

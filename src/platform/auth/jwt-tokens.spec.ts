@@ -1,0 +1,63 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AUDIENCE, ISSUER, TokenIssuer } from '../../../test/support/token-issuer.js';
+import { digestOf } from './access-tokens.js';
+import { isJwtLike, JwtTokens } from './jwt-tokens.js';
+
+const HEADER = Buffer.from('{"alg":"ES256","kid":"a"}').toString('base64url');
+
+beforeAll(() => {
+  Logger.overrideLogger(false);
+});
+
+describe('isJwtLike', () => {
+  it.each([
+    ['YQ.YQ.YQ', true],
+    ['YQ.YQ.YR', false],
+    ['YQ.YQ.', false],
+    ['YQ.YQ', false],
+    ['opaque', false],
+    [`YQ.${'Y'.repeat(8_192)}.YQ`, false],
+  ])('%.20s: %s', (token, isLike) => {
+    expect(isJwtLike(token)).toBe(isLike);
+  });
+});
+
+describe('cached tokens', () => {
+  it('are remembered up to 10000, and then the first of them is forgotten', async () => {
+    const provider = await TokenIssuer.start();
+    const jwksUrl = new URL(provider.env.AUTH_JWKS_URL ?? '');
+    const jwts = new JwtTokens({ jwksUrl, issuer: ISSUER, audience: AUDIENCE });
+    const { cached } = jwts as unknown as { cached: Map<string, object> };
+    for (let index = 0; index < 10_000; index++) cached.set(String(index), {});
+    const token = await provider.token();
+    await jwts.verify(digestOf(token), token);
+    expect(jwts.getCached(digestOf(token))).toBeDefined();
+    expect(cached.size).toBe(10_000);
+    expect(cached.has('0')).toBe(false);
+    await provider.stop();
+  });
+});
+
+describe('tokens that wait for the keys of a provider', () => {
+  it('are at most 1000; the next one is 503 at once', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const jwksUrl = new URL(`http://127.0.0.1:${port}`);
+    const jwts = new JwtTokens({ jwksUrl, issuer: 'i', audience: 'a' });
+    const verify = (index: number): Promise<unknown> => {
+      const token = `${HEADER}.${Buffer.from(String(index)).toString('base64url')}.AA`;
+      return jwts.verify(digestOf(token), token);
+    };
+    const waiting = Promise.allSettled(Array.from({ length: 1_000 }, (_, index) => verify(index)));
+    await once(server, 'request');
+    await expect(verify(1_000)).rejects.toMatchObject({ status: 503 });
+    server.closeAllConnections();
+    expect(new Set((await waiting).map(({ status }) => status))).toEqual(new Set(['rejected']));
+    server.close();
+  });
+});

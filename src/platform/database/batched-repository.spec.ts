@@ -1,0 +1,229 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import sqlite3 from 'sqlite3';
+import { Plant } from '../../modules/plants/plant.entity.js';
+import { dataSourceOptions } from './data-source/data-source-options.js';
+
+import { openDatabase } from './data-source/open-database.js';
+import { schema } from '../../schema.js';
+import type { SqliteConnection } from './sqlite/sqlite-connection.js';
+import type { SqliteDataSource } from './sqlite/sqlite-data-source.js';
+import { TableRows } from './batched-repository.js';
+
+let folder: string;
+let dataSource: SqliteDataSource;
+let commits: TableRows<Plant>;
+let connection: SqliteConnection;
+/** The statements that SQLite ran. */
+let statements: string[];
+
+beforeEach(async () => {
+  Logger.overrideLogger(false);
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+  dataSource = (await openDatabase(
+    dataSourceOptions(
+      {
+        DATABASE_URL: `sqlite:${join(folder, 'plants.db')}`,
+        DATABASE_POOL_SIZE: 1,
+      },
+      schema,
+    ),
+  )) as SqliteDataSource;
+  statements = [];
+  connection = dataSource.driver.connections.commits;
+  recordStatements();
+  commits = new TableRows(dataSource.getRepository(Plant));
+});
+
+afterEach(async () => {
+  await dataSource.destroy();
+  await rm(folder, { recursive: true });
+});
+
+function plant(
+  id: number | string,
+  name = `plant ${String(id)}`,
+  tag: string | null = null,
+): Plant {
+  return { id: String(id), name, tag };
+}
+
+function plants(count: number): Plant[] {
+  return Array.from({ length: count }, (_, index) => plant(index + 1));
+}
+
+async function storedIds(): Promise<string[]> {
+  const rows = await dataSource.query<{ id: string }[]>(
+    'SELECT CAST(id AS TEXT) AS id FROM plants ORDER BY plants.id',
+  );
+  return rows.map(({ id }) => id);
+}
+
+function recordStatements(): void {
+  const all = connection.all.bind(connection);
+  connection.all = (sql, parameters) => {
+    statements.push(sql);
+    return all(sql, parameters);
+  };
+}
+
+describe('TableRows', () => {
+  it('commits one row alone at once', async () => {
+    expect(await commits.create(plant(1))).toBe('created');
+    expect(statements).toHaveLength(1);
+    expect(await storedIds()).toEqual(['1']);
+  });
+
+  it('commits the rows that arrive during a commit with one statement', async () => {
+    const outcomes = await Promise.all(plants(1_000).map((row) => commits.create(row)));
+    expect(new Set(outcomes)).toEqual(new Set(['created']));
+    expect(statements).toHaveLength(2);
+    expect(await storedIds()).toHaveLength(1_000);
+  });
+
+  it('stores every int64 and every text exactly', async () => {
+    const rows = [
+      plant('9223372036854775807', '"quotes" \\ \u0001 \u2028 🌿 \uffff'),
+      plant('-9223372036854775808', ''),
+      plant('9007199254740993', "'; DROP TABLE plants; --"),
+    ];
+    await Promise.all(rows.map((row) => commits.create(row)));
+    const stored = await dataSource.query<Plant[]>(
+      'SELECT CAST(id AS TEXT) AS id, name, tag, typeof(id) AS type FROM plants ORDER BY plants.id',
+    );
+    const sorted = [rows[1], rows[2], rows[0]];
+    expect(stored).toEqual(sorted.map((row) => Object.assign({ type: 'integer' }, row)));
+  });
+
+  it('fails a conflicting row alone, and lets the first of equal ids win', async () => {
+    await commits.create(plant(5, 'old'));
+    const rows = [
+      plant(4),
+      plant(5, 'old'),
+      plant(5, 'new'),
+      plant(6, 'first'),
+      plant(6, 'second'),
+      plant(6, 'first'),
+      plant(5, 'old', ''),
+    ];
+    expect(await Promise.all(rows.map((row) => commits.create(row)))).toEqual([
+      'created',
+      'identical',
+      'different',
+      'created',
+      'different',
+      'identical',
+      'different',
+    ]);
+    expect(await storedIds()).toEqual(['4', '5', '6']);
+  });
+
+  it('fails a row that the store refuses alone', async () => {
+    const rows = [plant(1), plant('not a number'), plant(2), plant(3, null as unknown as string)];
+    const results = await Promise.allSettled(rows.map((row) => commits.create(row)));
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+    ]);
+    expect(await storedIds()).toEqual(['1', '2']);
+  });
+
+  it('does what comes for one key in its order, and many times in one commit', async () => {
+    await commits.create(plant(1, 'name 0'));
+    const before = statements.length;
+    const chain = Array.from({ length: 50 }, (_, index) =>
+      commits.replace(plant(1, `name ${index + 1}`), plant(1, `name ${index}`)),
+    );
+    expect(new Set(await Promise.all(chain))).toEqual(new Set(['done']));
+    expect(await commits.find(1)).toMatchObject({ name: 'name 50' });
+    expect(statements.slice(before)).toHaveLength(50);
+  });
+
+  it('finds conflicts by the primary key, without a scan', async () => {
+    await commits.create(plant(1));
+    await commits.create(plant(1, 'other'));
+    const plan = await dataSource.query<{ detail: string }[]>(
+      `EXPLAIN QUERY PLAN ${statements.at(-1) ?? ''}`,
+      ['[]'],
+    );
+    expect(plan.map(({ detail }) => detail).join()).toMatch(
+      /SEARCH stored USING INTEGER PRIMARY KEY/,
+    );
+  });
+
+  it('refuses at once what exceeds the queue, and answers the rest', async () => {
+    const results = await Promise.allSettled(plants(12_000).map((row) => commits.create(row)));
+    const refused = results.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(1_999);
+    expect(refused[0]).toMatchObject({ reason: { status: 503, headers: { 'Retry-After': '1' } } });
+    expect(await storedIds()).toHaveLength(10_001);
+  });
+
+  it('refuses at once what would wait too long, but tries a slow store that is idle', async () => {
+    let now = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const createSlowly = async (id: number): Promise<void> => {
+      const create = commits.create(plant(id));
+      now += 3_000;
+      await create;
+    };
+    const createTwo = (...ids: number[]): Promise<PromiseSettledResult<unknown>[]> =>
+      Promise.allSettled(ids.map((id) => commits.create(plant(id))));
+    await commits.create(plant(0));
+    await createSlowly(1);
+    // One slow commit alone says nothing of the next.
+    expect(await createTwo(2, 3)).toMatchObject([{ value: 'created' }, { value: 'created' }]);
+    await createSlowly(4);
+    await createSlowly(5);
+    expect(await createTwo(6, 7)).toMatchObject([
+      { value: 'created' },
+      { reason: { status: 503 } },
+    ]);
+    clock.mockRestore();
+    expect(await commits.create(plant(7))).toBe('created');
+    expect(await storedIds()).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+  });
+
+  it('bounds the queue by size too, and splits large rows over commits', async () => {
+    const name = 'x'.repeat(100_000);
+    const rows = plants(400).map(({ id }) => plant(id, name));
+    const results = await Promise.allSettled(rows.map((row) => commits.create(row)));
+    const created = results.filter(({ status }) => status === 'fulfilled').length;
+    expect(created).toBe(337);
+    expect(await storedIds()).toHaveLength(created);
+    expect(statements.length).toBeGreaterThan(30);
+  });
+
+  it('answers 503 to a whole batch when the store fails, and goes on when it is back', async () => {
+    await connection.exec('PRAGMA max_page_count = 10');
+    const name = 'x'.repeat(50_000);
+    const results = await Promise.allSettled(
+      [1, 2, 3].map((id) => commits.create(plant(id, name))),
+    );
+    for (const result of results) expect(result).toMatchObject({ reason: { status: 503 } });
+    expect(await storedIds()).toEqual([]);
+    await connection.exec('PRAGMA max_page_count = 100000');
+    expect(await commits.create(plant(1, name))).toBe('created');
+  });
+
+  it('answers 503 in time while a commit is stuck, and to what waits for it too', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    try {
+      const blocker = new sqlite3.Database(join(folder, 'plants.db'));
+      await promisify(blocker.exec.bind(blocker))('BEGIN IMMEDIATE');
+      const results = Promise.allSettled(plants(3).map((row) => commits.create(row)));
+      jest.advanceTimersByTime(6_000);
+      for (const result of await results) expect(result).toMatchObject({ reason: { status: 503 } });
+      await promisify(blocker.close.bind(blocker))();
+    } finally {
+      jest.useRealTimers();
+    }
+    expect(await commits.create(plant(9))).toBe('created');
+  });
+});

@@ -1,0 +1,58 @@
+import { expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreMetrics } from '../../observability/metrics.js';
+import { BatchQueue } from './batch-queue.js';
+
+/** A queue of which each batch does so many items, and takes as long as the next of these times, in milliseconds. */
+function queueOf(
+  table: string,
+  times: number[] = [],
+  maxBatchItems = 1,
+): BatchQueue<number, string> {
+  return new BatchQueue<number, string>({
+    concurrency: 1,
+    maxBatchItems,
+    sizeOf: () => 0,
+    perform: async (take) => {
+      await sleep(times.shift() ?? 0);
+      return take().map((item) => `done ${item}`);
+    },
+    metrics: new StoreMetrics(table, 'page', 'read'),
+  });
+}
+
+const ITEMS = Array.from({ length: 20 }, (_, index) => index);
+
+it('refuses nothing because one batch was slow', async () => {
+  const queue = queueOf('once', [0, 300]);
+  await queue.add(0);
+  await queue.add(1);
+  const outcomes = await Promise.all(ITEMS.map((item) => queue.add(item)));
+  expect(outcomes).toEqual(ITEMS.map((item) => `done ${item}`));
+});
+
+it.each([
+  ['the only batch before was slow', [300]],
+  ['the last batches were all slow', [300, 300]],
+])('refuses at once what would wait too long when %s', async (reason, times) => {
+  const queue = queueOf(reason, [...times]);
+  for (const item of times.keys()) await queue.add(item);
+  const outcomes = await Promise.allSettled(ITEMS.map((item) => queue.add(item)));
+  const refused = outcomes.filter(({ status }) => status === 'rejected');
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused.length).toBeLessThan(ITEMS.length);
+});
+
+it('lets the event loop go on while it answers a large batch', async () => {
+  const queue = queueOf('large', [], 1_000);
+  let turns = 0;
+  const countTurn = (): void => {
+    turns++;
+    turn = setImmediate(countTurn);
+  };
+  let turn = setImmediate(countTurn);
+  const items = Array.from({ length: 300 }, (_, index) => index);
+  const turnOfEach = await Promise.all(items.map((item) => queue.add(item).then(() => turns)));
+  clearImmediate(turn);
+  expect(new Set(turnOfEach).size).toBe(5);
+});

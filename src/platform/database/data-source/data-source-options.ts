@@ -1,0 +1,36 @@
+import type { DataSourceOptions, MigrationInterface } from 'typeorm';
+import { parseDatabaseUrl } from '../../config/database-url.js';
+import type { Env } from '../../config/env.js';
+import { postgresOptions } from '../postgres/postgres-options.js';
+import { sqliteOptions } from '../sqlite/sqlite-options.js';
+import type { StoreExtra } from './store-data-source.js';
+
+type Class<Instance = object> = new () => Instance;
+
+/** What the store holds. */
+export interface Schema {
+  readonly entities: Class[];
+  /** In the order in which they run. */
+  readonly migrations: Class<MigrationInterface>[];
+}
+
+type DatabaseEnv = Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'> &
+  Partial<Pick<Env, 'TRANSACTION_TIMEOUT_MS'>>;
+
+/** The options of the data source: the program, the commands and TypeORM's own share them. */
+export function dataSourceOptions(
+  { DATABASE_URL, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS }: DatabaseEnv,
+  schema: Schema,
+): DataSourceOptions {
+  const url = parseDatabaseUrl(DATABASE_URL);
+  if (url === undefined) throw new TypeError('not a database URL');
+  const extra: StoreExtra = { transactionTimeoutMs: TRANSACTION_TIMEOUT_MS };
+  const options =
+    url.type === 'sqlite' ? sqliteOptions(url) : postgresOptions(url, DATABASE_POOL_SIZE);
+  return {
+    ...options,
+    extra: { ...(options.extra as object | undefined), ...extra },
+    ...schema,
+    migrationsTransactionMode: 'each',
+  };
+}

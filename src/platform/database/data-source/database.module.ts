@@ -1,0 +1,24 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import type { DataSourceOptions } from 'typeorm';
+import { Env } from '../../config/env.js';
+import { dataSourceOptions, type Schema } from './data-source-options.js';
+import { openDatabase } from './open-database.js';
+
+@Module({})
+export class DatabaseModule {
+  static forRoot(schema: Schema): DynamicModule {
+    const typeOrm = TypeOrmModule.forRootAsync({
+      inject: [Env],
+      useFactory: (env: Env) => ({
+        ...dataSourceOptions(env, schema),
+        // TypeORM would print what this program says in its own words.
+        logger: 'debug' as const,
+        // A store that cannot be opened stops the start at once.
+        toRetry: () => false,
+      }),
+      dataSourceFactory: (options) => openDatabase(options as DataSourceOptions),
+    });
+    return { module: DatabaseModule, imports: [typeOrm] };
+  }
+}

@@ -1,0 +1,117 @@
+import { DataSource, type EntityManager, MigrationExecutor, type QueryRunner } from 'typeorm';
+import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { BulkTable } from '../batching/bulk-table.js';
+import type { EntityColumns } from '../batching/entity-columns.js';
+import { StoreEntityManager } from './store-entity-manager.js';
+
+/** The store cannot be used. The message is one line for the operator: it may name anything but a secret. */
+export class DatabaseStartError extends Error {}
+
+/** What the options of a data source have in `extra`, besides what its driver takes. */
+export interface StoreExtra {
+  /** How long a transaction of TypeORM may last, in milliseconds. */
+  readonly transactionTimeoutMs: number | undefined;
+}
+
+/** A query runner whose caller may allow itself more time, or less. */
+export interface TimeLimited {
+  /** @param limit for each statement and each transaction, in milliseconds; undefined for any time */
+  setTimeLimit(limit: number | undefined): Promise<void> | void;
+}
+
+/** What this program needs of an engine, beyond what TypeORM does alike on each. */
+export abstract class StoreDataSource extends DataSource {
+  /** What the store is and where, for the operator: never the password. */
+  abstract get description(): string;
+
+  /**
+   * Before the store is opened: keeps other programs from it, where it can serve only one.
+   *
+   * @throws DatabaseStartError
+   */
+  abstract reserve(): Promise<void>;
+
+  /** @throws DatabaseStartError when the engine is not set up to keep what it is given */
+  abstract enableDurableCommits(): Promise<void>;
+
+  /** Brings the schema up to date, one program at a time. */
+  abstract migrate(): Promise<void>;
+
+  abstract bulkTable(columns: EntityColumns): BulkTable;
+
+  /** A value that TypeORM made ready for a column, as JSON has it. */
+  abstract encodeValue(value: unknown, column: ColumnMetadata): unknown;
+
+  /**
+   * Refuses a write that is not part of the transaction that it is called from, where it would wait
+   * for that transaction for ever.
+   *
+   * @throws Error
+   */
+  abstract assertOutsideTransaction(): void;
+
+  /** Commits durably what changes nothing, to find out whether the store can be written. */
+  abstract probeWrite(): Promise<void>;
+
+  /** Why the store cannot be opened, in words for the operator. */
+  abstract describeError(error: unknown): string;
+
+  override createQueryRunner(mode?: ReplicationMode): QueryRunner & TimeLimited {
+    return super.createQueryRunner(mode) as QueryRunner & TimeLimited;
+  }
+
+  override createEntityManager(queryRunner?: QueryRunner): EntityManager {
+    return new StoreEntityManager(this, queryRunner);
+  }
+
+  /**
+   * Does work whose statements and transactions may take longer than the default, such as a report.
+   *
+   * @param limit for each statement and each transaction, in milliseconds
+   */
+  async withTimeLimit<Result>(
+    limit: number,
+    work: (manager: EntityManager) => Promise<Result>,
+  ): Promise<Result> {
+    const queryRunner = this.createQueryRunner();
+    try {
+      await queryRunner.setTimeLimit(limit);
+      return await work(queryRunner.manager);
+    } finally {
+      await queryRunner.release();
+    }
+  }
+
+  get migrationNames(): string[] {
+    return this.migrations.map(({ name, constructor }) => name ?? constructor.name);
+  }
+
+  override async destroy(): Promise<void> {
+    if (this.isInitialized) await super.destroy();
+  }
+
+  /** @throws DatabaseStartError when a newer version of the program has made the schema */
+  protected async runNewMigrations(queryRunner: QueryRunner): Promise<void> {
+    const executor = new MigrationExecutor(this, queryRunner);
+    executor.transaction = 'each';
+    const executed = await executor.getExecutedMigrations();
+    const { unknown } = compareMigrations(this.migrationNames, executed);
+    if (unknown.length > 0) {
+      throw new DatabaseStartError('The database is newer than this program: run a newer version');
+    }
+    await executor.executePendingMigrations();
+  }
+}
+
+/** Which of a store's migrations a program does not know, and which of its own the store lacks. */
+export function compareMigrations(
+  known: readonly string[],
+  executed: readonly { readonly name: string }[],
+): { unknown: string[]; missing: string[] } {
+  const names = executed.map(({ name }) => name);
+  return {
+    unknown: names.filter((name) => !known.includes(name)),
+    missing: known.filter((name) => !names.includes(name)),
+  };
+}

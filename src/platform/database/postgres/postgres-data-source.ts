@@ -1,0 +1,209 @@
+import { Logger } from '@nestjs/common';
+import type { PoolClient, QueryConfig } from 'pg';
+import type { DataSourceOptions, QueryRunner } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { BulkTable } from '../batching/bulk-table.js';
+import type { EntityColumns } from '../batching/entity-columns.js';
+import { codeOf } from '../data-source/error-code.js';
+import { DatabaseStartError, StoreDataSource } from '../data-source/store-data-source.js';
+import { StorePostgresDriver } from './postgres-driver.js';
+import { type OwnPool, PostgresTable, timed } from './postgres-table.js';
+import { Semaphore } from './semaphore.js';
+import { CONNECT_TIMEOUT_MS, LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
+
+/** The key of the advisory lock that a program holds while it brings the schema up to date. */
+const MIGRATION_LOCK = 7_252_614_403_911;
+
+/** How many connections read rows by key and by page. */
+const READERS = 2;
+
+/** What TypeORM's transactions cannot use up. */
+interface OwnPools {
+  readonly writers: OwnPool;
+  readonly readers: OwnPool;
+}
+
+const JSON_TYPES = new Set<unknown>(['json', 'jsonb']);
+
+/** A store on a PostgreSQL server, on pools of connections, for any number of programs. */
+export class PostgresDataSource extends StoreDataSource {
+  declare driver: StorePostgresDriver;
+  private readonly log = new Logger(PostgresDataSource.name);
+  private opened: OwnPools | undefined;
+
+  constructor(options: DataSourceOptions) {
+    super(options);
+    this.driver = new StorePostgresDriver(this);
+  }
+
+  get description(): string {
+    const { host = '', port, database, username } = this.driver.options;
+    // A path is the folder of a Unix socket, and only an IPv6 address has colons.
+    const address = host.includes(':') ? `[${host}]` : host;
+    return `the PostgreSQL database ${String(database)} at ${address}:${port} as the user ${String(username)}`;
+  }
+
+  async reserve(): Promise<void> {
+    // Any number of programs may use it.
+  }
+
+  async enableDurableCommits(): Promise<void> {
+    const [server] = await this.query<{ encoding: string; fsync: string }[]>(
+      `SELECT current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync`,
+    );
+    if (server?.encoding !== 'UTF8') {
+      throw new DatabaseStartError('The database must be in UTF8: create one with ENCODING UTF8');
+    }
+    if (server.fsync !== 'on') {
+      this.log.warn('The database server has fsync off: a crash of its machine may lose plants');
+    }
+  }
+
+  async migrate(): Promise<void> {
+    const queryRunner = this.createQueryRunner();
+    try {
+      // Another program may take long to migrate, and a migration may be long.
+      await queryRunner.setTimeLimit(undefined);
+      await queryRunner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+      await this.runNewMigrations(queryRunner).catch(async (error: unknown) => {
+        await this.assertOwnTables(queryRunner);
+        throw error;
+      });
+      await queryRunner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    } finally {
+      await queryRunner.release();
+    }
+  }
+
+  /**
+   * TypeORM does not see tables that the user has no rights to, and fails when it makes them.
+   *
+   * @throws DatabaseStartError when a table of this program belongs to another role
+   */
+  private async assertOwnTables(queryRunner: QueryRunner): Promise<void> {
+    const others = (await queryRunner.query(
+      `SELECT relname AS name, pg_get_userbyid(relowner) AS owner FROM pg_class
+       WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+         AND relname = ANY ($1) AND NOT pg_has_role(relowner, 'USAGE') ORDER BY relname`,
+      [['migrations', ...this.entityMetadatas.map(({ tableName }) => tableName)]],
+    )) as { name: string; owner: string }[];
+    if (others.length === 0) return;
+    const names = others.map(({ name, owner }) => `${name} (of ${owner})`).join(', ');
+    throw new DatabaseStartError(
+      `The store cannot be used, ${this.description}: it has tables of other roles: ${names}: connect as their owner, or have it run ALTER TABLE ... OWNER TO ${String(this.driver.options.username)} for each`,
+    );
+  }
+
+  bulkTable(columns: EntityColumns): BulkTable {
+    return new PostgresTable(columns, this.pools.writers, this.pools.readers);
+  }
+
+  encodeValue(value: unknown, { type }: ColumnMetadata): unknown {
+    if (typeof value === 'bigint') return String(value);
+    if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
+    if (value instanceof Date) return localTime(value);
+    return JSON_TYPES.has(type) && typeof value === 'string' ? JSON.parse(value) : value;
+  }
+
+  assertOutsideTransaction(): void {
+    // Such a write has a connection of its own, and does not wait.
+  }
+
+  /** Writes a message that has no reader to the write-ahead log, where every commit is written. */
+  async probeWrite(): Promise<void> {
+    const { pool, places } = this.pools.readers;
+    const message = timed(`SELECT pg_logical_emit_message(true, 'plant-store', '')`);
+    await places.use(() => pool.query(message));
+  }
+
+  describeError(error: unknown): string {
+    const cause = (error as { driverError?: Error }).driverError ?? (error as Error);
+    const code = codeOf(cause);
+    if (code === '') {
+      return cause.message.startsWith('SASL') ? 'the server wants another password' : cause.message;
+    }
+    const reason = REASONS[code];
+    // What the server says names what is concerned, and never a password.
+    if (reason === undefined) return `it reports ${code}: ${cause.message}`;
+    return SAYS_WHAT.has(code) ? `${reason} (${cause.message})` : reason;
+  }
+
+  override async destroy(): Promise<void> {
+    const { opened } = this;
+    this.opened = undefined;
+    await opened?.writers.pool.end();
+    await opened?.readers.pool.end();
+    await super.destroy();
+  }
+
+  private get pools(): OwnPools {
+    return (this.opened ??= {
+      writers: this.openOwnPool(this.driver.options.poolSize ?? 1),
+      readers: this.openOwnPool(READERS),
+    });
+  }
+
+  private openOwnPool(max: number): OwnPool {
+    const onConnect = (client: PoolClient): Promise<void> =>
+      setUpConnection(client, LOCK_TIMEOUT_MS);
+    return { pool: this.driver.createOwnPool({ max, onConnect }), places: new Semaphore(max) };
+  }
+}
+
+/**
+ * Sets a new connection up, whatever the server, the database and the role have as their defaults:
+ * a commit is flushed to disk before it is reported, and no statement runs for ever.
+ *
+ * @param lockTimeout how long a statement waits for a lock, in milliseconds; 0 for as long as it runs
+ */
+export async function setUpConnection(client: PoolClient, lockTimeout = 0): Promise<void> {
+  const query: QueryConfig & { query_timeout: number } = {
+    text: `SELECT set_config('statement_timeout', $1, false),
+                  set_config('lock_timeout', $2, false),
+                  set_config('default_transaction_isolation', 'read committed', false),
+                  CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
+                       THEN set_config('synchronous_commit', 'on', false) END`,
+    values: [String(STATEMENT_TIMEOUT_MS), String(lockTimeout)],
+    // The pool's own time limit for connecting ends before this.
+    query_timeout: CONNECT_TIMEOUT_MS,
+  };
+  await client.query(query);
+}
+
+/** The time where this program runs, as the driver writes it: a column without a zone has that. */
+function localTime(date: Date): string {
+  const offset = -date.getTimezoneOffset();
+  const sign = offset < 0 ? '-' : '+';
+  const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
+  const local = new Date(date.getTime() + offset * 60_000).toISOString().slice(0, -1);
+  return `${local}${sign}${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`;
+}
+
+/** Reasons that are nothing without what they are about. */
+const SAYS_WHAT = new Set(['42501', '42P07']);
+
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'no server listens there',
+  ECONNRESET: 'the server closed the connection',
+  ENOTFOUND: 'its host is not known',
+  EAI_AGAIN: 'its host is not known',
+  EHOSTUNREACH: 'its host cannot be reached',
+  ENETUNREACH: 'its host cannot be reached',
+  ETIMEDOUT: 'the server does not answer',
+  ENOENT: 'the folder of its socket, or the file of sslrootcert, does not exist',
+  SELF_SIGNED_CERT_IN_CHAIN: "the server's certificate is not trusted: see sslrootcert",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the server's certificate is not trusted: see sslrootcert",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the server's certificate is not trusted: see sslrootcert",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the server's certificate is not trusted: see sslrootcert",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the server's certificate is for another host",
+  CERT_HAS_EXPIRED: "the server's certificate has expired",
+  '28000': 'the user, the password or the kind of connection is not accepted',
+  '28P01': 'the user or the password is not accepted',
+  '3D000': 'there is no database of this name',
+  '42501':
+    'the user may not do what is needed: make it the owner of the database, by ALTER DATABASE ... OWNER TO ...',
+  '42P07': 'its tables are not those that this program makes',
+  '25006': 'the server is read-only',
+  '53300': 'the server has no connection free',
+  '57P03': 'the server is starting or stopping',
+};

@@ -1,0 +1,149 @@
+import pg, { type Client, type Pool, type PoolClient, type PoolConfig } from 'pg';
+import { QueryFailedError } from 'typeorm';
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
+import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
+import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { TransactionTimer } from '../data-source/transaction-timer.js';
+import { isStoreFailure } from './postgres-errors.js';
+import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
+import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
+
+// All that depends on the internals of TypeORM's PostgreSQL driver. test/postgres/driver.e2e-spec.ts
+// fails when an upgrade changes them.
+
+/** TypeORM's driver with limits to what a statement and a transaction may take. */
+export class StorePostgresDriver extends PostgresDriver {
+  override createQueryRunner(mode: ReplicationMode): StorePostgresQueryRunner {
+    return new StorePostgresQueryRunner(this, mode);
+  }
+
+  /** Connections beside TypeORM's, which its transactions cannot use up. */
+  createOwnPool(config: { max: number; onConnect: (client: PoolClient) => Promise<void> }): Pool {
+    const { host, port, username, password, database, ssl, applicationName } = this.options;
+    const pool = new pg.Pool({
+      ...{ host, port, user: username, password, database, ssl },
+      application_name: applicationName,
+      connectionTimeoutMillis: this.options.connectTimeoutMS,
+      // A statement need not wait until the one before has been answered.
+      pipeline: true,
+      ...(this.options.extra as PoolConfig),
+      ...config,
+      // The types of pg do not know these options of the pool.
+    } as unknown as PoolConfig);
+    // A connection that breaks while it is idle is replaced.
+    pool.on('error', () => undefined);
+    return pool;
+  }
+}
+
+/** TypeORM's query runner with time limits, which leaves no transaction on a connection that it returns. */
+export class StorePostgresQueryRunner extends PostgresQueryRunner implements TimeLimited {
+  private timer: TransactionTimer | undefined;
+  /** Why the connection was closed though its caller is not done. */
+  private lost: Error | undefined;
+  private statementLimit: number | undefined = STATEMENT_TIMEOUT_MS;
+  private transactionLimit: number | undefined;
+
+  constructor(driver: StorePostgresDriver, mode: ReplicationMode) {
+    super(driver, mode);
+    this.transactionLimit = (driver.options.extra as StoreExtra).transactionTimeoutMs;
+  }
+
+  async setTimeLimit(limit: number | undefined): Promise<void> {
+    await this.query(`SELECT set_config('statement_timeout', $1, false)`, [String(limit ?? 0)]);
+    this.statementLimit = limit;
+    this.transactionLimit = limit;
+  }
+
+  override async query(
+    sql: string,
+    parameters?: unknown[],
+    isStructured?: boolean,
+  ): ReturnType<PostgresQueryRunner['query']> {
+    this.assertNotLost();
+    await this.connectOrFail();
+    const timer = this.startAnswerTimer();
+    try {
+      return (await super.query(sql, parameters, isStructured)) as unknown;
+    } catch (error) {
+      this.assertNotLost();
+      const cause = error instanceof QueryFailedError ? (error.driverError as Error) : error;
+      if (!isStoreFailure(cause)) throw error;
+      throw new StoreUnavailableError(sql, parameters, cause as Error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  override async startTransaction(isolation?: IsolationLevel): Promise<void> {
+    if (this.lost !== undefined) {
+      // Its caller will roll it back.
+      this.transactionDepth++;
+      throw this.lost;
+    }
+    if (this.transactionDepth === 0) {
+      this.timer = new TransactionTimer();
+      await this.connectOrFail();
+      this.timer.start(this.transactionLimit, (error) => this.lose(error));
+    }
+    await super.startTransaction(isolation);
+  }
+
+  override async commitTransaction(): Promise<void> {
+    if (this.transactionDepth === 1) this.timer?.stop();
+    await super.commitTransaction();
+  }
+
+  override async rollbackTransaction(): Promise<void> {
+    if (this.transactionDepth === 1) this.timer?.stop();
+    // The server has rolled it back, or will when it finds the connection closed.
+    if (this.lost === undefined) await super.rollbackTransaction();
+  }
+
+  override async release(): Promise<void> {
+    this.timer?.stop();
+    if (!this.isReleased && this.lost === undefined)
+      await this.resetConnection().catch(() => undefined);
+    await super.release();
+  }
+
+  /** Migrations take the time that they need. */
+  override async beforeMigration(): Promise<void> {
+    await this.setTimeLimit(undefined);
+    await super.beforeMigration();
+  }
+
+  /** Resets the connection for the next query runner. */
+  private async resetConnection(): Promise<void> {
+    if (this.isTransactionActive) await this.query('ROLLBACK');
+    if (this.statementLimit !== STATEMENT_TIMEOUT_MS) await this.setTimeLimit(STATEMENT_TIMEOUT_MS);
+  }
+
+  /** Connects within the time limit of the pool. */
+  private async connectOrFail(): Promise<void> {
+    await this.connect().catch((error: unknown) => {
+      throw new StoreUnavailableError('', [], error as Error);
+    });
+  }
+
+  private assertNotLost(): void {
+    if (this.lost !== undefined) throw this.lost;
+  }
+
+  /** Closes a connection whose server does not answer. */
+  private startAnswerTimer(): NodeJS.Timeout | undefined {
+    if (this.statementLimit === undefined) return undefined;
+    return setTimeout(() => {
+      const reason = new Error('The database server did not answer in time');
+      this.lose(new StoreUnavailableError('', [], reason));
+    }, this.statementLimit + ANSWER_MARGIN_MS);
+  }
+
+  private lose(error: Error): void {
+    this.lost = error;
+    const closed = this.connect().then((client: Client) => client.end());
+    void closed.catch(() => undefined);
+  }
+}

@@ -1,0 +1,34 @@
+import { open, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { codeOf } from '../data-source/error-code.js';
+
+/** The user may enter the folder and not read it, or its file system flushes no folders. */
+const NOT_POSSIBLE = new Set(['EACCES', 'EPERM', 'EINVAL']);
+
+/**
+ * Makes the name of a file durable, and those of the folders that it is in: a loss of power may take
+ * a new name with everything that was flushed under it.
+ *
+ * @param path of an existing file
+ */
+export async function flushFolders(path: string): Promise<void> {
+  const file = await realpath(path);
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    await flushFolder(folder);
+    if (folder === dirname(folder)) return;
+  }
+}
+
+/** Resolves when the disk has a file, or the names in a folder. */
+export async function flush(path: string): Promise<void> {
+  const handle = await open(path);
+  await handle.sync().finally(() => handle.close());
+}
+
+async function flushFolder(folder: string): Promise<void> {
+  try {
+    await flush(folder);
+  } catch (error) {
+    if (!NOT_POSSIBLE.has(codeOf(error))) throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import { realpath } from 'node:fs/promises';
+import sqlite3, { type Database } from 'sqlite3';
+import { codeOf } from '../data-source/error-code.js';
+import { DatabaseStartError } from '../data-source/store-data-source.js';
+
+/** How long another program may take to give the store up, in milliseconds. */
+const WAIT_MS = 2_000;
+
+/**
+ * The lock of the one program that serves from a SQLite store, whose writers take turns. It is
+ * a transaction on a database of its own, beside the store, because the system ends it with the
+ * program, however that ends.
+ */
+export class SqliteLock {
+  private constructor(private readonly database: Database) {}
+
+  /** @throws DatabaseStartError when another program has it */
+  static async take(path: string): Promise<SqliteLock> {
+    // A link to the store is the same store.
+    const file = await realpath(path).catch(() => path);
+    const database = await new Promise<Database>((resolve, reject) => {
+      const opened: Database = new sqlite3.Database(`${file}-lock`, (error) =>
+        error === null ? resolve(opened) : reject(error),
+      );
+    });
+    const lock = new SqliteLock(database);
+    try {
+      await lock.begin();
+      return lock;
+    } catch (error) {
+      await lock.release();
+      if (codeOf(error) !== 'SQLITE_BUSY') throw error;
+      throw new DatabaseStartError(
+        'Another program serves from this store: stop it, or give this one a store of its own',
+      );
+    }
+  }
+
+  private begin(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.database.configure('busyTimeout', WAIT_MS);
+      this.database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE', (error) =>
+        error === null ? resolve() : reject(error),
+      );
+    });
+  }
+
+  release(): Promise<void> {
+    return new Promise((resolve) => this.database.close(() => resolve()));
+  }
+}

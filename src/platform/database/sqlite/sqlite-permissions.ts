@@ -1,0 +1,82 @@
+import { access, constants, mkdir, realpath, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { codeOf } from '../data-source/error-code.js';
+import { DatabaseStartError } from '../data-source/store-data-source.js';
+
+/** What SQLite and the lock of the program keep beside the file of a store. */
+const SUFFIXES = ['', '-wal', '-shm', '-lock'];
+
+/**
+ * Makes the folder of a store, and finds out whether this user may write to all of its files: SQLite
+ * opens what it may only read without a word, and leaves a log beside it that nobody can write.
+ *
+ * @throws DatabaseStartError
+ */
+export async function assertWritable(path: string): Promise<void> {
+  await makeFolder(dirname(resolve(path)));
+  // SQLite keeps its files beside the file itself, not beside a link to it.
+  const file = await realpath(path).catch(() => resolve(path));
+  await assertMayWrite(dirname(file), constants.W_OK | constants.X_OK);
+  for (const suffix of SUFFIXES) {
+    await assertMayWrite(file + suffix, constants.W_OK | constants.R_OK);
+  }
+  if ((await stat(file).catch(() => undefined))?.isDirectory()) {
+    throw new DatabaseStartError(`The store cannot be used: ${file} is a folder, and not a file`);
+  }
+}
+
+/**
+ * Makes a folder and those above it. Node's own recursion never ends where a folder above is there
+ * and nothing can be made in it, as in /proc.
+ *
+ * @throws DatabaseStartError
+ */
+export async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder).catch(async (error: unknown) => {
+      if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
+      await makeFolder(dirname(folder));
+      await mkdir(folder);
+    });
+  } catch (error) {
+    if (error instanceof DatabaseStartError) throw error;
+    if ((await stat(folder).catch(() => undefined))?.isDirectory()) return;
+    throw refusal(`the folder ${folder} cannot be made`, error);
+  }
+}
+
+async function assertMayWrite(path: string, mode: number): Promise<void> {
+  try {
+    await access(path, mode);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw refusal(`${path} cannot be written`, error);
+  }
+}
+
+function refusal(what: string, cause: unknown): DatabaseStartError {
+  const reason = REASONS[codeOf(cause)] ?? `the system says ${codeOf(cause)}`;
+  return new DatabaseStartError(
+    `The store cannot be used: ${what} by the user ${userName()}: ${reason}`,
+    { cause },
+  );
+}
+
+const REASONS: Record<string, string> = {
+  EACCES: 'change its owner or its mode, or set DATABASE_URL to another file',
+  EPERM: 'the system forbids it, perhaps because it is marked as immutable',
+  EROFS: 'the file system is read-only: set DATABASE_URL to a file on another',
+  EEXIST: 'there is a file in its place',
+  ENOTDIR: 'there is a file in the place of a folder above it',
+  ENOENT: 'its file system takes no folders: set DATABASE_URL to a file on another',
+  ENOSPC: 'the disk is full',
+};
+
+/** In a container the user may have a number and no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
+}

@@ -1,0 +1,16 @@
+import { Controller, Get, Header } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { RequireScopes } from '../auth/require-scopes.decorator.js';
+import { registry } from '../observability/metrics.js';
+
+@RequireScopes()
+@ApiExcludeController()
+@Controller('metrics')
+export class MetricsController {
+  /** Every metric, in the text format of Prometheus. */
+  @Get()
+  @Header('Content-Type', registry.contentType)
+  async metrics(): Promise<string> {
+    return await registry.metrics();
+  }
+}

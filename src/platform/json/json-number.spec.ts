@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { INVALID_IDS, VALID_IDS } from '../../../test/cases/ids.js';
+import { INT64_MAX, INT64_MIN, parseInt64 } from './json-number.js';
+
+/** The exact value of a JSON number with a small exponent, by school arithmetic. */
+function exact(text: string): bigint | undefined {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  const power = BigInt(exponent) - BigInt(fraction.length);
+  const digits = BigInt(sign + whole + fraction);
+  if (power >= 0n) return digits * 10n ** power;
+  const divisor = 10n ** -power;
+  return digits % divisor === 0n ? digits / divisor : undefined;
+}
+
+const digits = fc.string({ unit: fc.constantFrom(...'0000123456789'.split('')), maxLength: 24 });
+const numbers = fc
+  .tuple(
+    fc.constantFrom('', '-'),
+    fc.oneof(
+      fc.constant('0'),
+      fc.tuple(fc.constantFrom(...'123456789'.split('')), digits).map((parts) => parts.join('')),
+    ),
+    fc.option(
+      fc.tuple(digits, fc.constantFrom(...'0123456789'.split(''))).map((parts) => parts.join('')),
+      { nil: undefined },
+    ),
+    fc.option(
+      fc
+        .tuple(fc.constantFrom('e', 'E'), fc.constantFrom('', '+', '-'), fc.nat(40))
+        .map((parts) => parts.join('')),
+      { nil: '' },
+    ),
+  )
+  .map(
+    ([sign, whole, fraction, exponent]) =>
+      sign + whole + (fraction === undefined ? '' : `.${fraction}`) + exponent,
+  );
+
+describe('parseInt64', () => {
+  it.each(VALID_IDS)('takes %#', (text, id) => {
+    expect(parseInt64(text)).toBe(BigInt(id));
+  });
+
+  it.each(INVALID_IDS.filter((text) => /^-?\d/.test(text)))('refuses %#', (text) => {
+    expect(parseInt64(text)).toBeUndefined();
+  });
+
+  it('agrees with exact arithmetic on any JSON number', () => {
+    fc.assert(
+      fc.property(numbers, (text) => {
+        const value = exact(text);
+        const isInt64 = value !== undefined && value >= INT64_MIN && value <= INT64_MAX;
+        expect(parseInt64(text)).toBe(isInt64 ? value : undefined);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});

@@ -1,0 +1,39 @@
+import { expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+
+const MIB = 1024 * 1024;
+const LINES = 2_500;
+const LINE_LENGTH = 10_000;
+
+/** Logs 24 MiB at once; when it is asked, waits until they are written, and logs once more. */
+const program = (first: string): string => `
+  ${first}
+  import { PinoLogger } from '${new URL('../../../dist/platform/observability/pino-logger.js', import.meta.url).href}';
+  const logger = new PinoLogger('info');
+  for (let line = 0; line < ${LINES}; line++) logger.log('x'.repeat(${LINE_LENGTH}));
+  process.stderr.write('logged');
+  process.stdin.once('data', async () => {
+    await logger.flush();
+    logger.log('y'.repeat(${LINE_LENGTH}));
+    await logger.flush();
+    process.exit();
+  });`;
+
+// Whoever looks at process.stdout makes a pipe one that says so when it is full.
+it.each([
+  ['waits', ''],
+  ['refuses', 'process.stdout;'],
+])('a log that %s keeps 16 MiB in memory, and goes on when it is read', async (_, first) => {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program(first)]);
+  await once(child.stderr, 'data');
+  const log = text(child.stdout);
+  child.stdin.write('go on');
+  const lines = (await log).trimEnd().split('\n');
+  const messages = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+  expect(messages.pop()?.startsWith('y')).toBe(true);
+  expect(messages.every((message) => message.length === LINE_LENGTH)).toBe(true);
+  expect(messages.length * LINE_LENGTH).toBeGreaterThan(15 * MIB);
+  expect(messages.length * LINE_LENGTH).toBeLessThan(16 * MIB);
+});

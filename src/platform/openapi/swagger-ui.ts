@@ -1,0 +1,76 @@
+import type { INestApplication } from '@nestjs/common';
+import { SwaggerModule } from '@nestjs/swagger';
+import type { RequestHandler } from 'express';
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { extname } from 'node:path';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { methodNotAllowed } from '../errors/method-not-allowed.js';
+import { buildOpenApi } from './build-openapi.js';
+import {
+  fitDevice,
+  foldFailures,
+  proposeNewIds,
+  showExactNumbers,
+  STYLE,
+} from './swagger-ui-page.js';
+
+/** Serves Swagger UI at /docs and the OpenAPI document at /openapi.json. */
+export function setUpDocs(app: INestApplication): void {
+  app.use('/docs', docsMiddleware());
+  SwaggerModule.setup('docs', app, () => buildOpenApi(app), {
+    jsonDocumentUrl: 'openapi.json',
+    raw: ['json'],
+    customSiteTitle: 'Plant Store',
+    customCss: STYLE,
+    swaggerOptions: {
+      layout: 'BaseLayout',
+      tryItOutEnabled: true,
+      defaultModelsExpandDepth: 0,
+      plugins: [fitDevice, showExactNumbers, foldFailures, proposeNewIds],
+    },
+  });
+}
+
+/** The files of Swagger UI that its page loads. */
+const FILES = [
+  ...['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js'],
+  ...['favicon-16x16.png', 'favicon-32x32.png'],
+];
+/** What `SwaggerModule` generates. */
+const GENERATED = new Set(['/', '/index.html', '/swagger-ui-init.js']);
+
+const ALLOWED = 'GET, HEAD, OPTIONS';
+/** The page may run its own scripts and nothing else. */
+const CONTENT_POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
+
+// The version of Swagger UI that @nestjs/swagger depends on.
+const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
+
+/**
+ * Serves the files from memory, where `SwaggerModule` would open one for each request. What it
+ * generates is left to it, and nothing else is below /docs.
+ */
+function docsMiddleware(): RequestHandler {
+  const files = new Map(FILES.map((name) => [`/${name}`, readFile(name)]));
+  return (req, res, next) => {
+    const file = files.get(req.path);
+    if (file === undefined && !GENERATED.has(req.path))
+      throw new ApiError(ErrorCatalogue.NOT_FOUND);
+    res.setHeader('Content-Security-Policy', CONTENT_POLICY);
+    if (req.method === 'OPTIONS') res.writeHead(204, { Allow: ALLOWED }).end();
+    else if (req.method !== 'GET' && req.method !== 'HEAD') throw methodNotAllowed(ALLOWED);
+    else if (file === undefined) next();
+    else res.type(file.type).set(file.headers).send(file.bytes);
+  };
+}
+
+function readFile(name: string): { type: string; headers: object; bytes: Buffer } {
+  const bytes = readFileSync(resolve(`swagger-ui-dist/${name}`));
+  // A browser revalidates its copy each time, and is answered 304 while it is current.
+  const headers = { 'Cache-Control': 'no-cache', ETag: `"${hash('sha256', bytes, 'base64url')}"` };
+  return { type: extname(name), headers, bytes };
+}

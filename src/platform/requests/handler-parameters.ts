@@ -1,0 +1,95 @@
+import type { Type } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { isRejectedByPipes } from '@nestjs/core/internal';
+import { RequestClass } from '../validation/compiled-dto.js';
+import { checkParameterClass } from './read-parameters.js';
+
+// What is taken from the inside of Nest: how it records the parameters of handlers, and that it marks
+// a request which a pipe refused.
+export { isRejectedByPipes };
+
+/** A decorated parameter of a handler, as Nest records it. */
+interface RecordedParameter {
+  readonly index: number;
+  /** The name in `@Query('name')`. */
+  readonly data?: unknown;
+  readonly pipes: readonly unknown[];
+  readonly schema?: unknown;
+}
+
+/** The classes of the parameters of a handler; undefined for one that it does not have. */
+export interface HandlerParameters {
+  readonly body: RequestClass | undefined;
+  readonly query: RequestClass | undefined;
+  readonly path: RequestClass | undefined;
+}
+
+const DECORATORS = { body: '@Body()', query: '@Query()', path: '@Param()' };
+const CLASS = 'AClass, a class whose members have validation rules (imported without "type")';
+const WHAT_TO_WRITE = {
+  body: `write @Body() body: ${CLASS}`,
+  query: `write @Query() query: ${CLASS}, or give the single parameter a pipe`,
+  path: `write @Param() path: ${CLASS}, or give the single parameter a pipe`,
+};
+const PLACES = new Map<number, keyof HandlerParameters>([
+  [RouteParamtypes.BODY, 'body'],
+  [RouteParamtypes.QUERY, 'query'],
+  [RouteParamtypes.PARAM, 'path'],
+]);
+
+/**
+ * What a handler declares with `@Body()`, `@Query()` and `@Param()`; undefined when it is nothing of
+ * theirs.
+ *
+ * @throws TypeError when a parameter is declared so that it would not be checked; says what to write
+ */
+export function parametersOf(
+  controller: Type<object>,
+  method: string,
+): HandlerParameters | undefined {
+  const recorded = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as
+    Record<string, RecordedParameter> | undefined;
+  const prototype = controller.prototype as object;
+  const types = Reflect.getMetadata('design:paramtypes', prototype, method) as
+    Type<object>[] | undefined;
+  const found: Partial<Record<keyof HandlerParameters, RequestClass>> = {};
+  for (const [key, parameter] of Object.entries(recorded ?? {})) {
+    const place = PLACES.get(Number(key.split(':')[0]));
+    if (place !== undefined) {
+      try {
+        const requestClass = classOf(place, parameter, types?.[parameter.index]);
+        if (requestClass !== undefined) {
+          if (found[place] !== undefined) throw new TypeError('write it once');
+          found[place] = requestClass;
+        }
+      } catch (error) {
+        const where = `${controller.name}.${method}, ${DECORATORS[place]}`;
+        throw new TypeError(`${where}: ${(error as Error).message}`, { cause: error });
+      }
+    }
+  }
+  const { body, query, path } = found;
+  return Object.keys(found).length === 0 ? undefined : { body, query, path };
+}
+
+/** @returns undefined for a single parameter, which its own pipe checks */
+function classOf(
+  place: keyof HandlerParameters,
+  { data, pipes, schema }: RecordedParameter,
+  type: Type<object> | undefined,
+): RequestClass | undefined {
+  if (place !== 'body' && typeof data === 'string' && pipes.length > 0) return undefined;
+  if (data !== undefined || schema !== undefined || !isOwnClass(type)) {
+    throw new TypeError(WHAT_TO_WRITE[place]);
+  }
+  const requestClass = RequestClass.of(type);
+  if (place !== 'body') checkParameterClass(requestClass);
+  return requestClass;
+}
+
+function isOwnClass(type: Type<object> | undefined): type is Type<object> {
+  return (
+    type !== undefined &&
+    !([Object, Array, String, Number, Boolean, BigInt] as unknown[]).includes(type)
+  );
+}

@@ -1,0 +1,90 @@
+import {
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import type { Request, Response } from 'express';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { Faults } from '../validation/validation-errors.js';
+import type { RequestClass } from '../validation/compiled-dto.js';
+import { type HandlerParameters, parametersOf } from './handler-parameters.js';
+import { JsonBody } from './json-body.js';
+import { readParameters } from './read-parameters.js';
+import { parseQuery, QuerySyntaxError } from './query-string.js';
+
+/**
+ * Makes what a handler gets as `@Query()`, `@Param()` and `@Body()`: instances of the classes that
+ * it declares, checked. It is the guard after the token's, so that a bad path or query is refused
+ * before anything of the body is read. The body itself is read when Nest asks for it, after all guards.
+ */
+@Injectable()
+export class ArgumentsGuard implements CanActivate, OnModuleInit {
+  private readonly handlers = new Map<unknown, HandlerParameters>();
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+  ) {}
+
+  /** @throws TypeError when a handler declares a parameter that would not be checked */
+  onModuleInit(): void {
+    for (const { metatype } of this.discovery.getControllers()) {
+      const controller = metatype as Type<object>;
+      const prototype = controller.prototype as Record<string, unknown>;
+      for (const method of this.scanner.getAllMethodNames(prototype)) {
+        const parameters = parametersOf(controller, method);
+        if (parameters !== undefined) this.handlers.set(prototype[method], parameters);
+      }
+    }
+  }
+
+  /** @throws ApiError 40003 */
+  canActivate(context: ExecutionContext): boolean {
+    const parameters = this.handlers.get(context.getHandler());
+    if (parameters === undefined) return true;
+    const { body, query, path } = parameters;
+    const [request, response] = context.getArgs<[Request, Response]>();
+    if (query !== undefined || path !== undefined) setParameters(request, query, path);
+    if (body !== undefined) request.body = new JsonBody(request, response, body);
+    return true;
+  }
+}
+
+/** Puts the instances where Nest looks for them. */
+function setParameters(
+  request: Request,
+  query: RequestClass | undefined,
+  path: RequestClass | undefined,
+): void {
+  const faults = { path: new Faults(), query: new Faults() };
+  if (path !== undefined) {
+    // What the class does not name is for the route alone.
+    const ignore = (): void => undefined;
+    const parameters = Object.entries(request.params as Record<string, string>);
+    Object.assign(request, { params: readParameters(parameters, path, faults.path, ignore) });
+  }
+  if (query !== undefined) {
+    // Express computes it anew each time it is asked.
+    Object.defineProperty(request, 'query', { value: readQuery(request.url, query, faults.query) });
+  }
+  const texts = Object.entries(faults)
+    .filter(([, { isEmpty }]) => !isEmpty)
+    .map(([place, its]) => `The ${place} is not valid: ${String(its)}`);
+  if (texts.length > 0) throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, texts.join('. '));
+}
+
+function readQuery(url: string, query: RequestClass, faults: Faults): object | undefined {
+  try {
+    return readParameters(parseQuery(url), query, faults, (name) => {
+      faults.add(`${JSON.stringify(name)} is not a parameter`);
+    });
+  } catch (error) {
+    if (!(error instanceof QuerySyntaxError)) throw error;
+    faults.add('it is not percent-encoded UTF-8');
+    return undefined;
+  }
+}

@@ -1,0 +1,133 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
+import type { Request } from 'express';
+import type { ChangeOutcome } from '../database/batching/row-writer.js';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+
+/** RFC 9110 section 8.8.3: an entity tag, with what may stand between it and the next. */
+const LISTED_TAG = /[ \t,]*(W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/y;
+
+/** Any tag, or those of a list. */
+type Condition = '*' | readonly EntityTag[];
+
+interface EntityTag {
+  readonly isWeak: boolean;
+  /** With its double quotes. */
+  readonly opaque: string;
+}
+
+/** The conditions on which a request is to be handled: `If-Match` and `If-None-Match` (RFC 9110 section 13.1). */
+export class Preconditions {
+  private readonly ifMatch: Condition | undefined;
+  private readonly ifNoneMatch: Condition | undefined;
+
+  constructor(headers: Readonly<Record<string, unknown>>) {
+    this.ifMatch = parse(headers['if-match']);
+    this.ifNoneMatch = parse(headers['if-none-match']);
+  }
+
+  /** Whether more than the existence of what is stored has to be known. */
+  private get dependOnTag(): boolean {
+    return (this.ifMatch ?? '*') !== '*' || this.ifNoneMatch !== undefined;
+  }
+
+  /**
+   * Whether a client that reads needs what has this strong tag: 304 (Not Modified) otherwise.
+   *
+   * @throws ApiError 41200
+   */
+  needRepresentation(etag: string): boolean {
+    this.checkIfMatch(etag);
+    // What is not a list of tags names none, so the client gets the whole answer.
+    return this.ifNoneMatch === undefined || !hasWeakly(this.ifNoneMatch, etag);
+  }
+
+  /**
+   * Checks whether what has this strong tag may be changed.
+   *
+   * @throws ApiError 41200
+   */
+  assertHold(etag: string): void {
+    this.checkIfMatch(etag);
+    if (this.ifNoneMatch === undefined) return;
+    assertParsed('If-None-Match', this.ifNoneMatch);
+    if (hasWeakly(this.ifNoneMatch, etag)) throw failed('If-None-Match has the current ETag');
+  }
+
+  /**
+   * Changes what is stored on these conditions: whatever is there, where they ask for no more, and
+   * otherwise what they were checked against.
+   *
+   * @param find what is stored
+   * @param change does it, where what is expected is stored still
+   * @throws ApiError 41200
+   */
+  async change<Row>(
+    find: () => Promise<Row>,
+    etagOf: (row: Row) => string,
+    change: (expected?: Row) => Promise<ChangeOutcome>,
+  ): Promise<Exclude<ChangeOutcome, 'changed'>> {
+    for (;;) {
+      const expected = this.dependOnTag ? await find() : undefined;
+      if (expected !== undefined) this.assertHold(etagOf(expected));
+      const outcome = await change(expected);
+      // Another client was faster, and what it has left may fulfil the conditions too.
+      if (outcome !== 'changed') return outcome;
+    }
+  }
+
+  private checkIfMatch(etag: string): void {
+    if (this.ifMatch === undefined) return;
+    assertParsed('If-Match', this.ifMatch);
+    if (!hasStrongly(this.ifMatch, etag)) throw failed('If-Match does not have the current ETag');
+  }
+}
+
+/** Gives a handler the preconditions of the request, and documents their headers. */
+export const RequestPreconditions = createParamDecorator(
+  (_: unknown, context: ExecutionContext) =>
+    new Preconditions(context.switchToHttp().getRequest<Request>().headers),
+  [documentHeader('If-Match'), documentHeader('If-None-Match')],
+);
+
+function documentHeader(name: string): ParameterDecorator {
+  const description = `Entity tags, or *: RFC 9110 section ${name === 'If-Match' ? '13.1.1' : '13.1.2'}`;
+  return (target, method) => {
+    const handler = Object.getOwnPropertyDescriptor(target, method ?? '');
+    if (method === undefined || handler === undefined) return;
+    ApiHeader({ name, description, required: false })(target, method, handler);
+  };
+}
+
+function parse(header: unknown): Condition | undefined {
+  if (typeof header !== 'string') return undefined;
+  if (header.trim() === '*') return '*';
+  const tags: EntityTag[] = [];
+  LISTED_TAG.lastIndex = 0;
+  while (LISTED_TAG.lastIndex < header.length) {
+    const [, weak, opaque] = LISTED_TAG.exec(header) ?? [];
+    if (opaque === undefined) return [];
+    tags.push({ isWeak: weak !== undefined, opaque });
+  }
+  return tags;
+}
+
+/** A client that gives a condition must not be taken to have given none. */
+function assertParsed(name: string, condition: Condition): void {
+  if (condition.length > 0) return;
+  throw failed(`${name} must be * or a list of entity tags, each in double quotes`);
+}
+
+function failed(message: string): ApiError {
+  return new ApiError(ErrorCatalogue.PRECONDITION_FAILED, message);
+}
+
+/** RFC 9110 section 8.8.3.2, for a tag that is strong. */
+function hasStrongly(condition: Condition, etag: string): boolean {
+  return condition === '*' || condition.some((tag) => !tag.isWeak && tag.opaque === etag);
+}
+
+function hasWeakly(condition: Condition, etag: string): boolean {
+  return condition === '*' || condition.some(({ opaque }) => opaque === etag);
+}

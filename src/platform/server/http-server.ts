@@ -1,0 +1,137 @@
+import { trace } from '@opentelemetry/api';
+import { randomUUID } from 'node:crypto';
+import type { Express, Request, Response } from 'express';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
+import type { PinoLogger } from '../observability/pino-logger.js';
+import { countRequest } from '../observability/metrics.js';
+import type { Handler } from './connection.js';
+import type { Connections } from './connections.js';
+import { headerBlock } from './fast-express-adapter.js';
+import { configureNode } from './node-internals.js';
+import { contextOf, REQUEST_ID, requestIdOf, SECURITY_HEADERS } from './request.middleware.js';
+import { JSON_TYPE, sendJson } from './send-json.js';
+
+/** How long a client may take for each, in milliseconds. */
+export interface TimeLimits {
+  readonly headers: number;
+  readonly request: number;
+  readonly keepAlive: number;
+}
+
+/** How long a refused connection stays open for its client to read the answer, in milliseconds. */
+const LINGER_MS = 2_000;
+
+/**
+ * Passes requests to Express, those of one connection one after another, and answers in the Error
+ * shape where Node would answer without a body or not at all.
+ */
+export function configureServer(
+  server: Server,
+  express: Express,
+  connections: Connections,
+  limits: TimeLimits,
+  logger: PinoLogger,
+): void {
+  configureNode(server);
+  server.headersTimeout = limits.headers;
+  server.requestTimeout = limits.request;
+  server.keepAliveTimeout = limits.keepAlive;
+
+  const answerWith =
+    (entry: ErrorEntry, message?: string): Handler =>
+    (req, res) =>
+      answer(req, res, new ApiError(entry, message), logger);
+  const refuseConnection = answerWith(ErrorCatalogue.UNAVAILABLE);
+  const refuseExpectation = answerWith(ErrorCatalogue.EXPECTATION_FAILED);
+  const refusePath = answerWith(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
+  const route: Handler = (req, res) => {
+    // Express would answer in HTML to a path that it cannot parse.
+    if (isParsable(req.url ?? '')) {
+      express(req as Request, res as Response, () => refusePath(req, res));
+    } else {
+      refusePath(req, res);
+    }
+  };
+
+  const onRequest: Handler = (req, res) => {
+    const connection = connections.of(req.socket);
+    connection.handle(req, res, connection.isTooMany ? refuseConnection : route);
+  };
+  server.removeAllListeners('request').on('request', onRequest);
+  // The body reader sends 100 (Continue), after the token was accepted.
+  server.on('checkContinue', onRequest);
+  server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
+    connections.of(req.socket).handle(req, res, refuseExpectation);
+  });
+  const refuse = (socket: Socket, error: ApiError): void => {
+    socket.on('error', () => undefined);
+    connections.of(socket).refuse(() => close(socket, error, logger));
+  };
+  server.on('connect', (_: IncomingMessage, socket: Socket) => {
+    refuse(socket, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'This is not a proxy'));
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    refuse(socket, toApiError(error));
+  });
+}
+
+/** RFC 9112 section 3.2: the target of a request is a path, an asterisk or a whole URL. */
+function isParsable(url: string): boolean {
+  return url.startsWith('/') || url === '*' || URL.canParse(url);
+}
+
+/** Answers a request that is not passed to Express, or that Express cannot parse. */
+function answer(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { status, headers, body }: ApiError,
+  logger: PinoLogger,
+): void {
+  const requestId = requestIdOf(req);
+  logger.request('info', {
+    requestId,
+    method: req.method,
+    status,
+    ...contextOf(req as Request, trace.getActiveSpan()),
+  });
+  countRequest(req.method, undefined, status, 0);
+  const fields = { ...headers, ...SECURITY_HEADERS, [REQUEST_ID]: requestId, Connection: 'close' };
+  sendJson(req, res, status, fields, body);
+}
+
+function toApiError({ code }: NodeJS.ErrnoException): ApiError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError(ErrorCatalogue.HEADERS_TOO_LARGE);
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new ApiError(ErrorCatalogue.BODY_TOO_LARGE, 'The chunk extensions are too large');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError(ErrorCatalogue.REQUEST_TIMEOUT);
+    default:
+      return new ApiError(ErrorCatalogue.MALFORMED_REQUEST);
+  }
+}
+
+/** Answers input that is not a request, and closes the connection. */
+function close(socket: Socket, { status, headers, body }: ApiError, logger: PinoLogger): void {
+  const requestId = randomUUID();
+  const text = JSON.stringify(body);
+  const head = headerBlock({
+    ...headers,
+    ...SECURITY_HEADERS,
+    [REQUEST_ID]: requestId,
+    Date: new Date().toUTCString(),
+    Connection: 'close',
+    'Content-Type': JSON_TYPE,
+    'Content-Length': String(Buffer.byteLength(text)),
+  });
+  socket.end(`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.text}\r\n${text}`);
+  // A client that is still sending would lose the answer if the connection closed at once.
+  socket.resume();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  logger.request('info', { requestId, status });
+  countRequest(undefined, undefined, status, 0);
+}

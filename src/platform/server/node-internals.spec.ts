@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { configureNode, STORE_HEADER, stopListening, storeHeader } from './node-internals.js';
+
+let server: Server;
+let port: number;
+
+beforeEach(async () => {
+  server = createServer();
+  configureNode(server);
+  server.headersTimeout = 100;
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  ({ port } = server.address() as AddressInfo);
+});
+
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function client(): Socket {
+  return connect({ port, host: '127.0.0.1' });
+}
+
+describe('configureNode()', () => {
+  it('makes the server look at its time limits each second, where it looks twice a minute', async () => {
+    client().write('GET / HTTP/1.1\r\n');
+    const [error] = (await once(server, 'clientError')) as [NodeJS.ErrnoException];
+    expect(error.code).toBe('ERR_HTTP_REQUEST_TIMEOUT');
+  });
+
+  it('makes the server hand on a request without a Host header, where it answers without a body', async () => {
+    client().write('GET / HTTP/1.1\r\n\r\n');
+    const [request] = (await once(server, 'request')) as [IncomingMessage];
+    expect(request.url).toBe('/');
+  });
+
+  it('makes the server answer a client that has ended its side, where it closes the connection', async () => {
+    server.on('request', (_: IncomingMessage, response: ServerResponse) => {
+      setTimeout(() => response.end('late'), 20);
+    });
+    const socket = client().end('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    let received = '';
+    for await (const chunk of socket) received += String(chunk);
+    expect(received).toContain('late');
+  });
+});
+
+describe('stopListening()', () => {
+  it('leaves an idle connection open, where close() ends it', async () => {
+    server.on('request', (_: IncomingMessage, response: ServerResponse) => response.end());
+    const socket = client();
+    socket.write('GET /1 HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(socket, 'data');
+    const stopped = stopListening(server);
+    await expect(once(client(), 'connect')).rejects.toThrow('ECONNREFUSED');
+    socket.write('GET /2 HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(String(await once(socket, 'data'))).toContain('200 OK');
+    socket.destroy();
+    await stopped;
+  });
+});
+
+describe('storeHeader()', () => {
+  it('is what a response calls once, with its first line', async () => {
+    const firstLines: string[] = [];
+    class Response extends ServerResponse {
+      [STORE_HEADER](firstLine: string, headers: unknown): void {
+        firstLines.push(firstLine);
+        storeHeader.call(this, `${firstLine}X-A: 1\r\n`, headers);
+      }
+    }
+    const own = createServer({ ServerResponse: Response }, (_, response) => {
+      response.setHeader('X-B', '2').end('body');
+    });
+    await once(own.listen(0, '127.0.0.1'), 'listening');
+    const response = await fetch(`http://127.0.0.1:${(own.address() as AddressInfo).port}`);
+    expect(firstLines).toEqual(['HTTP/1.1 200 OK\r\n']);
+    expect(Object.fromEntries(response.headers)).toMatchObject({ 'x-a': '1', 'x-b': '2' });
+    own.close().closeAllConnections();
+  });
+});

@@ -1,0 +1,117 @@
+import { type Span, trace } from '@opentelemetry/api';
+import { randomUUID } from 'node:crypto';
+import type { Request, RequestHandler } from 'express';
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import type { PinoLogger, RequestContext } from '../observability/pino-logger.js';
+import { countRequest } from '../observability/metrics.js';
+import { addHeaders, headerBlock } from './fast-express-adapter.js';
+import { traceOf } from '../observability/trace-context.js';
+
+export const REQUEST_ID = 'X-Request-Id';
+
+/** The ids that a client may choose: they are logged, and returned to the client. */
+const REQUEST_ID_PATTERN = /^[\w.:/+=@-]{1,128}$/;
+
+/** Probes come every few seconds: they are logged at info only when they fail. */
+const PROBES = '/health/';
+
+/** The longest path that is logged in full, in characters. */
+const MAX_LOGGED_PATH = 256;
+/** The same of an address; longer ones come only from a trusted proxy that is misconfigured. */
+const MAX_LOGGED_ADDRESS = 64;
+
+/** Headers of every answer: it is for one client only, and nothing that a browser should run. */
+export const SECURITY_HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+};
+const SECURITY_BLOCK = headerBlock(SECURITY_HEADERS);
+const REQUEST_ID_NAMES = [REQUEST_ID.toLowerCase()];
+
+/** What Express knows of the route that matched a request. */
+interface Route {
+  readonly path: string;
+}
+
+/**
+ * The first middleware: gives a request its id, sets the headers that every answer has, and counts
+ * and logs the request when it is over. One whose client left before its answer is logged at debug.
+ */
+export function requestMiddleware(logger: PinoLogger): RequestHandler {
+  return (req, res, next) => {
+    const began = performance.now();
+    const requestId = requestIdOf(req);
+    const span = trace.getActiveSpan();
+    const context = contextOf(req, span);
+    res.locals.requestId = requestId;
+    addHeaders(res, {
+      names: REQUEST_ID_NAMES,
+      text: `${REQUEST_ID}: ${requestId}\r\n`,
+      fields: { [REQUEST_ID]: requestId },
+    });
+    addHeaders(res, SECURITY_BLOCK);
+    if (span !== undefined) res.on('finish', () => nameByRoute(span, req));
+    res.on('close', () => {
+      const ms = performance.now() - began;
+      const path = pathOf(req.originalUrl);
+      const status = res.headersSent ? res.statusCode : undefined;
+      const logAtInfo = status !== undefined && !(status === 200 && path.startsWith(PROBES));
+      // V8 keeps every new number's text until its next full collection, so there are few.
+      const fields = { requestId, method: req.method, path, status, ms: Math.round(ms * 10) / 10 };
+      const line = context === undefined ? fields : { ...fields, ...context };
+      logger.request(logAtInfo ? 'info' : 'debug', line);
+      countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
+    });
+    const fault = faultOf(req);
+    if (fault === undefined) next();
+    else throw new ApiError(ErrorCatalogue.MALFORMED_REQUEST, fault, { Connection: 'close' });
+  };
+}
+
+export function requestIdOf(req: IncomingMessage): string {
+  const sent = req.headers['x-request-id'];
+  return typeof sent === 'string' && REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID();
+}
+
+/**
+ * What the log says of where a request comes from; undefined where nothing is known. The address is
+ * that of the client once it is set which proxies are in front.
+ */
+export function contextOf(req: Request, span: Span | undefined): RequestContext | undefined {
+  const address = req.app.get('trust proxy') === false ? undefined : req.ip;
+  const fields = traceOf(req.headers, span);
+  if (address === undefined) return fields;
+  return { clientAddress: address.slice(0, MAX_LOGGED_ADDRESS), ...fields };
+}
+
+/** OpenTelemetry's instrumentation of HTTP knows no routes. */
+function nameByRoute(span: Span, req: Request): void {
+  const path = (req.route as Route | undefined)?.path;
+  if (path === undefined) return;
+  span.setAttribute('http.route', path);
+  span.updateName(`${req.method} ${path}`);
+}
+
+/** Without the query, which may hold secrets. */
+function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return url.slice(0, Math.min(query === -1 ? url.length : query, MAX_LOGGED_PATH));
+}
+
+/** What Node accepts though HTTP/1.1 forbids it (RFC 9112 sections 2.3 and 3.2). */
+function faultOf({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The HTTP version is not 1.0 or 1.1';
+  let hosts = 0;
+  // Node drops repeats of Host, but keeps them among the raw headers.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  const isMissing = hosts === 0 && httpVersion === '1.1';
+  return isMissing || hosts > 1 ? 'The request needs exactly one Host header' : undefined;
+}
