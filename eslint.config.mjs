@@ -17,6 +17,7 @@ export default defineConfig(
       '@typescript-eslint/non-nullable-type-assertion-style': 'off',
       // DTOs and entities are shapes; Nest and TypeORM fill them without a constructor.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      '@typescript-eslint/no-misused-spread': 'off',
       // node:test awaits its own.
       '@typescript-eslint/no-floating-promises': [
         'error',

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
+import { ConstraintError } from '../src/platform/database/constraint.error.js';
 import { allErrors, ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { ExampleModule } from './support/example.module.js';
@@ -27,6 +28,11 @@ const SHARED = listCauses({
     NOT_FOUND: (app) => app.request('GET', '/nothing'),
     METHOD_NOT_ALLOWED: (app) => app.request('PATCH', '/plants'),
     REQUEST_TIMEOUT: (app) => raw(app, `${POST}Content-Length: 19\r\n\r\n`),
+    CONFLICT: (app) => {
+      app.nest.get(PlantsService).create = () =>
+        Promise.reject(new ConstraintError('unique', 'plants', ['name']));
+      return app.create(PLANT);
+    },
     PRECONDITION_FAILED: async (app) => {
       await app.create(PLANT);
       return await app.get('/plants/1', { 'If-Match': '"other"' });

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, Repository } from 'typeorm';
 import type { StoreDataSource } from '../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../src/platform/database/store-unavailable.error.js';
-import { TableRows } from '../src/platform/database/batched-repository.js';
+import { BatchedRepository } from '../src/platform/database/batched-repository.js';
 import { Plant } from '../src/modules/plants/plant.entity.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
 
@@ -12,14 +12,14 @@ const TRANSACTION_TIMEOUT_MS = 300;
 let store: EntityStore;
 let dataSource: StoreDataSource;
 let plants: Repository<Plant>;
-let rows: TableRows<Plant>;
+let rows: BatchedRepository<Plant>;
 
 beforeEach(async () => {
   Logger.overrideLogger(false);
   store = await openEntityStore([Plant], { TRANSACTION_TIMEOUT_MS });
   ({ dataSource } = store);
   plants = dataSource.getRepository(Plant);
-  rows = new TableRows(plants);
+  rows = new BatchedRepository(plants);
 });
 
 afterEach(async () => {
@@ -147,8 +147,8 @@ describe('rows that are written with the manager of a transaction', () => {
     const undone = dataSource.transaction(async (manager) => {
       expect(await rows.create(plant(2), manager)).toBe('created');
       expect(await rows.create(plant(1), manager)).toBe('identical');
-      expect(await rows.replace(plant(1, 'new'), undefined, manager)).toBe('done');
-      expect(await rows.remove('2', undefined, manager)).toBe('done');
+      expect(await rows.replace(plant(1, 'new'), undefined, manager)).toBe(true);
+      expect(await rows.remove('2', undefined, manager)).toBe(true);
       expect(await rows.create(plant(3), manager)).toBe('created');
       throw new Error('undone');
     });

@@ -10,7 +10,7 @@ import {
   DatabaseStartError,
   type StoreDataSource,
 } from '../platform/database/data-source/store-data-source.js';
-import { TableRows } from '../platform/database/batched-repository.js';
+import { BatchedRepository } from '../platform/database/batched-repository.js';
 import { schema } from '../schema.js';
 import { CommandError, counted } from './command.js';
 
@@ -117,18 +117,18 @@ async function copyTable(
   onProgress: (line: string) => void,
 ): Promise<CopiedTable> {
   const table = metadata.tableName;
-  const from = new TableRows(source.getRepository(metadata.target));
-  const to = new TableRows(target.getRepository(metadata.target));
+  const from = new BatchedRepository(source.getRepository(metadata.target));
+  const to = new BatchedRepository(target.getRepository(metadata.target));
   let copied = 0;
   const report = (): void => onProgress(`${table}: ${counted(copied, 'row')} copied`);
   const progress = setInterval(report, PROGRESS_INTERVAL_MS);
   try {
-    for await (const rows of pagesOf(from, metadata)) {
+    for await (const rows of pagesOf(from)) {
       const outcomes = await Promise.all(rows.map((row) => to.create(row)));
       const different = rows.find((_, index) => outcomes[index] === 'different');
       if (different !== undefined) {
         throw new CommandError(
-          `${table} already holds another row with the key ${keyOf(different, metadata)}: nothing is overwritten`,
+          `${table} already holds another row with the key ${describeKey(different, metadata)}: nothing is overwritten`,
         );
       }
       copied += rows.length;
@@ -148,12 +148,12 @@ async function copyTable(
 
 /** The sum of the rows' digests: it does not depend on how an engine sorts. */
 async function digestOf(
-  rows: TableRows<ObjectLiteral>,
+  rows: BatchedRepository<ObjectLiteral>,
   metadata: EntityMetadata,
 ): Promise<{ rows: number; digest: string }> {
   let count = 0;
   let sum = 0n;
-  for await (const page of pagesOf(rows, metadata)) {
+  for await (const page of pagesOf(rows)) {
     for (const row of page) {
       const values = metadata.columns.map((column) => column.getEntityValue(row) as unknown);
       sum += BigInt(`0x${hash('sha256', JSON.stringify(values))}`);
@@ -165,17 +165,17 @@ async function digestOf(
 
 /** All rows of a table, by its key. */
 async function* pagesOf(
-  rows: TableRows<ObjectLiteral>,
-  metadata: EntityMetadata,
-): AsyncGenerator<ObjectLiteral[]> {
-  let page = await rows.page({ limit: PAGE_ROWS });
-  while (page.length > 0) {
-    yield page;
-    const last = page.at(-1) as ObjectLiteral;
-    page = await rows.page({ limit: PAGE_ROWS, after: keyOf(last, metadata) });
-  }
+  rows: BatchedRepository<ObjectLiteral>,
+): AsyncGenerator<readonly ObjectLiteral[]> {
+  let after: readonly string[] | undefined;
+  do {
+    const page = await rows.list({ limit: PAGE_ROWS, after });
+    if (page.rows.length > 0) yield page.rows;
+    after = page.next;
+  } while (after !== undefined);
 }
 
-function keyOf(row: ObjectLiteral, { primaryColumns }: EntityMetadata): string {
-  return String(primaryColumns[0]?.getEntityValue(row));
+/** The key of a row, for the operator. */
+function describeKey(row: ObjectLiteral, { primaryColumns }: EntityMetadata): string {
+  return primaryColumns.map((column) => String(column.getEntityValue(row))).join(', ');
 }

@@ -1,4 +1,4 @@
-import { entityTagOf } from '../../src/platform/rest/entity-tag.js';
+import { makeEtag } from '../../src/platform/rest/etag.js';
 import type { NewPlant } from './body.js';
 import type { Condition } from './conditions.js';
 import { SortedIds } from './sorted-ids.js';
@@ -59,7 +59,7 @@ export class PlantsModel {
   /** It was created, or replaced. */
   stored({ id, name, tag }: NewPlant): void {
     this.removed(id);
-    const tagDigest = tag === undefined ? undefined : entityTagOf(tag);
+    const tagDigest = tag === undefined ? undefined : makeEtag(tag);
     this.entries.set(id, { etag: etagOf(name, tag), tagDigest });
     this.ids.add(id);
     if (tagDigest === undefined) return;
@@ -81,7 +81,7 @@ export class PlantsModel {
   }
 
   page({ limit, after, tag }: ListQuery): Page {
-    const all = tag === undefined ? this.ids : this.idsByTag.get(entityTagOf(tag));
+    const all = tag === undefined ? this.ids : this.idsByTag.get(makeEtag(tag));
     const ids = all?.after(after, limit + 1) ?? [];
     const shown = ids.slice(0, limit);
     const plants = shown.map((id) => ({ id, etag: this.etagOf(id) ?? '' }));
@@ -119,7 +119,7 @@ export class PlantsModel {
 
 /** The service's own ETag, which is that of the same plant on every engine. */
 export function etagOf(name: string, tag: string | undefined): string {
-  return entityTagOf(name, tag ?? null);
+  return makeEtag(name, tag ?? null);
 }
 
 function settled(result: Promise<unknown>): Promise<void> {

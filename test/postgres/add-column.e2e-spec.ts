@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { addColumn } from '../../src/platform/database/add-column.js';
-import { TableRows } from '../../src/platform/database/batched-repository.js';
+import { text } from '../../src/platform/database/columns.js';
+import { addColumn } from '../../src/platform/database/migrations.js';
+import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 
 @Entity('pots')
@@ -14,11 +15,11 @@ class Pot {
 }
 
 let store: EntityStore;
-let pots: TableRows<Pot>;
+let pots: BatchedRepository<Pot>;
 
 beforeEach(async () => {
   store = await openEntityStore([Pot]);
-  pots = new TableRows(store.dataSource.getRepository(Pot));
+  pots = new BatchedRepository(store.dataSource.getRepository(Pot));
 });
 afterEach(() => store.close());
 
@@ -26,7 +27,7 @@ afterEach(() => store.close());
 async function addGlaze(): Promise<void> {
   await store.dataSource.transaction(async ({ queryRunner }) => {
     if (queryRunner === undefined) throw new TypeError('no query runner');
-    await addColumn(queryRunner, { table: 'pots', column: 'glaze', type: 'text' });
+    await addColumn(queryRunner, { table: 'pots', column: 'glaze', type: text() });
   });
 }
 
@@ -35,7 +36,7 @@ describe('a column that is added', () => {
     await pots.create({ id: '1', name: 'a' });
     await addGlaze();
     expect(await pots.create({ id: '2', name: 'b' })).toBe('created');
-    expect(await pots.replace({ id: '1', name: 'c' })).toBe('done');
+    expect(await pots.replace({ id: '1', name: 'c' })).toBe(true);
     const rows: unknown = await store.dataSource.query('SELECT * FROM pots ORDER BY id');
     expect(rows).toEqual([
       { id: '1', name: 'c', glaze: null },

@@ -8,7 +8,7 @@ import {
   openDatabase,
 } from '../../src/platform/database/data-source/open-database.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { TableRows } from '../../src/platform/database/batched-repository.js';
+import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { schema } from '../../src/schema.js';
 import { TestStore } from '../support/test-store.js';
 
@@ -40,7 +40,7 @@ async function create({ url }: TestStore, plants: readonly Plant[]): Promise<voi
   const dataSource = await openDatabase(
     dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
   );
-  const rows = new TableRows(dataSource.getRepository(Plant));
+  const rows = new BatchedRepository(dataSource.getRepository(Plant));
   await Promise.all(plants.map((plant) => rows.create(plant)));
   await dataSource.destroy();
 }

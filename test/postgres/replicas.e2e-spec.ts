@@ -5,7 +5,7 @@ import { dataSourceOptions } from '../../src/platform/database/data-source/data-
 import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { Program } from '../support/program.js';
-import { TableRows } from '../../src/platform/database/batched-repository.js';
+import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { schema } from '../../src/schema.js';
 import { TestStore } from '../support/test-store.js';
 
@@ -95,7 +95,7 @@ it('commits with the same ids in opposite orders do not wait for each other for 
   const options = dataSourceOptions({ DATABASE_URL: store.url, DATABASE_POOL_SIZE: 2 }, schema);
   const dataSource = await openDatabase({ ...options, logger: 'debug' });
   const repository = dataSource.getRepository(Plant);
-  const [one, other] = [new TableRows(repository), new TableRows(repository)];
+  const [one, other] = [new BatchedRepository(repository), new BatchedRepository(repository)];
   for (let round = 1; round <= 10; round++) {
     const plants = ids(round * 10_000, 1_000).map((id) => ({
       id: String(id),

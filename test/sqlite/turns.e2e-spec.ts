@@ -6,7 +6,7 @@ import { WRITE_TIMEOUT_MS } from '../../src/platform/config/time-limits.js';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
-import { TableRows } from '../../src/platform/database/batched-repository.js';
+import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 
@@ -16,7 +16,7 @@ const KNOWS_CALLERS = Number(process.versions.node.split('.')[0]) >= 24;
 let store: EntityStore;
 let dataSource: StoreDataSource;
 let plants: Repository<Plant>;
-let rows: TableRows<Plant>;
+let rows: BatchedRepository<Plant>;
 
 beforeEach(async () => {
   Logger.overrideLogger(false);
@@ -31,7 +31,7 @@ async function open(url?: string): Promise<void> {
   store = await openEntityStore([Plant], url === undefined ? {} : { url });
   ({ dataSource } = store);
   plants = dataSource.getRepository(Plant);
-  rows = new TableRows(plants);
+  rows = new BatchedRepository(plants);
 }
 
 function plant(id: number): Plant {
@@ -249,7 +249,7 @@ describe('a transaction that SQLite itself rolls back', () => {
   it('goes on after a row that was refused', async () => {
     await dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
-      await expect(manager.insert(Plant, plant(1))).rejects.toThrow('UNIQUE');
+      await expect(manager.insert(Plant, plant(1))).rejects.toMatchObject({ kind: 'unique' });
       await manager.insert(Plant, plant(2));
     });
     expect(await storedIds()).toEqual([1, 2]);

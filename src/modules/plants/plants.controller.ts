@@ -9,23 +9,21 @@ import {
   Post,
   Put,
   Query,
-  Res,
 } from '@nestjs/common';
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { JsonPage } from '../../platform/database/batched-repository.js';
 import { ApiTag } from '../../platform/rest/api-section.decorator.js';
 import { ApiErrors } from '../../platform/errors/api-errors.decorator.js';
+import { ApiRepresentation, type Representation } from '../../platform/rest/etag.js';
 import { IdDto } from '../../platform/rest/id.dto.js';
-import { ApiPage, pageBody } from '../../platform/rest/page.js';
+import { ApiPage } from '../../platform/rest/page.js';
 import { type Preconditions, RequestPreconditions } from '../../platform/rest/preconditions.js';
-import { ApiRepresentation, representation } from '../../platform/rest/representation.js';
-import type { JsonText } from '../../platform/json/json-text.js';
 import { ListPlantsDto } from './dto/list-plants.dto.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
 import { PlantErrors } from './plants.errors.js';
-import { etagOf, PlantsService } from './plants.service.js';
+import { PlantsService } from './plants.service.js';
 
 @ApiTag('plants', 'The plants in the store')
 @Controller('plants')
@@ -44,26 +42,16 @@ export class PlantsController {
   @Get()
   @ApiOperation({ operationId: 'listPlants', summary: 'List plants, in the order of their ids' })
   @ApiPage(StoredPlantDto, 'A page of plants')
-  async list(
-    @Query() query: ListPlantsDto,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<JsonText> {
-    return pageBody(await this.plants.list(query), query, response);
+  list(@Query() query: ListPlantsDto): Promise<JsonPage> {
+    return this.plants.list(query);
   }
 
   @Get(':id')
   @ApiOperation({ operationId: 'readPlant', summary: 'Read a plant' })
   @ApiRepresentation(StoredPlantDto, 'The plant as it is stored')
   @ApiErrors(PlantErrors.PLANT_NOT_FOUND)
-  async read(
-    @Param() { id }: IdDto,
-    @RequestPreconditions() preconditions: Preconditions,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<StoredPlantDto | undefined> {
-    const plant = await this.plants.find(id);
-    const { name, tag } = plant;
-    const body = tag === null ? { id, name } : { id, name, tag };
-    return representation(body, etagOf(plant), preconditions, response);
+  read(@Param() { id }: IdDto): Promise<Representation<StoredPlantDto>> {
+    return this.plants.read(id);
   }
 
   @Put(':id')

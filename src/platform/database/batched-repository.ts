@@ -1,250 +1,382 @@
 import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
-import { ApiError } from '../errors/api-error.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
-import { JsonText } from '../json/json-text.js';
-import { StoreMetrics } from '../observability/metrics.js';
-import { BatchQueue } from './batching/batch-queue.js';
-import type {
-  BulkStatements,
-  BulkTable,
-  Change,
-  Page,
-  Removal,
-  WrittenPage,
-} from './batching/bulk-table.js';
-import { ConstraintError } from './constraint.error.js';
-import { EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
+import { JsonPieces, JsonText } from '../json/json-text.js';
+import { writeJson } from '../json/json-writer.js';
+import { type BatchOperation, BatchQueue } from './batching/batch-queue.js';
 import {
-  type ChangeOutcome,
-  type CreateOutcome,
-  type NewRow,
-  RowWriter,
-  type Step,
-} from './batching/row-writer.js';
+  type ChangedRow,
+  ChangeRows,
+  type Decision,
+  REMOVE,
+  type RowChange,
+} from './batching/change-rows.js';
+import { EntityColumns, type RawRow } from './batching/entity-columns.js';
+import { FindRows } from './batching/find-rows.js';
+import { type CreateOutcome, InsertRows, type NewRow } from './batching/insert-rows.js';
+import type { Page as PageRequest, SortKey } from './batching/page.js';
+import {
+  type PageText,
+  type Piece,
+  type PieceRequest,
+  ReadPages,
+  ReadPieces,
+  ReadRows,
+  type SortedRows,
+} from './batching/read-pages.js';
+import {
+  RemoveRows,
+  ReplaceRows,
+  type Replacement,
+  type WriteOutcome,
+} from './batching/write-rows.js';
+import { nameViolations } from './constraint.error.js';
+import { joinTransaction } from './data-source/manager-session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
+import { type Filter, readConditions } from './filters.js';
 
-export type { ChangeOutcome, CreateOutcome };
+export { type CreateOutcome, REMOVE };
 
 /** How many rows one commit writes, and one statement reads. */
 const MAX_WRITTEN = 1_024;
 const MAX_READ = 128;
 
-/** What to look for in a table, by the key. */
-export interface PageQuery<Row> {
-  /** The key after which the page begins; the first page without it. */
-  readonly after?: unknown;
-  readonly limit: number;
-  /** What properties have to be; an int64 may be a bigint. */
-  readonly where?: { readonly [Property in keyof Row]?: Row[Property] | bigint };
+/** A value that a property may be given: an int64 may be a bigint. */
+type Given<Value> = string extends Value ? Value | bigint : Value;
+
+/** A row as it is given: what may be null may be left out, and an int64 may be a bigint. */
+export type RowInput<Row> = {
+  [Property in keyof Row as null extends Row[Property] ? never : Property]: Given<Row[Property]>;
+} & {
+  [Property in keyof Row as null extends Row[Property] ? Property : never]?:
+    Given<Row[Property]> | undefined;
+};
+
+/** What rows of a page are sorted by: properties, or the start of a text regardless of case. */
+export type Order<Row> = readonly (
+  (keyof Row & string) | { readonly ignoringCase: keyof Row & string }
+)[];
+
+export interface RepositoryOptions<Row> {
+  /** The errors that violated constraints are answered with, by properties: foreign keys and unique columns. */
+  readonly violations?: Readonly<Partial<Record<keyof Row & string, ErrorKind>>>;
+  /** The error for a row that cannot be removed, since rows of other tables refer to it. */
+  readonly referenced?: ErrorKind;
+  /** The orders in which pages may be read, by their names. Each needs an index of the same columns. */
+  readonly orders?: Readonly<Record<string, Order<Row>>>;
+  /** Text properties that are found by an index on their hash: see `createTextIndex()`. */
+  readonly hashed?: readonly (keyof Row & string)[];
 }
 
-/** A page that the engine has written as JSON, without an object for each row. */
+/** Which rows to read. */
+export interface PageQuery<Row> {
+  readonly limit: number;
+  /** What properties have to be: values, or filters such as `startsWith('a')`. */
+  readonly where?: { readonly [Property in keyof Row]?: Given<Row[Property]> | Filter | undefined };
+  /** The name of an order; that of the key by default. */
+  readonly order?: string;
+  readonly isDescending?: boolean;
+  /** Where the page before ended; in the order of the key also the key of its last row. */
+  readonly after?: unknown;
+}
+
+/** A page of rows as JSON, whose members are named as the properties are and left out where they are null. */
 export interface JsonPage {
-  /** An array; members are named as properties are, and left out where they are null. */
-  readonly json: JsonText;
-  /** The key after which the next page begins; undefined when this is the last. */
-  readonly next: string | undefined;
+  readonly json: JsonText | JsonPieces;
+  /** Where the page ended, which the next one goes on after; undefined when it is the last. */
+  readonly next: readonly string[] | undefined;
+}
+
+/** A page of rows. */
+export interface RowPage<Row> {
+  readonly rows: readonly Row[];
+  /** Where the page ended, which the next one goes on after; undefined when it is the last. */
+  readonly next: readonly string[] | undefined;
 }
 
 /**
- * The rows of an entity, written many to a commit: what arrives while a commit is under way shares
- * the next one, and its flush to disk. What is resolved is on disk, and every later read sees it.
+ * The rows of an entity, written many to a commit: rows that arrive while a commit is under way share
+ * the next one, and its flush to disk. A promise that resolves means that the row is on disk, and
+ * every later read sees it.
  *
- * Whatever takes a manager is part of its transaction, and is on disk once that is.
+ * A call with a manager is part of the manager's transaction, and on disk once that is.
  */
-export class TableRows<Row extends ObjectLiteral> {
+export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly store: StoreDataSource;
   private readonly columns: EntityColumns;
-  private readonly table: BulkTable;
-  private readonly writer: RowWriter;
-  private readonly creates: BatchQueue<NewRow, CreateOutcome>;
-  private readonly replaces: BatchQueue<Change, ChangeOutcome>;
-  private readonly removes: BatchQueue<Removal, ChangeOutcome>;
-  private readonly finds: BatchQueue<string, RawRow | undefined>;
-  private readonly pages: BatchQueue<Page, RawRow[]>;
-  private readonly jsonPages: BatchQueue<Page, WrittenPage>;
+  private readonly orders: ReadonlyMap<string | undefined, readonly SortKey[]>;
+  private readonly hashed: ReadonlySet<string>;
 
-  /**
-   * @param violations what constraints of the table are answered with, by the property that they are
-   *   about: a foreign key or a unique column; the key, for rows that others refer to
-   * @throws TypeError when rows of this entity cannot be written in groups
-   */
-  constructor(
-    repository: Repository<Row>,
-    private readonly violations?: Readonly<Partial<Record<keyof Row & string, ErrorKind>>>,
-  ) {
-    this.store = repository.manager.connection as StoreDataSource;
-    this.columns = new EntityColumns(repository, (...args) => this.store.encodeValue(...args));
-    this.table = this.store.bulkTable(this.columns);
-    this.writer = new RowWriter(this.table, this.columns);
-    this.creates = this.writeQueue('create', this.writer.create);
-    this.replaces = this.writeQueue('replace', this.writer.replace);
-    this.removes = this.writeQueue('remove', this.writer.remove);
-    this.finds = this.readQueue('find', MAX_READ, (statements, keys) =>
-      this.findAll(statements, keys),
-    );
-    this.pages = this.readQueue('page', 1, (statements, pages) =>
-      Promise.all(pages.map((page) => statements.page(page))),
-    );
-    this.jsonPages = this.readQueue('page', this.table.pagesAtOnce, (statements, pages) =>
-      statements.jsonPages(pages),
-    );
+  private readonly inserts: BatchQueue<NewRow, CreateOutcome>;
+  private readonly replaces: BatchQueue<Replacement, WriteOutcome>;
+  private readonly removes: BatchQueue<{ readonly key: string }, WriteOutcome>;
+  private readonly changes: BatchQueue<RowChange, ChangedRow>;
+  private readonly finds: BatchQueue<string, RawRow | undefined>;
+  private readonly rowReads: BatchQueue<PageRequest, SortedRows>;
+  /** Undefined where only the program can write the rows as JSON. */
+  private readonly pages: BatchQueue<PageRequest, PageText> | undefined;
+  private readonly pieces: BatchQueue<PieceRequest, Piece> | undefined;
+
+  /** @throws TypeError when rows of this entity cannot be written in batches: says why */
+  constructor(repository: Repository<Row>, options: RepositoryOptions<Row> = {}) {
+    const store = repository.manager.connection as StoreDataSource;
+    const columns = new EntityColumns(repository, (...args) => store.encodeValue(...args));
+    const { tableName } = columns.metadata;
+    this.store = store;
+    this.columns = columns;
+    this.orders = readOrders(columns, options.orders ?? {});
+    this.hashed = new Set(options.hashed);
+    const { violations, referenced } = options;
+    if (violations !== undefined || referenced !== undefined) {
+      nameViolations(tableName, { byProperty: violations ?? {}, referenced });
+    }
+
+    const { sql, json, classifier } = store.accessTable(columns);
+    const writeQueue = <Item, Outcome>(
+      operation: BatchOperation<Item, Outcome>,
+    ): BatchQueue<Item, Outcome> =>
+      new BatchQueue(tableName, operation, 'commit', store.writers, MAX_WRITTEN);
+    this.inserts = writeQueue(new InsertRows(sql, classifier));
+    this.replaces = writeQueue(new ReplaceRows(sql, classifier));
+    this.removes = writeQueue(new RemoveRows(sql, classifier));
+    this.changes = writeQueue(new ChangeRows(sql, classifier));
+
+    const { readers, pageReaders, maxPages } = store;
+    this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', readers, MAX_READ);
+    this.rowReads = new BatchQueue(tableName, new ReadRows(sql), 'read', pageReaders, 1);
+    if (json === undefined) return;
+    this.pages = new BatchQueue(tableName, new ReadPages(json), 'read', pageReaders, maxPages);
+    this.pieces = new BatchQueue(tableName, new ReadPieces(json), 'read', pageReaders, 1);
   }
 
   /**
    * Stores a new row, unless its key is taken.
    *
-   * @throws ConstraintError, or ApiError where the violation of it has one
+   * @throws ConstraintError when the row breaks another rule of the table
    * @throws ApiError 50300 when it may or may not be stored
    */
-  async create(row: Row, manager?: EntityManager): Promise<CreateOutcome> {
-    const values = this.columns.valuesOf(row);
-    const newRow = { key: this.columns.keyText(values[this.columns.keyIndex]), values };
-    return await this.write(this.creates, this.writer.create, newRow, manager);
+  async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
+    const values = this.columns.encodeRow(row);
+    return await this.write(this.inserts, { key: this.columns.keyOf(values), values }, manager);
   }
 
   /**
-   * Stores a row in the place of the one with its key.
+   * Stores a row in the place of the one with its key. Resolves with whether there was one.
    *
-   * @param expected what is stored has to be this; undefined for anything
-   * @throws ConstraintError, or ApiError where the violation of it has one
+   * @param check throws what the replacement fails with, where the stored row is not as it has to be
+   * @throws ConstraintError when the row breaks a rule of the table
    * @throws ApiError 50300 when it may or may not be done
    */
-  async replace(row: Row, expected?: Row, manager?: EntityManager): Promise<ChangeOutcome> {
-    const values = this.columns.valuesOf(row);
-    const change = {
-      key: this.columns.keyText(values[this.columns.keyIndex]),
-      values,
-      expected: expected === undefined ? null : this.columns.valuesOf(expected),
-    };
-    return await this.write(this.replaces, this.writer.replace, change, manager);
+  async replace(
+    row: RowInput<Row>,
+    check?: (stored: Row) => void,
+    manager?: EntityManager,
+  ): Promise<boolean> {
+    const values = this.columns.encodeRow(row);
+    const key = this.columns.keyOf(values);
+    if (check !== undefined) return await this.changeIfThere(key, check, row, manager);
+    return (await this.write(this.replaces, { key, values }, manager)) === 'done';
   }
 
   /**
-   * Removes the row with a key.
+   * Removes the row with a key. Resolves with whether there was one.
    *
-   * @param expected what is stored has to be this; undefined for anything
-   * @throws ConstraintError, or ApiError where the violation of it has one
+   * @param key the value of the key; of several columns an object by their properties
+   * @param check throws what the removal fails with, where the stored row is not as it has to be
+   * @throws ConstraintError when rows of other tables refer to it
    * @throws ApiError 50300 when it may or may not be done
    */
-  async remove(key: unknown, expected?: Row, manager?: EntityManager): Promise<ChangeOutcome> {
-    const removal = {
-      key: this.columns.keyText(key),
-      expected: expected === undefined ? null : this.columns.valuesOf(expected),
-    };
-    return await this.write(this.removes, this.writer.remove, removal, manager);
-  }
-
-  /** @throws ApiError 50300 */
-  async find(key: unknown): Promise<Row | undefined> {
-    const raw = await this.finds.add(this.columns.keyText(key));
-    return raw === undefined ? undefined : (this.columns.rowOf(raw) as Row);
+  async remove(
+    key: unknown,
+    check?: (stored: Row) => void,
+    manager?: EntityManager,
+  ): Promise<boolean> {
+    const text = this.columns.readKey(key);
+    if (check !== undefined) return await this.changeIfThere(text, check, REMOVE, manager);
+    return (await this.write(this.removes, { key: text }, manager)) === 'done';
   }
 
   /**
-   * Rows in the order of their keys.
+   * Changes the row with a key by what it holds. Changes of one row are decided in their order, each
+   * of what the one before has left. Resolves with the row as it is then, undefined where there is none.
+   *
+   * @param decide gets the row, undefined where there is none, while nobody else can change it.
+   *   Returns the row that is to be stored in its place, {@link REMOVE}, or undefined for no change.
+   *   What it throws fails this change alone. It must return at once, and may be called again.
+   * @throws ConstraintError when the row breaks a rule of the table
+   * @throws ApiError 50300 when it may or may not be done
+   */
+  async change(
+    key: unknown,
+    decide: (current: Row | undefined) => RowInput<Row> | typeof REMOVE | undefined,
+    manager?: EntityManager,
+  ): Promise<Row | undefined> {
+    const change: RowChange = {
+      key: this.columns.readKey(key),
+      decide: decide as (current: ObjectLiteral | undefined) => Decision,
+    };
+    return (await this.write(this.changes, change, manager)) as Row | undefined;
+  }
+
+  private async changeIfThere(
+    key: string,
+    check: (stored: Row) => void,
+    next: Decision,
+    manager: EntityManager | undefined,
+  ): Promise<boolean> {
+    let isThere = false;
+    const decide: RowChange['decide'] = (current) => {
+      isThere = current !== undefined;
+      if (current === undefined) return undefined;
+      check(current as Row);
+      return next;
+    };
+    await this.write(this.changes, { key, decide }, manager);
+    return isThere;
+  }
+
+  /**
+   * The row with a key.
+   *
+   * @param key the value of the key; of several columns an object by their properties
+   * @throws ApiError 50300
+   */
+  async find(key: unknown, manager?: EntityManager): Promise<Row | undefined> {
+    const text = this.columns.readKey(key);
+    const raw = await read(this.finds, text, manager);
+    return raw === undefined ? undefined : (this.columns.decodeRow(raw) as Row);
+  }
+
+  /**
+   * Rows in an order.
    *
    * @throws ApiError 50300
    */
-  async page(query: PageQuery<Row>): Promise<Row[]> {
-    const rows = await this.pages.add(this.pageOf(query));
-    return rows.map((raw) => this.columns.rowOf(raw) as Row);
-  }
-
-  /**
-   * Rows in the order of their keys, as JSON.
-   *
-   * @throws TypeError when a column is of a type that engines do not write alike
-   * @throws ApiError 50300
-   */
-  async jsonPage(query: PageQuery<Row>): Promise<JsonPage> {
-    const { text, last, hasMore } = await this.jsonPages.add(this.pageOf(query));
-    return { json: new JsonText(text), next: hasMore ? last : undefined };
-  }
-
-  private pageOf({ after, limit, where = {} }: PageQuery<Row>): Page {
+  async list(query: PageQuery<Row>, manager?: EntityManager): Promise<RowPage<Row>> {
+    const page = this.readQuery({ ...query, limit: query.limit + 1 });
+    const found = await read(this.rowReads, page, manager);
+    const shown = found.slice(0, query.limit);
     return {
-      after: after === undefined ? undefined : this.columns.keyText(after),
-      limit,
-      where: this.columns.conditionsOf(where),
+      rows: shown.map(({ raw }) => this.columns.decodeRow(raw) as Row),
+      next: found.length > shown.length ? shown.at(-1)?.sortedBy : undefined,
     };
   }
 
-  private async write<Item, Outcome extends string>(
+  /**
+   * Rows in an order, as JSON. A page that is too long to be in memory at once is read while it is sent.
+   *
+   * @throws ApiError 50300
+   */
+  async page(query: PageQuery<Row>, manager?: EntityManager): Promise<JsonPage> {
+    if (this.pages === undefined) {
+      const { rows, next } = await this.list(query, manager);
+      return {
+        json: new JsonText(`[${rows.map((row) => writeJson(withoutNull(row))).join()}]`),
+        next,
+      };
+    }
+    const page = this.readQuery(query);
+    const { text, last, hasMore } = await read(this.pages, page, manager);
+    const next = hasMore ? last : undefined;
+    if (text !== undefined) return { json: new JsonText(text), next };
+    const long = last === undefined ? page : { ...page, until: last };
+    return { json: new JsonPieces(() => this.readArray(long)), next };
+  }
+
+  /**
+   * All rows of a query as JSON, one to a line, read while they are sent: every row that is there
+   * throughout appears once.
+   */
+  async *exportLines(query: Partial<PageQuery<Row>>): AsyncGenerator<string, void, undefined> {
+    const page = this.readQuery({ limit: Number.MAX_SAFE_INTEGER, ...query });
+    for await (const piece of this.readPieces(page, '\n')) yield `${piece}\n`;
+  }
+
+  private async *readArray(page: PageRequest): AsyncGenerator<string, void, undefined> {
+    let separator = '[';
+    for await (const piece of this.readPieces(page, ',')) {
+      yield separator + piece;
+      separator = ',';
+    }
+    yield separator === '[' ? '[]' : ']';
+  }
+
+  private async *readPieces(
+    page: PageRequest,
+    separator: PieceRequest['separator'],
+  ): AsyncGenerator<string, void, undefined> {
+    let left = page.limit;
+    let { after } = page;
+    while (left > 0) {
+      const { text, rows, last } = await this.readPiece({ ...page, after, limit: left }, separator);
+      if (rows === 0) return;
+      yield text;
+      left -= rows;
+      after = last;
+    }
+  }
+
+  private async readPiece(page: PageRequest, separator: PieceRequest['separator']): Promise<Piece> {
+    if (this.pieces !== undefined) return await this.pieces.add({ page, separator });
+    const found = await this.rowReads.add({ ...page, limit: Math.min(page.limit, MAX_READ) });
+    const texts = found.map(({ raw }) => writeJson(withoutNull(this.columns.decodeRow(raw))));
+    return { text: texts.join(separator), rows: texts.length, last: found.at(-1)?.sortedBy };
+  }
+
+  private async write<Item, Outcome>(
     queue: BatchQueue<Item, Outcome>,
-    step: Step<Item, Outcome>,
     item: Item,
     manager: EntityManager | undefined,
   ): Promise<Outcome> {
-    try {
-      if (manager === undefined) {
-        this.store.assertOutsideTransaction();
-        return await queue.add(item);
-      }
-      const [result] = await step(this.table.within(manager), [item]);
-      if (result === undefined || result instanceof Error)
-        throw result ?? new TypeError('no result');
-      return result;
-    } catch (error) {
-      const violation = error instanceof ConstraintError && this.violationOf(error);
-      throw violation ? new ApiError(violation) : error;
+    if (manager !== undefined) return await queue.executeAlone(joinTransaction(manager), item);
+    this.store.assertOutsideTransaction();
+    return await queue.add(item);
+  }
+
+  /** @throws TypeError when there is no such order or property */
+  private readQuery(query: PageQuery<Row>): PageRequest {
+    const { limit, where = {}, order, isDescending = false, after } = query;
+    const keys = this.orders.get(order);
+    if (keys === undefined) {
+      throw new TypeError(`${this.columns.metadata.name} has no order ${String(order)}`);
     }
+    const conditions = readConditions(this.columns, where, this.hashed);
+    return { conditions, order: keys, isDescending, after: this.readEnd(after), limit };
   }
 
-  private violationOf({ properties }: ConstraintError): ErrorKind | undefined {
-    return properties.map((property) => this.violations?.[property]).find(Boolean);
-  }
-
-  private writeQueue<Item extends object, Outcome extends string>(
-    operation: string,
-    step: Step<Item, Outcome>,
-  ): BatchQueue<Item, Outcome> {
-    return new BatchQueue<Item, Outcome>({
-      concurrency: this.table.concurrency,
-      maxBatchItems: MAX_WRITTEN,
-      sizeOf: (item) => ('values' in item ? sizeOf(item.values as Values) : 0),
-      perform: (take) =>
-        this.table.write(async (statements) => {
-          const items = take();
-          return items.length === 0 ? [] : await step(statements, items);
-        }),
-      metrics: new StoreMetrics(this.columns.metadata.tableName, operation, 'commit'),
-    });
-  }
-
-  private readQueue<Item, Outcome>(
-    operation: string,
-    maxBatchItems: number,
-    step: (statements: BulkStatements, items: readonly Item[]) => Promise<Outcome[]>,
-  ): BatchQueue<Item, Outcome> {
-    return new BatchQueue<Item, Outcome>({
-      concurrency: this.table.readConcurrency,
-      maxBatchItems,
-      sizeOf: () => 0,
-      perform: (take) =>
-        this.table.read(async (statements) => {
-          const items = take();
-          return items.length === 0 ? [] : await step(statements, items);
-        }),
-      metrics: new StoreMetrics(this.columns.metadata.tableName, operation, 'read'),
-    });
-  }
-
-  private async findAll(
-    statements: BulkStatements,
-    keys: readonly string[],
-  ): Promise<(RawRow | undefined)[]> {
-    const { key } = this.columns;
-    const found = new Map<string, RawRow>();
-    for (const row of await statements.find([...new Set(keys)])) {
-      found.set(this.columns.keyText(row[key.databaseName]), row);
-    }
-    return keys.map((wanted) => found.get(wanted));
+  private readEnd(after: unknown): readonly string[] | undefined {
+    if (after === undefined || Array.isArray(after)) return after as readonly string[] | undefined;
+    return this.columns.splitKey(this.columns.readKey(after));
   }
 }
 
-function sizeOf(values: Values): number {
-  let size = 0;
-  for (const value of values) if (typeof value === 'string') size += value.length;
-  return size;
+async function read<Item, Outcome>(
+  queue: BatchQueue<Item, Outcome>,
+  item: Item,
+  manager: EntityManager | undefined,
+): Promise<Outcome> {
+  if (manager !== undefined) return await queue.executeAlone(joinTransaction(manager), item);
+  return await queue.add(item);
+}
+
+function withoutNull(row: ObjectLiteral): ObjectLiteral {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
+}
+
+/** @throws TypeError when there is no such property */
+function readOrders<Row>(
+  columns: EntityColumns,
+  orders: Readonly<Record<string, Order<Row>>>,
+): Map<string | undefined, readonly SortKey[]> {
+  const key = columns.keys.map((column): SortKey => ({ column, ignoresCase: false }));
+  const read = Object.entries(orders).map(([name, parts]): [string, readonly SortKey[]] => {
+    const sortKeys = parts.map((part): SortKey => {
+      const ignoresCase = typeof part === 'object';
+      const property = typeof part === 'object' ? part.ignoringCase : part;
+      return { column: columns.findColumn(property), ignoresCase };
+    });
+    // Rows that are the same otherwise are sorted by their keys.
+    const rest = key.filter(({ column }) => sortKeys.every((other) => other.column !== column));
+    return [name, [...sortKeys, ...rest]];
+  });
+  return new Map<string | undefined, readonly SortKey[]>([[undefined, key], ...read]);
 }

@@ -141,6 +141,12 @@ export const ErrorCatalogue = register({
     when: 'the request did not arrive in time',
     advice: 'Send faster, or retry.',
   },
+  CONFLICT: {
+    error: 40999,
+    message: 'It conflicts with what is stored',
+    when: 'a constraint of the store for which the feature has named no error of its own',
+    advice: 'Change the value that the message is about.',
+  },
   PRECONDITION_FAILED: {
     error: 41200,
     message: 'What is stored is not what the request expects',

@@ -1,9 +1,17 @@
-import { applyDecorators, type Type } from '@nestjs/common';
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  type Type,
+  UseInterceptors,
+} from '@nestjs/common';
 import { ApiOkResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, Max, Min } from 'class-validator';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
+import { map, type Observable } from 'rxjs';
 import type { JsonPage } from '../database/batched-repository.js';
-import type { JsonText } from '../json/json-text.js';
 import { IsInt64 } from '../validation/is-int64.decorator.js';
 import { IsOptionalNotNull } from '../validation/is-optional-not-null.decorator.js';
 
@@ -14,7 +22,7 @@ const LINK = {
   },
 };
 
-/** Which page to read of what has an int64 as its key. A feature extends it by its own filters. */
+/** Which page to read of rows that have an int64 as their key. A feature extends it by its own filters. */
 export class PageQueryDto {
   @IsInt()
   @Min(1)
@@ -32,30 +40,41 @@ export class PageQueryDto {
   after?: bigint;
 }
 
-/** Documents that an operation answers with a page of these. */
-export function ApiPage(type: Type, description: string): MethodDecorator {
-  return applyDecorators(ApiOkResponse({ description, type: [type], headers: LINK }));
+/** Answers with a page, and with a `Link` (RFC 8288) to the next one, which is of the same query. */
+@Injectable()
+class LinkInterceptor implements NestInterceptor<JsonPage> {
+  intercept(context: ExecutionContext, next: CallHandler<JsonPage>): Observable<unknown> {
+    const [request, response] = context.getArgs<[Request, Response]>();
+    return next.handle().pipe(
+      map(({ json, next: end }) => {
+        if (end !== undefined) {
+          const query = request.query as unknown as PageQueryDto;
+          response.setHeader('Link', `<${request.path}?${writeQuery(query, end)}>; rel="next"`);
+        }
+        return json;
+      }),
+    );
+  }
 }
 
-/** The body of a page; its `Link` (RFC 8288) is to the next one, which is of the same query. */
-export function pageBody(
-  { json, next }: JsonPage,
-  query: PageQueryDto,
-  response: Response,
-): JsonText {
-  if (next !== undefined) {
-    // Always in this order, whichever the client's was.
-    const parameters = new Map<string, unknown>([
-      ['limit', query.limit],
-      ['after', next],
-    ]);
-    for (const [name, value] of Object.entries(query)) {
-      if (!parameters.has(name)) parameters.set(name, value);
-    }
-    const text = [...parameters].map(
-      ([name, value]) => `${name}=${encodeURIComponent(String(value))}`,
-    );
-    response.setHeader('Link', `<${response.req.path}?${text.join('&')}>; rel="next"`);
+/** Answers with a page of these, and a `Link` to the next one. The handler returns a `JsonPage`. */
+export function ApiPage(type: Type, description: string): MethodDecorator {
+  return applyDecorators(
+    UseInterceptors(LinkInterceptor),
+    ApiOkResponse({ description, type: [type], headers: LINK }),
+  );
+}
+
+/** The parameters of the next page, always in this order, whichever the client's was. */
+function writeQuery(query: PageQueryDto, next: readonly string[]): string {
+  const parameters = new Map<string, unknown>([
+    ['limit', query.limit],
+    ['after', next[0]],
+  ]);
+  for (const [name, value] of Object.entries(query)) {
+    if (!parameters.has(name) && value !== undefined) parameters.set(name, value);
   }
-  return json;
+  return [...parameters]
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+    .join('&');
 }

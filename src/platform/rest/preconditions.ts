@@ -1,7 +1,6 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
-import type { ChangeOutcome } from '../database/batching/row-writer.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
@@ -27,54 +26,30 @@ export class Preconditions {
     this.ifNoneMatch = parse(headers['if-none-match']);
   }
 
-  /** Whether more than the existence of what is stored has to be known. */
-  private get dependOnTag(): boolean {
-    return (this.ifMatch ?? '*') !== '*' || this.ifNoneMatch !== undefined;
-  }
-
   /**
    * Whether a client that reads needs what has this strong tag: 304 (Not Modified) otherwise.
    *
    * @throws ApiError 41200
    */
-  needRepresentation(etag: string): boolean {
+  isModified(etag: string): boolean {
     this.checkIfMatch(etag);
-    // What is not a list of tags names none, so the client gets the whole answer.
+    // A text that is not a list of tags names none, so the client gets the whole answer.
     return this.ifNoneMatch === undefined || !hasWeakly(this.ifNoneMatch, etag);
   }
 
   /**
-   * Checks whether what has this strong tag may be changed.
-   *
-   * @throws ApiError 41200
+   * Makes the check whether a stored row may be changed; undefined where the conditions hold for every
+   * row. The check throws ApiError 41200.
    */
-  assertHold(etag: string): void {
-    this.checkIfMatch(etag);
-    if (this.ifNoneMatch === undefined) return;
-    assertParsed('If-None-Match', this.ifNoneMatch);
-    if (hasWeakly(this.ifNoneMatch, etag)) throw failed('If-None-Match has the current ETag');
-  }
-
-  /**
-   * Changes what is stored on these conditions: whatever is there, where they ask for no more, and
-   * otherwise what they were checked against.
-   *
-   * @param find what is stored
-   * @param change does it, where what is expected is stored still
-   * @throws ApiError 41200
-   */
-  async change<Row>(
-    find: () => Promise<Row>,
-    etagOf: (row: Row) => string,
-    change: (expected?: Row) => Promise<ChangeOutcome>,
-  ): Promise<Exclude<ChangeOutcome, 'changed'>> {
-    for (;;) {
-      const expected = this.dependOnTag ? await find() : undefined;
-      if (expected !== undefined) this.assertHold(etagOf(expected));
-      const outcome = await change(expected);
-      // Another client was faster, and what it has left may fulfil the conditions too.
-      if (outcome !== 'changed') return outcome;
-    }
+  check<Row>(getEtag: (row: Row) => string): ((row: Row) => void) | undefined {
+    if ((this.ifMatch ?? '*') === '*' && this.ifNoneMatch === undefined) return undefined;
+    return (row) => {
+      const etag = getEtag(row);
+      this.checkIfMatch(etag);
+      if (this.ifNoneMatch === undefined) return;
+      assertParsed('If-None-Match', this.ifNoneMatch);
+      if (hasWeakly(this.ifNoneMatch, etag)) throw failed('If-None-Match has the current ETag');
+    };
   }
 
   private checkIfMatch(etag: string): void {
@@ -84,21 +59,30 @@ export class Preconditions {
   }
 }
 
+/** Documents the headers of preconditions. */
+export function ApiPreconditions(): MethodDecorator {
+  const header = (name: string, section: string): MethodDecorator =>
+    ApiHeader({
+      name,
+      description: `Entity tags, or *: RFC 9110 section ${section}`,
+      required: false,
+    });
+  // Decorators are applied from the last to the first.
+  return applyDecorators(header('If-Match', '13.1.1'), header('If-None-Match', '13.1.2'));
+}
+
 /** Gives a handler the preconditions of the request, and documents their headers. */
 export const RequestPreconditions = createParamDecorator(
   (_: unknown, context: ExecutionContext) =>
     new Preconditions(context.switchToHttp().getRequest<Request>().headers),
-  [documentHeader('If-Match'), documentHeader('If-None-Match')],
+  [
+    (target, method) => {
+      const handler = Object.getOwnPropertyDescriptor(target, method ?? '');
+      if (method === undefined || handler === undefined) return;
+      ApiPreconditions()(target, method, handler);
+    },
+  ],
 );
-
-function documentHeader(name: string): ParameterDecorator {
-  const description = `Entity tags, or *: RFC 9110 section ${name === 'If-Match' ? '13.1.1' : '13.1.2'}`;
-  return (target, method) => {
-    const handler = Object.getOwnPropertyDescriptor(target, method ?? '');
-    if (method === undefined || handler === undefined) return;
-    ApiHeader({ name, description, required: false })(target, method, handler);
-  };
-}
 
 function parse(header: unknown): Condition | undefined {
   if (typeof header !== 'string') return undefined;
@@ -113,7 +97,7 @@ function parse(header: unknown): Condition | undefined {
   return tags;
 }
 
-/** A client that gives a condition must not be taken to have given none. */
+/** An unparsable condition must fail, not be ignored. */
 function assertParsed(name: string, condition: Condition): void {
   if (condition.length > 0) return;
   throw failed(`${name} must be * or a list of entity tags, each in double quotes`);

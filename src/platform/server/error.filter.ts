@@ -3,7 +3,6 @@ import {
   Catch,
   type ExceptionFilter,
   HttpException,
-  HttpStatus,
   Logger,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
@@ -11,7 +10,7 @@ import { STATUS_CODES } from 'node:http';
 import { RequestAbortedError } from '../requests/body-reader.js';
 import { isRejectedByPipes } from '../requests/handler-parameters.js';
 import { sendJson } from './send-json.js';
-import { ConstraintError, type ConstraintKind } from '../database/constraint.error.js';
+import { ConstraintError } from '../database/constraint.error.js';
 import { storeFailures } from '../database/data-source/store-failures.js';
 import { StoreUnavailableError } from '../database/store-unavailable.error.js';
 import { ApiError } from '../errors/api-error.js';
@@ -46,7 +45,7 @@ export class ErrorFilter implements ExceptionFilter {
 function toApiError(exception: unknown, request: Request, response: Response): ApiError {
   if (exception instanceof ApiError) return exception;
   if (exception instanceof StoreUnavailableError) return new ApiError(ErrorCatalogue.UNAVAILABLE);
-  if (exception instanceof ConstraintError) return conflictOf(exception);
+  if (exception instanceof ConstraintError) return exception.toApiError();
   if (!(exception instanceof HttpException)) return new ApiError(ErrorCatalogue.INTERNAL);
   const kind = kindOf(exception, request);
   // What the handler has set says more than what every such answer carries.
@@ -61,18 +60,6 @@ function toApiError(exception: unknown, request: Request, response: Response): A
 
 /** The number of a code that stands for any failure of its status, where 00 is a feature's own. */
 const ANY_OTHER = 99;
-
-/** What a client may know of a constraint that a feature has no error of its own for. */
-const CONFLICTS: Readonly<Partial<Record<ConstraintKind, string>>> = {
-  'foreign key': 'It refers to something that is not there, or something else refers to it',
-  unique: 'It has a value that only one may have, and another has',
-};
-
-function conflictOf({ kind }: ConstraintError): ApiError {
-  const message = CONFLICTS[kind];
-  if (message === undefined) return new ApiError(ErrorCatalogue.INTERNAL);
-  return new ApiError({ error: HttpStatus.CONFLICT * 100 + ANY_OTHER, message });
-}
 
 function kindOf(exception: HttpException, request: Request): ErrorKind {
   const status = exception.getStatus();

@@ -1,5 +1,5 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
-import type { NestApplicationOptions } from '@nestjs/common';
+import { Logger, type NestApplicationOptions } from '@nestjs/common';
 import type { Express, Response } from 'express';
 import {
   createServer,
@@ -11,8 +11,9 @@ import {
 import { createServer as createSecureServer } from 'node:https';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { JsonText } from '../json/json-text.js';
+import { JsonPieces, JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
+import { sendPieces } from './send-pieces.js';
 import { STORE_HEADER, stopListening, storeHeader } from './node-internals.js';
 import { JSON_TYPE } from './send-json.js';
 
@@ -69,6 +70,8 @@ export function addHeaders(response: ServerResponse, block: HeaderBlock): void {
  * that setting it has no effect.
  */
 export class FastExpressAdapter extends ExpressAdapter {
+  private readonly log = new Logger('Http');
+
   override initHttpServer(options: NestApplicationOptions): void {
     const { httpsOptions } = options;
     const express = this.getInstance<Express>();
@@ -111,6 +114,7 @@ export class FastExpressAdapter extends ExpressAdapter {
 
   /** Answers with a plain object as Express's `json()` would, without reading its settings. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    if (body instanceof JsonPieces) return this.replyInPieces(response, body, statusCode);
     if (!isPlainObject(body) && !(body instanceof JsonText))
       return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.statusCode = statusCode;
@@ -121,6 +125,16 @@ export class FastExpressAdapter extends ExpressAdapter {
     if (response.req.method === 'HEAD' || response.req.httpVersion !== '1.1')
       response.setHeader('Content-Length', Buffer.byteLength(text));
     return response.end(text);
+  }
+
+  private replyInPieces(
+    response: Response,
+    { open }: JsonPieces,
+    statusCode?: number,
+  ): Promise<void> {
+    if (statusCode !== undefined) response.statusCode = statusCode;
+    addHeaders(response, JSON_HEADERS);
+    return sendPieces(response, open(), (error) => this.log.error(error));
   }
 }
 

@@ -1,18 +1,16 @@
-import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
-import { int64KeyType } from '../../../platform/database/int64-key-type.js';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { int64, type ColumnType } from '../../../platform/database/columns.js';
+import { createTable } from '../../../platform/database/migrations.js';
+
+const text: ColumnType = { type: 'text' };
 
 export class CreatePlants1763000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.createTable(
-      new Table({
-        name: 'plants',
-        columns: [
-          { name: 'id', type: int64KeyType(queryRunner), isPrimary: true },
-          { name: 'name', type: 'text' },
-          { name: 'tag', type: 'text', isNullable: true },
-        ],
-      }),
-    );
+    await createTable(queryRunner, {
+      name: 'plants',
+      columns: { id: int64(), name: text, tag: { ...text, nullable: true } },
+      key: ['id'],
+    });
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {

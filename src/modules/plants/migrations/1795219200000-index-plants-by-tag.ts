@@ -1,12 +1,17 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { createTextIndex } from '../../../platform/database/text-index.js';
+import { createTextIndex, dropIndex } from '../../../platform/database/migrations.js';
 
 export class IndexPlantsByTag1795219200000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await createTextIndex(queryRunner, { table: 'plants', column: 'tag', key: 'id' });
+    await createTextIndex(queryRunner, {
+      name: 'plants_tag',
+      table: 'plants',
+      column: 'tag',
+      key: ['id'],
+    });
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query('DROP INDEX "plants_tag"');
+    await dropIndex(queryRunner, 'plants_tag');
   }
 }

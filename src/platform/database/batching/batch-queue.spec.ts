@@ -1,24 +1,20 @@
 import { expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreMetrics } from '../../observability/metrics.js';
-import { BatchQueue } from './batch-queue.js';
+import { type BatchOperation, BatchQueue } from './batch-queue.js';
 
 /** A queue of which each batch does so many items, and takes as long as the next of these times, in milliseconds. */
-function queueOf(
-  table: string,
-  times: number[] = [],
-  maxBatchItems = 1,
-): BatchQueue<number, string> {
-  return new BatchQueue<number, string>({
-    concurrency: 1,
-    maxBatchItems,
-    sizeOf: () => 0,
-    perform: async (take) => {
+function queueOf(table: string, times: number[] = [], maxItems = 1): BatchQueue<number, string> {
+  const operation: BatchOperation<number, string> = {
+    name: 'page',
+    measure: () => 0,
+    execute: async (_, items) => {
       await sleep(times.shift() ?? 0);
-      return take().map((item) => `done ${item}`);
+      return items.map((item) => `done ${item}`);
     },
-    metrics: new StoreMetrics(table, 'page', 'read'),
-  });
+  };
+  const session = { assertStored: () => undefined, release: () => undefined };
+  const sessions = { size: 1, acquire: () => Promise.resolve(session as never) };
+  return new BatchQueue(table, operation, 'read', sessions, maxItems);
 }
 
 const ITEMS = Array.from({ length: 20 }, (_, index) => index);

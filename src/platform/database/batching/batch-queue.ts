@@ -3,9 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WRITE_TIMEOUT_MS } from '../../config/time-limits.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
-import type { StoreMetrics } from '../../observability/metrics.js';
+import { StoreMetrics } from '../../observability/metrics.js';
 import { ConstraintError } from '../constraint.error.js';
 import { storeFailures } from '../data-source/store-failures.js';
+import type { Session, SessionPool } from './session.js';
 
 /** What may wait, beyond which an item is refused at once. */
 const MAX_WAITING = { items: 10_000, characters: 32 * 1024 * 1024 };
@@ -19,8 +20,8 @@ const MAX_BATCH_CHARACTERS = 1024 * 1024;
  */
 const BATCH_DELAY_MS = 1;
 
-/** How many are answered before the event loop goes on: after a slow flush a batch has hundreds. */
-const ANSWERS_A_TURN = 64;
+/** How many items are answered before the event loop goes on: after a slow flush a batch has hundreds. */
+const ANSWERS_PER_TURN = 64;
 
 /** How often items that have waited too long are looked for, in milliseconds. */
 const EXPIRY_CHECK_MS = 250;
@@ -31,12 +32,24 @@ const EXPIRY_CHECK_MS = 250;
  */
 const MAX_EXPECTED_MS = 0.8 * WRITE_TIMEOUT_MS;
 
-/** One for all that are refused or fail: to note the stack of each would take a tenth of the time of a refusal. */
+/** One error for all items that are refused or fail: capturing a stack would take a tenth of a refusal's time. */
 const UNAVAILABLE = new ApiError(ErrorCatalogue.UNAVAILABLE);
+
+/** An operation on the rows of a table, for many items at once. */
+export interface BatchOperation<Item, Outcome> {
+  /** Its name in the metrics. */
+  readonly name: string;
+
+  /** How many characters an item holds in memory, or makes the engine hold. */
+  measure(item: Item): number;
+
+  /** Resolves with the outcome of each item, in their order. */
+  execute(session: Session, items: readonly Item[]): Promise<readonly (Outcome | Error)[]>;
+}
 
 interface Pending<Item, Outcome> {
   readonly item: Item;
-  /** The characters of its strings. */
+  /** In characters. */
   readonly size: number;
   /** When it has waited too long. */
   readonly deadline: number;
@@ -44,21 +57,6 @@ interface Pending<Item, Outcome> {
   readonly context: Context;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
-}
-
-interface Options<Item, Outcome> {
-  /** How many batches may be under way at the same time. */
-  readonly concurrency: number;
-  readonly maxBatchItems: number;
-  /** The characters of an item's strings. */
-  readonly sizeOf: (item: Item) => number;
-  /**
-   * Processes what waits, and resolves with the outcome of each item.
-   *
-   * @param take takes the items, once it is their turn
-   */
-  readonly perform: (take: () => Item[]) => Promise<readonly (Outcome | Error)[]>;
-  readonly metrics: StoreMetrics;
 }
 
 /**
@@ -70,16 +68,25 @@ export class BatchQueue<Item, Outcome> {
   private waitingSize = 0;
   /** Batches that are under way, with the time when each began. */
   private readonly inFlight = new Map<Pending<Item, Outcome>[], number>();
-  /**
-   * What each of the last two batches took, in milliseconds. The less of both is what a batch takes:
-   * one that was slow alone says nothing of those that follow.
-   */
+  /** The time that each of the last two batches took, in milliseconds. */
   private batchTimes: readonly number[] = [];
   private delayTimer: NodeJS.Timeout | undefined;
   private expiryTimer: NodeJS.Timeout | undefined;
+  private readonly metrics: StoreMetrics;
 
-  constructor(private readonly options: Options<Item, Outcome>) {
-    options.metrics.watchQueue(() => this.waiting.length);
+  /**
+   * @param kind whether a batch of the operation is a commit, or a statement that reads
+   * @param maxItems how many items one batch takes
+   */
+  constructor(
+    table: string,
+    private readonly operation: BatchOperation<Item, Outcome>,
+    private readonly kind: 'commit' | 'read',
+    private readonly sessions: SessionPool,
+    private readonly maxItems: number,
+  ) {
+    this.metrics = new StoreMetrics(table, operation.name, kind);
+    this.metrics.watchQueue(() => this.waiting.length);
   }
 
   /**
@@ -90,11 +97,11 @@ export class BatchQueue<Item, Outcome> {
    */
   add(item: Item): Promise<Outcome> {
     if (this.isFull() || this.expectedTime() > MAX_EXPECTED_MS) {
-      this.options.metrics.refused();
+      this.metrics.refused();
       return Promise.reject(UNAVAILABLE);
     }
     return new Promise((resolve, reject) => {
-      const size = this.options.sizeOf(item);
+      const size = this.operation.measure(item);
       const deadline = performance.now() + WRITE_TIMEOUT_MS;
       this.waiting.push({ item, size, deadline, context: context.active(), resolve, reject });
       this.waitingSize += size;
@@ -103,36 +110,44 @@ export class BatchQueue<Item, Outcome> {
     });
   }
 
+  /** Resolves with the outcome of an item that waits for no batch, in a session of the caller's. */
+  async executeAlone(session: Session, item: Item): Promise<Outcome> {
+    const [result] = await this.operation.execute(session, [item]);
+    if (result instanceof Error) throw result;
+    return result as Outcome;
+  }
+
   private isFull(): boolean {
     return this.waiting.length >= MAX_WAITING.items || this.waitingSize >= MAX_WAITING.characters;
   }
 
-  /** How many batches are full of what waits. */
+  /** How many batches the waiting items fill. */
   private get fullBatches(): number {
-    const byItems = this.waiting.length / this.options.maxBatchItems;
+    const byItems = this.waiting.length / this.maxItems;
     return Math.floor(Math.max(byItems, this.waitingSize / MAX_BATCH_CHARACTERS));
   }
 
   /**
-   * How long an item that comes now is likely to wait, in milliseconds: what would be too late is
-   * better refused at once. With nothing under way the store is tried, however slow it was.
+   * How long an item that comes now is likely to wait, in milliseconds: one that would be answered too
+   * late is better refused at once. With nothing under way the store is tried, however slow it was.
    */
   private expectedTime(): number {
-    const { inFlight } = this;
-    const { concurrency } = this.options;
-    if (inFlight.size === 0 || this.batchTimes.length === 0) return 0;
-    const batchTime = Math.min(...this.batchTimes);
+    const { inFlight, batchTimes } = this;
+    const { size } = this.sessions;
+    if (inFlight.size === 0 || batchTimes.length === 0) return 0;
+    // The minimum of the last two, so that one slow batch does not skew the estimate.
+    const batchTime = Math.min(...batchTimes);
     const [oldest = 0] = inFlight.values();
     const left = Math.max(0, oldest + batchTime - performance.now());
-    const before = Math.floor(this.fullBatches / concurrency) * batchTime;
-    return (inFlight.size < concurrency ? 0 : left) + before + batchTime;
+    const before = Math.floor(this.fullBatches / size) * batchTime;
+    return (inFlight.size < size ? 0 : left) + before + batchTime;
   }
 
-  /** At once when nothing is under way or a batch is full, otherwise with what else arrives. */
+  /** Starts a batch at once when none is under way or one is full, otherwise with what else arrives. */
   private startSoon(): void {
     if (this.inFlight.size === 0 || this.fullBatches > 0) {
       this.startNext();
-    } else if (this.inFlight.size < this.options.concurrency) {
+    } else if (this.inFlight.size < this.sessions.size) {
       this.delayTimer ??= setTimeout(() => this.startNext(), BATCH_DELAY_MS);
     }
   }
@@ -141,7 +156,7 @@ export class BatchQueue<Item, Outcome> {
     clearTimeout(this.delayTimer);
     this.delayTimer = undefined;
     const [first] = this.waiting;
-    if (first === undefined || this.inFlight.size >= this.options.concurrency) return;
+    if (first === undefined || this.inFlight.size >= this.sessions.size) return;
     // Its statements belong to the trace of the first item, not of the batch that ran before.
     void context.with(first.context, () => this.run());
     if (this.waiting.length > 0) this.startSoon();
@@ -151,34 +166,47 @@ export class BatchQueue<Item, Outcome> {
     const batch: Pending<Item, Outcome>[] = [];
     const began = performance.now();
     this.inFlight.set(batch, began);
-    const results = await this.perform(batch);
+    const results = await this.execute(batch);
     const batchTime = performance.now() - began;
     this.batchTimes = [batchTime, ...this.batchTimes.slice(0, 1)];
-    this.options.metrics.done(results.map(labelOf), batchTime / 1_000);
+    if (batch.length > 0) {
+      const outcomes = results.map((result) => describeResult(result, this.kind));
+      this.metrics.done(outcomes, batchTime / 1_000);
+    }
     this.inFlight.delete(batch);
     // The disk works on the next batch while this one is answered.
     this.startNext();
     if (this.inFlight.size === 0) this.stopTimer();
     for (const [index, { resolve, reject }] of batch.entries()) {
-      if (index > 0 && index % ANSWERS_A_TURN === 0) await nextTurn();
+      if (index > 0 && index % ANSWERS_PER_TURN === 0) await nextTurn();
       const result = results[index];
       if (result instanceof Error) reject(result);
       else resolve(result as Outcome);
     }
   }
 
-  private async perform(batch: Pending<Item, Outcome>[]): Promise<readonly (Outcome | Error)[]> {
-    const take = (): Item[] => {
-      batch.push(...this.takeBatch());
-      return batch.map(({ item }) => item);
-    };
+  /**
+   * Takes what waits once a session is free, and processes it.
+   *
+   * @param batch gets the items
+   */
+  private async execute(batch: Pending<Item, Outcome>[]): Promise<readonly (Outcome | Error)[]> {
+    let isBroken = false;
+    const session = await this.sessions.acquire().catch((error: unknown) => error as Error);
     try {
-      return await this.options.perform(take);
+      batch.push(...this.takeBatch());
+      if (session instanceof Error) throw session;
+      if (batch.length === 0) return [];
+      const items = batch.map(({ item }) => item);
+      const results = await this.operation.execute(session, items);
+      session.assertStored();
+      return results;
     } catch (error) {
-      // When it failed before it could begin, it would fail again for what waits.
-      if (batch.length === 0) take();
+      isBroken = true;
       storeFailures.report(error as Error);
       return batch.map(() => UNAVAILABLE);
+    } finally {
+      if (!(session instanceof Error)) session.release(isBroken);
     }
   }
 
@@ -186,7 +214,7 @@ export class BatchQueue<Item, Outcome> {
     let size = 0;
     let items = 0;
     for (const pending of this.waiting) {
-      if (items >= this.options.maxBatchItems || size >= MAX_BATCH_CHARACTERS) break;
+      if (items >= this.maxItems || size >= MAX_BATCH_CHARACTERS) break;
       size += pending.size;
       items++;
     }
@@ -201,7 +229,7 @@ export class BatchQueue<Item, Outcome> {
     const onTime = this.waiting.findIndex((pending) => !isLate(pending));
     const late = this.waiting.splice(0, onTime === -1 ? this.waiting.length : onTime);
     for (const { size } of late) this.waitingSize -= size;
-    if (late.length > 0) this.options.metrics.refused(late.length);
+    if (late.length > 0) this.metrics.refused(late.length);
     for (const batch of this.inFlight.keys()) late.push(...batch.filter(isLate));
     for (const { reject } of late) reject(UNAVAILABLE);
   }
@@ -212,10 +240,12 @@ export class BatchQueue<Item, Outcome> {
   }
 }
 
-/** What the metrics call a result. */
-function labelOf(result: unknown): string {
+/** The name of a result in the metrics. */
+function describeResult(result: unknown, kind: 'commit' | 'read'): string {
   if (typeof result === 'string') return result;
   if (result instanceof ConstraintError) return 'violation';
+  if (result instanceof ApiError && result.status < 500) return 'rejected';
   if (result instanceof Error) return 'unavailable';
-  return result === undefined ? 'missing' : 'found';
+  if (result === undefined) return 'missing';
+  return kind === 'commit' ? 'done' : 'found';
 }

@@ -1,31 +1,31 @@
-import { randomUUID } from 'node:crypto';
 import type { Driver, EntityMetadata, ObjectLiteral, Repository } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js';
+import { v7 as newUuid } from 'uuid';
+import { DecimalTransformer, instantTransformer, jsonTransformer } from '../columns.js';
 
-/** What a row has in each column, in the form that the engine stores; null where nothing is given. */
+/** What a row has in each inserted column, in the form that JSON can hold; null where nothing is given. */
 export type Values = readonly unknown[];
 
 /** A row as an engine gives it: by the names of the columns. */
 export type RawRow = Readonly<Record<string, unknown>>;
 
-const INTEGER_KEYS = new Set<unknown>(['int', 'integer', 'smallint', Number]);
-const TEXT_KEYS = new Set<unknown>(['text', 'varchar', 'character varying', 'uuid', String]);
-/** What a column's values are in JSON. */
-const JSON_KINDS = new Map<unknown, 'integer' | 'string'>([
-  ...[...INTEGER_KEYS, 'bigint'].map((type) => [type, 'integer'] as const),
-  ...[...TEXT_KEYS].map((type) => [type, 'string'] as const),
-]);
-/** The one spelling of an int64, but for those with 19 digits. */
-const SHORT_INT64 = /^(?:0|-?[1-9]\d{0,17})$/;
+/** How a column's values are written in JSON. */
+export type JsonKind = 'number' | 'boolean' | 'string' | 'json' | { readonly scale: number };
 
 /** A member of a row as JSON. */
 export interface JsonMember {
   /** As JSON text. */
   readonly name: string;
   readonly column: ColumnMetadata;
-  readonly kind: 'integer' | 'string';
+  readonly kind: JsonKind;
 }
+
+const INTEGERS = new Set<unknown>(['int', 'integer', 'smallint', Number]);
+const TEXTS = new Set<unknown>(['text', 'varchar', 'character varying', 'simple-enum', String]);
+const KEYS = new Set<unknown>([...INTEGERS, ...TEXTS, 'bigint', 'uuid', 'date']);
+/** The one spelling of an int64, but for those with 19 digits. */
+const SHORT_INT64 = /^(?:0|-?[1-9]\d{0,17})$/;
 
 /**
  * The columns of an entity by TypeORM's own metadata: what a row has in each of them, and the row
@@ -34,45 +34,47 @@ export interface JsonMember {
 export class EntityColumns {
   readonly metadata: EntityMetadata;
   readonly driver: Driver;
-  /** Those that a new row has a value in. */
+  /** The columns of the primary key. */
+  readonly keys: readonly ColumnMetadata[];
+  /** The columns that a new row has a value in. */
   readonly inserted: readonly ColumnMetadata[];
-  /** Those that a row gets a new value in when it is replaced. */
+  /** The columns that get a new value when a row is replaced. */
   readonly replaced: readonly ColumnMetadata[];
-  /** Those by which rows are compared; the store itself gives the others their values. */
+  /** The columns by which rows are compared; the store itself gives the others their values. */
   readonly compared: readonly ColumnMetadata[];
-  /** Those that can be read. */
   readonly readable: readonly ColumnMetadata[];
-  readonly key: ColumnMetadata;
-  /** The place of the key among those that are inserted. */
-  readonly keyIndex: number;
+  /** The key column that counts up, where the key is a number that the store draws. */
+  readonly counter: ColumnMetadata | undefined;
 
   private readonly encoders: readonly ((row: ObjectLiteral) => unknown)[];
+  private readonly keyIndexes: readonly number[];
 
   /**
    * @param encodeValue makes what JSON can hold of a value that TypeORM has made ready for a column
-   * @throws TypeError when rows of this entity cannot be written in groups: one sentence says why
+   * @throws TypeError when rows of this entity cannot be written in batches: one sentence says why
    */
   constructor(
     { metadata, manager }: Pick<Repository<ObjectLiteral>, 'metadata' | 'manager'>,
     private readonly encodeValue: (value: unknown, column: ColumnMetadata) => unknown,
   ) {
+    assertFit(metadata);
     this.metadata = metadata;
     this.driver = manager.connection.driver;
-    this.key = keyColumn(metadata);
-    refuseUnfit(metadata);
+    this.keys = metadata.primaryColumns;
+    this.counter = this.keys.find((column) => isCounter(column));
     this.readable = metadata.columns.filter((column) => !column.isVirtualProperty);
     this.inserted = this.readable.filter(
-      ({ isInsert, generatedType }) => isInsert && generatedType === undefined,
+      (column) => column.isInsert && column.generatedType === undefined,
     );
     this.replaced = this.inserted.filter(
-      (column) => column.isUpdate && !column.isCreateDate && column !== this.key,
+      (column) => column.isUpdate && !column.isCreateDate && !column.isPrimary,
     );
+    if (this.replaced.length === 0) this.replaced = this.keys;
     this.compared = this.inserted.filter(
       ({ isCreateDate, isUpdateDate, isVersion, isGenerated, isPrimary }) =>
         isPrimary || !(isCreateDate || isUpdateDate || isVersion || isGenerated),
     );
-    if (this.replaced.length === 0) this.replaced = [this.key];
-    this.keyIndex = this.inserted.indexOf(this.key);
+    this.keyIndexes = this.keys.map((column) => this.inserted.indexOf(column));
     this.encoders = this.inserted.map((column) => this.encoderOf(column));
   }
 
@@ -82,38 +84,55 @@ export class EntityColumns {
 
   /** The name of the table, quoted. */
   get table(): string {
-    return this.quotedTable(this.metadata);
+    return this.quoteTable(this.metadata);
   }
 
-  quotedTable({ tablePath }: EntityMetadata): string {
+  quoteTable({ tablePath }: EntityMetadata): string {
     return tablePath
       .split('.')
       .map((name) => this.quote(name))
       .join('.');
   }
 
+  /** The name of a column, quoted. */
+  quoteColumn({ databaseName }: ColumnMetadata): string {
+    return this.quote(databaseName);
+  }
+
   quote(name: string): string {
     return this.driver.escape(name);
   }
 
+  /**
+   * The column of a property.
+   *
+   * @throws TypeError when there is no such property
+   */
+  findColumn(property: string): ColumnMetadata {
+    const column = this.metadata.findColumnWithPropertyPath(property);
+    if (column === undefined) throw new TypeError(`${this.metadata.name} has no ${property}`);
+    return column;
+  }
+
   /** What the row has in each of the inserted columns, as JSON has it. */
-  valuesOf(row: ObjectLiteral): Values {
+  encodeRow(row: ObjectLiteral): Values {
     return this.encoders.map((encode) => encode(row));
   }
 
   private encoderOf(column: ColumnMetadata): (row: ObjectLiteral) => unknown {
     return (row) => {
       const value: unknown = column.getEntityValue(row);
-      return this.encode(value === undefined ? defaultValueOf(column) : value, column);
+      return this.encode(value === undefined ? defaultValue(column) : value, column);
     };
   }
 
-  private encode(value: unknown, column: ColumnMetadata): unknown {
+  /** What a column stores of a value, as JSON has it. */
+  encode(value: unknown, column: ColumnMetadata): unknown {
     const prepared: unknown = this.driver.preparePersistentValue(value, column);
     return prepared === undefined ? null : this.encodeValue(prepared, column);
   }
 
-  rowOf(raw: RawRow): ObjectLiteral {
+  decodeRow(raw: RawRow): ObjectLiteral {
     const row = this.metadata.create() as ObjectLiteral;
     for (const column of this.readable) {
       const value: unknown = this.driver.prepareHydratedValue(raw[column.databaseName], column);
@@ -123,47 +142,64 @@ export class EntityColumns {
   }
 
   /**
-   * The columns that are members of a row as JSON, the key first.
-   *
-   * @throws TypeError when there is one that engines do not write alike
+   * The columns that are members of a row as JSON, those of the key first; undefined when there is
+   * one that only the program can write.
    */
-  get jsonMembers(): readonly JsonMember[] {
-    const others = this.readable.filter((column) => column !== this.key);
-    return [this.key, ...others].map((column) => {
-      const kind = JSON_KINDS.get(column.type);
-      if (kind === undefined || column.embeddedMetadata || column.transformer) {
-        const { propertyPath } = column;
-        throw new TypeError(
-          `${this.metadata.name}.${propertyPath} cannot be written as JSON by the engine: use page()`,
-        );
-      }
-      return { name: JSON.stringify(column.propertyName), column, kind };
-    });
+  get jsonMembers(): readonly JsonMember[] | undefined {
+    const members: JsonMember[] = [];
+    for (const column of new Set([...this.keys, ...this.readable])) {
+      const kind = column.embeddedMetadata ? undefined : jsonKind(column);
+      if (kind === undefined) return undefined;
+      members.push({ name: JSON.stringify(column.propertyName), column, kind });
+    }
+    return members;
+  }
+
+  /** The key of encoded values, as one text. */
+  keyOf(values: Values): string {
+    const [first = 0, ...others] = this.keyIndexes;
+    if (others.length === 0) return this.keyPart(values[first], this.keys[0]);
+    return JSON.stringify(
+      this.keyIndexes.map((index, place) => this.keyPart(values[index], this.keys[place])),
+    );
   }
 
   /**
-   * What columns have to hold for properties to be as wanted, by the names of the columns.
+   * A key as one text, so that keys can be compared.
    *
-   * @throws TypeError when there is no such property
-   */
-  conditionsOf(wanted: ObjectLiteral): Map<string, unknown> {
-    const conditions = Object.entries(wanted).map(([property, value]): [string, unknown] => {
-      const column = this.metadata.findColumnWithPropertyPath(property);
-      if (column === undefined) throw new TypeError(`${this.metadata.name} has no ${property}`);
-      return [column.databaseName, this.encode(value, column)];
-    });
-    return new Map(conditions);
-  }
-
-  /**
-   * A key in its one spelling, so that keys can be compared as text.
-   *
+   * @param key the value of the key, or of several columns an object by their properties
    * @throws TypeError when no row can have this key
    */
-  keyText(key: unknown): string {
-    const text = String(key);
-    if (this.key.type === 'uuid') return text.toLowerCase();
-    if (this.key.type !== 'bigint' || SHORT_INT64.test(text)) return text;
+  readKey(key: unknown): string {
+    const [column, ...others] = this.keys;
+    if (others.length === 0) return this.keyPart(key, column);
+    return JSON.stringify(
+      this.keys.map((part) => this.keyPart(part.getEntityValue(key as ObjectLiteral), part)),
+    );
+  }
+
+  /** The texts of the columns that a key was made of. */
+  splitKey(key: string): readonly string[] {
+    return this.keys.length === 1 ? [key] : (JSON.parse(key) as string[]);
+  }
+
+  /** The key that was made of these texts. */
+  joinKey(parts: readonly unknown[]): string {
+    const [first] = parts;
+    return this.keys.length === 1 ? String(first) : JSON.stringify(parts.map(String));
+  }
+
+  /** The key of a row that was read. */
+  rawKey(raw: RawRow): string {
+    const parts = this.keys.map((column) => this.keyPart(raw[column.databaseName], column));
+    return this.joinKey(parts);
+  }
+
+  /** A part of a key in its one spelling. */
+  private keyPart(value: unknown, column: ColumnMetadata | undefined): string {
+    const text = String(value);
+    if (column?.type === 'uuid') return text.toLowerCase();
+    if (column?.type !== 'bigint' || SHORT_INT64.test(text)) return text;
     if (/^-?\d+$/.test(text)) {
       const number = BigInt(text);
       if (BigInt.asIntN(64, number) === number) return String(number);
@@ -172,25 +208,34 @@ export class EntityColumns {
   }
 }
 
-function keyColumn({ name, primaryColumns }: EntityMetadata): ColumnMetadata {
-  const [key, ...others] = primaryColumns;
-  if (key === undefined || others.length > 0) {
-    throw new TypeError(`${name} needs a primary key of one column`);
-  }
-  return key;
+/** How the store writes values of a column in JSON; undefined where it cannot. */
+export function jsonKind({ type, transformer }: ColumnMetadata): JsonKind | undefined {
+  if (transformer instanceof DecimalTransformer) return { scale: transformer.scale };
+  if (transformer === jsonTransformer) return 'json';
+  if (transformer === instantTransformer) return 'string';
+  if (transformer !== undefined) return undefined;
+  if (INTEGERS.has(type) || type === 'bigint') return 'number';
+  if (type === 'boolean' || type === Boolean) return 'boolean';
+  return TEXTS.has(type) || type === 'uuid' || type === 'date' ? 'string' : undefined;
 }
 
-function refuseUnfit(metadata: EntityMetadata): void {
+function isCounter({ isGenerated, generationStrategy }: ColumnMetadata): boolean {
+  return isGenerated && generationStrategy === 'increment';
+}
+
+function assertFit(metadata: EntityMetadata): void {
   const { name, primaryColumns, columns } = metadata;
-  const [key] = primaryColumns;
   const refuse = (reason: string): never => {
-    throw new TypeError(`Rows of ${name} cannot be written in groups: ${reason}`);
+    throw new TypeError(`Rows of ${name} cannot be written in batches: ${reason}`);
   };
-  const isKeyFit =
-    key?.type === 'bigint' || INTEGER_KEYS.has(key?.type) || TEXT_KEYS.has(key?.type);
-  if (!isKeyFit) refuse(`the key is ${String(key?.type)}, and not an integer, text or uuid`);
-  if (key?.isGenerated === true && key.generationStrategy !== 'uuid') {
-    refuse('the database makes the key');
+  if (primaryColumns.length === 0) refuse('it has no primary key');
+  for (const key of primaryColumns) {
+    if (!KEYS.has(key.type) || key.transformer !== undefined) {
+      refuse(`the key is ${String(key.type)}, and not an integer, text, a uuid or a date`);
+    }
+    if (isCounter(key) && primaryColumns.length > 1) {
+      refuse('a key of several columns has one that the database counts up');
+    }
   }
   if (metadata.inheritancePattern !== undefined || metadata.discriminatorColumn !== undefined) {
     refuse('it shares its table with other entities');
@@ -209,9 +254,16 @@ function refuseUnfit(metadata: EntityMetadata): void {
 }
 
 /** The value of a new row in a column that is not given; undefined leaves it to the statement. */
-function defaultValueOf(column: ColumnMetadata): unknown {
+function defaultValue(column: ColumnMetadata): unknown {
   if (column.isVersion) return 1;
-  if (column.isGenerated && column.generationStrategy === 'uuid') return randomUUID();
+  if (column.isGenerated && column.generationStrategy === 'uuid') return newUuid();
   const isKnown = typeof column.default !== 'function' && column.transformer === undefined;
   return isKnown ? column.default : undefined;
+}
+
+/** The length of all texts among the values of a row. */
+export function countCharacters(values: Values): number {
+  let count = 0;
+  for (const value of values) if (typeof value === 'string') count += value.length;
+  return count;
 }

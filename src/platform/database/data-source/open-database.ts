@@ -10,17 +10,14 @@ export function createDataSource(options: DataSourceOptions): StoreDataSource {
 }
 
 /**
- * Opens the store, makes commits durable and brings the schema up to date.
+ * Opens the store, and brings its schema up to date.
  *
  * @throws DatabaseStartError
  */
 export async function openDatabase(options: DataSourceOptions): Promise<StoreDataSource> {
   const dataSource = createDataSource(options);
   try {
-    await dataSource.reserve();
-    await dataSource.initialize();
-    await dataSource.enableDurableCommits();
-    await dataSource.migrate();
+    await dataSource.open();
     return dataSource;
   } catch (error) {
     await dataSource.destroy();

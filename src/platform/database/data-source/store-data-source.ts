@@ -1,8 +1,12 @@
 import { DataSource, type EntityManager, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { BulkTable } from '../batching/bulk-table.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
+import type { FailureClassifier } from '../batching/isolate-failures.js';
+import type { JsonReader } from '../batching/read-pages.js';
+import type { SessionPool } from '../batching/session.js';
+import type { TableSql } from '../batching/table-sql.js';
+import type { SchemaBuilder } from './schema-builder.js';
 import { StoreEntityManager } from './store-entity-manager.js';
 
 /** The store cannot be used. The message is one line for the operator: it may name anything but a secret. */
@@ -20,25 +24,43 @@ export interface TimeLimited {
   setTimeLimit(limit: number | undefined): Promise<void> | void;
 }
 
+/** How an engine works on the rows of one table. */
+export interface TableAccess {
+  readonly sql: TableSql;
+  /** Undefined where only the program can write the rows as JSON. */
+  readonly json: JsonReader | undefined;
+  readonly classifier: FailureClassifier;
+}
+
 /** What this program needs of an engine, beyond what TypeORM does alike on each. */
 export abstract class StoreDataSource extends DataSource {
   /** What the store is and where, for the operator: never the password. */
   abstract get description(): string;
 
   /**
-   * Before the store is opened: keeps other programs from it, where it can serve only one.
+   * Opens the store for this program: keeps other programs from it where it can serve only one, makes
+   * sure that commits are durable, and brings the schema up to date.
    *
    * @throws DatabaseStartError
    */
-  abstract reserve(): Promise<void>;
+  abstract open(): Promise<void>;
 
-  /** @throws DatabaseStartError when the engine is not set up to keep what it is given */
-  abstract enableDurableCommits(): Promise<void>;
+  /** Changes the schema, in migrations. */
+  abstract readonly schemaBuilder: SchemaBuilder;
 
-  /** Brings the schema up to date, one program at a time. */
-  abstract migrate(): Promise<void>;
+  /** For commits of many rows. */
+  abstract get writers(): SessionPool;
 
-  abstract bulkTable(columns: EntityColumns): BulkTable;
+  /** For rows by key. */
+  abstract get readers(): SessionPool;
+
+  /** For pages. */
+  abstract get pageReaders(): SessionPool;
+
+  /** How many pages one read is of, at most. */
+  abstract readonly maxPages: number;
+
+  abstract accessTable(columns: EntityColumns): TableAccess;
 
   /** A value that TypeORM made ready for a column, as JSON has it. */
   abstract encodeValue(value: unknown, column: ColumnMetadata): unknown;

@@ -1,26 +1,38 @@
 import { Logger } from '@nestjs/common';
 import type { PoolClient, QueryConfig } from 'pg';
 import type { DataSourceOptions, QueryRunner } from 'typeorm';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { BulkTable } from '../batching/bulk-table.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
+import { TableSql } from '../batching/table-sql.js';
 import { codeOf } from '../data-source/error-code.js';
-import { DatabaseStartError, StoreDataSource } from '../data-source/store-data-source.js';
+import {
+  DatabaseStartError,
+  StoreDataSource,
+  type TableAccess,
+} from '../data-source/store-data-source.js';
+import { postgresDialect } from './postgres-dialect.js';
 import { StorePostgresDriver } from './postgres-driver.js';
-import { type OwnPool, PostgresTable, timed } from './postgres-table.js';
-import { Semaphore } from './semaphore.js';
+import { classifyFailure, toConstraintError } from './postgres-errors.js';
+import { PostgresJsonReader } from './postgres-json-reader.js';
+import { PostgresPool } from './postgres-pool.js';
+import { postgresSchemaBuilder } from './postgres-schema-builder.js';
 import { CONNECT_TIMEOUT_MS, LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
 
 /** The key of the advisory lock that a program holds while it brings the schema up to date. */
 const MIGRATION_LOCK = 7_252_614_403_911;
 
-/** How many connections read rows by key and by page. */
+/** How often a program asks whether another one has migrated, in milliseconds. */
+const MIGRATION_POLL_MS = 200;
+
+/** How many connections read rows by key, and how many read pages. */
 const READERS = 2;
 
-/** What TypeORM's transactions cannot use up. */
+/** The connections that TypeORM's transactions cannot use up. */
 interface OwnPools {
-  readonly writers: OwnPool;
-  readonly readers: OwnPool;
+  readonly writers: PostgresPool;
+  readonly readers: PostgresPool;
+  readonly pageReaders: PostgresPool;
 }
 
 const JSON_TYPES = new Set<unknown>(['json', 'jsonb']);
@@ -28,6 +40,9 @@ const JSON_TYPES = new Set<unknown>(['json', 'jsonb']);
 /** A store on a PostgreSQL server, on pools of connections, for any number of programs. */
 export class PostgresDataSource extends StoreDataSource {
   declare driver: StorePostgresDriver;
+  readonly schemaBuilder = postgresSchemaBuilder;
+  /** Each page is a statement, and has a connection of its own. */
+  readonly maxPages = 1;
   private readonly log = new Logger(PostgresDataSource.name);
   private opened: OwnPools | undefined;
 
@@ -43,11 +58,8 @@ export class PostgresDataSource extends StoreDataSource {
     return `the PostgreSQL database ${String(database)} at ${address}:${port} as the user ${String(username)}`;
   }
 
-  async reserve(): Promise<void> {
-    // Any number of programs may use it.
-  }
-
-  async enableDurableCommits(): Promise<void> {
+  async open(): Promise<void> {
+    await this.initialize();
     const [server] = await this.query<{ encoding: string; fsync: string }[]>(
       `SELECT current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync`,
     );
@@ -57,14 +69,17 @@ export class PostgresDataSource extends StoreDataSource {
     if (server.fsync !== 'on') {
       this.log.warn('The database server has fsync off: a crash of its machine may lose plants');
     }
+    await this.migrate();
   }
 
-  async migrate(): Promise<void> {
+  /** Brings the schema up to date, one program at a time. */
+  private async migrate(): Promise<void> {
     const queryRunner = this.createQueryRunner();
     try {
       // Another program may take long to migrate, and a migration may be long.
       await queryRunner.setTimeLimit(undefined);
-      await queryRunner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+      // A statement that waited for the lock would keep the other program's index from being created.
+      while (!(await this.tryMigrationLock(queryRunner))) await sleep(MIGRATION_POLL_MS);
       await this.runNewMigrations(queryRunner).catch(async (error: unknown) => {
         await this.assertOwnTables(queryRunner);
         throw error;
@@ -73,6 +88,13 @@ export class PostgresDataSource extends StoreDataSource {
     } finally {
       await queryRunner.release();
     }
+  }
+
+  private async tryMigrationLock(queryRunner: QueryRunner): Promise<boolean> {
+    const [lock] = (await queryRunner.query('SELECT pg_try_advisory_lock($1) AS taken', [
+      MIGRATION_LOCK,
+    ])) as { taken: boolean }[];
+    return lock?.taken === true;
   }
 
   /**
@@ -94,8 +116,33 @@ export class PostgresDataSource extends StoreDataSource {
     );
   }
 
-  bulkTable(columns: EntityColumns): BulkTable {
-    return new PostgresTable(columns, this.pools.writers, this.pools.readers);
+  get writers(): PostgresPool {
+    return this.pools.writers;
+  }
+
+  get readers(): PostgresPool {
+    return this.pools.readers;
+  }
+
+  get pageReaders(): PostgresPool {
+    return this.pools.pageReaders;
+  }
+
+  accessTable(columns: EntityColumns): TableAccess {
+    const sql = new TableSql(columns, postgresDialect);
+    const { jsonMembers, metadata } = columns;
+    const entities = [
+      metadata,
+      ...this.entityMetadatas.filter((other) => other.tableName !== metadata.tableName),
+    ];
+    return {
+      sql,
+      json: jsonMembers && new PostgresJsonReader(sql, jsonMembers),
+      classifier: {
+        classify: classifyFailure,
+        toConstraintError: (error) => toConstraintError(error, entities, metadata.tableName),
+      },
+    };
   }
 
   encodeValue(value: unknown, { type }: ColumnMetadata): unknown {
@@ -111,9 +158,14 @@ export class PostgresDataSource extends StoreDataSource {
 
   /** Writes a message that has no reader to the write-ahead log, where every commit is written. */
   async probeWrite(): Promise<void> {
-    const { pool, places } = this.pools.readers;
-    const message = timed(`SELECT pg_logical_emit_message(true, 'plant-store', '')`);
-    await places.use(() => pool.query(message));
+    const session = await this.readers.acquire();
+    let isBroken = true;
+    try {
+      await session.query(PROBE, []);
+      isBroken = false;
+    } finally {
+      session.release(isBroken);
+    }
   }
 
   describeError(error: unknown): string {
@@ -131,24 +183,29 @@ export class PostgresDataSource extends StoreDataSource {
   override async destroy(): Promise<void> {
     const { opened } = this;
     this.opened = undefined;
-    await opened?.writers.pool.end();
-    await opened?.readers.pool.end();
+    await opened?.writers.close();
+    await opened?.readers.close();
+    await opened?.pageReaders.close();
     await super.destroy();
   }
 
   private get pools(): OwnPools {
     return (this.opened ??= {
-      writers: this.openOwnPool(this.driver.options.poolSize ?? 1),
-      readers: this.openOwnPool(READERS),
+      writers: this.openPool(this.driver.options.poolSize ?? 1),
+      readers: this.openPool(READERS),
+      pageReaders: this.openPool(READERS),
     });
   }
 
-  private openOwnPool(max: number): OwnPool {
+  private openPool(max: number): PostgresPool {
     const onConnect = (client: PoolClient): Promise<void> =>
       setUpConnection(client, LOCK_TIMEOUT_MS);
-    return { pool: this.driver.createOwnPool({ max, onConnect }), places: new Semaphore(max) };
+    return new PostgresPool(this.driver.createOwnPool({ max, onConnect }), max);
   }
 }
+
+/** Writes to the write-ahead log, where every commit is written, a message that nobody reads. */
+const PROBE = { name: 'probe', text: `SELECT pg_logical_emit_message(true, 'plant-store', '')` };
 
 /**
  * Sets a new connection up, whatever the server, the database and the role have as their defaults:

@@ -6,7 +6,7 @@ import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
-import { isStoreFailure } from './postgres-errors.js';
+import { isStoreFailure, toConstraintError } from './postgres-errors.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
 
@@ -70,8 +70,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     } catch (error) {
       this.assertNotLost();
       const cause = error instanceof QueryFailedError ? (error.driverError as Error) : error;
-      if (!isStoreFailure(cause)) throw error;
-      throw new StoreUnavailableError(sql, parameters, cause as Error);
+      if (isStoreFailure(cause)) throw new StoreUnavailableError(sql, parameters, cause as Error);
+      throw toConstraintError(cause, this.connection.entityMetadatas) ?? error;
     } finally {
       clearTimeout(timer);
     }

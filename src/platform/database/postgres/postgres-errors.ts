@@ -1,5 +1,6 @@
+import type { EntityMetadata } from 'typeorm';
+import type { FailureCause } from '../batching/session.js';
 import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
-import type { EntityColumns } from '../batching/entity-columns.js';
 import { codeOf } from '../data-source/error-code.js';
 
 /** The classes of SQLSTATE with which PostgreSQL refuses a row itself: bad data, constraints, limits. */
@@ -10,8 +11,12 @@ const STATEMENT_ERRORS = [...ROW_ERRORS, '0A', '21', '25', '2B', '3B', '42', '44
 
 const READ_ONLY = '25006';
 const LOCK_NOT_AVAILABLE = '55P03';
+/** Another session has changed the row meanwhile, or each waits for the other. */
+const CONFLICTS = new Set(['40001', '40P01']);
 
 const KINDS: Record<string, ConstraintKind> = {
+  // ON DELETE RESTRICT, since PostgreSQL 18.
+  '23001': 'foreign key',
   '23502': 'not null',
   '23503': 'foreign key',
   '23505': 'unique',
@@ -19,13 +24,15 @@ const KINDS: Record<string, ConstraintKind> = {
 };
 
 interface ServerError {
+  readonly table?: string;
   readonly constraint?: string;
   readonly column?: string;
   readonly detail?: string;
 }
 
-export function isRowError(error: unknown): boolean {
-  return isOf(ROW_ERRORS, error);
+export function classifyFailure(error: unknown): FailureCause {
+  if (isLocked(error) || CONFLICTS.has(codeOf(error))) return 'lock';
+  return isOf(ROW_ERRORS, error) ? 'row' : 'store';
 }
 
 /** Whether another session holds a lock, on a row or on the key of one that it has not committed. */
@@ -43,18 +50,43 @@ function isOf(classes: readonly string[], error: unknown): boolean {
   return code.length === 5 && classes.includes(code.slice(0, 2));
 }
 
-export function constraintOf(
+/**
+ * The constraint that a row violates; undefined for another error.
+ *
+ * @param entities the entities whose tables it may be of
+ * @param written the table that was written to, where it is known
+ */
+export function toConstraintError(
   error: unknown,
-  { metadata }: EntityColumns,
+  entities: readonly EntityMetadata[],
+  written?: string,
 ): ConstraintError | undefined {
   const kind = KINDS[codeOf(error)];
   if (kind === undefined) return undefined;
-  const { constraint, column, detail = '' } = error as ServerError;
+  const { table, constraint, column, detail = '' } = error as ServerError;
+  // Of a row that rows of other tables refer to, the server names the other table.
+  const isReferenced =
+    kind === 'foreign key' && detail.includes(' is still referenced from table ');
+  const named = isReferenced ? (referredTable(entities, table, constraint) ?? written) : table;
+  const entity = entities.find(({ tableName }) => tableName === named);
   // Key (name, size)=(...) already exists.
   const key = /^Key \(([^)]*)\)=/.exec(detail)?.[1] ?? '';
   const names = new Set([column, ...key.split(', ').map((name) => name.replaceAll('"', ''))]);
-  const properties = metadata.columns
+  const properties = (entity?.columns ?? [])
     .filter(({ databaseName }) => names.has(databaseName))
     .map(({ propertyPath }) => propertyPath);
-  return new ConstraintError(kind, properties, constraint, { cause: error });
+  return new ConstraintError(isReferenced ? 'referenced' : kind, named, properties, constraint, {
+    cause: error,
+  });
+}
+
+/** The table that a foreign key of another one refers to. */
+function referredTable(
+  entities: readonly EntityMetadata[],
+  table: string | undefined,
+  constraint: string | undefined,
+): string | undefined {
+  return entities
+    .find(({ tableName }) => tableName === table)
+    ?.foreignKeys.find(({ name }) => name === constraint)?.referencedEntityMetadata.tableName;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
+import pg, { type CustomTypesConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { PostgresUrl } from '../../config/database-url.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
@@ -25,6 +26,7 @@ export function postgresOptions(url: PostgresUrl, poolSize: number): DataSourceO
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     poolSize,
     extra: {
+      types: { getTypeParser },
       onConnect: setUpConnection,
       keepAlive: true,
       // Quiet minutes must not cost the next create a connect; now and then all move to another
@@ -34,6 +36,16 @@ export function postgresOptions(url: PostgresUrl, poolSize: number): DataSourceO
     },
   };
 }
+
+const DATE = pg.types.builtins.DATE;
+const TIMESTAMP_WITH_TIME_ZONE = pg.types.builtins.TIMESTAMPTZ;
+
+/** Raw queries give a day and a moment as text in the one spelling that rows have, and not in local time. */
+const getTypeParser: CustomTypesConfig['getTypeParser'] = (oid, format) => {
+  if (oid === DATE) return (text: string) => text;
+  if (oid === TIMESTAMP_WITH_TIME_ZONE) return (text: string) => new Date(text).toISOString();
+  return pg.types.getTypeParser(oid, format) as (text: string) => unknown;
+};
 
 /** What libpq does in each of these modes. */
 function tlsOptions({ sslMode, sslRootCert }: PostgresUrl): false | TlsChecks {

@@ -4,40 +4,37 @@ import { WRITE_TIMEOUT_MS } from '../../config/time-limits.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 
-/** The right to write. */
-export interface WriteTurn {
-  /** Passes it on; may be called more than once. */
-  readonly release: () => void;
-}
+/** Passes the lock on; may be called more than once. */
+export type ReleaseLock = () => void;
 
 /**
- * A lock for the one writer that SQLite has, first come, first served: a writer that waits in SQLite's
- * busy handler holds a thread that the writer before may need to go on.
+ * The lock for the one writer that SQLite has, first come, first served: a writer that waits in
+ * SQLite's busy handler holds a thread that the writer before may need to go on.
  *
- * A batch stands for many requests: while any waits, every second turn is a batch's.
+ * A batch stands for many requests: while any batch waits, every second turn is a batch's.
  */
-export class WriteTurns {
-  private readonly logger = new Logger(WriteTurns.name);
+export class FairWriteLock {
+  private readonly logger = new Logger(FairWriteLock.name);
   private readonly batches: (() => void)[] = [];
   private readonly others: (() => void)[] = [];
   private isTaken = false;
   private wasBatch = false;
-  /** Where the transaction under way began. */
+  /** Where the transaction that has the lock began. */
   private origin: Error | undefined;
 
-  /** The turn of a batch: at once when there is no writer. */
-  forBatch(): WriteTurn | Promise<WriteTurn> {
+  /** The lock for a batch: at once when there is no writer. */
+  acquireForBatch(): ReleaseLock | Promise<ReleaseLock> {
     if (!this.isTaken) return this.take(true);
     return new Promise((resolve) => this.batches.push(() => resolve(this.take(true))));
   }
 
   /**
-   * The turn of a transaction, or of a statement outside of one.
+   * The lock for a transaction, or for a statement outside of one.
    *
    * @param origin where the transaction began, for the log
-   * @throws ApiError 50300 when it does not come in time
+   * @throws ApiError 50300 when the lock does not come in time
    */
-  forOther(origin?: Error): WriteTurn | Promise<WriteTurn> {
+  acquire(origin?: Error): ReleaseLock | Promise<ReleaseLock> {
     if (!this.isTaken) return this.take(false, origin);
     return new Promise((resolve, reject) => {
       const grant = (): void => {
@@ -46,25 +43,23 @@ export class WriteTurns {
       };
       const timer = setTimeout(() => {
         this.others.splice(this.others.indexOf(grant), 1);
-        this.logger.warn(this.timeoutMessage());
+        this.logger.warn(this.describeTimeout());
         reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
       }, WRITE_TIMEOUT_MS);
       this.others.push(grant);
     });
   }
 
-  private take(isBatch: boolean, origin?: Error): WriteTurn {
+  private take(isBatch: boolean, origin?: Error): ReleaseLock {
     this.isTaken = true;
     this.wasBatch = isBatch;
     this.origin = origin;
     let isOver = false;
-    return {
-      release: () => {
-        if (isOver) return;
-        isOver = true;
-        this.isTaken = false;
-        this.grantNext();
-      },
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.isTaken = false;
+      this.grantNext();
     };
   }
 
@@ -74,7 +69,7 @@ export class WriteTurns {
     grant?.();
   }
 
-  private timeoutMessage(): string {
+  private describeTimeout(): string {
     const reason = `A write was refused that had waited ${WRITE_TIMEOUT_MS} ms for its turn`;
     return this.origin?.stack === undefined
       ? reason

@@ -1,88 +1,105 @@
+import type { PooledSession, SessionPool } from '../batching/session.js';
+import { assertOutsideTransaction, FairWriteLock, type ReleaseLock } from './fair-write-lock.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { SqliteFile } from './sqlite-file.js';
-import { assertOutsideTransaction, WriteTurns } from './fair-write-lock.js';
+import { SqlitePooledSession } from './sqlite-session.js';
 
 export const IN_MEMORY = ':memory:';
 
 /**
  * How many statements of TypeORM may read at a time. Each holds one of the four threads that Node
- * has for files and databases: one is left for reading rows by key, and one for whoever writes.
+ * has for files and databases: one is left for rows by key and pages, and one for whoever writes.
  */
 const MAX_READERS = 2;
 
-/** A connection that is lent, with the turn to write where that was asked for. */
-export interface Lease {
+/** A connection for one statement or one transaction of TypeORM, with the lock to write where it is needed. */
+export interface PooledConnection {
   readonly connection: SqliteConnection;
   /** Whether it is in a transaction already, which has read nothing and locked nothing so far. */
   readonly hasBegun: boolean;
-  /** @param isClean whether the connection is as it was lent, so that others may use it */
+  /** @param isClean whether the connection is as it was, so that others may use it */
   release(isClean: boolean): Promise<void>;
 }
 
 /**
- * The connections of one program to a SQLite database: one that commits rows in groups, one that
- * reads rows by key, and a few for TypeORM, opened when they are needed. A database in memory has a
- * single one, which everybody uses in turn, since a second one would be another database.
+ * The connections of one program to a SQLite database: one that commits batches of rows, one that
+ * reads rows by key, one that reads pages, and a few for TypeORM, opened when they are needed. A
+ * database in memory has a single one, which everybody uses in turn: a second one would be another
+ * database.
  */
-export class SqliteConnections {
-  private readonly turns = new WriteTurns();
+export class SqliteConnectionPool {
+  /** For batches that write. */
+  readonly writers: SessionPool;
+  /** For rows by key. */
+  readonly readers: SessionPool;
+  /** For pages: a row by key does not wait for them. */
+  readonly pageReaders: SessionPool;
+
+  private readonly lock = new FairWriteLock();
   private readonly idle: SqliteConnection[] = [];
   /**
-   * One that begins a transaction while others write: the next transaction holds its turn for a step
-   * on the thread less. Resolves with undefined when it cannot begin.
+   * A connection that begins a transaction while others write: the next transaction holds the lock for
+   * a step on the thread less. Resolves with undefined when it cannot begin.
    */
-  private ahead: Promise<SqliteConnection | undefined> | undefined;
+  private prebegun: Promise<SqliteConnection | undefined> | undefined;
   private readonly waitingReaders: (() => void)[] = [];
-  private readers = 0;
-  private lastRead: Promise<unknown> = Promise.resolve();
+  private readerCount = 0;
   private file: SqliteFile | undefined;
   private isClosed = false;
 
   private constructor(
     private readonly path: string,
     private readonly busyTimeout: number,
-    /** The one that commits rows in groups. */
+    /** The connection that commits batches. */
     readonly commits: SqliteConnection,
-    /** The one that reads rows by key; in memory the same. */
-    readonly reads: SqliteConnection,
+    /** The connections that read rows by key, and pages; in memory the same one. */
+    private readonly reads: readonly [SqliteConnection, SqliteConnection],
   ) {
+    const [byKey, byPage] = reads;
+    this.writers = { size: 1, acquire: () => this.acquireWriter() };
+    this.readers = this.isInMemory ? this.writers : this.poolOfOne(byKey);
+    this.pageReaders = this.isInMemory ? this.writers : this.poolOfOne(byPage);
     if (!this.isInMemory) this.file = new SqliteFile(path);
   }
 
   /** @param busyTimeout how long one statement waits for another process's lock, in milliseconds */
-  static async open(path: string, busyTimeout: number): Promise<SqliteConnections> {
+  static async open(path: string, busyTimeout: number): Promise<SqliteConnectionPool> {
     const commits = await SqliteConnection.open(path, 'create', busyTimeout);
-    const reads =
-      path === IN_MEMORY ? commits : await SqliteConnection.open(path, 'existing', busyTimeout);
-    return new SqliteConnections(path, busyTimeout, commits, reads);
+    const openReader = (): Promise<SqliteConnection> =>
+      path === IN_MEMORY
+        ? Promise.resolve(commits)
+        : SqliteConnection.open(path, 'existing', busyTimeout);
+    const reads = [await openReader(), await openReader()] as const;
+    return new SqliteConnectionPool(path, busyTimeout, commits, reads);
   }
 
   /**
-   * Lends a connection, for one statement or a transaction.
+   * A connection for one statement or one transaction.
    *
    * @param access what one statement does, or a transaction
-   * @param own a connection that the borrower has had to itself
+   * @param dedicated a connection that the borrower has to itself
    * @param origin where the transaction began, for the log
-   * @throws ApiError 50300 when the turn to write does not come in time
+   * @throws ApiError 50300 when the lock to write does not come in time
    */
-  async lend(
+  async acquire(
     access: 'read' | 'write' | 'transaction',
-    own?: SqliteConnection,
+    dedicated?: SqliteConnection,
     origin?: Error,
-  ): Promise<Lease> {
+  ): Promise<PooledConnection> {
     const isReader = access === 'read' && !this.isInMemory;
     if (!isReader && access !== 'transaction') assertOutsideTransaction();
-    const done = isReader ? await this.enterReaders() : await this.takeTurn(origin);
+    const done = isReader ? await this.enterReaders() : await this.lock.acquire(origin);
     try {
-      if (!isReader) this.file?.assertSameBefore();
-      const isPooled = own === undefined && !this.isInMemory;
-      const begun = isPooled && access === 'transaction' ? await this.takeAhead() : undefined;
-      const connection = begun ?? own ?? (isPooled ? await this.idleOrNew() : this.commits);
+      if (!isReader) this.file?.assertSameUnlessFresh();
+      const isPooled = dedicated === undefined && !this.isInMemory;
+      const begun = isPooled && access === 'transaction' ? await this.takePrebegun() : undefined;
+      const connection =
+        begun ?? dedicated ?? (isPooled ? await this.takeIdleOrOpen() : this.commits);
       return {
         connection,
         hasBegun: begun !== undefined,
         release: async (isClean) => {
-          if (isPooled) await this.takeBack(connection, isClean, access === 'transaction');
+          if (isPooled) await this.returnToPool(connection, isClean, access === 'transaction');
           done();
         },
       };
@@ -93,7 +110,7 @@ export class SqliteConnections {
   }
 
   /** Opens a connection for one borrower who alters it, for instance by a PRAGMA. */
-  async openOwn(): Promise<SqliteConnection> {
+  async openDedicated(): Promise<SqliteConnection> {
     if (this.isInMemory) return this.commits;
     this.assertSameFile();
     const connection = await SqliteConnection.open(this.path, 'existing', this.busyTimeout);
@@ -101,35 +118,14 @@ export class SqliteConnections {
     return connection;
   }
 
-  /** Closes a connection that was opened for one alone. */
-  async closeOwn(connection: SqliteConnection): Promise<void> {
-    if (connection === this.commits) await this.commit(() => connection.setUp());
-    else await connection.close();
-  }
-
-  /** Commits rows in groups, as the only writer meanwhile. */
-  async commit<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.turns.forBatch();
-    const { release } = turn instanceof Promise ? await turn : turn;
-    try {
-      this.file?.assertSameBefore();
-      const result = await work();
-      this.assertSameFile();
-      return result;
-    } finally {
-      release();
+  /** Closes a connection that was opened for one borrower alone. */
+  async closeDedicated(connection: SqliteConnection): Promise<void> {
+    if (connection !== this.commits) {
+      await connection.close();
+      return;
     }
-  }
-
-  /** Reads rows beside TypeORM's statements, one reader after the other. */
-  async read<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.isInMemory) return await this.commit(work);
-    const result = this.lastRead.then(() => {
-      this.file?.assertSameBefore();
-      return work();
-    });
-    this.lastRead = result.catch(() => undefined);
-    return await result;
+    const writer = await this.writers.acquire();
+    await connection.setUp().finally(() => writer.release(false));
   }
 
   /** @throws StoreUnavailableError when what was stored is in a file that was removed or replaced */
@@ -139,8 +135,8 @@ export class SqliteConnections {
 
   async close(): Promise<void> {
     this.isClosed = true;
-    const ahead = await this.takeAhead();
-    const all = new Set([...this.idle.splice(0), ahead, this.reads, this.commits]);
+    const prebegun = await this.takePrebegun();
+    const all = new Set([...this.idle.splice(0), prebegun, ...this.reads, this.commits]);
     for (const connection of all) await connection?.close();
   }
 
@@ -148,38 +144,67 @@ export class SqliteConnections {
     return this.path === IN_MEMORY;
   }
 
-  private async takeTurn(origin: Error | undefined): Promise<() => void> {
-    const { release } = await this.turns.forOther(origin);
-    return release;
+  /** The connection that commits, for a batch, as the only writer meanwhile. */
+  private async acquireWriter(): Promise<PooledSession> {
+    const lock = this.lock.acquireForBatch();
+    const release = lock instanceof Promise ? await lock : lock;
+    try {
+      this.file?.assertSameUnlessFresh();
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return new SqlitePooledSession(this.commits, () => this.assertSameFile(), release);
   }
 
-  private async enterReaders(): Promise<() => void> {
-    if (this.readers < MAX_READERS) this.readers++;
+  /** A pool of one connection that reads. A queue takes it for one batch at a time. */
+  private poolOfOne(connection: SqliteConnection): SessionPool {
+    let last: Promise<unknown> = Promise.resolve();
+    return {
+      size: 1,
+      acquire: async () => {
+        const before = last;
+        let release: ReleaseLock = () => undefined;
+        last = new Promise<void>((resolve) => (release = resolve));
+        await before;
+        try {
+          this.file?.assertSameUnlessFresh();
+        } catch (error) {
+          release();
+          throw error;
+        }
+        return new SqlitePooledSession(connection, () => undefined, release);
+      },
+    };
+  }
+
+  private async enterReaders(): Promise<ReleaseLock> {
+    if (this.readerCount < MAX_READERS) this.readerCount++;
     else await new Promise<void>((resolve) => this.waitingReaders.push(resolve));
     return () => {
       const next = this.waitingReaders.shift();
-      if (next === undefined) this.readers--;
+      if (next === undefined) this.readerCount--;
       else next();
     };
   }
 
-  private async idleOrNew(): Promise<SqliteConnection> {
-    return this.idle.pop() ?? (await this.openOwn());
+  private async takeIdleOrOpen(): Promise<SqliteConnection> {
+    return this.idle.pop() ?? (await this.openDedicated());
   }
 
-  private takeAhead(): Promise<SqliteConnection | undefined> | undefined {
-    const { ahead } = this;
-    this.ahead = undefined;
-    return ahead;
+  private takePrebegun(): Promise<SqliteConnection | undefined> | undefined {
+    const { prebegun } = this;
+    this.prebegun = undefined;
+    return prebegun;
   }
 
-  private async takeBack(
+  private async returnToPool(
     connection: SqliteConnection,
     isClean: boolean,
     wasTransaction: boolean,
   ): Promise<void> {
     if (!isClean || this.isClosed) await connection.close();
-    else if (wasTransaction && this.ahead === undefined) this.ahead = begin(connection);
+    else if (wasTransaction && this.prebegun === undefined) this.prebegun = begin(connection);
     else this.idle.push(connection);
   }
 }

@@ -1,21 +1,27 @@
 import { resolve } from 'node:path';
 import type { DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
-import type { BulkTable } from '../batching/bulk-table.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
+import type { SessionPool } from '../batching/session.js';
+import { TableSql } from '../batching/table-sql.js';
 import { codeOf } from '../data-source/error-code.js';
-import { StoreDataSource } from '../data-source/store-data-source.js';
-import { flushFolders } from './flush-to-disk.js';
-import { assertWritable } from './sqlite-permissions.js';
-import { IN_MEMORY } from './sqlite-connection-pool.js';
-import { SqliteEntityManager, StoreSqliteDriver } from './sqlite-driver.js';
-import { sqliteReason } from './sqlite-errors.js';
-import { SqliteLock } from './sqlite-lock.js';
-import { SqliteTable } from './sqlite-table.js';
+import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
 import { assertOutsideTransaction } from './fair-write-lock.js';
+import { flushFolders } from './flush-to-disk.js';
+import { IN_MEMORY } from './sqlite-connection-pool.js';
+import { sqliteDialect } from './sqlite-dialect.js';
+import { SqliteEntityManager, StoreSqliteDriver } from './sqlite-driver.js';
+import { classifyFailure, sqliteReason, toConstraintError } from './sqlite-errors.js';
+import { SqliteJsonReader } from './sqlite-json-reader.js';
+import { SqliteLock } from './sqlite-lock.js';
+import { assertWritable } from './sqlite-permissions.js';
+import { sqliteSchemaBuilder } from './sqlite-schema-builder.js';
 
 /** A store in a SQLite file, for one program. */
 export class SqliteDataSource extends StoreDataSource {
   declare driver: StoreSqliteDriver;
+  readonly schemaBuilder = sqliteSchemaBuilder;
+  /** To wake the thread that reads takes as long as to read a page. */
+  readonly maxPages = 8;
   private lock: SqliteLock | undefined;
 
   constructor(options: DataSourceOptions) {
@@ -34,33 +40,47 @@ export class SqliteDataSource extends StoreDataSource {
       : `the SQLite file ${resolve(database)}`;
   }
 
-  async reserve(): Promise<void> {
+  async open(): Promise<void> {
     const { database } = this.driver.options;
-    if (database === IN_MEMORY) return;
-    await assertWritable(database);
-    this.lock = await SqliteLock.take(database);
-  }
-
-  /** Every connection flushes its commits to disk before it reports them. */
-  async enableDurableCommits(): Promise<void> {
-    // It is set up so from the start.
-  }
-
-  async migrate(): Promise<void> {
+    if (database !== IN_MEMORY) {
+      await assertWritable(database);
+      this.lock = await SqliteLock.take(database);
+    }
+    await this.initialize();
     const queryRunner = this.createQueryRunner();
     try {
       await this.runNewMigrations(queryRunner);
     } finally {
       await queryRunner.release();
     }
-    const { database } = this.driver.options;
     if (database !== IN_MEMORY) await flushFolders(database);
     // What a killed program wrote and did not flush can be read already: from here on it is on disk.
     await this.probeWrite();
   }
 
-  bulkTable(columns: EntityColumns): BulkTable {
-    return new SqliteTable(columns, this.driver.connections);
+  get writers(): SessionPool {
+    return this.driver.connections.writers;
+  }
+
+  get readers(): SessionPool {
+    return this.driver.connections.readers;
+  }
+
+  get pageReaders(): SessionPool {
+    return this.driver.connections.pageReaders;
+  }
+
+  accessTable(columns: EntityColumns): TableAccess {
+    const sql = new TableSql(columns, sqliteDialect);
+    const { jsonMembers, metadata } = columns;
+    return {
+      sql,
+      json: jsonMembers && new SqliteJsonReader(sql, jsonMembers),
+      classifier: {
+        classify: classifyFailure,
+        toConstraintError: (error) => toConstraintError(error, [metadata], metadata.tableName),
+      },
+    };
   }
 
   encodeValue(value: unknown): unknown {
@@ -74,8 +94,14 @@ export class SqliteDataSource extends StoreDataSource {
 
   /** SQLite writes the page and flushes it also when the number is what it was. */
   async probeWrite(): Promise<void> {
-    const { connections } = this.driver;
-    await connections.commit(() => connections.commits.exec('PRAGMA user_version = 0'));
+    const { commits } = this.driver.connections;
+    const writer = await this.writers.acquire();
+    try {
+      await commits.exec('PRAGMA user_version = 0');
+      writer.assertStored();
+    } finally {
+      writer.release(false);
+    }
   }
 
   describeError(error: unknown): string {
@@ -83,6 +109,14 @@ export class SqliteDataSource extends StoreDataSource {
     return codeOf(error) === 'SQLITE_ERROR'
       ? `its tables are not those that this program makes (${message})`
       : (sqliteReason(error) ?? message);
+  }
+
+  /** Every text is sorted by code point here, and SQLite does not know the collation of that name. */
+  protected override async buildMetadatas(): Promise<void> {
+    await super.buildMetadatas();
+    for (const { columns } of this.entityMetadatas) {
+      for (const column of columns) if (column.collation === 'C') delete column.collation;
+    }
   }
 
   override async destroy(): Promise<void> {

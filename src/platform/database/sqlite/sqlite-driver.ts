@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import type { Database } from 'sqlite3';
 import {
+  type DataSource,
   type EntityManager,
   type EntityMetadata,
   type ObjectLiteral,
@@ -12,21 +13,32 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
+import { TransactionNotStartedError } from 'typeorm/error/TransactionNotStartedError.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { ConstraintError } from '../constraint.error.js';
 import { codeOf } from '../data-source/error-code.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { StoreEntityManager } from '../data-source/store-entity-manager.js';
-import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
-import { makeFolder } from './sqlite-permissions.js';
-import type { SqliteConnection } from './sqlite-connection.js';
-import { IN_MEMORY, type Lease, SqliteConnections } from './sqlite-connection-pool.js';
-import { isStoreFailure } from './sqlite-errors.js';
-import { kindOf, type StatementKind } from './statement-kind.js';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { classifyStatement, type StatementKind } from './classify-statement.js';
 import { assertOutsideTransaction, runInTransaction } from './fair-write-lock.js';
+import { findViolatedForeignKey } from './find-violated-foreign-key.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import {
+  IN_MEMORY,
+  type PooledConnection,
+  SqliteConnectionPool,
+} from './sqlite-connection-pool.js';
+import { isStoreFailure, toConstraintError } from './sqlite-errors.js';
+import { makeFolder } from './sqlite-permissions.js';
+import { SQLITE_TYPES } from './sqlite-schema-builder.js';
 
 // All that depends on the internals of TypeORM's SQLite driver. sqlite-driver.spec.ts fails when an
 // upgrade changes them.
+
+/** Types of columns that TypeORM does not know of SQLite. */
+const OWN_TYPES = Object.keys(SQLITE_TYPES) as SqliteDriver['supportedDataTypes'];
 
 const INTEGER_TYPES = new Set<unknown>(['int', 'integer', 'smallint', 'mediumint', Number]);
 
@@ -35,11 +47,20 @@ const INTEGER_TYPES = new Set<unknown>(['int', 'integer', 'smallint', 'mediumint
  * all, on which the transactions of different callers run into each other.
  */
 export class StoreSqliteDriver extends SqliteDriver {
-  private opened: SqliteConnections | undefined;
+  private opened: SqliteConnectionPool | undefined;
 
-  get connections(): SqliteConnections {
+  constructor(dataSource: DataSource) {
+    super(dataSource);
+    this.supportedDataTypes.push(...OWN_TYPES);
+  }
+
+  get connections(): SqliteConnectionPool {
     if (this.opened === undefined) throw new TypeORMError('The store is not open');
     return this.opened;
+  }
+
+  override normalizeType(column: Parameters<SqliteDriver['normalizeType']>[0]): string {
+    return SQLITE_TYPES[String(column.type)] ?? super.normalizeType(column);
   }
 
   override createQueryRunner(): StoreSqliteQueryRunner {
@@ -49,7 +70,7 @@ export class StoreSqliteDriver extends SqliteDriver {
   protected override async createDatabaseConnection(): Promise<Database> {
     const { database, busyTimeout = 0 } = this.options;
     if (database !== IN_MEMORY) await makeFolder(dirname(resolve(database)));
-    this.opened = await SqliteConnections.open(database, busyTimeout);
+    this.opened = await SqliteConnectionPool.open(database, busyTimeout);
     return this.opened.commits.database;
   }
 
@@ -93,7 +114,7 @@ type SqliteCall = (
 /** What TypeORM calls of a database of sqlite3. */
 type SqliteCalls = Record<'run' | 'all', SqliteCall>;
 
-/** The calls on statements that stay prepared: a step on the thread less for each, while others wait for their turn. */
+/** run() and all() on prepared statements: one thread hop fewer while holding the lock to write. */
 function callsOn(connection: SqliteConnection): SqliteCalls {
   const call =
     (method: 'run' | 'all'): SqliteCall =>
@@ -102,25 +123,46 @@ function callsOn(connection: SqliteConnection): SqliteCalls {
   return { run: call('run'), all: call('all') };
 }
 
-interface OpenTransaction extends Lease {
+/** A transaction that was begun and has no statement yet, and so keeps nobody from writing. */
+interface PendingTransaction {
+  readonly kind: 'pending';
   readonly timer: TransactionTimer;
-  /** Whether its connection was altered, so that no other query runner may use it. */
-  isAltered?: boolean;
+  /** Resolves when the first statement may run. */
+  begun?: Promise<void>;
 }
 
-/** TypeORM's query runner on borrowed connections: one for a statement, or for a whole transaction. */
+interface OpenTransaction {
+  readonly kind: 'open';
+  readonly timer: TransactionTimer;
+  readonly pooled: PooledConnection;
+  /** Whether its connection was altered, so that no other query runner may use it. */
+  isAltered: boolean;
+}
+
+/** A transaction that has ended though its caller did not end it. */
+interface LostTransaction {
+  readonly kind: 'lost';
+  readonly reason: Error;
+}
+
+type TransactionState =
+  { readonly kind: 'idle' } | PendingTransaction | OpenTransaction | LostTransaction;
+
+const IDLE: TransactionState = { kind: 'idle' };
+
+/** A lock for writing from the start: one that is taken only at the first write may come too late. */
+const BEGIN = 'BEGIN IMMEDIATE';
+/** A statement that takes that lock before it reads anything. */
+const LOCKS = /^\s*(?:insert|update|delete|replace)\b/i;
+
+/** TypeORM's query runner on pooled connections: one for a statement, or for a whole transaction. */
 export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLimited {
-  private transaction: OpenTransaction | undefined;
-  /** The timer of a transaction that has no statement yet, and so keeps nobody from writing. */
-  private pending: TransactionTimer | undefined;
-  private beginning: Promise<void> | undefined;
-  /** Why the transaction has ended though its caller did not end it. */
-  private lost: Error | undefined;
-  /** Of a caller who has altered the connection. */
-  private own: SqliteConnection | undefined;
-  private calls: SqliteCalls | undefined;
-  private isControlling = false;
+  private state: TransactionState = IDLE;
+  /** The connection of a caller who has altered it. */
+  private dedicated: SqliteConnection | undefined;
   private timeLimit: number | undefined;
+  /** The connection of the statement that is about to run. */
+  private calls: SqliteCalls | undefined;
 
   constructor(override driver: StoreSqliteDriver) {
     super(driver);
@@ -131,7 +173,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     this.timeLimit = limit;
   }
 
-  /** TypeORM asks for the connection of the statement that it is about to run. */
+  /** TypeORM asks for the connection of a statement before its first await. */
   override connect(): Promise<SqliteCalls | undefined> {
     return Promise.resolve(this.calls);
   }
@@ -141,25 +183,29 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     parameters: unknown[] = [],
     isStructured = false,
   ): ReturnType<SqliteQueryRunner['query']> {
-    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
-    if (this.lost !== undefined) throw this.lost;
-    const kind = kindOf(sql);
-    if (kind === 'control' && !this.isControlling) {
+    this.assertNotReleased();
+    const kind = classifyStatement(sql);
+    if (kind === 'control') {
       throw new TypeORMError(
         'A transaction is begun and ended by dataSource.transaction() or by the methods of a query runner, not by a statement',
       );
     }
-    // begin() does it, before the first statement.
-    if (sql === BEGIN) return undefined;
-    if (this.pending !== undefined) {
-      const isEnd = sql === 'COMMIT' || sql === 'ROLLBACK';
-      if (isEnd && this.beginning === undefined) return undefined;
-      await this.beginOnce(this.pending, sql);
-      if (this.transaction === undefined) throw this.endedEarly();
+    if (this.state.kind === 'pending') await this.beginOnce(this.state, sql);
+    const state = this.state;
+    switch (state.kind) {
+      case 'lost':
+        throw state.reason;
+      case 'open':
+        return await this.queryInTransaction(state, kind, sql, parameters, isStructured);
+      default:
+        this.assertNotReleased();
+        return await this.queryAlone(kind, sql, parameters, isStructured);
     }
-    return this.transaction === undefined
-      ? await this.queryAlone(kind, sql, parameters, isStructured)
-      : await this.queryInTransaction(this.transaction, kind, sql, parameters, isStructured);
+  }
+
+  /** It may have been released while a transaction began. */
+  private assertNotReleased(): void {
+    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
   }
 
   private async queryAlone(
@@ -167,18 +213,19 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     ...statement: [string, unknown[], boolean]
   ): Promise<unknown> {
     const { connections } = this.driver;
-    if (kind === 'alter') this.own ??= await connections.openOwn();
-    const lease = await connections.lend(kind === 'read' ? 'read' : 'write', this.own);
+    if (kind === 'alter') this.dedicated ??= await connections.openDedicated();
+    const access = kind === 'read' ? 'read' : 'write';
+    const pooled = await connections.acquire(access, this.dedicated);
     let isClean = true;
     try {
-      const result = await this.run(lease.connection, ...statement);
+      const result = await this.run(pooled.connection, ...statement);
       if (kind !== 'read') connections.assertSameFile();
       return result;
     } catch (error) {
       isClean = !(error instanceof StoreUnavailableError);
       throw error;
     } finally {
-      await lease.release(isClean);
+      await pooled.release(isClean);
     }
   }
 
@@ -189,23 +236,24 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   ): Promise<unknown> {
     if (kind === 'alter') transaction.isAltered = true;
     try {
-      return await this.run(transaction.connection, ...statement);
+      return await this.run(transaction.pooled.connection, ...statement);
     } catch (error) {
-      if (this.lost !== undefined) throw this.lost;
-      if (this.transaction === transaction) await this.detectRollback(transaction, error);
-      throw error;
+      if (this.state === transaction) await this.detectRollback(transaction, error);
+      const state = this.state;
+      throw state.kind === 'lost' && state.reason.cause !== error ? state.reason : error;
     }
   }
 
-  /** After some errors SQLite has rolled the whole transaction back: what follows must not be committed alone. */
-  private async detectRollback({ connection }: OpenTransaction, cause: unknown): Promise<void> {
-    const isOpen = await connection.exec('BEGIN').then(
+  /** After some errors SQLite has rolled the whole transaction back: the statements that follow must not be committed alone. */
+  private async detectRollback(transaction: OpenTransaction, cause: unknown): Promise<void> {
+    const isOpen = await transaction.pooled.connection.exec('BEGIN').then(
       () => false,
       () => true,
     );
-    if (isOpen || this.lost !== undefined) return;
-    this.lost = new StoreUnavailableError('', [], cause as Error);
-    await this.end();
+    if (isOpen || this.state !== transaction) return;
+    const reason = new StoreUnavailableError('', [], cause as Error);
+    reason.cause = cause;
+    await this.end(transaction, { kind: 'lost', reason });
   }
 
   private async run(
@@ -222,103 +270,135 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     try {
       const result = await execute(sql);
       // What query builders read. A caller of query() has the rows as the driver gives them.
-      if (!(result instanceof QueryResult) || kindOf(sql) !== 'read') return result;
-      const columns = roundedColumns(result.records);
+      if (!(result instanceof QueryResult) || classifyStatement(sql) !== 'read') return result;
+      const columns = findRoundedColumns(result.records);
       return columns.length === 0 ? result : await execute(withExactIntegers(sql, columns));
     } catch (error) {
-      if (!(error instanceof QueryFailedError) || !isStoreFailure(error)) throw error;
-      throw new StoreUnavailableError(error.query, error.parameters, error.driverError as Error);
+      if (!(error instanceof QueryFailedError)) throw error;
+      const cause = error.driverError as Error;
+      if (isStoreFailure(cause)) {
+        throw new StoreUnavailableError(error.query, error.parameters, cause);
+      }
+      throw (await this.explainConstraint(connection, error.query, cause, values)) ?? error;
     }
+  }
+
+  /** The constraint that a statement has violated, if that is why it failed. */
+  private async explainConstraint(
+    connection: SqliteConnection,
+    query: string,
+    cause: Error,
+    values: readonly unknown[],
+  ): Promise<ConstraintError | undefined> {
+    const { entityMetadatas } = this.connection;
+    const table = WRITTEN_TABLE.exec(query)?.[1];
+    const constraint = toConstraintError(cause, entityMetadatas, table);
+    const entity = entityMetadatas.find(({ tableName }) => tableName === table);
+    if (constraint?.kind !== 'foreign key' || entity === undefined) return constraint;
+    const isRemoval = REMOVAL.test(query);
+    const properties = isRemoval
+      ? entity.primaryColumns.map(({ propertyPath }) => propertyPath)
+      : await findViolatedForeignKey(connection, entity, query, values);
+    return new ConstraintError(
+      isRemoval ? 'referenced' : 'foreign key',
+      table,
+      properties,
+      undefined,
+      {
+        cause,
+      },
+    );
   }
 
   override async startTransaction(isolation?: IsolationLevel): Promise<void> {
-    if (this.lost !== undefined) {
+    if (isolation !== undefined && !ISOLATION_LEVELS.has(isolation)) {
+      throw new TypeORMError('SQLite only supports SERIALIZABLE and READ UNCOMMITTED isolation');
+    }
+    // Before the first await, so that the log can say who has begun it.
+    const timer = new TransactionTimer();
+    if (this.state.kind === 'lost') {
       // Its caller will roll it back.
       this.transactionDepth++;
-      throw this.lost;
+      throw this.state.reason;
     }
-    if (this.transaction === undefined && this.pending === undefined) {
+    await this.broadcaster.broadcast('BeforeTransactionStart');
+    if (this.transactionDepth === 0) {
       assertOutsideTransaction();
-      this.pending = new TransactionTimer();
+      this.state = { kind: 'pending', timer };
+      this.isTransactionActive = true;
+    } else {
+      const savepoint = `SAVEPOINT typeorm_${this.transactionDepth}`;
+      if (this.state.kind === 'pending') await this.beginOnce(this.state, savepoint);
+      await this.executeInTransaction(savepoint);
     }
-    try {
-      await this.control(() => super.startTransaction(isolation));
-    } catch (error) {
-      if (this.transactionDepth === 0) {
-        this.isTransactionActive = false;
-        await this.end();
-      }
-      throw error;
-    }
-  }
-
-  private beginOnce(timer: TransactionTimer, sql: string): Promise<void> {
-    return (this.beginning ??= this.begin(timer, sql).finally(() => (this.beginning = undefined)));
-  }
-
-  /** @param sql the first statement */
-  private async begin(timer: TransactionTimer, sql: string): Promise<void> {
-    const lease = await this.driver.connections.lend('transaction', this.own, timer.origin);
-    this.transaction = { ...lease, timer };
-    if (this.isReleased) {
-      await this.end();
-      return;
-    }
-    this.limitTime();
-    try {
-      if (!lease.hasBegun) await lease.connection.exec(BEGIN_LOCKED);
-      else if (!LOCKS.test(sql)) await lease.connection.exec(`ROLLBACK; ${BEGIN_LOCKED}`);
-    } catch (error) {
-      this.lost ??= new StoreUnavailableError(BEGIN_LOCKED, [], error as Error);
-      await this.end();
-    }
-    this.pending = undefined;
-  }
-
-  private endedEarly(): Error {
-    return this.lost ?? new QueryRunnerAlreadyReleasedError();
+    this.transactionDepth++;
+    await this.broadcaster.broadcast('AfterTransactionStart');
   }
 
   override async commitTransaction(): Promise<void> {
-    const isOutermost = this.transactionDepth === 1;
-    if (isOutermost) this.transaction?.timer.stop();
+    if (!this.isTransactionActive) throw new TransactionNotStartedError();
+    await this.broadcaster.broadcast('BeforeTransactionCommit');
+    if (this.transactionDepth > 1) {
+      await this.executeInTransaction(`RELEASE SAVEPOINT typeorm_${this.transactionDepth - 1}`);
+      this.transactionDepth--;
+    } else {
+      await this.commitAll();
+      this.isTransactionActive = false;
+      this.transactionDepth = 0;
+    }
+    await this.broadcaster.broadcast('AfterTransactionCommit');
+  }
+
+  private async commitAll(): Promise<void> {
+    if (this.state.kind === 'pending') await this.state.begun;
+    const state = this.state;
+    if (state.kind === 'lost') throw state.reason;
+    if (state.kind !== 'open') {
+      this.state = IDLE;
+      return;
+    }
+    state.timer.stop();
     try {
-      await this.control(() => super.commitTransaction());
+      await this.executeInTransaction('COMMIT');
     } catch (error) {
-      this.limitTime();
+      this.limitTime(state);
       throw error;
     }
-    if (!isOutermost) return;
     try {
       this.driver.connections.assertSameFile();
     } finally {
-      await this.giveBack();
+      await this.giveBack(state, IDLE);
     }
   }
 
   override async rollbackTransaction(): Promise<void> {
-    if (this.lost !== undefined) {
+    if (!this.isTransactionActive) throw new TransactionNotStartedError();
+    if (this.state.kind === 'lost') {
       this.transactionDepth = Math.max(0, this.transactionDepth - 1);
-      if (this.transactionDepth > 0) return;
-      this.isTransactionActive = false;
-      this.lost = undefined;
+      if (this.transactionDepth === 0) this.forgetTransaction();
       return;
     }
-    const isOutermost = this.transactionDepth === 1;
-    try {
-      await this.control(() => super.rollbackTransaction());
-    } catch (error) {
-      if (isOutermost) await this.end();
-      throw error;
+    await this.broadcaster.broadcast('BeforeTransactionRollback');
+    if (this.transactionDepth > 1) {
+      await this.executeInTransaction(`ROLLBACK TO SAVEPOINT typeorm_${this.transactionDepth - 1}`);
+      this.transactionDepth--;
+    } else {
+      if (this.state.kind === 'pending') await this.state.begun;
+      const state = this.state as TransactionState;
+      if (state.kind === 'open') await this.end(state, IDLE);
+      this.forgetTransaction();
     }
-    if (isOutermost) await this.giveBack();
+    await this.broadcaster.broadcast('AfterTransactionRollback');
   }
 
   override async release(): Promise<void> {
     if (this.isReleased) return;
     this.isReleased = true;
-    await this.end();
-    if (this.own !== undefined) await this.driver.connections.closeOwn(this.own);
+    if (this.state.kind === 'open') await this.end(this.state, IDLE);
+    else if (this.state.kind === 'pending' && this.state.begun === undefined) this.state = IDLE;
+    if (this.dedicated !== undefined) {
+      await this.driver.connections.closeDedicated(this.dedicated);
+    }
     await super.release();
   }
 
@@ -327,41 +407,93 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     await super.beforeMigration();
   }
 
-  private async control(step: () => Promise<void>): Promise<void> {
-    this.isControlling = true;
-    await step().finally(() => (this.isControlling = false));
+  private beginOnce(transaction: PendingTransaction, sql: string): Promise<void> {
+    return (transaction.begun ??= this.begin(transaction, sql));
   }
 
-  private limitTime(): void {
-    const { transaction } = this;
-    transaction?.timer.start(this.timeLimit, (error) => {
-      this.lost = error;
-      transaction.connection.interrupt();
-      void this.end();
+  /** @param sql the first statement */
+  private async begin(transaction: PendingTransaction, sql: string): Promise<void> {
+    const { timer } = transaction;
+    let pooled: PooledConnection;
+    try {
+      pooled = await this.driver.connections.acquire('transaction', this.dedicated, timer.origin);
+    } catch (error) {
+      // The next statement tries again.
+      delete transaction.begun;
+      throw error;
+    }
+    const open: OpenTransaction = { kind: 'open', timer, pooled, isAltered: false };
+    this.state = open;
+    if (this.isReleased) {
+      await this.end(open, IDLE);
+      return;
+    }
+    this.limitTime(open);
+    try {
+      if (!pooled.hasBegun) await pooled.connection.exec(BEGIN);
+      else if (!LOCKS.test(sql)) await pooled.connection.exec(`ROLLBACK; ${BEGIN}`);
+    } catch (error) {
+      if (this.state !== open) return;
+      const reason = new StoreUnavailableError(BEGIN, [], error as Error);
+      await this.end(open, { kind: 'lost', reason });
+    }
+  }
+
+  /** A statement that controls the transaction. */
+  private async executeInTransaction(sql: string): Promise<void> {
+    const { state } = this;
+    if (state.kind === 'lost') throw state.reason;
+    if (state.kind !== 'open') throw new TransactionNotStartedError();
+    try {
+      await state.pooled.connection.exec(sql);
+    } catch (error) {
+      const current = this.state;
+      if (current.kind === 'lost') throw current.reason;
+      if (isStoreFailure(error)) throw new StoreUnavailableError(sql, [], error as Error);
+      const { entityMetadatas } = this.connection;
+      // A foreign key that is checked at the end of the transaction.
+      throw (
+        toConstraintError(error, entityMetadatas) ?? new QueryFailedError(sql, [], error as Error)
+      );
+    }
+  }
+
+  private limitTime(transaction: OpenTransaction): void {
+    transaction.timer.start(this.timeLimit, (reason) => {
+      if (this.state !== transaction) return;
+      transaction.pooled.connection.interrupt();
+      void this.end(transaction, { kind: 'lost', reason });
     });
   }
 
   /** Rolls back what is not committed, and lets the next one write. */
-  private async end(): Promise<void> {
-    const { transaction } = this;
-    if (transaction !== undefined) {
-      await transaction.connection.exec('ROLLBACK').catch((error: unknown) => {
-        // It has been rolled back already, unless the connection is not what it was.
-        if (codeOf(error) !== 'SQLITE_ERROR') transaction.isAltered = true;
-      });
-    }
-    await this.giveBack();
+  private async end(transaction: OpenTransaction, next: TransactionState): Promise<void> {
+    this.state = next;
+    await transaction.pooled.connection.exec('ROLLBACK').catch((error: unknown) => {
+      // It has been rolled back already, unless the connection is not what it was.
+      if (codeOf(error) !== 'SQLITE_ERROR') transaction.isAltered = true;
+    });
+    await this.giveBack(transaction, next);
   }
 
-  private async giveBack(): Promise<void> {
-    const { transaction } = this;
-    this.pending = undefined;
-    if (transaction === undefined) return;
-    this.transaction = undefined;
+  private async giveBack(transaction: OpenTransaction, next: TransactionState): Promise<void> {
+    this.state = next;
     transaction.timer.stop();
-    await transaction.release(transaction.isAltered !== true);
+    await transaction.pooled.release(!transaction.isAltered);
+  }
+
+  private forgetTransaction(): void {
+    this.state = IDLE;
+    this.isTransactionActive = false;
+    this.transactionDepth = 0;
   }
 }
+
+const ISOLATION_LEVELS = new Set<IsolationLevel>(['SERIALIZABLE', 'READ UNCOMMITTED']);
+
+const REMOVAL = /^\s*DELETE\b/i;
+/** The table that a statement of TypeORM writes to. */
+const WRITTEN_TABLE = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+"([^"]+)"/i;
 
 type Work<Result> = (manager: EntityManager) => Promise<Result>;
 
@@ -373,30 +505,15 @@ export class SqliteEntityManager extends StoreEntityManager {
     first: IsolationLevel | Work<Result>,
     second?: Work<Result>,
   ): Promise<Result> {
-    const note =
+    const tracked =
       (work: Work<Result>): Work<Result> =>
       (manager) =>
         runInTransaction(() => work(manager));
-    if (typeof first === 'function') return await super.transaction(note(first));
+    if (typeof first === 'function') return await super.transaction(tracked(first));
     if (second === undefined) throw new TypeORMError('A transaction needs a function');
-    return await super.transaction(first, note(second));
+    return await super.transaction(first, tracked(second));
   }
 }
-
-/**
- * The same statement, of which TypeORM gives the rows that it returns: it gives none of a statement
- * that begins with INSERT, UPDATE or DELETE.
- */
-export function withRows(sql: string): string {
-  return `\n${sql}`;
-}
-
-/** How TypeORM begins a transaction. */
-const BEGIN = 'BEGIN TRANSACTION';
-/** A lock for writing from the start: one that is taken only at the first write may come too late. */
-const BEGIN_LOCKED = 'BEGIN IMMEDIATE';
-/** What takes that lock before it reads anything. */
-const LOCKS = /^\s*(?:insert|update|delete|replace)\b/i;
 
 /** sqlite3 would store NULL for a bigint. */
 function bindable(value: unknown): unknown {
@@ -408,7 +525,7 @@ function isUnsafe(value: unknown): boolean {
 }
 
 /** The columns in which an int64 may have been rounded. */
-function roundedColumns(rows: readonly Record<string, unknown>[]): string[] {
+function findRoundedColumns(rows: readonly Record<string, unknown>[]): string[] {
   const names = new Set<string>();
   for (const row of rows) {
     for (const [name, value] of Object.entries(row)) {

@@ -1,5 +1,6 @@
+import type { EntityMetadata } from 'typeorm';
+import type { FailureCause } from '../batching/session.js';
 import { ConstraintError } from '../constraint.error.js';
-import type { EntityColumns } from '../batching/entity-columns.js';
 import { codeOf } from '../data-source/error-code.js';
 
 /** The codes with which SQLite refuses a row itself. */
@@ -8,35 +9,44 @@ const ROW_ERRORS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOB
 /** The codes that say that the statement is at fault. */
 const STATEMENT_ERRORS = new Set([...ROW_ERRORS, 'SQLITE_ERROR', 'SQLITE_RANGE', 'SQLITE_MISUSE']);
 
-export function isRowError(error: unknown): boolean {
-  return ROW_ERRORS.has(codeOf(error));
-}
-
 /** What SQLite says of a constraint: its kind, and the columns or the name of the constraint. */
 const CONSTRAINT = /(UNIQUE|FOREIGN KEY|CHECK|NOT NULL) constraint failed(?:: (.+))?$/;
 
-export function constraintOf(
+export function classifyFailure(error: unknown): FailureCause {
+  return ROW_ERRORS.has(codeOf(error)) ? 'row' : 'store';
+}
+
+/**
+ * The constraint that a row violates; undefined for another error.
+ *
+ * @param entities the entities whose tables it may be of
+ * @param table the table of the row, where it is known
+ */
+export function toConstraintError(
   error: unknown,
-  { metadata }: EntityColumns,
+  entities: readonly EntityMetadata[],
+  table?: string,
 ): ConstraintError | undefined {
   const [, kind, subject] = CONSTRAINT.exec((error as Error).message) ?? [];
   switch (kind) {
     case 'UNIQUE':
-    case 'NOT NULL':
+    case 'NOT NULL': {
+      const names = subject?.split(', ') ?? [];
+      const entity = entities.find(({ tableName }) => names[0]?.startsWith(`${tableName}.`));
       return new ConstraintError(
         kind === 'UNIQUE' ? 'unique' : 'not null',
-        metadata.columns
-          .filter(({ databaseName }) =>
-            subject?.split(', ').includes(`${metadata.tableName}.${databaseName}`),
-          )
-          .map(({ propertyPath }) => propertyPath),
+        entity?.tableName ?? table,
+        entity?.columns
+          .filter(({ databaseName }) => names.includes(`${entity.tableName}.${databaseName}`))
+          .map(({ propertyPath }) => propertyPath) ?? [],
         undefined,
         { cause: error },
       );
+    }
     case 'CHECK':
-      return new ConstraintError('check', [], subject, { cause: error });
+      return new ConstraintError('check', table, [], subject, { cause: error });
     case 'FOREIGN KEY':
-      return new ConstraintError('foreign key', [], undefined, { cause: error });
+      return new ConstraintError('foreign key', table, [], undefined, { cause: error });
     default:
       return undefined;
   }

@@ -35,7 +35,7 @@ export class SqliteFile {
    *
    * @throws StoreUnavailableError when a file is no longer the one that was opened
    */
-  assertSameBefore(): void {
+  assertSameUnlessFresh(): void {
     if (performance.now() - this.seenAt > FRESH_MS) this.assertSame();
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { kindOf, type StatementKind } from './statement-kind.js';
+import { classifyStatement, type StatementKind } from './classify-statement.js';
 
-describe('kindOf', () => {
+describe('classifyStatement', () => {
   it.each<[string, StatementKind]>([
     ['SELECT 1', 'read'],
     ['\n  select * FROM a', 'read'],
@@ -43,6 +43,6 @@ describe('kindOf', () => {
     ['RELEASE a', 'control'],
     ['', 'write'],
   ])('%j: %s', (sql, kind) => {
-    expect(kindOf(sql)).toBe(kind);
+    expect(classifyStatement(sql)).toBe(kind);
   });
 });

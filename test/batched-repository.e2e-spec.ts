@@ -19,7 +19,8 @@ import {
   UpdateDateColumn,
   VersionColumn,
 } from 'typeorm';
-import { TableRows } from '../src/platform/database/batched-repository.js';
+import { BatchedRepository, REMOVE } from '../src/platform/database/batched-repository.js';
+import type { ConstraintError } from '../src/platform/database/constraint.error.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
 
 class Place {
@@ -116,8 +117,8 @@ class Token {
 }
 
 let store: EntityStore;
-let pots: TableRows<Pot>;
-let beds: TableRows<Bed>;
+let pots: BatchedRepository<Pot>;
+let beds: BatchedRepository<Bed>;
 
 beforeAll(async () => {
   Logger.overrideLogger(false);
@@ -135,8 +136,8 @@ beforeEach(async () => {
 
 afterAll(() => store.close());
 
-function rowsOf<Row extends ObjectLiteral>(entity: new () => Row): TableRows<Row> {
-  return new TableRows(store.dataSource.getRepository(entity));
+function rowsOf<Row extends ObjectLiteral>(entity: new () => Row): BatchedRepository<Row> {
+  return new BatchedRepository(store.dataSource.getRepository(entity));
 }
 
 function pot(changes: Partial<Pot> = {}): Pot {
@@ -215,28 +216,22 @@ describe('rows of an entity of any shape', () => {
   it('get a key where the entity makes one', async () => {
     const tokens = rowsOf(Token);
     expect(await tokens.create(Object.assign(new Token(), { name: 'a' }))).toBe('created');
-    const [token] = await tokens.page({ limit: 2 });
+    const {
+      rows: [token],
+    } = await tokens.list({ limit: 2 });
     expect(await tokens.find(token?.id.toUpperCase())).toEqual(token);
   });
 
   it('count their versions, and keep when they were made', async () => {
     await pots.create(pot());
     const before = await pots.find('9007199254740993');
-    expect(await pots.replace(pot({ name: 'Tang' }))).toBe('done');
+    expect(await pots.replace(pot({ name: 'Tang' }))).toBe(true);
     const after = await pots.find('9007199254740993');
     expect(after).toMatchObject({ name: 'Tang', version: 2, createdAt: before?.createdAt });
   });
 
   it.each<[new () => object, RegExp]>([
-    [entityWith((target) => PrimaryGeneratedColumn()(target, 'id')), /the database makes the key/],
     [entityWith((target) => PrimaryColumn({ type: 'real' })(target, 'id')), /the key is real/],
-    [
-      entityWith((target) => {
-        PrimaryColumn({ type: 'bigint' })(target, 'id');
-        PrimaryColumn({ type: 'bigint' })(target, 'other');
-      }),
-      /primary key of one column/,
-    ],
     [
       entityWith((target) => {
         PrimaryColumn({ type: 'bigint' })(target, 'id');
@@ -267,10 +262,10 @@ describe('rows of an entity of any shape', () => {
       }),
       /has a default that only the database knows/,
     ],
-  ])('are refused at once where they cannot be written in groups: %#', async (entity, reason) => {
+  ])('are refused at once where they cannot be written in batches: %#', async (entity, reason) => {
     const odd = await openEntityStore([entity]);
     const repository = odd.dataSource.getRepository(entity);
-    expect(() => new TableRows(repository)).toThrow(reason);
+    expect(() => new BatchedRepository(repository)).toThrow(reason);
     await odd.close();
   });
 });
@@ -298,7 +293,7 @@ describe('a constraint that a row violates', () => {
     expect(new Set(results.map((result) => (result as { value?: string }).value))).toEqual(
       new Set(['created']),
     );
-    expect(await beds.page({ limit: 100 })).toHaveLength(21);
+    expect((await beds.list({ limit: 100 })).rows).toHaveLength(21);
   });
 
   it('is named for rows that are replaced and removed too', async () => {
@@ -311,9 +306,9 @@ describe('a constraint that a row violates', () => {
     ]);
     expect(results).toMatchObject([
       { reason: { kind: 'unique', properties: ['name'] } },
-      { value: 'done' },
+      { value: true },
       { reason: { kind: 'foreign key', properties: ['shelf.id'] } },
-      { reason: { kind: 'foreign key', properties: ['id'] } },
+      { reason: { kind: 'referenced', properties: ['id'] } },
     ]);
   });
 
@@ -322,15 +317,22 @@ describe('a constraint that a row violates', () => {
     ['replaced', (manager) => pots.replace(pot({ id: '1', shelfId: '404' }), undefined, manager)],
   ])('is answered with the error of its property when a row is %s', async (_, write) => {
     const error = { error: 40990, message: 'There is no such shelf' };
-    pots = new TableRows(store.dataSource.getRepository(Pot), { shelfId: error });
+    pots = new BatchedRepository(store.dataSource.getRepository(Pot), {
+      violations: { shelfId: error },
+    });
     await pots.create(pot({ id: '1' }));
-    await expect(write()).rejects.toMatchObject({ body: error, status: 409 });
+    const expectNamed = async (written: Promise<unknown>): Promise<void> => {
+      const failure = (await written.catch((reason: unknown) => reason)) as ConstraintError;
+      expect(failure.toApiError()).toMatchObject({ body: error, status: 409 });
+    };
+    await expectNamed(write());
     await store.dataSource.transaction(async (manager) => {
-      await expect(write(manager)).rejects.toMatchObject({ body: error, status: 409 });
+      await expectNamed(write(manager));
       // What was refused leaves the transaction as it was.
       await pots.create(pot({ id: '2' }), manager);
     });
-    expect((await pots.page({ limit: 10 })).map(({ id }) => id)).toEqual(['1', '2']);
+    const { rows } = await pots.list({ limit: 10 });
+    expect(rows.map(({ id }) => id)).toEqual(['1', '2']);
   });
 });
 
@@ -356,7 +358,7 @@ describe('rows by key', () => {
 
   it('come in pages, ascending', async () => {
     const page = async (query: object): Promise<string[]> =>
-      (await pots.page({ limit: 100, ...query })).map(({ id }) => id);
+      (await pots.list({ limit: 100, ...query })).rows.map(({ id }) => id);
     expect(await page({})).toEqual(['-5', '1', '2', '10', '9007199254740993']);
     expect(await page({ limit: 2 })).toEqual(['-5', '1']);
     expect(await page({ limit: 2, after: '1' })).toEqual(['2', '10']);
@@ -369,39 +371,135 @@ describe('rows by key', () => {
     await expect(page({ where: { nothing: 1 } })).rejects.toThrow('Pot has no nothing');
   });
 
-  it('are replaced, if they are there and as expected', async () => {
-    const [old, changed] = [pot({ id: '1' }), pot({ id: '1', name: 'new' })];
-    expect(await pots.replace(pot({ id: '3' }))).toBe('missing');
-    expect(await pots.replace(pot({ id: '3' }), old)).toBe('missing');
-    expect(await pots.replace(changed, changed)).toBe('changed');
-    expect(await pots.replace(changed, old)).toBe('done');
-    expect(await pots.replace(pot({ id: '1', name: 'newer' }), old)).toBe('changed');
+  it('are replaced, if they are there', async () => {
+    expect(await pots.replace(pot({ id: '3' }))).toBe(false);
+    expect(await pots.replace(pot({ id: '1', name: 'new' }))).toBe(true);
     expect(await pots.find('1')).toMatchObject({ name: 'new' });
     expect(await pots.find('2')).toMatchObject({ name: 'Ming' });
   });
 
-  it('are removed, if they are there and as expected', async () => {
-    expect(await pots.remove('3')).toBe('missing');
-    expect(await pots.remove('1', pot({ id: '1', name: 'other' }))).toBe('changed');
-    expect(await pots.remove('1', pot({ id: '1' }))).toBe('done');
-    expect(await pots.remove('1')).toBe('missing');
+  it('are removed, if they are there', async () => {
+    expect(await pots.remove('3')).toBe(false);
+    expect(await pots.remove('1')).toBe(true);
+    expect(await pots.remove('1')).toBe(false);
     expect(await pots.find('1')).toBeUndefined();
   });
 
   it('are removed once, however many remove them', async () => {
     const removes = await Promise.all(Array.from({ length: 50 }, () => pots.remove('1')));
-    expect(removes.filter((outcome) => outcome === 'done')).toHaveLength(1);
-    expect(removes.filter((outcome) => outcome === 'missing')).toHaveLength(49);
+    expect(removes.filter((wasThere) => wasThere)).toHaveLength(1);
   });
 
-  it('let one of many win who expect the same', async () => {
-    const outcomes = await Promise.all(
+  it('are replaced and removed only where a check of what is stored does not throw', async () => {
+    const isMing = ({ name }: Pot): void => {
+      if (name !== 'Ming') throw new RangeError(name);
+    };
+    expect(await pots.replace(pot({ id: '3' }), isMing)).toBe(false);
+    expect(await pots.remove('3', isMing)).toBe(false);
+    expect(await pots.replace(pot({ id: '1', name: 'Tang' }), isMing)).toBe(true);
+    await expect(pots.replace(pot({ id: '1' }), isMing)).rejects.toThrow('Tang');
+    await expect(pots.remove('1', isMing)).rejects.toThrow('Tang');
+    expect(await pots.find('1')).toMatchObject({ name: 'Tang' });
+    expect(await pots.remove('2', isMing)).toBe(true);
+    expect(await pots.find('2')).toBeUndefined();
+  });
+
+  it('let one of many win whose checks are the same', async () => {
+    const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, index) =>
-        pots.replace(pot({ id: '1', name: `winner ${index}` }), pot({ id: '1' })),
+        pots.replace(pot({ id: '1', name: `winner ${index}` }), ({ name }) => {
+          if (name !== 'Ming') throw new RangeError(name);
+        }),
       ),
     );
-    expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1);
-    const winner = outcomes.indexOf('done');
-    expect(await pots.find('1')).toMatchObject({ name: `winner ${winner}` });
+    const winners = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? index : []));
+    expect(winners).toHaveLength(1);
+    expect(await pots.find('1')).toMatchObject({ name: `winner ${winners[0]}` });
+  });
+});
+
+describe('a change of a row', () => {
+  beforeEach(() => pots.create(pot({ id: '1', size: 1 })));
+
+  it('gets the row, and stores the row that it returns', async () => {
+    const changed = await pots.change('1', (row) => {
+      expect(row).toMatchObject({ id: '1', name: 'Ming', size: 1, version: 1 });
+      return row && { ...row, size: 2 };
+    });
+    expect(changed).toMatchObject({ id: '1', name: 'Ming', size: 2, version: 2 });
+    expect(await pots.find('1')).toMatchObject({ size: 2, version: 2 });
+  });
+
+  it('may insert a row, remove one or leave things as they are', async () => {
+    expect(await pots.change('2', (row) => row ?? pot({ id: '2' }))).toMatchObject({ id: '2' });
+    expect(await pots.find('2')).toMatchObject({ name: 'Ming' });
+    expect(await pots.change('2', () => REMOVE)).toBeUndefined();
+    expect(await pots.find('2')).toBeUndefined();
+    expect(await pots.change('2', () => REMOVE)).toBeUndefined();
+    expect(await pots.change('2', () => undefined)).toBeUndefined();
+    expect(await pots.change('1', () => undefined)).toMatchObject({ size: 1, version: 1 });
+  });
+
+  it('sees what the changes before it have left, however many come at once', async () => {
+    const changes = Array.from({ length: 300 }, (_, index) =>
+      pots.change(index % 2 === 0 ? '1' : '5', (row) =>
+        row === undefined ? pot({ id: '5', size: 1 }) : { ...row, size: (row.size ?? 0) + 1 },
+      ),
+    );
+    const results = await Promise.all(changes);
+    expect(results.map((row) => row?.size)).toEqual(
+      results.map((_, index) => Math.floor(index / 2) + (index % 2 === 0 ? 2 : 1)),
+    );
+    expect(await pots.find('1')).toMatchObject({ size: 151, version: 151 });
+    expect(await pots.find('5')).toMatchObject({ size: 150, version: 150 });
+  });
+
+  it('fails alone when it throws, returns a promise, gives another key or breaks a constraint', async () => {
+    const results = await Promise.allSettled([
+      pots.change('1', (row) => row && { ...row, size: 10 }),
+      pots.change('1', () => {
+        throw new RangeError('never');
+      }),
+      pots.change('1', (() => Promise.reject(new Error('late'))) as never),
+      pots.change('1', (row) => row && { ...row, id: '2' }),
+      pots.change('1', (row) => row && { ...row, shelfId: '404' }),
+      pots.change('7', () => pot({ id: '7', shelfId: '404' })),
+      pots.change('1', (row) => row && { ...row, size: (row.size ?? 0) + 1 }),
+    ]);
+    expect(results).toMatchObject([
+      { value: { size: 10 } },
+      { reason: { message: 'never' } },
+      { reason: { message: expect.stringContaining('promise') } },
+      { reason: { message: expect.stringContaining('key') } },
+      { reason: { kind: 'foreign key', properties: ['shelfId'] } },
+      { reason: { kind: 'foreign key', properties: ['shelfId'] } },
+      { value: { size: 11 } },
+    ]);
+    expect(await pots.find('1')).toMatchObject({ size: 11, shelfId: null });
+  });
+
+  it('is refused when rows of other tables refer to the row that it removes', async () => {
+    await pots.create(pot({ id: '2', shelfId: '1' }));
+    await expect(rowsOf(Shelf).change('1', () => REMOVE)).rejects.toMatchObject({
+      kind: 'referenced',
+      properties: ['id'],
+    });
+  });
+
+  it('is part of the transaction of a manager', async () => {
+    const run = store.dataSource.transaction(async (manager) => {
+      await pots.change('1', (row) => row && { ...row, size: 5 }, manager);
+      expect(await pots.find('1', manager)).toMatchObject({ size: 5 });
+      await expect(
+        pots.change('1', (row) => row && { ...row, shelfId: '404' }, manager),
+      ).rejects.toMatchObject({ kind: 'foreign key' });
+      await pots.change('8', () => pot({ id: '8' }), manager);
+      const { rows } = await pots.list({ limit: 10 }, manager);
+      expect(rows.map(({ id }) => id)).toEqual(['1', '8']);
+      throw new Error('rolled back');
+    });
+    await expect(run).rejects.toThrow('rolled back');
+    expect(await pots.find('1')).toMatchObject({ size: 1 });
+    expect(await pots.find('8')).toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ const REPORTING_PRAGMAS =
 const PRAGMA_VALUE = /^pragma\s+(?!\S*(?:checkpoint|optimize|vacuum|shrink))[\w."]+\s*;?\s*$/i;
 
 /** Decides by the words of a statement; what is in doubt counts as a write. */
-export function kindOf(sql: string): StatementKind {
+export function classifyStatement(sql: string): StatementKind {
   const text = sql.replace(COMMENTS, '');
   if (READS.test(text)) return 'read';
   if (/^with\b/i.test(text)) return CHANGES.test(text) ? 'write' : 'read';

@@ -1,0 +1,245 @@
+import type { ObjectLiteral } from 'typeorm';
+import type { BatchOperation } from './batch-queue.js';
+import type { EntityColumns, RawRow, Values } from './entity-columns.js';
+import { nameForeignKey } from './foreign-keys.js';
+import {
+  type FailureClassifier,
+  isolateFailures,
+  type Result,
+  unavailable,
+} from './isolate-failures.js';
+import type { Session, Transaction } from './session.js';
+import type { KeyTexts, TableSql } from './table-sql.js';
+import { splitIntoRounds } from './write-rows.js';
+
+/** Decided about a row: it is to go. */
+export const REMOVE = Symbol('remove');
+
+/** What a change makes of a row: another row, none, or undefined for no change. */
+export type Decision = ObjectLiteral | typeof REMOVE | undefined;
+
+/** A change of one row, which is decided while nobody else can change it. */
+export interface RowChange {
+  readonly key: string;
+  /** Gets the row as it is, or undefined where there is none. What it throws fails this change alone. */
+  readonly decide: (current: ObjectLiteral | undefined) => Decision;
+}
+
+/** The row after a change; undefined where there is none. */
+export type ChangedRow = ObjectLiteral | undefined;
+
+/** A change that was decided. */
+interface Write {
+  readonly key: string;
+  readonly kind: 'insert' | 'update' | 'remove';
+  readonly values: Values;
+  readonly change: RowChange;
+}
+
+/** How large a row is taken to be before any was read, in characters. */
+const FIRST_ESTIMATE = 4_096;
+
+/**
+ * Changes rows by what they hold. The changes of a batch are decided where the rows are locked:
+ * those of one row in their order, each of what the one before has left.
+ */
+export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
+  readonly name = 'change';
+  private rowSize = FIRST_ESTIMATE;
+
+  constructor(
+    private readonly sql: TableSql,
+    private readonly classifier: FailureClassifier,
+  ) {}
+
+  /** The rows of a batch are all in memory: the last ones that were read tell how large they are. */
+  measure(): number {
+    return this.rowSize;
+  }
+
+  async execute(session: Session, changes: readonly RowChange[]): Promise<Result<ChangedRow>[]> {
+    try {
+      return await this.change(session, changes);
+    } catch (error) {
+      const written = new Map<RowChange, Write>();
+      return await isolateFailures(
+        session,
+        changes,
+        error,
+        this.classifier,
+        (within, part) => this.change(within, part, written),
+        (failure, within, change) =>
+          nameForeignKey(failure, within, this.sql, written.get(change)?.values),
+      );
+    }
+  }
+
+  /** @param written gets what was decided of each change */
+  private async change(
+    session: Session,
+    changes: readonly RowChange[],
+    written?: Map<RowChange, Write>,
+  ): Promise<Result<ChangedRow>[]> {
+    const results = new Map<RowChange, Result<ChangedRow>>();
+    let open = changes;
+    // Another session may insert a row that was not there to be locked: the losers are decided once more.
+    for (const isLastTry of [false, true]) {
+      const transaction = await session.begin();
+      try {
+        const rows = await this.lock(transaction, new Set(open.map(({ key }) => key)));
+        const writes = this.decide(open, rows, results);
+        for (const write of writes) written?.set(write.change, write);
+        const lost = await this.write(transaction, writes, isLastTry);
+        open = open.filter(({ key }) => lost.has(key));
+      } catch (error) {
+        await transaction.rollback().catch(() => undefined);
+        throw error;
+      }
+      if (open.length === 0) break;
+    }
+    return changes.map((change) => results.get(change));
+  }
+
+  /** Reads rows and keeps others from changing them; an error in the place of a row that others hold. */
+  private async lock(
+    session: Session,
+    keys: ReadonlySet<string>,
+  ): Promise<Map<string, ObjectLiteral | Error>> {
+    const { sql, classifier } = this;
+    const { columns } = sql;
+    const parameters = sql.encodeKeys([...keys]);
+    const rows = new Map<string, ObjectLiteral | Error>();
+    try {
+      const found = await session.attempt<RawRow>(sql.lock, parameters);
+      for (const raw of found) rows.set(columns.rawKey(raw), columns.decodeRow(raw));
+      this.estimate(found);
+    } catch (error) {
+      if (classifier.classify(error) !== 'lock') throw error;
+      // It has waited long enough. The rows that nobody holds need not fail with the others.
+      const free = await session.query<RawRow>(sql.lockFree, parameters);
+      for (const raw of free) rows.set(columns.rawKey(raw), columns.decodeRow(raw));
+      const others = await session.query<RawRow>(sql.find, parameters);
+      for (const raw of others) {
+        const key = columns.rawKey(raw);
+        if (!rows.has(key)) rows.set(key, unavailable(error));
+      }
+    }
+    return rows;
+  }
+
+  private estimate(rows: readonly RawRow[]): void {
+    if (rows.length === 0) return;
+    let size = 0;
+    for (const row of rows) {
+      for (const value of Object.values(row)) if (typeof value === 'string') size += value.length;
+    }
+    this.rowSize = Math.ceil(size / rows.length);
+  }
+
+  /** Decides changes in their order. The last result of a change counts. */
+  private decide(
+    changes: readonly RowChange[],
+    rows: Map<string, ObjectLiteral | Error>,
+    results: Map<RowChange, Result<ChangedRow>>,
+  ): Write[] {
+    const { columns } = this.sql;
+    const writes: Write[] = [];
+    for (const change of changes) {
+      const { key } = change;
+      const current = rows.get(key);
+      if (current instanceof Error) {
+        results.set(change, current);
+        continue;
+      }
+      try {
+        const decision = change.decide(current);
+        assertDecided(decision, columns, key);
+        if (decision === undefined || (decision === REMOVE && current === undefined)) {
+          results.set(change, current);
+        } else if (decision === REMOVE) {
+          writes.push({ key, kind: 'remove', values: [], change });
+          rows.delete(key);
+          results.set(change, undefined);
+        } else {
+          const values = columns.encodeRow(decision);
+          const kind = current === undefined ? 'insert' : 'update';
+          writes.push({ key, kind, values, change });
+          const next = Object.assign(columns.metadata.create() as ObjectLiteral, current, decision);
+          countVersion(next, current, columns);
+          rows.set(key, next);
+          results.set(change, next);
+        }
+      } catch (error) {
+        results.set(change, error as Error);
+      }
+    }
+    return writes;
+  }
+
+  /**
+   * Writes what was decided and commits it. Resolves with the keys of rows that another session has
+   * inserted meanwhile.
+   */
+  private async write(
+    transaction: Transaction,
+    writes: readonly Write[],
+    isLastTry: boolean,
+  ): Promise<Set<string>> {
+    const { sql } = this;
+    const lost = new Set<string>();
+    const sent: Promise<unknown>[] = [];
+    for (const round of splitIntoRounds(writes)) {
+      const valid = round.filter(({ key }) => !lost.has(key));
+      const take = (kind: Write['kind']): Write[] => valid.filter((write) => write.kind === kind);
+      const [removed, updated, inserted] = [take('remove'), take('update'), take('insert')];
+      if (removed.length > 0) {
+        const keys = removed.map(({ key }) => key);
+        sent.push(transaction.query(sql.remove, sql.encodeKeys(keys)));
+      }
+      if (updated.length > 0) {
+        const rows = updated.map(({ values }) => values);
+        sent.push(transaction.query(sql.update, sql.encodeRows(rows)));
+      }
+      if (inserted.length > 0) {
+        const rows = sql.encodeRows(inserted.map(({ values }) => values));
+        // What conflicts now by another column than the key fails, and is told apart from the others.
+        const statement = isLastTry ? sql.insertAll : sql.insert;
+        const insert = transaction.query<KeyTexts>(statement, rows).then((returned) => {
+          const keys = sql.readKeys(returned);
+          for (const { key } of inserted) if (!keys.has(key)) lost.add(key);
+        });
+        sent.push(insert);
+        // The next round would write to rows that others have inserted.
+        if (writes.length > round.length) await Promise.all(sent);
+      }
+    }
+    await transaction.commit(sent);
+    return lost;
+  }
+}
+
+/**
+ * A decision is made at once, and of the row with this key.
+ *
+ * @throws TypeError
+ */
+function assertDecided(decision: Decision, columns: EntityColumns, key: string): void {
+  if (decision === undefined || decision === REMOVE) return;
+  if (decision instanceof Promise) {
+    void decision.catch(() => undefined);
+    throw new TypeError('A change must be decided at once: its function returned a promise');
+  }
+  if (columns.keyOf(columns.encodeRow(decision)) !== key) {
+    throw new TypeError('A change must not give a row another key');
+  }
+}
+
+/** The store counts the versions of a row: the next decision sees the number that it will have. */
+function countVersion(
+  next: ObjectLiteral,
+  current: ObjectLiteral | undefined,
+  { metadata: { versionColumn } }: EntityColumns,
+): void {
+  if (versionColumn === undefined || current === undefined) return;
+  versionColumn.setEntityValue(next, Number(versionColumn.getEntityValue(current)) + 1);
+}

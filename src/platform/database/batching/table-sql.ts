@@ -1,0 +1,346 @@
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { EntityColumns, Values } from './entity-columns.js';
+import {
+  type Condition,
+  describeShape,
+  INDEXED_LENGTH,
+  orLowest,
+  type Page,
+  type SortKey,
+} from './page.js';
+import type { Statement } from './session.js';
+
+/** The texts of a key's columns: `key0`, `key1`, ... */
+export type KeyTexts = Readonly<Record<string, string>>;
+
+/** What engines write in different words. */
+export interface SqlDialect {
+  /** The parameter with this number, from 1. */
+  parameter(number: number): string;
+
+  /** The rows of the first parameter, as the table `given`. */
+  givenRows(columns: EntityColumns): string;
+
+  /** The place of a row of `given` in the order in which they were given. */
+  readonly givenPlace: string;
+
+  /** The value of a column in a row of `given`. */
+  givenValue(columns: EntityColumns, column: ColumnMetadata): string;
+
+  /** Makes the parameter of {@link givenRows}. */
+  encodeRows(columns: EntityColumns, rows: readonly Values[]): unknown;
+
+  /** A condition that the key of a row is among the keys of the first parameter. */
+  isAmongKeys(columns: EntityColumns): string;
+
+  /** Makes the parameter of {@link isAmongKeys}. */
+  encodeKeys(columns: EntityColumns, keys: readonly string[]): unknown;
+
+  /** What follows a SELECT whose rows are to be locked; may be empty. */
+  readonly lockSelected: string;
+
+  /** In which order rows are inserted, so that no two commits wait for each other; may be empty. */
+  insertOrder(columns: EntityColumns): string;
+
+  /** The text of a column's value, by which keys are compared and pages go on. */
+  asText(sql: string): string;
+
+  /** A column in the list of a SELECT, so that no digit is lost. */
+  selected(columns: EntityColumns, column: ColumnMetadata): string;
+
+  /** Whether two values are the same; NULL is the same as NULL. */
+  isSame(stored: string, given: string): string;
+
+  /** A value that came as text, so that it compares with a column. */
+  fromText(sql: string, column: ColumnMetadata): string;
+
+  /** A column by which rows are sorted: text by code point. */
+  sorted(sql: string, type: unknown): string;
+
+  /** The first code points of a text, with A to Z as small letters. */
+  caseless(sql: string, length: string): string;
+
+  /** What an index may hold in place of a long text. */
+  textHash(sql: string): string;
+
+  readonly noNumber: string;
+}
+
+/** The SQL for many rows of one table at once. Every statement has a constant text, so that it stays prepared. */
+export class TableSql {
+  /** Inserts the rows that conflict with nothing. */
+  readonly insert: Statement;
+  /** Inserts all rows, or fails with the conflict. */
+  readonly insertAll: Statement;
+  /** Says why rows were not inserted. */
+  readonly compare: Statement;
+  /** Writes rows in the place of those with their keys. */
+  readonly update: Statement;
+  /** Removes the rows with these keys. */
+  readonly remove: Statement;
+  /** Reads the rows with these keys. */
+  readonly find: Statement;
+  /** Reads the rows with these keys, and keeps others from changing them. */
+  readonly lock: Statement;
+  /** The same, but for rows that others have locked. */
+  readonly lockFree: Statement;
+  private readonly pages = new Map<string, Statement>();
+
+  constructor(
+    readonly columns: EntityColumns,
+    readonly dialect: SqlDialect,
+  ) {
+    const { table, inserted, replaced, keys } = columns;
+    const given = dialect.givenRows(columns);
+    const names = inserted.map((column) => columns.quoteColumn(column)).join(', ');
+    const values = inserted.map((column) => this.givenOrDefault(column)).join(', ');
+    const insert = `INSERT INTO ${table} (${names}) SELECT ${values} FROM ${given}`;
+    const order = dialect.insertOrder(columns);
+    this.insert = this.named(
+      'insert',
+      `${insert} WHERE ${this.missingParent()} IS NULL ${order}
+      ON CONFLICT DO NOTHING RETURNING ${this.keyTexts()}`,
+    );
+    this.insertAll = this.named(
+      'insertAll',
+      `${insert} WHERE true ${order} RETURNING ${this.keyTexts()}`,
+    );
+    this.compare = this.named(
+      'compare',
+      `
+      SELECT stored.${this.name(keys[0])} IS NOT NULL AS "isStored", ${this.missingParent()} AS missing,
+        ${this.areSame()} AS "isIdentical"
+      FROM ${given} LEFT JOIN ${table} AS stored ON ${this.hasGivenKey('stored')}
+      ORDER BY ${dialect.givenPlace}`,
+    );
+    const assignments = replaced.map((column) => `${this.name(column)} = ${this.assigned(column)}`);
+    const isAmongKeys = dialect.isAmongKeys(columns);
+    const keyNames = keys.map((key) => this.name(key)).join(', ');
+    const inOrder = `ORDER BY ${keyNames}`;
+    const locks = dialect.lockSelected !== '';
+    // Commits that wait for each other's rows would never end; where all lock in one order they do.
+    const lockFirst = (condition: string): string =>
+      locks
+        ? `WITH locked AS MATERIALIZED (
+            SELECT ${keyNames} FROM ${table} WHERE ${condition} ${inOrder} ${dialect.lockSelected})`
+        : '';
+    const givenKeys = `SELECT ${keys.map((key) => this.given(key)).join(', ')} FROM ${given}`;
+    this.update = this.named(
+      'update',
+      `
+      ${lockFirst(`(${keyNames}) IN (${givenKeys})`)}
+      UPDATE ${table} AS stored SET ${assignments.join(', ')}
+      FROM ${given} ${locks ? `JOIN locked ON ${this.hasGivenKey('locked')}` : ''}
+      WHERE ${this.hasGivenKey('stored')} RETURNING ${this.keyTexts(locks ? 'stored.' : '')}`,
+    );
+    this.remove = this.named(
+      'remove',
+      `
+      ${lockFirst(isAmongKeys)}
+      DELETE FROM ${table}
+      WHERE ${locks ? `(${keyNames}) IN (SELECT ${keyNames} FROM locked)` : isAmongKeys}
+      RETURNING ${this.keyTexts()}`,
+    );
+    const find = `${this.select()} WHERE ${isAmongKeys}`;
+    this.find = this.named('find', find);
+    this.lock = this.named('lock', `${find} ${inOrder} ${dialect.lockSelected}`);
+    this.lockFree = this.named(
+      'lockFree',
+      `${find} ${inOrder} ${dialect.lockSelected === '' ? '' : `${dialect.lockSelected} SKIP LOCKED`}`,
+    );
+  }
+
+  /** The parameter of a statement on rows. */
+  encodeRows(rows: readonly Values[]): unknown[] {
+    return [this.dialect.encodeRows(this.columns, rows)];
+  }
+
+  /** The parameter of a statement on keys. */
+  encodeKeys(keys: readonly string[]): unknown[] {
+    return [this.dialect.encodeKeys(this.columns, keys)];
+  }
+
+  /** A statement under a name: servers cut longer names off. */
+  named(operation: string, text: string): Statement {
+    return { name: `${operation} ${this.columns.metadata.tableName}`.slice(0, 63), text };
+  }
+
+  /** Reads all columns of the table. */
+  select(): string {
+    const { columns, dialect } = this;
+    const selected = columns.readable.map((column) => dialect.selected(columns, column));
+    return `SELECT ${selected.join(', ')} FROM ${columns.table}`;
+  }
+
+  /** Reads the rows of a page. The parameters are its limit and its values. */
+  rows(page: Page): Statement {
+    return this.shaped('rows', page, () => {
+      const selected = [
+        ...this.columns.readable.map((column) => this.dialect.selected(this.columns, column)),
+        ...this.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`),
+      ];
+      const filter = this.pageFilter(page, (index) => this.dialect.parameter(index + 2));
+      return `SELECT ${selected.join(', ')} FROM ${this.columns.table} ${filter}
+        ${this.pageOrder(page)} LIMIT ${this.dialect.parameter(1)}`;
+    });
+  }
+
+  /** The statement for pages of a shape: to write it takes as long as to read a page. */
+  shaped(operation: string, page: Page, write: () => string): Statement {
+    const shape = `${operation} ${describeShape(page)}`;
+    const known = this.pages.get(shape);
+    if (known !== undefined) return known;
+    const statement = this.named(`${operation} ${this.pages.size + 1}`, write());
+    this.pages.set(shape, statement);
+    return statement;
+  }
+
+  /**
+   * The condition that a row is one of a page.
+   *
+   * @param value the SQL of the value with this index; see `listValues()`
+   */
+  pageFilter(page: Page, value: (index: number) => string): string {
+    let index = 0;
+    const conditions = page.conditions.map((condition) =>
+      this.condition(condition, () => value(index++)),
+    );
+    const compare = (operator: string): void => {
+      const left = page.order.map((key) => this.sortExpression(key)).join(', ');
+      const right = page.order
+        .map(({ column, ignoresCase }) =>
+          ignoresCase ? value(index++) : this.dialect.fromText(value(index++), column),
+        )
+        .join(', ');
+      conditions.push(
+        page.order.length === 1
+          ? `${left} ${operator} ${right}`
+          : `(${left}) ${operator} (${right})`,
+      );
+    };
+    if (page.after !== undefined) compare(page.isDescending ? '<' : '>');
+    if (page.until !== undefined) compare(page.isDescending ? '>=' : '<=');
+    return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+  }
+
+  pageOrder({ order, isDescending }: Page): string {
+    const direction = isDescending ? ' DESC' : '';
+    return `ORDER BY ${order.map((key) => this.sortExpression(key) + direction).join(', ')}`;
+  }
+
+  /** The text of what rows are sorted by, so that a page can go on after a row. */
+  sortTexts({ order }: Page): string[] {
+    return order.map((key) => this.dialect.asText(this.sortExpression(key)));
+  }
+
+  /** What rows are sorted by. An index has to be of the same words. */
+  private sortExpression({ column, ignoresCase }: SortKey): string {
+    return sortExpression(this.dialect, this.qualify(column), column, ignoresCase);
+  }
+
+  private condition({ key, operator, value }: Condition, next: () => string): string {
+    const { dialect } = this;
+    const { column } = key;
+    const name = this.qualify(column);
+    if (value === null) return `${name} IS NULL`;
+    switch (operator) {
+      case 'hash':
+        return `${dialect.textHash(name)} = ${dialect.textHash(next())}`;
+      case 'starts':
+        return `${dialect.caseless(name, `length(${next()})`)} = ${next()}`;
+      case '=':
+        if (!key.ignoresCase) return `${name} = ${dialect.fromText(next(), column)}`;
+        return `${this.sortExpression(key)} = ${next()}`;
+      default: {
+        const given = key.ignoresCase ? next() : dialect.fromText(next(), column);
+        const isGiven = column.isNullable ? ` AND ${name} IS NOT NULL` : '';
+        return `${this.sortExpression(key)} ${operator} ${given}${isGiven}`;
+      }
+    }
+  }
+
+  /** Not the alias of the same name in the list of a SELECT. */
+  private qualify(column: ColumnMetadata): string {
+    return `${this.columns.table}.${this.name(column)}`;
+  }
+
+  private name(column: ColumnMetadata | undefined): string {
+    return column === undefined ? '' : this.columns.quoteColumn(column);
+  }
+
+  private given(column: ColumnMetadata): string {
+    return this.dialect.givenValue(this.columns, column);
+  }
+
+  /** The texts of the key's columns, as `key0`, `key1`, ... */
+  private keyTexts(prefix = ''): string {
+    return this.columns.keys
+      .map((key, index) => `${this.dialect.asText(prefix + this.name(key))} AS key${index}`)
+      .join(', ');
+  }
+
+  private hasGivenKey(alias: string): string {
+    return this.columns.keys
+      .map((key) => `${alias}.${this.name(key)} = ${this.given(key)}`)
+      .join(' AND ');
+  }
+
+  private areSame(): string {
+    return this.columns.compared
+      .map((column) => this.dialect.isSame(`stored.${this.name(column)}`, this.given(column)))
+      .join(' AND ');
+  }
+
+  private givenOrDefault(column: ColumnMetadata): string {
+    const given = this.given(column);
+    const standard = column.isNullable ? undefined : this.columns.driver.normalizeDefault(column);
+    return standard === undefined ? given : `coalesce(${given}, ${standard})`;
+  }
+
+  private assigned(column: ColumnMetadata): string {
+    const stored = `stored.${this.name(column)}`;
+    if (column.isPrimary) return stored;
+    if (column.isVersion) return `${stored} + 1`;
+    if (column.isUpdateDate) return this.columns.driver.normalizeDefault(column) ?? stored;
+    return this.givenOrDefault(column);
+  }
+
+  /** The index of the foreign key that refers to a row that is not there; NULL when all are. */
+  private missingParent(): string {
+    const cases = this.columns.foreignKeys.map((foreignKey, index) => {
+      const values = foreignKey.columns.map((column) => this.given(column));
+      const isGiven = values.map((value) => `${value} IS NOT NULL`).join(' AND ');
+      const refers = foreignKey.referencedColumns
+        .map((column, place) => `parent.${this.name(column)} = ${values[place] ?? 'NULL'}`)
+        .join(' AND ');
+      const parent = this.columns.quoteTable(foreignKey.referencedEntityMetadata);
+      return `WHEN ${isGiven} AND NOT EXISTS (SELECT 1 FROM ${parent} AS parent WHERE ${refers}) THEN ${index}`;
+    });
+    return cases.length === 0 ? this.dialect.noNumber : `CASE ${cases.join(' ')} END`;
+  }
+
+  /** The keys that a statement has returned. */
+  readKeys(rows: readonly KeyTexts[]): Set<string> {
+    const { columns } = this;
+    if (columns.keys.length === 1) return new Set(rows.map(({ key0 = '' }) => key0));
+    return new Set(
+      rows.map((row) => columns.joinKey(columns.keys.map((_, index) => row[`key${index}`]))),
+    );
+  }
+}
+
+/**
+ * What rows are sorted by, the same on every engine: text by code point, and NULL as the lowest value.
+ * An index has to be of the same words.
+ */
+export function sortExpression(
+  dialect: SqlDialect,
+  name: string,
+  { type, isNullable }: { readonly type: unknown; readonly isNullable: boolean },
+  ignoresCase: boolean,
+): string {
+  const value = ignoresCase
+    ? dialect.caseless(name, String(INDEXED_LENGTH))
+    : dialect.sorted(name, type);
+  return isNullable ? orLowest(value, ignoresCase ? 'text' : type) : value;
+}

@@ -1,0 +1,107 @@
+import type { BatchOperation } from './batch-queue.js';
+import { countCharacters, type Values } from './entity-columns.js';
+import { nameForeignKey } from './foreign-keys.js';
+import { type FailureClassifier, isolateFailures, type Result } from './isolate-failures.js';
+import { atomically, type Session, type Statement } from './session.js';
+import type { KeyTexts, TableSql } from './table-sql.js';
+
+/** What became of a row that was to be replaced or removed. */
+export type WriteOutcome = 'done' | 'missing';
+
+/** A row to write in the place of the one with its key. */
+export interface Replacement {
+  readonly key: string;
+  readonly values: Values;
+}
+
+/** Writes rows in the place of others, whatever these hold. */
+export class ReplaceRows implements BatchOperation<Replacement, WriteOutcome> {
+  readonly name = 'replace';
+
+  constructor(
+    private readonly sql: TableSql,
+    private readonly classifier: FailureClassifier,
+  ) {}
+
+  measure({ values }: Replacement): number {
+    return countCharacters(values);
+  }
+
+  execute(session: Session, items: readonly Replacement[]): Promise<Result<WriteOutcome>[]> {
+    const { sql, classifier } = this;
+    const encode = (round: readonly Replacement[]): unknown[] =>
+      sql.encodeRows(round.map(({ values }) => values));
+    return writeInRounds(session, items, sql, sql.update, encode, classifier);
+  }
+}
+
+/** Removes rows, whatever they hold. */
+export class RemoveRows implements BatchOperation<{ readonly key: string }, WriteOutcome> {
+  readonly name = 'remove';
+
+  constructor(
+    private readonly sql: TableSql,
+    private readonly classifier: FailureClassifier,
+  ) {}
+
+  measure(): number {
+    return 0;
+  }
+
+  execute(
+    session: Session,
+    items: readonly { readonly key: string }[],
+  ): Promise<Result<WriteOutcome>[]> {
+    const { sql, classifier } = this;
+    const encode = (round: readonly { readonly key: string }[]): unknown[] =>
+      sql.encodeKeys(round.map(({ key }) => key));
+    return writeInRounds(session, items, sql, sql.remove, encode, classifier);
+  }
+}
+
+/** Executes a statement on items, those with one key one after another. */
+async function writeInRounds<Item extends { readonly key: string; readonly values?: Values }>(
+  session: Session,
+  items: readonly Item[],
+  sql: TableSql,
+  statement: Statement,
+  encode: (round: readonly Item[]) => unknown[],
+  classifier: FailureClassifier,
+): Promise<Result<WriteOutcome>[]> {
+  const write = async (within: Session, part: readonly Item[]): Promise<WriteOutcome[]> => {
+    const done = new Set<Item>();
+    for (const round of splitIntoRounds(part)) {
+      const keys = sql.readKeys(await within.attempt<KeyTexts>(statement, encode(round)));
+      for (const item of round) if (keys.has(item.key)) done.add(item);
+    }
+    return part.map((item) => (done.has(item) ? 'done' : 'missing'));
+  };
+  const isOneStatement = new Set(items.map(({ key }) => key)).size === items.length;
+  try {
+    if (isOneStatement) return await write(session, items);
+    return await atomically(session, (within) => write(within, items));
+  } catch (error) {
+    return await isolateFailures(
+      session,
+      items,
+      error,
+      classifier,
+      write,
+      (failure, within, item) => nameForeignKey(failure, within, sql, item.values),
+    );
+  }
+}
+
+/** Splits items into the fewest rounds without duplicate keys, keeping their order. */
+export function splitIntoRounds<Item extends { readonly key: string }>(
+  items: readonly Item[],
+): Item[][] {
+  const rounds: Item[][] = [];
+  const counts = new Map<string, number>();
+  for (const item of items) {
+    const round = counts.get(item.key) ?? 0;
+    counts.set(item.key, round + 1);
+    (rounds[round] ??= []).push(item);
+  }
+  return rounds;
+}

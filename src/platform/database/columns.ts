@@ -1,0 +1,108 @@
+import type { ColumnOptions, ValueTransformer } from 'typeorm';
+import { Decimal } from '../json/decimal.js';
+import { JsonText } from '../json/json-text.js';
+
+// The types of columns that behave the same on every engine. An entity and its migration both use
+// them: `@Column(decimal(12, 2))` and `columns: { price: decimal(12, 2) }`.
+
+/** What a column may be besides its type. */
+export interface ColumnFlags {
+  /** Whether it may hold NULL. */
+  readonly nullable?: boolean;
+}
+
+/** The type of a column. */
+export type ColumnType = Omit<ColumnOptions, 'default'> & {
+  readonly type: string;
+  /** What the store stores where nothing is given, as SQL. */
+  readonly default?: string;
+};
+
+/** An integer from -2^31 to 2^31 - 1: a number in the program. */
+export function int32(flags: ColumnFlags = {}): ColumnType {
+  return { type: 'integer', ...flags };
+}
+
+/** An integer from -2^63 to 2^63 - 1: a decimal string in rows, since a number cannot hold every one. */
+export function int64(flags: ColumnFlags = {}): ColumnType {
+  return { type: 'bigint', ...flags };
+}
+
+/**
+ * An exact number with `scale` digits after the point and at most `precision` digits in all, of
+ * which there are at most 18: a {@link Decimal} in the program. It is stored as a whole number of
+ * its last digit (12.50 as 1250), which every engine sorts, compares and adds up exactly.
+ */
+export function decimal(precision: number, scale: number, flags: ColumnFlags = {}): ColumnType {
+  if (precision < 1 || precision > 18 || scale < 0 || scale > precision) {
+    throw new TypeError(`decimal(${precision}, ${scale}) has no 1 to 18 digits`);
+  }
+  return { type: 'bigint', transformer: new DecimalTransformer(scale), ...flags };
+}
+
+export function boolean(flags: ColumnFlags = {}): ColumnType {
+  return { type: 'boolean', ...flags };
+}
+
+/** Text without U+0000 and unpaired surrogates, which is sorted by code point. */
+export function text(flags: ColumnFlags = {}): ColumnType {
+  return { type: 'text', collation: 'C', ...flags };
+}
+
+/** One of a few words. The rules of the DTO say which. */
+export function oneOf(flags: ColumnFlags = {}): ColumnType {
+  return text(flags);
+}
+
+/** A day without a time, from 0001-01-01 to 9999-12-31: `2026-11-22` in the program. */
+export function date(flags: ColumnFlags = {}): ColumnType {
+  return { type: 'date', ...flags };
+}
+
+/** A moment with milliseconds, in the years 1 to 9999: `2026-11-22T10:00:00.000Z` in the program. */
+export function instant(flags: ColumnFlags = {}): ColumnType {
+  return {
+    type: 'timestamp with time zone',
+    precision: 3,
+    transformer: instantTransformer,
+    ...flags,
+  };
+}
+
+/** A UUID in small letters. */
+export function uuid(flags: ColumnFlags = {}): ColumnType {
+  return { type: 'uuid', ...flags };
+}
+
+/** Any JSON value, with exact numbers: a {@link JsonText} in the program. */
+export function json(flags: ColumnFlags = {}): ColumnType {
+  return { type: 'text', collation: 'C', transformer: jsonTransformer, ...flags };
+}
+
+/** Makes a {@link Decimal} of a stored whole number. */
+export class DecimalTransformer implements ValueTransformer {
+  /** @param scale how many digits follow the point */
+  constructor(readonly scale: number) {}
+
+  to(value: unknown): unknown {
+    return value instanceof Decimal ? String(value.unscaled) : value;
+  }
+
+  from(value: unknown): unknown {
+    return value === null || value === undefined
+      ? value
+      : new Decimal(BigInt(value as string), this.scale);
+  }
+}
+
+/** Gives a stored moment in its one spelling. */
+export const instantTransformer: ValueTransformer = {
+  to: (value: unknown) => value,
+  from: (value: unknown) => (value instanceof Date ? value.toISOString() : value),
+};
+
+/** Makes a {@link JsonText} of stored text. */
+export const jsonTransformer: ValueTransformer = {
+  to: (value: unknown) => (value instanceof JsonText ? value.text : value),
+  from: (value: unknown) => (typeof value === 'string' ? new JsonText(value) : value),
+};

@@ -1,0 +1,54 @@
+import type { EntityManager, QueryResult, QueryRunner } from 'typeorm';
+import { atomically, type Session, type Statement, type Transaction } from '../batching/session.js';
+
+/**
+ * The transaction of a manager.
+ *
+ * @throws TypeError when the manager has none
+ */
+export function joinTransaction({ queryRunner }: EntityManager): Session {
+  if (queryRunner?.isTransactionActive !== true) {
+    throw new TypeError('This manager has no transaction: take the one that transaction() gives');
+  }
+  return new ManagerSession(queryRunner);
+}
+
+/** Statements inside a transaction of TypeORM. */
+class ManagerSession implements Transaction {
+  readonly isInTransaction = true;
+
+  constructor(private readonly queryRunner: QueryRunner) {}
+
+  async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    const result = (await this.queryRunner.query(
+      hideFirstWord(text),
+      [...parameters],
+      true,
+    )) as QueryResult<Row>;
+    return result.records;
+  }
+
+  async begin(): Promise<Transaction> {
+    await this.queryRunner.startTransaction();
+    return this;
+  }
+
+  /** After an error some engines refuse every statement up to the last savepoint. */
+  attempt<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    return atomically(this, (part) => part.query<Row>(statement, parameters));
+  }
+
+  async commit(sent: readonly Promise<unknown>[] = []): Promise<void> {
+    await Promise.all(sent);
+    await this.queryRunner.commitTransaction();
+  }
+
+  async rollback(): Promise<void> {
+    await this.queryRunner.rollbackTransaction();
+  }
+}
+
+/** TypeORM's driver for SQLite gives no rows of a statement whose text begins with INSERT, UPDATE or DELETE. */
+export function hideFirstWord(sql: string): string {
+  return `\n${sql}`;
+}

@@ -1,0 +1,63 @@
+import type { QueryRunner, TableColumnOptions } from 'typeorm';
+import type { ColumnType } from '../columns.js';
+
+/** An index to create. */
+export interface IndexDefinition {
+  readonly name: string;
+  readonly table: string;
+  /** The columns in their order, by their names. */
+  readonly columns: Readonly<Record<string, ColumnType>>;
+  /** The columns whose texts are indexed by their first characters, regardless of the case of A to Z. */
+  readonly ignoringCase?: readonly string[];
+  readonly isUnique?: boolean;
+}
+
+/** An index on the hash of a text, which may be of any length. */
+export interface TextIndexDefinition {
+  readonly name: string;
+  readonly table: string;
+  readonly column: string;
+  /** The columns of the primary key, in whose order the rows of a page come. */
+  readonly key: readonly string[];
+}
+
+/** Changes the schema of a store that may be large and in use, as one engine does it. */
+export interface SchemaBuilder {
+  /** How the engine declares a column. */
+  describeColumn(name: string, type: ColumnType, isOnlyKey: boolean): TableColumnOptions;
+
+  /** Adds a column that may be NULL, without writing a row. */
+  addColumn(queryRunner: QueryRunner, table: string, name: string, type: ColumnType): Promise<void>;
+
+  createIndex(queryRunner: QueryRunner, index: IndexDefinition): Promise<void>;
+
+  /** Creates an index, in the place of one with its name that was made in another way. */
+  createTextIndex(queryRunner: QueryRunner, index: TextIndexDefinition): Promise<void>;
+
+  dropIndex(queryRunner: QueryRunner, name: string): Promise<void>;
+
+  /** Lets the texts of a column be sorted by code point, whatever the locale of the database. */
+  sortByCodePoint(
+    queryRunner: QueryRunner,
+    table: string,
+    columns: readonly string[],
+  ): Promise<void>;
+}
+
+/** What an index holds of its columns: what rows of a page are sorted by. */
+export interface IndexedColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly ignoresCase: boolean;
+}
+
+export function listIndexedColumns({
+  columns,
+  ignoringCase = [],
+}: IndexDefinition): IndexedColumn[] {
+  return Object.entries(columns).map(([name, type]) => ({
+    name,
+    type,
+    ignoresCase: ignoringCase.includes(name),
+  }));
+}

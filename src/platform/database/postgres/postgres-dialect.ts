@@ -1,0 +1,68 @@
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { EntityColumns, Values } from '../batching/entity-columns.js';
+import type { SqlDialect } from '../batching/table-sql.js';
+
+/** A function that a migration makes: the SHA-256 digest of a text, which nobody can collide. */
+export const TEXT_HASH_FUNCTION = 'plant_store_text_hash';
+
+const TEXTS = new Set<unknown>(['text', 'varchar', 'character varying', 'simple-enum', String]);
+
+/**
+ * The SQL of PostgreSQL. Rows travel as one JSON array of objects, so that a statement has a constant
+ * text. The table itself says which types they have.
+ */
+export const postgresDialect: SqlDialect = {
+  givenPlace: 'given.ordinality',
+  lockSelected: 'FOR UPDATE',
+  noNumber: 'NULL::int',
+
+  parameter: (number: number) => `$${number}`,
+
+  givenRows: (columns: EntityColumns) =>
+    `json_populate_recordset(NULL::${columns.table}, $1::json) WITH ORDINALITY AS given`,
+
+  givenValue: (columns: EntityColumns, column: ColumnMetadata) =>
+    `given.${columns.quoteColumn(column)}`,
+
+  encodeRows({ inserted }: EntityColumns, rows: readonly Values[]): string {
+    const names = inserted.map(({ databaseName }) => databaseName);
+    return `[${rows.map((values) => toJsonObject(names, values)).join()}]`;
+  },
+
+  isAmongKeys(columns: EntityColumns): string {
+    const names = columns.keys.map((key) => columns.quoteColumn(key));
+    if (names.length === 1) return `${String(names[0])} = ANY($1)`;
+    const list = names.join(', ');
+    return `(${list}) IN (SELECT ${list} FROM json_populate_recordset(NULL::${columns.table}, $1::json))`;
+  },
+
+  encodeKeys(columns: EntityColumns, keys: readonly string[]): unknown {
+    if (columns.keys.length === 1) return keys;
+    const names = columns.keys.map(({ databaseName }) => databaseName);
+    return `[${keys.map((key) => toJsonObject(names, columns.splitKey(key))).join()}]`;
+  },
+
+  insertOrder: (columns: EntityColumns) =>
+    `ORDER BY ${columns.keys.map((key) => `given.${columns.quoteColumn(key)}`).join(', ')}`,
+
+  asText: (sql: string) => `(${sql})::text`,
+
+  selected: (columns: EntityColumns, column: ColumnMetadata) => columns.quoteColumn(column),
+
+  // Not every type can be compared, but every one can be written.
+  isSame: (stored: string, given: string) => `${stored}::text IS NOT DISTINCT FROM ${given}::text`,
+
+  fromText: (sql: string) => sql,
+
+  // The order of most locales is not that of the code points.
+  sorted: (sql: string, type: unknown) => (TEXTS.has(type) ? `${sql} COLLATE "C"` : sql),
+
+  caseless: (sql: string, length: string) => `lower(left(${sql}, ${length}) COLLATE "C")`,
+
+  // An index entry has at most 2.7 KB.
+  textHash: (sql: string) => `${TEXT_HASH_FUNCTION}(${sql}::text)`,
+};
+
+function toJsonObject(names: readonly string[], values: readonly unknown[]): string {
+  return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, values[index]])));
+}

@@ -1,0 +1,126 @@
+import { Decimal } from '../../json/decimal.js';
+import type { JsonMember, RawRow } from '../batching/entity-columns.js';
+import { listValues, type Page } from '../batching/page.js';
+import {
+  type JsonReader,
+  type PageText,
+  type Piece,
+  PIECE_BYTES,
+  type PieceRequest,
+  readSortTexts,
+} from '../batching/read-pages.js';
+import type { Session, Statement } from '../batching/session.js';
+import type { TableSql } from '../batching/table-sql.js';
+
+/** Writes rows as JSON in the program: the server takes twice as long. */
+export class PostgresJsonReader implements JsonReader {
+  constructor(
+    private readonly sql: TableSql,
+    private readonly members: readonly JsonMember[],
+  ) {}
+
+  async readPages(session: Session, pages: readonly Page[]): Promise<PageText[]> {
+    const read: PageText[] = [];
+    for (const page of pages) read.push(await this.readPage(session, page));
+    return read;
+  }
+
+  async readPiece(session: Session, { page, separator }: PieceRequest): Promise<Piece> {
+    const { rows } = await this.readRows(session, page, page.limit);
+    const last = rows.at(-1);
+    return {
+      text: rows.map((row) => this.write(row)).join(separator),
+      rows: rows.length,
+      last: last && readSortTexts(last, page),
+    };
+  }
+
+  private async readPage(session: Session, page: Page): Promise<PageText> {
+    const { rows, count } = await this.readRows(session, page, page.limit + 1);
+    if (rows.length < count) return await this.measure(session, page);
+    const hasMore = rows.length > page.limit;
+    const shown = hasMore ? rows.slice(0, page.limit) : rows;
+    const last = shown.at(-1);
+    return {
+      text: `[${shown.map((row) => this.write(row)).join()}]`,
+      last: hasMore && last !== undefined ? readSortTexts(last, page) : undefined,
+      hasMore,
+    };
+  }
+
+  /** Finds the end of a page that is too long to be in memory at once. */
+  private async measure(session: Session, page: Page): Promise<PageText> {
+    const [end, next] = await session.query<RawRow>(this.endStatement(page), [
+      page.limit,
+      ...listValues(page),
+    ]);
+    return {
+      text: undefined,
+      last: end && readSortTexts(end, page),
+      hasMore: next !== undefined,
+    };
+  }
+
+  /** Reads rows as long as they fit, and says how many there would be. */
+  private async readRows(
+    session: Session,
+    page: Page,
+    limit: number,
+  ): Promise<{ rows: RawRow[]; count: number }> {
+    const rows = await session.query<RawRow>(this.rowsStatement(page), [
+      limit,
+      ...listValues(page),
+    ]);
+    return { rows, count: Number(rows[0]?.page_rows ?? 0) };
+  }
+
+  /** The parameters are the limit and the values of the page. */
+  private rowsStatement(page: Page): Statement {
+    return this.sql.shaped('json', page, () => {
+      const { sql } = this;
+      const { columns } = sql;
+      const texts = this.members.filter(({ kind }) => kind === 'string' || kind === 'json');
+      const bytes = texts.map(
+        ({ column }) => `coalesce(octet_length(${columns.quoteColumn(column)}::text), 0)`,
+      );
+      const sorts = sql.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`);
+      const filter = sql.pageFilter(page, (index) => `$${index + 2}`);
+      // The length of a long text is known without reading it.
+      return `
+        SELECT * FROM (
+          SELECT *, count(*) OVER () AS page_rows,
+            sum(page_bytes) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - page_bytes AS page_before
+          FROM (SELECT ${this.members.map(({ column }) => columns.quoteColumn(column)).join(', ')},
+              ${sorts.join(', ')}, ${bytes.join(' + ') || '0'} AS page_bytes
+            FROM ${columns.table} ${filter} ${sql.pageOrder(page)} LIMIT $1) AS found) AS measured
+        WHERE page_before < ${PIECE_BYTES}`;
+    });
+  }
+
+  /** The last row of a page, and the one after it. The parameters are the limit and the values of the page. */
+  private endStatement(page: Page): Statement {
+    return this.sql.shaped('end', page, () => {
+      const { sql } = this;
+      const sorts = sql.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`);
+      const filter = sql.pageFilter(page, (index) => `$${index + 2}`);
+      return `SELECT ${sorts.join(', ')} FROM ${sql.columns.table} ${filter}
+        ${sql.pageOrder(page)} LIMIT 2 OFFSET $1 - 1`;
+    });
+  }
+
+  /** A row as a JSON object, without members for what is NULL. */
+  private write(row: RawRow): string {
+    let text = '';
+    for (const { name, column, kind } of this.members) {
+      const value = row[column.databaseName];
+      if (value !== null && value !== undefined) text += `,${name}:${writeValue(value, kind)}`;
+    }
+    return `{${text.slice(1)}}`;
+  }
+}
+
+function writeValue(value: unknown, kind: JsonMember['kind']): string {
+  if (kind === 'string') return JSON.stringify(value);
+  if (typeof kind === 'object') return new Decimal(BigInt(value as string), kind.scale).toString();
+  return String(value);
+}

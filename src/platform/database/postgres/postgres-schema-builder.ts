@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { QueryRunner, TableColumnOptions } from 'typeorm';
+import { sortExpression } from '../batching/table-sql.js';
+import type { ColumnType } from '../columns.js';
+import {
+  type IndexDefinition,
+  listIndexedColumns,
+  type SchemaBuilder,
+  type TextIndexDefinition,
+} from '../data-source/schema-builder.js';
+import { postgresDialect, TEXT_HASH_FUNCTION } from './postgres-dialect.js';
+import { isLocked } from './postgres-errors.js';
+
+/** How long a change of a table waits for its lock, and everybody else behind it, in milliseconds: less than they wait. */
+const LOCK_TIMEOUT_MS = 50;
+/** How long it lets them go on before it asks for the lock again, in milliseconds. */
+const PAUSE_MS = 2_000;
+const ATTEMPTS = 60;
+
+/** Other programs go on using the database meanwhile: nothing here keeps them from a table for long. */
+export const postgresSchemaBuilder: SchemaBuilder = {
+  describeColumn(name: string, type: ColumnType): TableColumnOptions {
+    const { type: typeName, nullable = false, collation, precision, default: standard } = type;
+    return {
+      name,
+      type: typeName,
+      isNullable: nullable,
+      ...(collation !== undefined && { collation }),
+      ...(precision !== undefined && precision !== null && { precision }),
+      ...(standard !== undefined && { default: standard }),
+    };
+  },
+
+  async addColumn(
+    queryRunner: QueryRunner,
+    table: string,
+    name: string,
+    type: ColumnType,
+  ): Promise<void> {
+    const { driver } = queryRunner.connection;
+    const collation = type.collation === undefined ? '' : ` COLLATE "${type.collation}"`;
+    await alterTable(
+      queryRunner,
+      `ALTER TABLE ${driver.escape(table)}
+       ADD COLUMN ${driver.escape(name)} ${driver.createFullType({ ...type } as never)}${collation}`,
+    );
+  },
+
+  async createIndex(queryRunner: QueryRunner, index: IndexDefinition): Promise<void> {
+    const { driver } = queryRunner.connection;
+    const indexed = listIndexedColumns(index).map(({ name, type, ignoresCase }) => {
+      const column = { type: type.type, isNullable: type.nullable === true };
+      const sql = sortExpression(postgresDialect, driver.escape(name), column, ignoresCase);
+      // An expression that is no plain column stands in parentheses.
+      return ignoresCase || column.isNullable ? `(${sql})` : sql;
+    });
+    const unique = index.isUnique === true ? 'UNIQUE ' : '';
+    await createIndex(queryRunner, index.table, index.name, unique, indexed.join(', '));
+  },
+
+  async createTextIndex(
+    queryRunner: QueryRunner,
+    { name, table, column, key }: TextIndexDefinition,
+  ): Promise<void> {
+    const { driver } = queryRunner.connection;
+    // convert_to() is only STABLE, since it depends on the encoding of the database, which is UTF-8 here.
+    await queryRunner.query(
+      `CREATE OR REPLACE FUNCTION ${TEXT_HASH_FUNCTION}(text) RETURNS bytea
+       LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+       AS $$ SELECT sha256(convert_to($1, 'UTF8')) $$`,
+    );
+    const existing = await findIndex(queryRunner, name);
+    if (existing !== undefined && !existing.definition.includes(TEXT_HASH_FUNCTION)) {
+      await dropIndex(queryRunner, name);
+    }
+    const text = driver.escape(column);
+    const keys = key.map((part) => driver.escape(part)).join(', ');
+    const indexed = `${TEXT_HASH_FUNCTION}(${text}), ${keys}`;
+    await createIndex(queryRunner, table, name, '', indexed, `WHERE ${text} IS NOT NULL`);
+  },
+
+  dropIndex,
+
+  async sortByCodePoint(
+    queryRunner: QueryRunner,
+    table: string,
+    columns: readonly string[],
+  ): Promise<void> {
+    const { driver } = queryRunner.connection;
+    const changes = columns.map(
+      (column) => `ALTER COLUMN ${driver.escape(column)} TYPE text COLLATE "C"`,
+    );
+    await alterTable(queryRunner, `ALTER TABLE ${driver.escape(table)} ${changes.join(', ')}`);
+  },
+};
+
+/**
+ * Changes a table. The statement waits for transactions that use the table, and everybody else would
+ * wait behind it, so it gives up soon and tries again.
+ *
+ * @throws Error of the driver when the table is in use for two minutes
+ */
+async function alterTable(queryRunner: QueryRunner, sql: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    // Within the transaction of a migration this is a savepoint.
+    await queryRunner.startTransaction();
+    try {
+      await queryRunner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      await queryRunner.query(sql);
+      await queryRunner.commitTransaction();
+      return;
+    } catch (error) {
+      await queryRunner.rollbackTransaction();
+      if (!isLocked(error) || attempt === ATTEMPTS) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+/** @throws TypeError when the index would keep others from writing to the table */
+async function createIndex(
+  queryRunner: QueryRunner,
+  table: string,
+  name: string,
+  unique: string,
+  indexed: string,
+  condition = '',
+): Promise<void> {
+  const { driver } = queryRunner.connection;
+  const existing = await findIndex(queryRunner, name);
+  if (existing?.isValid === true) return;
+  // It was under way when a program ended.
+  if (existing !== undefined) await dropIndex(queryRunner, name);
+  const create = (how: string): Promise<unknown> =>
+    queryRunner.query(
+      `CREATE ${unique}INDEX ${how} ${driver.escape(name)} ON ${driver.escape(table)} (${indexed}) ${condition}`,
+    );
+  if (!queryRunner.isTransactionActive) {
+    await create('CONCURRENTLY');
+    return;
+  }
+  const rows = (await queryRunner.query(
+    `SELECT 1 FROM ${driver.escape(table)} LIMIT 1`,
+  )) as unknown[];
+  if (rows.length > 0) {
+    throw new TypeError(
+      `The index ${name} cannot be created inside a transaction, since nobody could write to ${table} meanwhile: give the migration "readonly transaction = false"`,
+    );
+  }
+  await create('');
+}
+
+async function dropIndex(queryRunner: QueryRunner, name: string): Promise<void> {
+  const how = queryRunner.isTransactionActive ? '' : 'CONCURRENTLY';
+  await queryRunner.query(
+    `DROP INDEX ${how} IF EXISTS ${queryRunner.connection.driver.escape(name)}`,
+  );
+}
+
+async function findIndex(
+  queryRunner: QueryRunner,
+  name: string,
+): Promise<{ definition: string; isValid: boolean } | undefined> {
+  const [index] = (await queryRunner.query(
+    `SELECT pg_get_indexdef(indexrelid) AS definition, indisvalid AS "isValid"
+     FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+     WHERE relname = $1 AND relnamespace = current_schema()::regnamespace`,
+    [name],
+  )) as { definition: string; isValid: boolean }[];
+  return index;
+}

@@ -1,0 +1,121 @@
+import type { PoolClient, QueryConfig } from 'pg';
+import type { PooledSession, Session, Statement, Transaction } from '../batching/session.js';
+import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
+
+/** Statements on one connection to a PostgreSQL server. */
+export class PostgresSession implements Session {
+  readonly isInTransaction: boolean = false;
+
+  constructor(protected readonly client: PoolClient) {}
+
+  async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    const { rows } = await this.client.query({
+      ...limitTime(statement.text),
+      ...statement,
+      values: [...parameters],
+    });
+    return rows as Row[];
+  }
+
+  /** Does not wait for the answer to BEGIN: the first statement travels with it. */
+  begin(): Promise<Transaction> {
+    return Promise.resolve(new PostgresTransaction(this.client, this.send('BEGIN'), 0));
+  }
+
+  attempt<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    return this.query<Row>(statement, parameters);
+  }
+
+  protected async send(text: string): Promise<string> {
+    const { command } = await this.client.query(limitTime(text));
+    return command;
+  }
+}
+
+class PostgresTransaction extends PostgresSession implements Transaction {
+  override readonly isInTransaction = true;
+
+  /**
+   * @param begun the answer to BEGIN or SAVEPOINT
+   * @param depth how many transactions it is a part of
+   */
+  constructor(
+    client: PoolClient,
+    private readonly begun: Promise<unknown>,
+    private readonly depth: number,
+  ) {
+    super(client);
+    // Whoever sends the first statement gets the error.
+    begun.catch(() => undefined);
+  }
+
+  override async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    const rows = super.query<Row>(statement, parameters);
+    const [begun] = await Promise.allSettled([this.begun, rows]);
+    if (begun.status === 'rejected') throw begun.reason;
+    return await rows;
+  }
+
+  override begin(): Promise<Transaction> {
+    const depth = this.depth + 1;
+    const begun = this.send(`SAVEPOINT part_${depth}`);
+    return Promise.resolve(new PostgresTransaction(this.client, begun, depth));
+  }
+
+  /** After an error the server refuses every statement up to the last savepoint. */
+  override async attempt<Row>(
+    statement: Statement,
+    parameters: readonly unknown[],
+  ): Promise<Row[]> {
+    const part = await this.begin();
+    try {
+      // A savepoint of the same name hides this one: to release it would only be a round trip more.
+      return await part.query<Row>(statement, parameters);
+    } catch (error) {
+      await part.rollback();
+      throw error;
+    }
+  }
+
+  async commit(sent: readonly Promise<unknown>[] = []): Promise<void> {
+    if (this.depth > 0) {
+      await Promise.all(sent);
+      await this.send(`RELEASE part_${this.depth}`);
+      return;
+    }
+    const committed = this.send('COMMIT');
+    await settleAll([...sent, committed]);
+    // The server rolls back a transaction in which a statement has failed, and says so.
+    if ((await committed) !== 'COMMIT') throw new Error('The transaction was rolled back');
+  }
+
+  async rollback(): Promise<void> {
+    await this.send(this.depth > 0 ? `ROLLBACK TO part_${this.depth}` : 'ROLLBACK');
+  }
+}
+
+/** Resolves once all promises are settled, so that nothing is under way when one has failed. */
+async function settleAll(promises: readonly Promise<unknown>[]): Promise<void> {
+  const results = await Promise.allSettled(promises);
+  const failure = results.find((result) => result.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
+}
+
+/** A session that its borrower gives back. */
+export class PostgresPooledSession extends PostgresSession implements PooledSession {
+  constructor(
+    client: PoolClient,
+    readonly release: (isBroken: boolean) => void,
+  ) {
+    super(client);
+  }
+
+  assertStored(): void {
+    // The server answers a commit only when it is stored.
+  }
+}
+
+/** The server gives a statement up in time; a connection that is silent for ever is given up after that. */
+export function limitTime(text: string): QueryConfig & { query_timeout: number } {
+  return { text, query_timeout: STATEMENT_TIMEOUT_MS + ANSWER_MARGIN_MS };
+}

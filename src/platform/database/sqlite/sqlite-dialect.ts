@@ -1,0 +1,60 @@
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { EntityColumns, Values } from '../batching/entity-columns.js';
+import type { SqlDialect } from '../batching/table-sql.js';
+
+const INTEGERS = new Set<unknown>(['int', 'integer', 'smallint', 'bigint', 'boolean', Number]);
+
+/**
+ * The SQL of SQLite. Rows travel as one JSON array, so that a statement has a constant text and no
+ * limit on parameters applies. Each row is an array with the values of the inserted columns. A 64-bit
+ * integer is a decimal string there, of which the type of the column makes an integer.
+ */
+export const sqliteDialect: SqlDialect = {
+  givenPlace: 'given.key',
+  // SQLite has one writer.
+  lockSelected: '',
+  noNumber: 'NULL',
+
+  parameter: (number: number) => `?${number}`,
+
+  givenRows: () => 'json_each(?1) AS given',
+
+  givenValue(columns: EntityColumns, column: ColumnMetadata): string {
+    const value = `given.value ->> ${columns.inserted.indexOf(column)}`;
+    return column.type === 'blob' ? `unhex(${value})` : `(${value})`;
+  },
+
+  encodeRows: (_: EntityColumns, rows: readonly Values[]) => JSON.stringify(rows),
+
+  isAmongKeys(columns: EntityColumns): string {
+    const names = columns.keys.map((key) => columns.quoteColumn(key)).join(', ');
+    const values = columns.keys.map((_, index) => `value ->> ${index}`).join(', ');
+    const left = columns.keys.length === 1 ? names : `(${names})`;
+    return `${left} IN (SELECT ${values} FROM json_each(?1))`;
+  },
+
+  encodeKeys: (columns: EntityColumns, keys: readonly string[]) =>
+    JSON.stringify(keys.map((key) => columns.splitKey(key))),
+
+  insertOrder: () => '',
+
+  asText: (sql: string) => `CAST(${sql} AS TEXT)`,
+
+  selected(columns: EntityColumns, column: ColumnMetadata): string {
+    const name = columns.quoteColumn(column);
+    // The driver reads an integer as a double.
+    return column.type === 'bigint' ? `CAST(${name} AS TEXT) AS ${name}` : name;
+  },
+
+  isSame: (stored: string, given: string) => `${stored} IS ${given}`,
+
+  fromText: (sql: string, { type }: ColumnMetadata) =>
+    INTEGERS.has(type) ? `CAST(${sql} AS INTEGER)` : sql,
+
+  sorted: (sql: string) => sql,
+
+  caseless: (sql: string, length: string) => `lower(substr(${sql}, 1, ${length}))`,
+
+  // An index entry may be of any size.
+  textHash: (sql: string) => sql,
+};

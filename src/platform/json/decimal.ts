@@ -1,0 +1,35 @@
+import { parseScaled } from './json-number.js';
+
+/** An exact decimal number with a fixed number of digits after the point, such as a price. */
+export class Decimal {
+  /**
+   * @param unscaled the number without its point: 1250 stands for 12.50 where the scale is 2
+   * @param scale how many digits follow the point
+   */
+  constructor(
+    readonly unscaled: bigint,
+    readonly scale: number,
+  ) {}
+
+  /**
+   * The value of a JSON number that has at most `scale` digits after the point, and at most
+   * `precision` digits with these. Anything else is undefined.
+   */
+  static parse(text: string, precision: number, scale: number): Decimal | undefined {
+    const unscaled = parseScaled(text, scale, precision);
+    return unscaled === undefined ? undefined : new Decimal(unscaled, scale);
+  }
+
+  /** All digits, as in `12.50`. JSON answers have it without quotes. */
+  toString(): string {
+    const { unscaled, scale } = this;
+    const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
+    const sign = unscaled < 0n ? '-' : '';
+    const point = digits.length - scale;
+    return scale === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+}

@@ -1,0 +1,75 @@
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  HttpStatus,
+  Injectable,
+  type NestInterceptor,
+  type Type,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiResponse } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { hash } from 'node:crypto';
+import { map, type Observable } from 'rxjs';
+import { ApiPreconditions, Preconditions } from './preconditions.js';
+
+/** What is stored, with the entity tag that stands for it. */
+export interface Representation<Body> {
+  readonly body: Body;
+  readonly etag: string;
+}
+
+/** Long enough that no two values that anybody ever stores have the same: 132 bits. */
+const LENGTH = 22;
+
+/**
+ * Makes a strong entity tag (RFC 9110 section 8.8.3) of values alone, so that it is the same wherever
+ * they are stored.
+ */
+export function makeEtag(...values: readonly unknown[]): string {
+  return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, LENGTH)}"`;
+}
+
+const ETAG = {
+  ETag: { description: 'Changes with what is stored', schema: { type: 'string' as const } },
+};
+
+/** Answers with the body and its ETag, or with 304 and no body where the client has it. */
+@Injectable()
+class EtagInterceptor implements NestInterceptor<Representation<unknown>> {
+  /** @throws ApiError 41200 */
+  intercept(
+    context: ExecutionContext,
+    next: CallHandler<Representation<unknown>>,
+  ): Observable<unknown> {
+    const [request, response] = context.getArgs<[Request, Response]>();
+    return next.handle().pipe(
+      map(({ body, etag }) => {
+        const isModified = new Preconditions(request.headers).isModified(etag);
+        response.setHeader('ETag', etag);
+        if (isModified) return body;
+        response.status(HttpStatus.NOT_MODIFIED);
+        return undefined;
+      }),
+    );
+  }
+}
+
+/**
+ * Answers with what is stored and its ETag, or 304 where the client has it. The handler returns a
+ * {@link Representation}.
+ */
+export function ApiRepresentation(type: Type, description: string): MethodDecorator {
+  return applyDecorators(
+    UseInterceptors(EtagInterceptor),
+    ApiPreconditions(),
+    ApiOkResponse({ description, type, headers: ETAG }),
+    ApiResponse({
+      status: HttpStatus.NOT_MODIFIED,
+      description: '`If-None-Match` has the current ETag',
+      content: {},
+      headers: ETAG,
+    }),
+  );
+}
