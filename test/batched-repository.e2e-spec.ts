@@ -20,6 +20,7 @@ import {
   VersionColumn,
 } from 'typeorm';
 import { BatchedRepository, REMOVE } from '../src/platform/database/batched-repository.js';
+import { int64, text } from '../src/platform/database/columns.js';
 import type { ConstraintError } from '../src/platform/database/constraint.error.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
 
@@ -116,19 +117,41 @@ class Token {
   name!: string;
 }
 
+@Entity('tickets')
+class Ticket {
+  @PrimaryGeneratedColumn({ type: 'bigint' })
+  id!: string;
+
+  @Index({ unique: true })
+  @Column({ type: 'text' })
+  name!: string;
+}
+
+@Entity('seats')
+class Seat {
+  @PrimaryColumn(text())
+  row!: string;
+
+  @PrimaryColumn(int64())
+  place!: string;
+
+  @Column(text())
+  guest!: string;
+}
+
 let store: EntityStore;
 let pots: BatchedRepository<Pot>;
 let beds: BatchedRepository<Bed>;
 
 beforeAll(async () => {
   Logger.overrideLogger(false);
-  store = await openEntityStore([Shelf, Pot, Bed, Token]);
+  store = await openEntityStore([Shelf, Pot, Bed, Token, Ticket, Seat]);
   pots = rowsOf(Pot);
   beds = rowsOf(Bed);
 });
 
 beforeEach(async () => {
-  for (const table of ['pots', 'beds', 'tokens', 'shelves']) {
+  for (const table of ['pots', 'beds', 'tokens', 'tickets', 'seats', 'shelves']) {
     await store.dataSource.query(`DELETE FROM ${table}`);
   }
   await rowsOf(Shelf).create({ id: '1' });
@@ -211,6 +234,57 @@ describe('rows of an entity of any shape', () => {
     ]) {
       expect(await pots.create(pot(changes))).toBe('different');
     }
+  });
+
+  it('get a key that is drawn for them, and are what is stored', async () => {
+    const [tokens, tickets] = [rowsOf(Token), rowsOf(Ticket)];
+    const uuids = await Promise.all(['a', 'b', 'c'].map((name) => tokens.add({ name })));
+    expect(uuids.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+    // UUIDs of version 7 begin with the time.
+    expect(uuids.every(({ id }) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/.test(id))).toBe(true);
+    const added = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => tickets.add({ name: `n${index}` })),
+    );
+    const ids = added.map(({ id }) => Number(id));
+    expect(new Set(ids).size).toBe(50);
+    expect(added.map(({ name }) => name)).toEqual(added.map((_, index) => `n${index}`));
+    expect(await tickets.find(added[7]?.id)).toEqual(added[7]);
+    const [taken, fine] = await Promise.allSettled([
+      tickets.add({ name: 'n7' }),
+      tickets.add({ name: 'fine' }),
+    ]);
+    expect(taken).toMatchObject({ reason: { kind: 'unique', properties: ['name'] } });
+    expect(fine).toMatchObject({ value: { name: 'fine' } });
+    await store.dataSource.transaction(async (manager) => {
+      const { id } = await tickets.add({ name: 'inside' }, manager);
+      expect(Number(id)).toBeGreaterThan(Math.max(...ids));
+    });
+  });
+
+  it('may have a key of several columns', async () => {
+    const seats = rowsOf(Seat);
+    const seat = (row: string, place: string, guest: string): Seat => ({ row, place, guest });
+    expect(await seats.create(seat('a', '9007199254740993', 'Ann'))).toBe('created');
+    expect(await seats.create(seat('a', '9007199254740993', 'Ann'))).toBe('identical');
+    expect(await seats.create(seat('a', '9007199254740993', 'Bob'))).toBe('different');
+    expect(await seats.create(seat('"\n', '-1', 'Cid'))).toBe('created');
+    expect(await seats.create(seat('b', '2', 'Dan'))).toBe('created');
+    const key = { row: 'a', place: 9007199254740993n };
+    expect(await seats.find(key)).toMatchObject({ guest: 'Ann' });
+    expect(await seats.find({ row: '"\n', place: '-1' })).toMatchObject({ guest: 'Cid' });
+    expect(await seats.find({ row: 'a', place: 2 })).toBeUndefined();
+    expect(await seats.replace({ ...key, guest: 'Eve' })).toBe(true);
+    expect(await seats.change(key, (one) => one && { ...one, guest: `${one.guest}!` })).toEqual(
+      seat('a', '9007199254740993', 'Eve!'),
+    );
+    const first = await seats.list({ limit: 2 });
+    expect(first.rows.map(({ guest }) => guest)).toEqual(['Cid', 'Eve!']);
+    expect(await seats.list({ limit: 2, after: first.next })).toEqual({
+      rows: [seat('b', '2', 'Dan')],
+      next: undefined,
+    });
+    expect(await seats.remove(key)).toBe(true);
+    expect(await seats.remove(key)).toBe(false);
   });
 
   it('get a key where the entity makes one', async () => {

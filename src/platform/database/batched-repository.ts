@@ -2,6 +2,7 @@ import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
 import type { ErrorKind } from '../errors/error-catalogue.js';
 import { JsonPieces, JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
+import { AddRows } from './batching/add-rows.js';
 import { type BatchOperation, BatchQueue } from './batching/batch-queue.js';
 import {
   type ChangedRow,
@@ -10,7 +11,7 @@ import {
   REMOVE,
   type RowChange,
 } from './batching/change-rows.js';
-import { EntityColumns, type RawRow } from './batching/entity-columns.js';
+import { EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
 import { FindRows } from './batching/find-rows.js';
 import { type CreateOutcome, InsertRows, type NewRow } from './batching/insert-rows.js';
 import type { Page as PageRequest, SortKey } from './batching/page.js';
@@ -107,6 +108,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly hashed: ReadonlySet<string>;
 
   private readonly inserts: BatchQueue<NewRow, CreateOutcome>;
+  private readonly additions: BatchQueue<Values, RawRow>;
   private readonly replaces: BatchQueue<Replacement, WriteOutcome>;
   private readonly removes: BatchQueue<{ readonly key: string }, WriteOutcome>;
   private readonly changes: BatchQueue<RowChange, ChangedRow>;
@@ -136,6 +138,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     ): BatchQueue<Item, Outcome> =>
       new BatchQueue(tableName, operation, 'commit', store.writers, MAX_WRITTEN);
     this.inserts = writeQueue(new InsertRows(sql, classifier));
+    this.additions = writeQueue(new AddRows(sql, classifier));
     this.replaces = writeQueue(new ReplaceRows(sql, classifier));
     this.removes = writeQueue(new RemoveRows(sql, classifier));
     this.changes = writeQueue(new ChangeRows(sql, classifier));
@@ -157,6 +160,18 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
     const values = this.columns.encodeRow(row);
     return await this.write(this.inserts, { key: this.columns.keyOf(values), values }, manager);
+  }
+
+  /**
+   * Stores a new row under a key that is drawn for it, and resolves with the row.
+   *
+   * @throws ConstraintError when the row breaks a rule of the table
+   * @throws ApiError 50300 when it may or may not be stored: another try may store it twice
+   */
+  async add(row: Omit<RowInput<Row>, 'id'>, manager?: EntityManager): Promise<Row> {
+    const values = this.columns.encodeRow(row);
+    const raw = await this.write(this.additions, values, manager);
+    return this.columns.decodeRow(raw) as Row;
   }
 
   /**

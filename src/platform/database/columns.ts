@@ -5,27 +5,29 @@ import { JsonText } from '../json/json-text.js';
 // The types of columns that behave the same on every engine. An entity and its migration both use
 // them: `@Column(decimal(12, 2))` and `columns: { price: decimal(12, 2) }`.
 
-/** What a column may be besides its type. */
-export interface ColumnFlags {
-  /** Whether it may hold NULL. */
-  readonly nullable?: boolean;
-}
-
 /** The type of a column. */
-export type ColumnType = Omit<ColumnOptions, 'default'> & {
+export type ColumnType = Omit<ColumnOptions, 'default' | 'nullable'> & {
   readonly type: string;
   /** What the store stores where nothing is given, as SQL. */
   readonly default?: string;
 };
 
+/** The type of a column that may hold NULL. */
+export type NullableType = ColumnType & { readonly nullable: true };
+
+/** Lets a column hold NULL. */
+export function nullable(type: ColumnType): NullableType {
+  return { ...type, nullable: true };
+}
+
 /** An integer from -2^31 to 2^31 - 1: a number in the program. */
-export function int32(flags: ColumnFlags = {}): ColumnType {
-  return { type: 'integer', ...flags };
+export function int32(): ColumnType {
+  return { type: 'integer' };
 }
 
 /** An integer from -2^63 to 2^63 - 1: a decimal string in rows, since a number cannot hold every one. */
-export function int64(flags: ColumnFlags = {}): ColumnType {
-  return { type: 'bigint', ...flags };
+export function int64(): ColumnType {
+  return { type: 'bigint' };
 }
 
 /**
@@ -33,50 +35,49 @@ export function int64(flags: ColumnFlags = {}): ColumnType {
  * which there are at most 18: a {@link Decimal} in the program. It is stored as a whole number of
  * its last digit (12.50 as 1250), which every engine sorts, compares and adds up exactly.
  */
-export function decimal(precision: number, scale: number, flags: ColumnFlags = {}): ColumnType {
+export function decimal(precision: number, scale: number): ColumnType {
   if (precision < 1 || precision > 18 || scale < 0 || scale > precision) {
     throw new TypeError(`decimal(${precision}, ${scale}) has no 1 to 18 digits`);
   }
-  return { type: 'bigint', transformer: new DecimalTransformer(scale), ...flags };
+  return { type: 'bigint', transformer: new DecimalTransformer(scale) };
 }
 
-export function boolean(flags: ColumnFlags = {}): ColumnType {
-  return { type: 'boolean', ...flags };
+export function boolean(): ColumnType {
+  return { type: 'boolean' };
 }
 
 /** Text without U+0000 and unpaired surrogates, which is sorted by code point. */
-export function text(flags: ColumnFlags = {}): ColumnType {
-  return { type: 'text', collation: 'C', ...flags };
+export function text(): ColumnType {
+  return { type: 'text', collation: 'C' };
 }
 
 /** One of a few words. The rules of the DTO say which. */
-export function oneOf(flags: ColumnFlags = {}): ColumnType {
-  return text(flags);
+export function oneOf(): ColumnType {
+  return text();
 }
 
 /** A day without a time, from 0001-01-01 to 9999-12-31: `2026-11-22` in the program. */
-export function date(flags: ColumnFlags = {}): ColumnType {
-  return { type: 'date', ...flags };
+export function date(): ColumnType {
+  return { type: 'date' };
 }
 
 /** A moment with milliseconds, in the years 1 to 9999: `2026-11-22T10:00:00.000Z` in the program. */
-export function instant(flags: ColumnFlags = {}): ColumnType {
+export function instant(): ColumnType {
   return {
     type: 'timestamp with time zone',
     precision: 3,
     transformer: instantTransformer,
-    ...flags,
   };
 }
 
 /** A UUID in small letters. */
-export function uuid(flags: ColumnFlags = {}): ColumnType {
-  return { type: 'uuid', ...flags };
+export function uuid(): ColumnType {
+  return { type: 'uuid' };
 }
 
 /** Any JSON value, with exact numbers: a {@link JsonText} in the program. */
-export function json(flags: ColumnFlags = {}): ColumnType {
-  return { type: 'text', collation: 'C', transformer: jsonTransformer, ...flags };
+export function json(): ColumnType {
+  return { type: 'text', collation: 'C', transformer: jsonTransformer };
 }
 
 /** Makes a {@link Decimal} of a stored whole number. */

@@ -1,5 +1,5 @@
 import { type QueryRunner, Table, type TableForeignKeyOptions } from 'typeorm';
-import type { ColumnType } from './columns.js';
+import type { ColumnType, NullableType } from './columns.js';
 import type {
   IndexDefinition,
   SchemaBuilder,
@@ -13,7 +13,7 @@ import type { StoreDataSource } from './data-source/store-data-source.js';
 export interface TableDefinition {
   readonly name: string;
   /** The columns by their names, with the types that the entity has too. */
-  readonly columns: Readonly<Record<string, ColumnType>>;
+  readonly columns: Readonly<Record<string, ColumnType | NullableType>>;
   /** The columns of the primary key. */
   readonly key: readonly string[];
   /** Whether the store counts the key up, which is an int64 then. */
@@ -58,7 +58,7 @@ export async function addColumn(
     table,
     column,
     type,
-  }: { readonly table: string; readonly column: string; readonly type: ColumnType },
+  }: { readonly table: string; readonly column: string; readonly type: ColumnType | NullableType },
 ): Promise<void> {
   await builderOf(queryRunner).addColumn(queryRunner, table, column, type);
 }

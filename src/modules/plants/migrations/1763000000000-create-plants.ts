@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { int64, type ColumnType } from '../../../platform/database/columns.js';
+import { type ColumnType, int64, nullable } from '../../../platform/database/columns.js';
 import { createTable } from '../../../platform/database/migrations.js';
 
 const text: ColumnType = { type: 'text' };
@@ -8,7 +8,7 @@ export class CreatePlants1763000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await createTable(queryRunner, {
       name: 'plants',
-      columns: { id: int64(), name: text, tag: { ...text, nullable: true } },
+      columns: { id: int64(), name: text, tag: nullable(text) },
       key: ['id'],
     });
   }

@@ -40,6 +40,9 @@ export interface BatchOperation<Item, Outcome> {
   /** Its name in the metrics. */
   readonly name: string;
 
+  /** The error for items that are refused or fail, where it is not the one for all operations. */
+  readonly refusal?: ApiError;
+
   /** How many characters an item holds in memory, or makes the engine hold. */
   measure(item: Item): number;
 
@@ -98,7 +101,7 @@ export class BatchQueue<Item, Outcome> {
   add(item: Item): Promise<Outcome> {
     if (this.isFull() || this.expectedTime() > MAX_EXPECTED_MS) {
       this.metrics.refused();
-      return Promise.reject(UNAVAILABLE);
+      return Promise.reject(this.refusal);
     }
     return new Promise((resolve, reject) => {
       const size = this.operation.measure(item);
@@ -108,6 +111,10 @@ export class BatchQueue<Item, Outcome> {
       this.expiryTimer ??= setInterval(() => this.expire(), EXPIRY_CHECK_MS).unref();
       this.startSoon();
     });
+  }
+
+  private get refusal(): ApiError {
+    return this.operation.refusal ?? UNAVAILABLE;
   }
 
   /** Resolves with the outcome of an item that waits for no batch, in a session of the caller's. */
@@ -204,7 +211,7 @@ export class BatchQueue<Item, Outcome> {
     } catch (error) {
       isBroken = true;
       storeFailures.report(error as Error);
-      return batch.map(() => UNAVAILABLE);
+      return batch.map(() => this.refusal);
     } finally {
       if (!(session instanceof Error)) session.release(isBroken);
     }
@@ -231,7 +238,7 @@ export class BatchQueue<Item, Outcome> {
     for (const { size } of late) this.waitingSize -= size;
     if (late.length > 0) this.metrics.refused(late.length);
     for (const batch of this.inFlight.keys()) late.push(...batch.filter(isLate));
-    for (const { reject } of late) reject(UNAVAILABLE);
+    for (const { reject } of late) reject(this.refusal);
   }
 
   private stopTimer(): void {

@@ -63,7 +63,14 @@ export interface SqlDialect {
   /** What an index may hold in place of a long text. */
   textHash(sql: string): string;
 
+  /** NULL where a number is meant. */
   readonly noNumber: string;
+
+  /** Draws the next numbers of a key that counts up, for each number of an array from 1, of a counter. */
+  readonly drawNumbers: string;
+
+  /** What names the counter of a key. */
+  nameCounter(columns: EntityColumns): string[];
 }
 
 /** The SQL for many rows of one table at once. Every statement has a constant text, so that it stays prepared. */
@@ -84,6 +91,8 @@ export class TableSql {
   readonly lock: Statement;
   /** The same, but for rows that others have locked. */
   readonly lockFree: Statement;
+  /** Draws the next numbers of a key that counts up. */
+  readonly drawNumbers: Statement;
   private readonly pages = new Map<string, Statement>();
 
   constructor(
@@ -141,6 +150,7 @@ export class TableSql {
       WHERE ${locks ? `(${keyNames}) IN (SELECT ${keyNames} FROM locked)` : isAmongKeys}
       RETURNING ${this.keyTexts()}`,
     );
+    this.drawNumbers = this.named('draw', dialect.drawNumbers);
     const find = `${this.select()} WHERE ${isAmongKeys}`;
     this.find = this.named('find', find);
     this.lock = this.named('lock', `${find} ${inOrder} ${dialect.lockSelected}`);

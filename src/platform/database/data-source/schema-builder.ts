@@ -1,12 +1,12 @@
 import type { QueryRunner, TableColumnOptions } from 'typeorm';
-import type { ColumnType } from '../columns.js';
+import type { ColumnType, NullableType } from '../columns.js';
 
 /** An index to create. */
 export interface IndexDefinition {
   readonly name: string;
   readonly table: string;
   /** The columns in their order, by their names. */
-  readonly columns: Readonly<Record<string, ColumnType>>;
+  readonly columns: Readonly<Record<string, ColumnType | NullableType>>;
   /** The columns whose texts are indexed by their first characters, regardless of the case of A to Z. */
   readonly ignoringCase?: readonly string[];
   readonly isUnique?: boolean;
@@ -24,10 +24,19 @@ export interface TextIndexDefinition {
 /** Changes the schema of a store that may be large and in use, as one engine does it. */
 export interface SchemaBuilder {
   /** How the engine declares a column. */
-  describeColumn(name: string, type: ColumnType, isOnlyKey: boolean): TableColumnOptions;
+  describeColumn(
+    name: string,
+    type: ColumnType | NullableType,
+    isOnlyKey: boolean,
+  ): TableColumnOptions;
 
   /** Adds a column that may be NULL, without writing a row. */
-  addColumn(queryRunner: QueryRunner, table: string, name: string, type: ColumnType): Promise<void>;
+  addColumn(
+    queryRunner: QueryRunner,
+    table: string,
+    name: string,
+    type: ColumnType | NullableType,
+  ): Promise<void>;
 
   createIndex(queryRunner: QueryRunner, index: IndexDefinition): Promise<void>;
 
@@ -47,8 +56,12 @@ export interface SchemaBuilder {
 /** What an index holds of its columns: what rows of a page are sorted by. */
 export interface IndexedColumn {
   readonly name: string;
-  readonly type: ColumnType;
+  readonly type: ColumnType | NullableType;
   readonly ignoresCase: boolean;
+}
+
+export function isNullable(type: ColumnType | NullableType): boolean {
+  return 'nullable' in type;
 }
 
 export function listIndexedColumns({

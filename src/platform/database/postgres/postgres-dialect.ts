@@ -59,6 +59,12 @@ export const postgresDialect: SqlDialect = {
 
   caseless: (sql: string, length: string) => `lower(left(${sql}, ${length}) COLLATE "C")`,
 
+  drawNumbers: `
+    SELECT nextval(pg_get_serial_sequence($2, $3))::text AS number
+    FROM json_array_elements($1::json)`,
+
+  nameCounter: ({ table, counter }: EntityColumns) => [table, counter?.databaseName ?? ''],
+
   // An index entry has at most 2.7 KB.
   textHash: (sql: string) => `${TEXT_HASH_FUNCTION}(${sql}::text)`,
 };

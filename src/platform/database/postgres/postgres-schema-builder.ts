@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner, TableColumnOptions } from 'typeorm';
 import { sortExpression } from '../batching/table-sql.js';
-import type { ColumnType } from '../columns.js';
+import type { ColumnType, NullableType } from '../columns.js';
 import {
   type IndexDefinition,
+  isNullable,
   listIndexedColumns,
   type SchemaBuilder,
   type TextIndexDefinition,
@@ -19,12 +20,12 @@ const ATTEMPTS = 60;
 
 /** Other programs go on using the database meanwhile: nothing here keeps them from a table for long. */
 export const postgresSchemaBuilder: SchemaBuilder = {
-  describeColumn(name: string, type: ColumnType): TableColumnOptions {
-    const { type: typeName, nullable = false, collation, precision, default: standard } = type;
+  describeColumn(name: string, type: ColumnType | NullableType): TableColumnOptions {
+    const { type: typeName, collation, precision, default: standard } = type;
     return {
       name,
       type: typeName,
-      isNullable: nullable,
+      isNullable: isNullable(type),
       ...(collation !== undefined && { collation }),
       ...(precision !== undefined && precision !== null && { precision }),
       ...(standard !== undefined && { default: standard }),
@@ -35,7 +36,7 @@ export const postgresSchemaBuilder: SchemaBuilder = {
     queryRunner: QueryRunner,
     table: string,
     name: string,
-    type: ColumnType,
+    type: ColumnType | NullableType,
   ): Promise<void> {
     const { driver } = queryRunner.connection;
     const collation = type.collation === undefined ? '' : ` COLLATE "${type.collation}"`;
@@ -49,7 +50,7 @@ export const postgresSchemaBuilder: SchemaBuilder = {
   async createIndex(queryRunner: QueryRunner, index: IndexDefinition): Promise<void> {
     const { driver } = queryRunner.connection;
     const indexed = listIndexedColumns(index).map(({ name, type, ignoresCase }) => {
-      const column = { type: type.type, isNullable: type.nullable === true };
+      const column = { type: type.type, isNullable: isNullable(type) };
       const sql = sortExpression(postgresDialect, driver.escape(name), column, ignoresCase);
       // An expression that is no plain column stands in parentheses.
       return ignoresCase || column.isNullable ? `(${sql})` : sql;

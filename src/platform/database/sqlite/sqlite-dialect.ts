@@ -55,6 +55,12 @@ export const sqliteDialect: SqlDialect = {
 
   caseless: (sql: string, length: string) => `lower(substr(${sql}, 1, ${length}))`,
 
+  drawNumbers: `
+    SELECT CAST(value + ifnull((SELECT seq FROM sqlite_sequence WHERE name = ?2), 0) AS TEXT) AS number
+    FROM json_each(?1)`,
+
+  nameCounter: ({ metadata }: EntityColumns) => [metadata.tableName],
+
   // An index entry may be of any size.
   textHash: (sql: string) => sql,
 };

@@ -60,6 +60,9 @@ export class StoreSqliteDriver extends SqliteDriver {
   }
 
   override normalizeType(column: Parameters<SqliteDriver['normalizeType']>[0]): string {
+    const { isGenerated, generationStrategy } = column as Partial<ColumnMetadata>;
+    // Only a key of this type counts up.
+    if (isGenerated === true && generationStrategy === 'increment') return 'integer';
     return SQLITE_TYPES[String(column.type)] ?? super.normalizeType(column);
   }
 

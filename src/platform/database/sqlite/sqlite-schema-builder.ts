@@ -1,8 +1,9 @@
 import type { QueryRunner, TableColumnOptions } from 'typeorm';
 import { sortExpression } from '../batching/table-sql.js';
-import type { ColumnType } from '../columns.js';
+import type { ColumnType, NullableType } from '../columns.js';
 import {
   type IndexDefinition,
+  isNullable,
   listIndexedColumns,
   type SchemaBuilder,
   type TextIndexDefinition,
@@ -17,14 +18,18 @@ export const SQLITE_TYPES: Readonly<Record<string, string>> = {
 
 /** One program has the file to itself while it migrates, so everything happens at once. */
 export const sqliteSchemaBuilder: SchemaBuilder = {
-  describeColumn(name: string, type: ColumnType, isOnlyKey: boolean): TableColumnOptions {
-    const { nullable = false, default: standard } = type;
+  describeColumn(
+    name: string,
+    type: ColumnType | NullableType,
+    isOnlyKey: boolean,
+  ): TableColumnOptions {
+    const { default: standard } = type;
     // Exactly this type makes the key the rowid: one B-tree, and int64 enforced.
     const isRowid = isOnlyKey && type.type === 'bigint';
     return {
       name,
       type: isRowid ? 'integer' : (SQLITE_TYPES[type.type] ?? type.type),
-      isNullable: nullable,
+      isNullable: isNullable(type),
       ...(standard !== undefined && { default: standard }),
     };
   },
@@ -34,7 +39,7 @@ export const sqliteSchemaBuilder: SchemaBuilder = {
     queryRunner: QueryRunner,
     table: string,
     name: string,
-    { type }: ColumnType,
+    { type }: ColumnType | NullableType,
   ): Promise<void> {
     const { driver } = queryRunner.connection;
     await queryRunner.query(
@@ -45,7 +50,7 @@ export const sqliteSchemaBuilder: SchemaBuilder = {
   async createIndex(queryRunner: QueryRunner, index: IndexDefinition): Promise<void> {
     const { driver } = queryRunner.connection;
     const indexed = listIndexedColumns(index).map(({ name, type, ignoresCase }) => {
-      const column = { type: type.type, isNullable: type.nullable === true };
+      const column = { type: type.type, isNullable: isNullable(type) };
       return sortExpression(sqliteDialect, driver.escape(name), column, ignoresCase);
     });
     const unique = index.isUnique === true ? 'UNIQUE ' : '';

@@ -1,0 +1,69 @@
+import { ApiError } from '../../errors/api-error.js';
+import { ErrorCatalogue } from '../../errors/error-catalogue.js';
+import type { BatchOperation } from './batch-queue.js';
+import { countCharacters, type RawRow, type Values } from './entity-columns.js';
+import { nameForeignKey } from './foreign-keys.js';
+import { type FailureClassifier, isolateFailures, type Result } from './isolate-failures.js';
+import { atomically, type Session } from './session.js';
+import type { TableSql } from './table-sql.js';
+
+const MAY_BE_STORED =
+  'The store is unavailable or overloaded. What you sent may be stored: look before you retry, or it may be stored twice';
+
+/** Inserts rows under keys that are drawn for them, and resolves with the rows. */
+export class AddRows implements BatchOperation<Values, RawRow> {
+  readonly name = 'add';
+  readonly refusal = new ApiError(ErrorCatalogue.UNAVAILABLE, MAY_BE_STORED);
+
+  constructor(
+    private readonly sql: TableSql,
+    private readonly classifier: FailureClassifier,
+  ) {}
+
+  measure(values: Values): number {
+    return countCharacters(values);
+  }
+
+  async execute(session: Session, rows: readonly Values[]): Promise<Result<RawRow>[]> {
+    try {
+      return await this.add(session, rows);
+    } catch (error) {
+      return await isolateFailures(
+        session,
+        rows,
+        error,
+        this.classifier,
+        (within, part) => this.add(within, part),
+        (failure, within, values) => nameForeignKey(failure, within, this.sql, values),
+      );
+    }
+  }
+
+  private async add(session: Session, given: readonly Values[]): Promise<RawRow[]> {
+    const { sql } = this;
+    const { columns } = sql;
+    return await atomically(session, async (within) => {
+      const rows = columns.counter === undefined ? given : await this.drawKeys(within, given);
+      await within.query(sql.insertAll, sql.encodeRows(rows));
+      const keys = rows.map((values) => columns.keyOf(values));
+      const stored = new Map<string, RawRow>();
+      for (const raw of await within.query<RawRow>(sql.find, sql.encodeKeys(keys))) {
+        stored.set(columns.rawKey(raw), raw);
+      }
+      return keys.map((key) => stored.get(key) ?? {});
+    });
+  }
+
+  /** Numbers that are drawn and then not used are lost. */
+  private async drawKeys(session: Session, rows: readonly Values[]): Promise<Values[]> {
+    const { columns, dialect } = this.sql;
+    const { counter } = columns;
+    const numbers = rows.map((_, index) => index + 1);
+    const drawn = await session.query<{ number: string }>(this.sql.drawNumbers, [
+      JSON.stringify(numbers),
+      ...dialect.nameCounter(columns),
+    ]);
+    const place = columns.inserted.findIndex((column) => column === counter);
+    return rows.map((values, index) => values.with(place, drawn[index]?.number));
+  }
+}
