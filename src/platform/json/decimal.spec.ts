@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Decimal } from './decimal.js';
+
+describe('a decimal', () => {
+  it.each([
+    ['12.5', 4, 2, '12.50'],
+    ['-0.05', 4, 2, '-0.05'],
+    ['1e1', 4, 2, '10.00'],
+    ['0.010', 4, 2, '0.01'],
+    ['99.99', 4, 2, '99.99'],
+    ['-0', 4, 2, '0.00'],
+    ['1e-7', 18, 7, '0.0000001'],
+    ['999999999999999999', 18, 0, '999999999999999999'],
+    ['7', 1, 0, '7'],
+  ])('%s of %i digits with %i after the point is %s', (source, precision, scale, text) => {
+    expect(String(Decimal.parse(source, precision, scale))).toBe(text);
+  });
+
+  it.each([
+    ['100', 4, 2],
+    ['0.001', 4, 2],
+    ['1e3', 4, 2],
+    ['1e-7', 4, 2],
+    ['1e400', 18, 0],
+    ['9999999999999999999', 18, 0],
+  ])('cannot be %s with %i digits, %i of them after the point', (source, precision, scale) => {
+    expect(Decimal.parse(source, precision, scale)).toBeUndefined();
+  });
+
+  it('has the spelling from which it is read again', () => {
+    const numbers = fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n });
+    fc.assert(
+      fc.property(numbers, fc.nat(18), (unscaled, scale) => {
+        const text = String(new Decimal(unscaled, scale));
+        expect(Decimal.parse(text, 18, scale)).toEqual(new Decimal(unscaled, scale));
+      }),
+    );
+  });
+});
