@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
 import { APP_FILTER, APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { AuthModule } from './platform/auth/auth.module.js';
 import { BearerGuard } from './platform/auth/bearer.guard.js';
@@ -17,6 +18,7 @@ import { schema } from './schema.js';
 @Module({
   imports: [
     DiscoveryModule,
+    ScheduleModule.forRoot(),
     ConfigModule,
     LoggingModule,
     AuthModule,

@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSourceOptions } from 'typeorm';
 import { Env } from '../../config/env.js';
+import { JobRunner } from '../job-runner.js';
 import { dataSourceOptions, type Schema } from './data-source-options.js';
 import { openDatabase } from './open-database.js';
 
@@ -19,6 +20,12 @@ export class DatabaseModule {
       }),
       dataSourceFactory: (options) => openDatabase(options as DataSourceOptions),
     });
-    return { module: DatabaseModule, imports: [typeOrm] };
+    return {
+      module: DatabaseModule,
+      global: true,
+      imports: [typeOrm],
+      providers: [JobRunner],
+      exports: [JobRunner],
+    };
   }
 }

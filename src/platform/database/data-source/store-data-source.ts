@@ -73,6 +73,9 @@ export abstract class StoreDataSource extends DataSource {
    */
   abstract assertOutsideTransaction(): void;
 
+  /** The time of the store's clock, in milliseconds since 1970: the same for all programs. */
+  abstract readClock(): Promise<number>;
+
   /** Commits durably what changes nothing, to find out whether the store can be written. */
   abstract probeWrite(): Promise<void>;
 

@@ -156,7 +156,14 @@ export class PostgresDataSource extends StoreDataSource {
     // Such a write has a connection of its own, and does not wait.
   }
 
-  /** Writes a message that has no reader to the write-ahead log, where every commit is written. */
+  async readClock(): Promise<number> {
+    const [clock] = await this.query<{ now: string }[]>(
+      'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now',
+    );
+    return Math.floor(Number(clock?.now));
+  }
+
+  /** Writes a message that nobody reads to the write-ahead log, where every commit is written. */
   async probeWrite(): Promise<void> {
     const session = await this.readers.acquire();
     let isBroken = true;
@@ -204,7 +211,6 @@ export class PostgresDataSource extends StoreDataSource {
   }
 }
 
-/** Writes to the write-ahead log, where every commit is written, a message that nobody reads. */
 const PROBE = { name: 'probe', text: `SELECT pg_logical_emit_message(true, 'plant-store', '')` };
 
 /**

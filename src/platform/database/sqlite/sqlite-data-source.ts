@@ -92,6 +92,11 @@ export class SqliteDataSource extends StoreDataSource {
     assertOutsideTransaction();
   }
 
+  /** One program uses the store. */
+  readClock(): Promise<number> {
+    return Promise.resolve(Date.now());
+  }
+
   /** SQLite writes the page and flushes it also when the number is what it was. */
   async probeWrite(): Promise<void> {
     const { commits } = this.driver.connections;

@@ -1,0 +1,22 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { int64, nullable, text } from '../../columns.js';
+import { createTable } from '../../migrations.js';
+
+export class CreateJobRuns1795400000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await createTable(queryRunner, {
+      name: 'job_runs',
+      columns: {
+        name: text(),
+        doneFor: nullable(int64()),
+        holder: nullable(text()),
+        heldUntil: nullable(int64()),
+      },
+      key: ['name'],
+    });
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.dropTable('job_runs');
+  }
+}

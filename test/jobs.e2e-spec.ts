@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { JobRunner } from '../src/platform/database/job-runner.js';
+import { JobRun } from '../src/platform/database/jobs/job-run.entity.js';
+import { type EntityStore, openEntityStore } from './support/entity-store.js';
+
+const DAY = new Date('2026-11-22T00:00:00Z');
+const NEXT_DAY = new Date('2026-11-23T00:00:00Z');
+
+let store: EntityStore;
+let one: JobRunner;
+let other: JobRunner;
+
+beforeEach(async () => {
+  Logger.overrideLogger(false);
+  store = await openEntityStore([JobRun]);
+  one = new QuickRunner(store.dataSource);
+  other = new QuickRunner(store.dataSource);
+});
+afterEach(async () => {
+  await store.close();
+});
+
+/** Asks often, so that no test waits long. */
+class QuickRunner extends JobRunner {
+  protected override readonly renewMs = 20;
+}
+
+describe('a job', () => {
+  it('is done once for a time, whoever asks and how often', async () => {
+    const work = jest.fn(() => Promise.resolve());
+    const asked = [one, other, one, other].map((runner) => runner.runOnce('tidy', DAY, work));
+    const done = await Promise.all(asked);
+    expect(done.filter(Boolean)).toHaveLength(1);
+    expect(await other.runOnce('tidy', DAY, work)).toBe(false);
+    expect(work).toHaveBeenCalledTimes(1);
+    expect(await other.runOnce('tidy', NEXT_DAY, work)).toBe(true);
+    expect(await one.runOnce('tidy', DAY, work)).toBe(false);
+    expect(await one.runOnce('water', DAY, work)).toBe(true);
+    expect(work).toHaveBeenCalledTimes(3);
+  });
+
+  it('is done by another program when it fails', async () => {
+    const failing = one.runOnce('tidy', DAY, () => Promise.reject(new Error('no broom')));
+    await expect(failing).rejects.toThrow('no broom');
+    expect(await other.runOnce('tidy', DAY, () => Promise.resolve())).toBe(true);
+  });
+
+  it('waits for the program that does it, and takes over when that one is gone', async () => {
+    let hasBegun = (): void => undefined;
+    const begun = new Promise<void>((resolve) => (hasBegun = resolve));
+    const signals: AbortSignal[] = [];
+    const stuck = one.runOnce('tidy', DAY, (signal) => {
+      signals.push(signal);
+      hasBegun();
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+    });
+    await begun;
+    // As if the other program had been away for longer than it may hold a job.
+    await store.dataSource.getRepository(JobRun).update({ name: 'tidy' }, { heldUntil: '0' });
+    const taken = other.runOnce('tidy', DAY, () => Promise.resolve());
+    expect(await taken).toBe(true);
+    await expect(stuck).rejects.toThrow('Another program has taken the job tidy');
+    expect(signals[0]?.aborted).toBe(true);
+  });
+
+  it('is aborted when the program stops, which waits for its end', async () => {
+    let end = (): void => undefined;
+    const work = one.runOnce('tidy', DAY, async (signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      await new Promise<void>((resolve) => (end = resolve));
+    });
+    while ((await store.dataSource.getRepository(JobRun).count()) === 0) await nextTurn();
+    const stopped = one.beforeApplicationShutdown();
+    const order: string[] = [];
+    void stopped.then(() => order.push('stopped'));
+    await nextTurn();
+    order.push('ended');
+    end();
+    expect(await work).toBe(true);
+    await stopped;
+    expect(order).toEqual(['ended', 'stopped']);
+  });
+});
