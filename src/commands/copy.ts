@@ -167,7 +167,7 @@ async function digestOf(
 async function* pagesOf(
   rows: BatchedRepository<ObjectLiteral>,
 ): AsyncGenerator<readonly ObjectLiteral[]> {
-  let after: readonly string[] | undefined;
+  let after: string | undefined;
   do {
     const page = await rows.list({ limit: PAGE_ROWS, after });
     if (page.rows.length > 0) yield page.rows;

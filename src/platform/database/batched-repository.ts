@@ -12,6 +12,7 @@ import {
   type RowChange,
 } from './batching/change-rows.js';
 import { EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
+import { type CursorScope, readCursor, writeCursor } from './batching/cursor.js';
 import { FindRows } from './batching/find-rows.js';
 import { type CreateOutcome, InsertRows, type NewRow } from './batching/insert-rows.js';
 import type { Page as PageRequest, SortKey } from './batching/page.js';
@@ -76,22 +77,23 @@ export interface PageQuery<Row> {
   /** The name of an order; that of the key by default. */
   readonly order?: string;
   readonly isDescending?: boolean;
-  /** Where the page before ended; in the order of the key also the key of its last row. */
+  /** Where the page before ended: its `next`, or in the order of a key of one column a key. */
   readonly after?: unknown;
 }
 
 /** A page of rows as JSON, whose members are named as the properties are and left out where they are null. */
 export interface JsonPage {
+  /** A JSON array; in pieces where it is too long to be in memory at once. */
   readonly json: JsonText | JsonPieces;
   /** Where the page ended, which the next one goes on after; undefined when it is the last. */
-  readonly next: readonly string[] | undefined;
+  readonly next: string | undefined;
 }
 
 /** A page of rows. */
 export interface RowPage<Row> {
   readonly rows: readonly Row[];
   /** Where the page ended, which the next one goes on after; undefined when it is the last. */
-  readonly next: readonly string[] | undefined;
+  readonly next: string | undefined;
 }
 
 /**
@@ -272,7 +274,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const shown = found.slice(0, query.limit);
     return {
       rows: shown.map(({ raw }) => this.columns.decodeRow(raw) as Row),
-      next: found.length > shown.length ? shown.at(-1)?.sortedBy : undefined,
+      next: found.length > shown.length ? writeEnd(page, shown.at(-1)?.sortedBy) : undefined,
     };
   }
 
@@ -291,7 +293,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     }
     const page = this.readQuery(query);
     const { text, last, hasMore } = await read(this.pages, page, manager);
-    const next = hasMore ? last : undefined;
+    const next = hasMore ? writeEnd(page, last) : undefined;
     if (text !== undefined) return { json: new JsonText(text), next };
     const long = last === undefined ? page : { ...page, until: last };
     return { json: new JsonPieces(() => this.readArray(long)), next };
@@ -347,20 +349,21 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     return await queue.add(item);
   }
 
-  /** @throws TypeError when there is no such order or property */
-  private readQuery(query: PageQuery<Row>): PageRequest {
-    const { limit, where = {}, order, isDescending = false, after } = query;
-    const keys = this.orders.get(order);
-    if (keys === undefined) {
-      throw new TypeError(`${this.columns.metadata.name} has no order ${String(order)}`);
+  /**
+   * @throws TypeError when there is no such order or property
+   * @throws ApiError 40003 the page before was another one
+   */
+  private readQuery(query: PageQuery<Row>): PageRequest & CursorScope {
+    const { limit, where = {}, order: orderName, isDescending = false } = query;
+    const order = this.orders.get(orderName);
+    if (order === undefined) {
+      throw new TypeError(`${this.columns.metadata.name} has no order ${String(orderName)}`);
     }
     const conditions = readConditions(this.columns, where, this.hashed);
-    return { conditions, order: keys, isDescending, after: this.readEnd(after), limit };
-  }
-
-  private readEnd(after: unknown): readonly string[] | undefined {
-    if (after === undefined || Array.isArray(after)) return after as readonly string[] | undefined;
-    return this.columns.splitKey(this.columns.readKey(after));
+    const scope = { orderName, order, isDescending, conditions };
+    const after =
+      query.after === undefined ? undefined : readCursor(scope, query.after, this.columns);
+    return { ...scope, after, limit };
   }
 }
 
@@ -371,6 +374,10 @@ async function read<Item, Outcome>(
 ): Promise<Outcome> {
   if (manager !== undefined) return await queue.executeAlone(joinTransaction(manager), item);
   return await queue.add(item);
+}
+
+function writeEnd(page: CursorScope, end: readonly string[] | undefined): string | undefined {
+  return end && writeCursor(page, end);
 }
 
 function withoutNull(row: ObjectLiteral): ObjectLiteral {

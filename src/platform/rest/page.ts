@@ -66,10 +66,10 @@ export function ApiPage(type: Type, description: string): MethodDecorator {
 }
 
 /** The parameters of the next page, always in this order, whichever the client's was. */
-function writeQuery(query: PageQueryDto, next: readonly string[]): string {
+function writeQuery(query: PageQueryDto, next: string): string {
   const parameters = new Map<string, unknown>([
     ['limit', query.limit],
-    ['after', next[0]],
+    ['after', next],
   ]);
   for (const [name, value] of Object.entries(query)) {
     if (!parameters.has(name) && value !== undefined) parameters.set(name, value);
