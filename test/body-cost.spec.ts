@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { parseBody } from '../src/platform/requests/json-body.js';
 import { NewPlantDto } from '../src/modules/plants/dto/new-plant.dto.js';
-import { RequestClass } from '../src/platform/validation/compiled-dto.js';
+import { CompiledDto } from '../src/platform/validation/compiled-dto.js';
 import { bodyOf, LENGTH, mutate, randomOf, randomRecipe, type Recipe } from './cost/body-search.js';
 import { ExampleBody } from './support/example.module.js';
 
@@ -51,13 +51,13 @@ interface Found {
  * The time of the processor, in milliseconds, which does not grow with what else the machine does.
  * The least of some runs, since it does grow with what else this process does.
  */
-function costOf(text: string, requestClass: RequestClass, runs = 3): Cost {
+function costOf(text: string, dto: CompiledDto, runs = 3): Cost {
   let least = Infinity;
   let isValid = true;
   for (let run = 0; run < runs; run++) {
     const began = process.cpuUsage();
     try {
-      parseBody(text, requestClass);
+      parseBody(text, dto);
     } catch {
       isValid = false;
     }
@@ -68,7 +68,7 @@ function costOf(text: string, requestClass: RequestClass, runs = 3): Cost {
 }
 
 /** Climbs from the slowest bodies that are known, valid ones and any, to slower ones. */
-function search(requestClass: RequestClass): { valid: Found; any: Found } {
+function search(dto: CompiledDto): { valid: Found; any: Found } {
   const random = randomOf(SEED);
   const none: Found = { recipe: randomRecipe(random), ms: 0 };
   let [valid, any] = [none, none];
@@ -76,7 +76,7 @@ function search(requestClass: RequestClass): { valid: Found; any: Found } {
     const from = random() < 0.5 ? valid : any;
     const recipe =
       SLOWEST[step] ?? (random() < 0.3 ? randomRecipe(random) : mutate(from.recipe, random));
-    const { isValid, ms } = costOf(bodyOf(recipe), requestClass);
+    const { isValid, ms } = costOf(bodyOf(recipe), dto);
     if (ms > any.ms) any = { recipe, ms };
     if (isValid && ms > valid.ms) valid = { recipe, ms };
   }
@@ -84,11 +84,11 @@ function search(requestClass: RequestClass): { valid: Found; any: Found } {
 }
 
 describe.each<Type<object>>([NewPlantDto, ExampleBody])('reading a body as %p', (type) => {
-  const requestClass = RequestClass.of(type);
+  const dto = CompiledDto.of(type);
 
   it(`takes of ${LENGTH} bytes at most ${RATIO} times what a valid body takes`, () => {
-    const { valid, any } = search(requestClass);
-    const again = ({ recipe }: Found): number => costOf(bodyOf(recipe), requestClass, 15).ms;
+    const { valid, any } = search(dto);
+    const again = ({ recipe }: Found): number => costOf(bodyOf(recipe), dto, 15).ms;
     const [validMs, anyMs] = [again(valid), again(any)];
     const shown = `${anyMs.toFixed(2)} ms for ${JSON.stringify(any.recipe)}, ${validMs.toFixed(2)} ms for the valid ${JSON.stringify(valid.recipe)}`;
     if (process.env.BODY_COST_STEPS !== undefined) console.log(shown);
@@ -97,8 +97,8 @@ describe.each<Type<object>>([NewPlantDto, ExampleBody])('reading a body as %p', 
 
   it('takes time linear in its length', () => {
     const [recipe] = SLOWEST as [Recipe];
-    const short = costOf(bodyOf(recipe), requestClass, 15).ms;
-    const long = costOf(bodyOf(recipe, 8 * LENGTH), requestClass, 5).ms;
+    const short = costOf(bodyOf(recipe), dto, 15).ms;
+    const long = costOf(bodyOf(recipe, 8 * LENGTH), dto, 5).ms;
     expect(long).toBeLessThan(2.5 * 8 * short);
   });
 });

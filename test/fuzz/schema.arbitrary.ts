@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { TEXT_PATTERN } from '../../src/platform/validation/is-text.decorator.js';
 import type { ApiDocument, SchemaObject } from './api-document.js';
+import { TEXT_PATTERN } from '../../src/platform/validation/value-types.js';
 
 // Values by their JSON Schema. An integer is a bigint, since a JavaScript number cannot hold every one.
 

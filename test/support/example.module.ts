@@ -38,9 +38,11 @@ import {
 import type { Response } from 'express';
 import { RequireScopes } from '../../src/platform/auth/require-scopes.decorator.js';
 import { ApiTag } from '../../src/platform/rest/api-section.decorator.js';
-import { IsInt64 } from '../../src/platform/validation/is-int64.decorator.js';
-import { IsOptionalNotNull } from '../../src/platform/validation/is-optional-not-null.decorator.js';
-import { IsText } from '../../src/platform/validation/is-text.decorator.js';
+import {
+  IsInt64,
+  IsOptionalNotNull,
+  IsText,
+} from '../../src/platform/validation/types.decorators.js';
 
 // A feature with a parameter, a member and a failure of each kind, for the tests of what features
 // stand on.

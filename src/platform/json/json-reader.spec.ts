@@ -7,6 +7,7 @@ import {
   type ObjectShape,
   readJson,
 } from './json-reader.js';
+import { parseInt64 } from './json-number.js';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -24,16 +25,19 @@ class Tree {
   tree?: unknown;
 }
 
-const LEAF: ObjectShape = { type: Leaf, members: [{ name: 'id', shape: 'int64' }] };
+const LEAF: ObjectShape = {
+  type: Leaf,
+  members: [{ name: 'id', shape: { readNumber: parseInt64 } }],
+};
 const TREE = {
   type: Tree,
   members: [
-    { name: 'id', shape: 'int64' },
+    { name: 'id', shape: { readNumber: parseInt64 } },
     { name: 'size', shape: 'json' },
     { name: 'text', shape: 'scalar' },
     { name: 'leaf', shape: LEAF },
     { name: 'leaves', shape: { items: LEAF } },
-    { name: 'ids', shape: { items: 'int64' } },
+    { name: 'ids', shape: { items: { readNumber: parseInt64 } } },
   ] as ObjectShape['members'][number][],
 } satisfies ObjectShape;
 TREE.members.push({ name: 'tree', shape: TREE });

@@ -1,5 +1,3 @@
-import { parseInt64 } from './json-number.js';
-
 /** How deep objects and arrays may nest, the outermost object counted. */
 const MAX_DEPTH = 64;
 
@@ -14,10 +12,20 @@ export const GIVEN_TWICE = Symbol('given twice');
  * to refuse, but nothing is built of its members:
  *
  * - `scalar`: a string, a double, a boolean or null
- * - `int64`: an integer from -2^63 to 2^63 - 1 is a bigint, anything else is a scalar
  * - `json`: anything, as `JSON.parse` reads it
+ * - a reader: what it makes of the text
  */
-export type ValueShape = 'scalar' | 'int64' | 'json' | ArrayShape | ObjectShape;
+export type ValueShape = 'scalar' | 'json' | ValueReader | ArrayShape | ObjectShape;
+
+/** Makes values of JSON. A value of which it makes undefined is read as a scalar. */
+export interface ValueReader {
+  /** Gets a number as it is written. */
+  readonly readNumber?: (source: string) => unknown;
+  /** Gets a string without its quotes and escapes. */
+  readonly readString?: (text: string) => unknown;
+  /** Gets any value as it is written. */
+  readonly readJson?: (source: string) => unknown;
+}
 
 /** An array, each element of the same shape. */
 export interface ArrayShape {
@@ -134,13 +142,21 @@ class JsonReader {
 
   private readValue(shape: ValueShape, depth: number): unknown {
     const first = this.skipSpace();
+    if (typeof shape === 'object') {
+      if ('members' in shape) {
+        if (first === OPEN_BRACE) return this.readObject(shape, depth);
+      } else if ('items' in shape) {
+        if (first === OPEN_BRACKET) return this.readArray(shape, depth);
+      } else if (shape.readJson !== undefined) {
+        const start = this.position;
+        this.skipValue(depth);
+        return shape.readJson(this.text.slice(start, this.position)) ?? SOME_OBJECT;
+      } else if (first === QUOTE) {
+        const text = this.readString();
+        return shape.readString?.(text) ?? text;
+      }
+    }
     if (first === QUOTE) return this.readString();
-    if (first === OPEN_BRACE && typeof shape === 'object' && 'members' in shape) {
-      return this.readObject(shape, depth);
-    }
-    if (first === OPEN_BRACKET && typeof shape === 'object' && 'items' in shape) {
-      return this.readArray(shape, depth);
-    }
     const start = this.position;
     this.skipValue(depth);
     if (first === OPEN_BRACE || first === OPEN_BRACKET) {
@@ -149,7 +165,8 @@ class JsonReader {
     }
     const source = this.text.slice(start, this.position);
     if (LITERALS.has(source)) return LITERALS.get(source);
-    return (shape === 'int64' ? parseInt64(source) : undefined) ?? Number(source);
+    const readNumber = typeof shape === 'object' && 'readNumber' in shape && shape.readNumber;
+    return (readNumber ? readNumber(source) : undefined) ?? Number(source);
   }
 
   private readArray({ items }: ArrayShape, depth: number): unknown[] {

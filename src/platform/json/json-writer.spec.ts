@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { Decimal } from './decimal.js';
+import { JsonText } from './json-text.js';
 import { writeJson } from './json-writer.js';
 
 /** Anything that JSON.stringify takes, what it leaves out included. */
@@ -36,6 +38,11 @@ describe('writeJson', () => {
     [{ id: -9223372036854775808n, name: '1' }, '{"id":-9223372036854775808,"name":"1"}'],
     [[{ id: 9007199254740993n }, { id: 0n }], '[{"id":9007199254740993},{"id":0}]'],
     [{ a: { b: [1n, [2n]] } }, '{"a":{"b":[1,[2]]}}'],
+    [
+      { price: new Decimal(-5n, 2), list: [[new Decimal(0n, 3)]] },
+      '{"price":-0.05,"list":[[0.000]]}',
+    ],
+    [{ a: 1, notes: new JsonText('{"x":1e400}') }, '{"a":1,"notes":{"x":1e400}}'],
     [[1n], '[1]'],
     [1n, '1'],
   ])('writes a bigint wherever it is: %#', (value, text) => {

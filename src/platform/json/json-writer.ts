@@ -1,31 +1,27 @@
+import { Decimal } from './decimal.js';
 import { JsonText } from './json-text.js';
 
 /**
- * JSON text as `JSON.stringify` makes it, in which a bigint is an integer with all its digits. A value
- * without any takes no longer than with `JSON.stringify`.
+ * JSON text as `JSON.stringify` makes it, in which a bigint and a Decimal are numbers with all their
+ * digits, and a JsonText is what it holds. A value without any takes no longer than with
+ * `JSON.stringify`.
  *
  * @throws RangeError for a value that contains itself
  */
 export function writeJson(value: unknown): string {
-  if (value instanceof JsonText) return value.text;
-  // Of a list of rows the first shows what the others are like.
-  if (hasBigint(Array.isArray(value) ? value[0] : value)) return write(value) ?? 'null';
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    // A bigint is further down.
-    if (error instanceof TypeError) return write(value) ?? 'null';
-    throw error;
-  }
+  return hasExact(value) ? (write(value) ?? 'null') : JSON.stringify(value);
 }
 
-function hasBigint(value: unknown): boolean {
+/** Whether there is something in a value that `JSON.stringify` does not write exactly. */
+function hasExact(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint';
-  for (const member of Object.values(value)) if (typeof member === 'bigint') return true;
+  if (value instanceof Decimal || value instanceof JsonText) return true;
+  if (Array.isArray(value)) return value.some(hasExact);
+  for (const member of Object.values(value)) if (hasExact(member)) return true;
   return false;
 }
 
-/** Text that stands in JSON as it is: the most, and written so in half the time. */
+/** Strings that need no escaping, the common case: quoted directly, twice as fast. */
 const PLAIN = /^[\w .,:;-]*$/;
 
 function quote(text: string): string {
@@ -37,6 +33,8 @@ function write(value: unknown): string | undefined {
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (value instanceof JsonText) return value.text;
+  if (value instanceof Decimal) return value.toString();
   if (hasToJson(value)) return write(value.toJSON());
   let text = '';
   if (Array.isArray(value)) {

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { isRejectedByPipes } from '@nestjs/core/internal';
-import { RequestClass } from '../validation/compiled-dto.js';
+import { CompiledDto } from '../validation/compiled-dto.js';
 import { checkParameterClass } from './read-parameters.js';
 
 // What is taken from the inside of Nest: how it records the parameters of handlers, and that it marks
@@ -19,9 +19,9 @@ interface RecordedParameter {
 
 /** The classes of the parameters of a handler; undefined for one that it does not have. */
 export interface HandlerParameters {
-  readonly body: RequestClass | undefined;
-  readonly query: RequestClass | undefined;
-  readonly path: RequestClass | undefined;
+  readonly body: CompiledDto | undefined;
+  readonly query: CompiledDto | undefined;
+  readonly path: CompiledDto | undefined;
 }
 
 const DECORATORS = { body: '@Body()', query: '@Query()', path: '@Param()' };
@@ -52,15 +52,15 @@ export function parametersOf(
   const prototype = controller.prototype as object;
   const types = Reflect.getMetadata('design:paramtypes', prototype, method) as
     Type<object>[] | undefined;
-  const found: Partial<Record<keyof HandlerParameters, RequestClass>> = {};
+  const found: Partial<Record<keyof HandlerParameters, CompiledDto>> = {};
   for (const [key, parameter] of Object.entries(recorded ?? {})) {
     const place = PLACES.get(Number(key.split(':')[0]));
     if (place !== undefined) {
       try {
-        const requestClass = classOf(place, parameter, types?.[parameter.index]);
-        if (requestClass !== undefined) {
+        const dto = classOf(place, parameter, types?.[parameter.index]);
+        if (dto !== undefined) {
           if (found[place] !== undefined) throw new TypeError('write it once');
-          found[place] = requestClass;
+          found[place] = dto;
         }
       } catch (error) {
         const where = `${controller.name}.${method}, ${DECORATORS[place]}`;
@@ -77,14 +77,14 @@ function classOf(
   place: keyof HandlerParameters,
   { data, pipes, schema }: RecordedParameter,
   type: Type<object> | undefined,
-): RequestClass | undefined {
+): CompiledDto | undefined {
   if (place !== 'body' && typeof data === 'string' && pipes.length > 0) return undefined;
   if (data !== undefined || schema !== undefined || !isOwnClass(type)) {
     throw new TypeError(WHAT_TO_WRITE[place]);
   }
-  const requestClass = RequestClass.of(type);
-  if (place !== 'body') checkParameterClass(requestClass);
-  return requestClass;
+  const dto = CompiledDto.of(type);
+  if (place !== 'body') checkParameterClass(dto);
+  return dto;
 }
 
 function isOwnClass(type: Type<object> | undefined): type is Type<object> {

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { JsonSyntaxError, NotAnObjectError, readJson } from '../json/json-reader.js';
-import { Faults } from '../validation/validation-errors.js';
-import type { RequestClass } from '../validation/compiled-dto.js';
+import { ValidationErrors } from '../validation/validation-errors.js';
+import type { CompiledDto } from '../validation/compiled-dto.js';
 import { readJsonText } from './body-reader.js';
 
 /**
@@ -16,7 +16,7 @@ export class JsonBody implements PromiseLike<object> {
   constructor(
     private readonly request: IncomingMessage,
     private readonly response: ServerResponse,
-    private readonly requestClass: RequestClass,
+    private readonly dto: CompiledDto,
   ) {}
 
   /** Rejects with ApiError 40001, 40002, 41300, 41500 or RequestAbortedError. */
@@ -29,7 +29,7 @@ export class JsonBody implements PromiseLike<object> {
   }
 
   private async readOnce(): Promise<object> {
-    return parseBody(await readJsonText(this.request, this.response), this.requestClass);
+    return parseBody(await readJsonText(this.request, this.response), this.dto);
   }
 }
 
@@ -38,15 +38,15 @@ export class JsonBody implements PromiseLike<object> {
  *
  * @throws ApiError 40001, 40002
  */
-export function parseBody(text: string, requestClass: RequestClass): object {
-  const body = readObject(text, requestClass);
-  if (requestClass.accepts(body)) return body;
-  const faults = new Faults();
-  requestClass.findFaults(body, faults);
-  throw new ApiError(ErrorCatalogue.INVALID_BODY, `The body is not valid: ${String(faults)}`);
+export function parseBody(text: string, dto: CompiledDto): object {
+  const body = readObject(text, dto);
+  const errors = new ValidationErrors();
+  dto.check(body, errors);
+  if (errors.isEmpty) return body;
+  throw new ApiError(ErrorCatalogue.INVALID_BODY, `The body is not valid: ${String(errors)}`);
 }
 
-function readObject(text: string, { shape }: RequestClass): object {
+function readObject(text: string, { shape }: CompiledDto): object {
   try {
     return readJson(text, shape);
   } catch (error) {

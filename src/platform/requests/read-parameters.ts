@@ -1,7 +1,7 @@
 import { GIVEN_TWICE } from '../json/json-reader.js';
-import { INTEGER, parseInt64 } from '../json/json-number.js';
-import type { Faults } from '../validation/validation-errors.js';
-import type { Member, RequestClass } from '../validation/compiled-dto.js';
+import { INTEGER } from '../json/json-number.js';
+import type { ValidationErrors } from '../validation/validation-errors.js';
+import type { Member, CompiledDto } from '../validation/compiled-dto.js';
 
 /** No number has an exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
@@ -10,10 +10,9 @@ const BOOLEANS = new Map([
   ['false', false],
 ]);
 
-/** How text is read as what a member is declared as; undefined where it is not spelled so. */
+/** How text is read as the class of a member; undefined where it is not spelled so. */
 const CONVERSIONS = new Map<unknown, (text: string) => unknown>([
   [String, (text) => text],
-  [BigInt, (text) => (INTEGER.test(text) ? parseInt64(text) : undefined)],
   [Number, toNumber],
   [Boolean, (text) => BOOLEANS.get(text)],
 ]);
@@ -26,17 +25,18 @@ function toNumber(text: string): number | undefined {
 }
 
 /** @returns undefined for text that is not spelled as the member is declared */
-function read(text: string, { type, rules }: Member): unknown {
+function readText(text: string, { type, valueType, rules }: Member): unknown {
+  if (valueType !== undefined) return valueType.readParameter(text);
   const isInteger = rules.rules.some(({ name }) => name === 'isInt');
   return isInteger && !INTEGER.test(text) ? undefined : CONVERSIONS.get(type)?.(text);
 }
 
 /** @throws TypeError when a member of the class cannot be a parameter */
-export function checkParameterClass({ type, members }: RequestClass): void {
+export function checkParameterClass({ type, members }: CompiledDto): void {
   for (const member of members) {
-    if (!CONVERSIONS.has(member.type)) {
+    if (member.type === Array || (!CONVERSIONS.has(member.type) && !member.valueType)) {
       throw new TypeError(
-        `${type.name}.${member.name}: a parameter is declared as string, number, boolean or bigint`,
+        `${type.name}.${member.name}: a parameter is declared as string, number, boolean or bigint, or has a type of its own`,
       );
     }
   }
@@ -50,25 +50,25 @@ export function checkParameterClass({ type, members }: RequestClass): void {
  */
 export function readParameters(
   parameters: Iterable<readonly [name: string, value: string]>,
-  requestClass: RequestClass,
-  faults: Faults,
+  dto: CompiledDto,
+  errors: ValidationErrors,
   onUnknown: (name: string) => void,
 ): object {
-  const instance = new requestClass.type() as Record<string, unknown>;
+  const instance = new dto.type() as Record<string, unknown>;
   const given = new Set<string>();
   for (const [name, text] of parameters) {
-    const member = requestClass.members.find((one) => one.name === name);
+    const member = dto.members.find((one) => one.name === name);
     if (member === undefined) {
       onUnknown(name);
     } else {
-      instance[name] = given.has(name) ? GIVEN_TWICE : (read(text, member) ?? text);
+      instance[name] = given.has(name) ? GIVEN_TWICE : (readText(text, member) ?? text);
       given.add(name);
       // No engine stores it, so nothing can be meant by it.
       if (text.includes('\0')) {
-        faults.add(`${name} must not contain U+0000 or an unpaired surrogate`);
+        errors.add(`${name} must not contain U+0000 or an unpaired surrogate`);
       }
     }
   }
-  if (!requestClass.accepts(instance)) requestClass.findFaults(instance, faults);
+  dto.check(instance, errors);
   return instance;
 }

@@ -9,8 +9,8 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { Faults } from '../validation/validation-errors.js';
-import type { RequestClass } from '../validation/compiled-dto.js';
+import { ValidationErrors } from '../validation/validation-errors.js';
+import type { CompiledDto } from '../validation/compiled-dto.js';
 import { type HandlerParameters, parametersOf } from './handler-parameters.js';
 import { JsonBody } from './json-body.js';
 import { readParameters } from './read-parameters.js';
@@ -57,34 +57,34 @@ export class ArgumentsGuard implements CanActivate, OnModuleInit {
 /** Puts the instances where Nest looks for them. */
 function setParameters(
   request: Request,
-  query: RequestClass | undefined,
-  path: RequestClass | undefined,
+  query: CompiledDto | undefined,
+  path: CompiledDto | undefined,
 ): void {
-  const faults = { path: new Faults(), query: new Faults() };
+  const errors = { path: new ValidationErrors(), query: new ValidationErrors() };
   if (path !== undefined) {
     // What the class does not name is for the route alone.
     const ignore = (): void => undefined;
     const parameters = Object.entries(request.params as Record<string, string>);
-    Object.assign(request, { params: readParameters(parameters, path, faults.path, ignore) });
+    Object.assign(request, { params: readParameters(parameters, path, errors.path, ignore) });
   }
   if (query !== undefined) {
     // Express computes it anew each time it is asked.
-    Object.defineProperty(request, 'query', { value: readQuery(request.url, query, faults.query) });
+    Object.defineProperty(request, 'query', { value: readQuery(request.url, query, errors.query) });
   }
-  const texts = Object.entries(faults)
+  const texts = Object.entries(errors)
     .filter(([, { isEmpty }]) => !isEmpty)
     .map(([place, its]) => `The ${place} is not valid: ${String(its)}`);
   if (texts.length > 0) throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, texts.join('. '));
 }
 
-function readQuery(url: string, query: RequestClass, faults: Faults): object | undefined {
+function readQuery(url: string, query: CompiledDto, errors: ValidationErrors): object | undefined {
   try {
-    return readParameters(parseQuery(url), query, faults, (name) => {
-      faults.add(`${JSON.stringify(name)} is not a parameter`);
+    return readParameters(parseQuery(url), query, errors, (name) => {
+      errors.add(`${JSON.stringify(name)} is not a parameter`);
     });
   } catch (error) {
     if (!(error instanceof QuerySyntaxError)) throw error;
-    faults.add('it is not percent-encoded UTF-8');
+    errors.add('it is not percent-encoded UTF-8');
     return undefined;
   }
 }

@@ -1,13 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt64 } from '../validation/is-int64.decorator.js';
+import { IsInt64 } from '../validation/types.decorators.js';
 
 /** The path to what has an int64 as its key. */
 export class IdDto {
   @IsInt64()
-  @ApiProperty({
-    description: 'Identification number, in decimal digits',
-    type: 'integer',
-    format: 'int64',
-  })
+  @ApiProperty({ description: 'Identification number, in decimal digits' })
   id!: bigint;
 }

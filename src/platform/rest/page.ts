@@ -12,8 +12,7 @@ import { IsInt, Max, Min } from 'class-validator';
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import type { JsonPage } from '../database/batched-repository.js';
-import { IsInt64 } from '../validation/is-int64.decorator.js';
-import { IsOptionalNotNull } from '../validation/is-optional-not-null.decorator.js';
+import { IsInt64, IsOptionalNotNull } from '../validation/types.decorators.js';
 
 const LINK = {
   Link: {
@@ -34,8 +33,6 @@ export class PageQueryDto {
   @IsInt64()
   @ApiPropertyOptional({
     description: 'The id after which the page begins: the last one of the page before',
-    type: 'integer',
-    format: 'int64',
   })
   after?: bigint;
 }

@@ -5,19 +5,17 @@ import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagg
 import { Exclude, Expose, Transform, Type as TypeOf } from 'class-transformer';
 import { IsDefined, IsInt, IsOptional, IsString, Max, ValidateNested } from 'class-validator';
 import { readJson } from '../json/json-reader.js';
-import { Faults } from './validation-errors.js';
-import { IsInt64 } from './is-int64.decorator.js';
-import { IsText } from './is-text.decorator.js';
-import { RequestClass } from './compiled-dto.js';
+import { ValidationErrors } from './validation-errors.js';
+import { CompiledDto } from './compiled-dto.js';
+import { IsInt64, IsText } from './types.decorators.js';
 
 /** What is wrong with a JSON text that is to be read as a class. */
-function faultsOf(type: Type<object>, text: string): string {
-  const requestClass = RequestClass.of(type);
-  const object = readJson(text, requestClass.shape);
-  const faults = new Faults();
-  requestClass.findFaults(object, faults);
-  expect(requestClass.accepts(object)).toBe(faults.isEmpty);
-  return String(faults);
+function describeErrors(type: Type<object>, text: string): string {
+  const dto = CompiledDto.of(type);
+  const object = readJson(text, dto.shape);
+  const errors = new ValidationErrors();
+  dto.check(object, errors);
+  return String(errors);
 }
 
 class Inner {
@@ -48,18 +46,18 @@ describe('a class that a request is read as', () => {
     ['{"text":"a","count":null,"list":[],"any":0}', ''],
     ['{"text":"a","list":{},"any":0}', 'list must be an array'],
     ['{}', 'text is missing; list is missing; any is missing'],
-  ])('has no member of another type than the one that is declared: %s', (text, faults) => {
-    expect(faultsOf(Loose, text)).toBe(faults);
+  ])('has no member of another type than the one that is declared: %s', (text, errors) => {
+    expect(describeErrors(Loose, text)).toBe(errors);
   });
 
   it('has its initial values where nothing is given', () => {
-    const { shape } = RequestClass.of(Loose);
+    const { shape } = CompiledDto.of(Loose);
     expect(readJson('{"text":"a"}', shape)).toEqual({ text: 'a', count: 3 });
     expect(readJson('{"text":"a","count":4}', shape)).toEqual({ text: 'a', count: 4 });
   });
 
   it('accepts no member that is given twice, whatever its rules', () => {
-    expect(faultsOf(Loose, '{"text":"a","list":[],"any":1,"any":1}')).toBe(
+    expect(describeErrors(Loose, '{"text":"a","list":[],"any":1,"any":1}')).toBe(
       'any is given more than once',
     );
   });
@@ -94,8 +92,8 @@ describe('a class with unions', () => {
     ['{"inners":{"size":1},"either":1}', 'inners must be an array'],
     ['{"ids":1,"either":1}', 'ids must be an array'],
     ['{"text":{"a":1}}', 'text must be a string; either is missing'],
-  ])('is read by its rules where the type is not recorded: %s', (text, faults) => {
-    expect(faultsOf(Union, text)).toBe(faults);
+  ])('is read by its rules where the type is not recorded: %s', (text, errors) => {
+    expect(describeErrors(Union, text)).toBe(errors);
   });
 });
 
@@ -130,8 +128,8 @@ describe('a class made of another', () => {
       'inners.0.size is missing',
     ],
     [IntersectionType(Inner, PickType(Whole, ['name'])), '{"size":1}', 'name is missing'],
-  ])('by a function of @nestjs/swagger is read like the other: %#', (type, text, faults) => {
-    expect(faultsOf(type, text)).toBe(faults);
+  ])('by a function of @nestjs/swagger is read like the other: %#', (type, text, errors) => {
+    expect(describeErrors(type, text)).toBe(errors);
   });
 });
 
@@ -221,7 +219,7 @@ describe('a class that no request can be read as', () => {
     [Unchecked, `Unchecked.id: ${exact}`],
     [UncheckedList, `UncheckedList.ids: ${exact}`],
   ])('says why: %p', (type, reason) => {
-    expect(() => RequestClass.of(type)).toThrow(reason);
+    expect(() => CompiledDto.of(type)).toThrow(reason);
   });
 
   it('may have what class-transformer does to answers', () => {
@@ -230,6 +228,6 @@ describe('a class that no request can be read as', () => {
       @Transform(({ value }) => String(value), { toPlainOnly: true })
       size!: number;
     }
-    expect(faultsOf(Answered, '{"size":9}')).toBe('');
+    expect(describeErrors(Answered, '{"size":9}')).toBe('');
   });
 });

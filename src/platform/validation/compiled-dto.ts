@@ -6,165 +6,251 @@ import {
   type ValueShape,
 } from '../json/json-reader.js';
 import { documentRules } from './document-rules.js';
-import type { Faults } from './validation-errors.js';
-import { IS_INT64 } from './is-int64.decorator.js';
-import { isScalar, type Kind, kindOf, typeOfMember } from './member-type.js';
-import { nestedTypeOf } from './nested-type.js';
-import { type PropertyRules, rulesOf } from './rules.js';
+import { getRules, type PropertyRules } from './dto-rules.js';
+import { findNestedType } from './nested-type.js';
+import type { ValidationErrors } from './validation-errors.js';
+import type { ValueType } from './value-types.js';
 
+/** A member of a DTO. */
 export interface Member {
   readonly name: string;
   /** The class that it is declared as, `Object` where it cannot be known. */
   readonly type: unknown;
-  readonly kind: Kind;
+  /** The type of its values, or of the elements of an array, where a decorator of this project gives it. */
+  readonly valueType: ValueType | undefined;
   readonly rules: PropertyRules;
-  /** The class of the value, or of the elements of an array. */
-  readonly nested: RequestClass | undefined;
+  /** The DTO of the value, or of the elements of an array. */
+  readonly nested: CompiledDto | undefined;
+}
+
+/** The class whose merge patch a class is. */
+const PATCHED = Symbol('patched class');
+
+/** A class without members of its own that is the merge patch of another, one for each. */
+export function makePatchClass(base: Type<object>): Type<object> {
+  const known = patchClasses.get(base);
+  if (known !== undefined) return known;
+  const name = `${base.name}Patch`;
+  const { [name]: patch } = { [name]: class extends Object {} } as Record<string, Type<object>>;
+  if (patch === undefined) throw new TypeError('no class');
+  Reflect.defineMetadata(PATCHED, base, patch);
+  patchClasses.set(base, patch);
+  return patch;
+}
+
+const patchClasses = new Map<Type<object>, Type<object>>();
+
+/** The class whose merge patch a class is; undefined where it is none. */
+export function getPatchedClass(type: Type<object>): Type<object> | undefined {
+  return Reflect.getMetadata(PATCHED, type) as Type<object> | undefined;
 }
 
 /** A class that a body, a query or a path is read as: its members, and the rules that they keep. */
-export class RequestClass {
-  private static readonly known = new Map<Type<object>, RequestClass>();
+export class CompiledDto {
+  private static readonly compiled = new Map<Type<object>, CompiledDto>();
   readonly members: Member[] = [];
   /** How an instance is read from JSON. */
   readonly shape: ObjectShape & { readonly members: MemberShape[] };
 
-  private constructor(readonly type: Type<object>) {
+  /** @param patched the class whose merge patch this is: every member may be left out then */
+  private constructor(
+    readonly type: Type<object>,
+    readonly patched: Type<object> | undefined,
+  ) {
     this.shape = { type, members: [] };
   }
 
   /** @throws TypeError when nothing can be read as this class; says why */
-  static of(type: Type<object>): RequestClass {
-    const known = RequestClass.known.get(type);
+  static of(type: Type<object>): CompiledDto {
+    const known = CompiledDto.compiled.get(type);
     if (known !== undefined) return known;
-    const made = new RequestClass(type);
-    // Before its members are: one may be of this very class.
-    RequestClass.known.set(type, made);
+    const dto = new CompiledDto(type, getPatchedClass(type));
+    // Registered before its members: a DTO may contain itself.
+    CompiledDto.compiled.set(type, dto);
     try {
-      made.addMembers();
+      dto.addMembers();
     } catch (error) {
-      RequestClass.known.delete(type);
+      CompiledDto.compiled.delete(type);
       throw error;
     }
-    return made;
+    return dto;
   }
 
   private addMembers(): void {
-    const rules = rulesOf(this.type);
-    if (rules.size === 0) throw new TypeError(`${this.type.name} has no member with a rule`);
+    const { type, patched } = this;
+    const declared = patched ?? type;
+    const rules = getRules(declared);
+    if (rules.size === 0) throw new TypeError(`${declared.name} has no member with a rule`);
     for (const [name, itsRules] of rules) {
       try {
-        this.addMember(name, itsRules);
+        this.addMember(declared, name, itsRules);
       } catch (error) {
         const { message } = error as Error;
-        throw new TypeError(`${this.type.name}.${name}: ${message}`, { cause: error });
+        throw new TypeError(`${declared.name}.${name}: ${message}`, { cause: error });
       }
     }
-    documentRules(this.type, this.members);
+    documentRules(type, declared, this.members);
     // Also an answer may be documented as the class that this one extends.
-    const base = Object.getPrototypeOf(this.type) as Type<object>;
-    if (rulesOf(base).size > 0) RequestClass.of(base);
+    const base = Object.getPrototypeOf(declared) as Type<object>;
+    if (getRules(base).size > 0) CompiledDto.of(base);
   }
 
-  private addMember(name: string, rules: PropertyRules): void {
-    const type = typeOfMember(this.type, name, rules);
-    const nestedType = nestedTypeOf(this.type, name);
+  private addMember(declared: Type<object>, name: string, rules: PropertyRules): void {
+    const type = getMemberType(declared, name, rules);
+    const nestedType = findNestedType(declared, name);
     if (rules.isNested !== (nestedType !== undefined)) {
       throw new TypeError('@ValidateNested() and @Type(() => AClass) need each other');
     }
-    checkInt64(type, rules);
-    const nested = nestedType && RequestClass.of(nestedType);
-    this.members.push({ name, type, kind: kindOf(type, nestedType), rules, nested });
-    this.shape.members.push({ name, shape: shapeOf(type, rules, nested) });
+    assertDeclared(type, rules);
+    const nested = nestedType && this.compileNested(nestedType, type);
+    const valueType = rules.valueType?.type;
+    this.members.push({ name, type, valueType, rules, nested });
+    this.shape.members.push({ name, shape: toShape(type, rules, nested) });
   }
 
-  /** Whether an instance that was read keeps all rules. */
-  accepts(object: object): boolean {
-    return this.members.every((member) => {
-      const value = valueOf(object, member);
-      if (value === GIVEN_TWICE) return false;
-      const { rules, kind, nested } = member;
-      if (!rules.apply(object, value)) return true;
-      if (!kind.has(value) || !rules.areKept(object, value)) return false;
-      return nested === undefined || objectsIn(value).every((one) => nested.has(one));
-    });
-  }
-
-  private has(value: unknown): boolean {
-    return value instanceof this.type && this.accepts(value);
+  /** RFC 7396 section 2: an object in a patch is itself a patch, an array is not. */
+  private compileNested(nestedType: Type<object>, type: unknown): CompiledDto {
+    if (this.patched === undefined || type === Array) return CompiledDto.of(nestedType);
+    return CompiledDto.of(makePatchClass(nestedType));
   }
 
   /**
-   * Finds what is wrong with an instance that was read.
+   * Checks an instance that was read.
    *
+   * @param errors gets what is wrong
    * @param parent the path to the instance, with a dot behind it
    */
-  findFaults(object: object, faults: Faults, parent = ''): void {
+  check(object: object, errors: ValidationErrors, parent = ''): void {
     for (const member of this.members) {
-      if (faults.isFull) return;
-      const value = valueOf(object, member);
-      const path = parent + member.name;
-      if (value === GIVEN_TWICE) faults.add(`${path} is given more than once`);
-      else if (member.rules.apply(object, value)) findFaultsOf(member, object, path, faults);
+      if (errors.isFull) return;
+      const value = (object as Record<string, unknown>)[member.name];
+      if (value === GIVEN_TWICE) {
+        errors.add(`${parent}${member.name} is given more than once`);
+      } else if (this.patched !== undefined && (value === undefined || value === null)) {
+        if (value === null && !member.rules.isConditional) {
+          errors.add(`${parent}${member.name} must not be null: it cannot be removed`);
+        }
+      } else if (member.rules.applies(object, value)) {
+        checkMember(member, object, value, errors, parent);
+      }
     }
   }
 }
 
-function valueOf(object: object, { name }: { readonly name: string }): unknown {
-  return (object as Record<string, unknown>)[name];
-}
-
-/** The one nested object, or each of an array of them. */
-function objectsIn(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [value];
-}
-
-function findFaultsOf(member: Member, object: object, path: string, faults: Faults): void {
-  const { kind, rules, type, nested } = member;
-  const value = valueOf(object, member);
-  const isOfKind = kind.has(value);
-  if (value === undefined) {
-    faults.add(`${path} is missing`);
-  } else if (!isOfKind && !isScalar(type)) {
-    faults.add(`${path} must be ${kind.text}`);
-  } else {
-    const texts = rules.messages(object, value, path);
-    if (texts.length === 0 && !isOfKind) texts.push(`${path} must be ${kind.text}`);
-    texts.forEach((text) => faults.add(text));
-    if (nested !== undefined) findNestedFaults(nested, value, path, faults);
-  }
-}
-
-function findNestedFaults(
-  nested: RequestClass,
+function checkMember(
+  { name, type, rules, nested }: Member,
+  object: object,
   value: unknown,
-  path: string,
-  faults: Faults,
+  errors: ValidationErrors,
+  parent: string,
 ): void {
-  for (const [index, one] of objectsIn(value).entries()) {
-    if (faults.isFull) return;
-    const itsPath = Array.isArray(value) ? `${path}.${index}` : path;
-    if (one instanceof nested.type) nested.findFaults(one, faults, `${itsPath}.`);
-    else faults.add(`${itsPath} must be an object`);
+  const isOfType = hasType(value, type, nested);
+  if (!isOfType || !rules.pass(object, value)) {
+    const path = parent + name;
+    if (value === undefined) {
+      errors.add(`${path} is missing`);
+      return;
+    }
+    const texts = isOfType || isScalar(type) ? rules.describe(object, value, path) : [];
+    // The rules may say nothing of a value of another type.
+    if (texts.length === 0) texts.push(`${path} must be ${describeType(type, nested)}`);
+    for (const text of texts) errors.add(text);
+  }
+  if (nested === undefined || !isOfType) return;
+  if (!Array.isArray(value)) {
+    nested.check(value as object, errors, `${parent}${name}.`);
+    return;
+  }
+  for (const [index, element] of (value as unknown[]).entries()) {
+    if (errors.isFull) return;
+    if (element instanceof nested.type) {
+      nested.check(element, errors, `${parent}${name}.${index}.`);
+    } else {
+      errors.add(`${parent}${name}.${index} must be an object`);
+    }
   }
 }
 
-/** What is read as an int64 is a bigint, and nothing else is. */
-function checkInt64(type: unknown, { rules }: PropertyRules): void {
-  const rule = rules.find(({ name }) => name === IS_INT64);
-  const needed = rule?.each === true ? Array : BigInt;
-  if (rule === undefined ? type === BigInt : type !== needed) {
-    throw new TypeError('a bigint and @IsInt64() need each other');
-  }
+/** The types of JSON's own scalars, in words that complete the sentence "it must be". */
+const SCALARS = new Map<unknown, { readonly name: string; readonly text: string }>([
+  [String, { name: 'string', text: 'a string' }],
+  [Number, { name: 'number', text: 'a number' }],
+  [Boolean, { name: 'boolean', text: 'a boolean' }],
+  [BigInt, { name: 'bigint', text: 'an integer' }],
+]);
+
+export function isScalar(type: unknown): boolean {
+  return SCALARS.has(type);
 }
 
-function shapeOf(
+function hasType(value: unknown, type: unknown, nested: CompiledDto | undefined): boolean {
+  if (type === Array) return Array.isArray(value);
+  if (nested !== undefined) return value instanceof nested.type;
+  const scalar = SCALARS.get(type);
+  return scalar === undefined ? value !== undefined : typeof value === scalar.name;
+}
+
+function describeType(type: unknown, nested: CompiledDto | undefined): string {
+  if (type === Array) return 'an array';
+  return nested === undefined ? (SCALARS.get(type)?.text ?? 'given') : 'an object';
+}
+
+/** The types of the values that rules of class-validator pass. */
+const TYPES_BY_RULE = new Map<string, unknown>([
+  ['isBoolean', Boolean],
+  ['isInt', Number],
+  ['isNumber', Number],
+  ['isString', String],
+]);
+
+/**
+ * The class that a member is declared as, `Object` where it cannot be known. Its rules come first:
+ * of a union, such as that with null, compilers record different things.
+ */
+function getMemberType(
+  type: Type<object>,
+  name: string,
+  { rules, valueType, isNestedList }: PropertyRules,
+): unknown {
+  if (isNestedList || rules.some(({ each }) => each)) return Array;
+  if (valueType !== undefined) return valueType.type.valueClass;
+  for (const rule of rules) {
+    const known = TYPES_BY_RULE.get(rule.name) ?? typeOfWords(rule.name, rule.constraints);
+    if (known !== undefined) return known;
+  }
+  const recorded: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);
+  if (recorded !== undefined && recorded !== Object) return recorded;
+  const initial = (new type() as Record<string, unknown>)[name];
+  return initial === undefined || initial === null ? Object : initial.constructor;
+}
+
+/** The type of the words that @IsIn() or @IsEnum() lists. */
+function typeOfWords(rule: string, [first, second]: readonly unknown[]): unknown {
+  const words = rule === 'isIn' ? first : rule === 'isEnum' ? second : undefined;
+  if (!Array.isArray(words) || words.length === 0) return undefined;
+  if (words.every((word) => typeof word === 'string')) return String;
+  return words.every((word) => typeof word === 'number') ? Number : undefined;
+}
+
+/** @throws TypeError when a member is declared as another class than its decorator reads it as */
+function assertDeclared(type: unknown, { valueType, declared }: PropertyRules): void {
+  if (valueType === undefined) {
+    if (type === BigInt) throw new TypeError('a bigint and @IsInt64() need each other');
+    return;
+  }
+  const wanted = valueType.each ? Array : valueType.type.valueClass;
+  if (declared === undefined || declared === Object || declared === wanted) return;
+  const name = (wanted as Type).name;
+  const noun = name === 'BigInt' ? 'bigint' : name;
+  throw new TypeError(`a ${noun} and @${valueType.decorator}() need each other`);
+}
+
+function toShape(
   type: unknown,
-  { rules }: PropertyRules,
-  nested: RequestClass | undefined,
+  { valueType }: PropertyRules,
+  nested: CompiledDto | undefined,
 ): ValueShape {
   if (nested !== undefined) return type === Array ? { items: nested.shape } : nested.shape;
-  if (type === BigInt) return 'int64';
-  if (rules.some(({ name }) => name === IS_INT64)) return { items: 'int64' };
+  if (valueType !== undefined) return valueType.each ? { items: valueType.type } : valueType.type;
   return isScalar(type) ? 'scalar' : 'json';
 }

@@ -1,14 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { TEXT_PATTERN } from './is-text.decorator.js';
-import { isScalar } from './member-type.js';
-import type { PropertyRules } from './rules.js';
+import type { PropertyRules } from './dto-rules.js';
 
-/** What a rule is in JSON Schema, by its name in class-validator. */
+/** The classes that @nestjs/swagger knows a JSON type for. */
+const DOCUMENTED_CLASSES = new Set<unknown>([String, Number, Boolean, BigInt]);
+
+/** What a rule of class-validator is in JSON Schema, by its name. */
 const SCHEMAS: Readonly<Record<string, (constraints: readonly unknown[]) => object>> = {
   isInt: () => ({ type: 'integer' }),
-  isInt64: () => ({ type: 'integer', format: 'int64' }),
-  isText: () => ({ pattern: TEXT_PATTERN }),
   isUuid: () => ({ format: 'uuid' }),
   isIn: ([values]) => ({ enum: values }),
   isEnum: ([, values]) => ({ enum: values }),
@@ -21,6 +20,9 @@ const SCHEMAS: Readonly<Record<string, (constraints: readonly unknown[]) => obje
   arrayMaxSize: ([maxItems]) => ({ maxItems }),
 };
 
+/** What @nestjs/swagger keeps of the decorators of a property. */
+const API_PROPERTY = 'swagger/apiModelProperties';
+
 interface DocumentedMember {
   readonly name: string;
   readonly type: unknown;
@@ -31,20 +33,41 @@ interface DocumentedMember {
 /**
  * Adds to the OpenAPI schema of a class what its rules and its initial values say, so that neither
  * is written twice. What they do not say, a description or an example, is for `@ApiProperty()`.
+ *
+ * @param declared the class itself, or the one whose merge patch it is
  */
-export function documentRules(type: Type<object>, members: readonly DocumentedMember[]): void {
+export function documentRules(
+  type: Type<object>,
+  declared: Type<object>,
+  members: readonly DocumentedMember[],
+): void {
+  const isPatch = type !== declared;
   const initial = new type() as Record<string, unknown>;
   for (const { name, type: memberType, rules, nested } of members) {
     const value = initial[name];
+    const { valueType } = rules;
+    const described = isPatch
+      ? (Reflect.getMetadata(API_PROPERTY, declared.prototype as object, name) as object)
+      : {};
     const options = Object.assign(
-      { required: !rules.isConditional && value === undefined },
+      { ...described, required: !isPatch && !rules.isConditional && value === undefined },
       value !== undefined && typeof value !== 'bigint' && { default: value },
-      isScalar(memberType) && { type: memberType },
+      isPatch && rules.isConditional && { nullable: true },
+      DOCUMENTED_CLASSES.has(memberType) && valueType === undefined && { type: memberType },
+      valueType !== undefined &&
+        (valueType.each ? { type: 'array', items: valueType.type.schema } : valueType.type.schema),
       nested !== undefined && { type: () => nested.type, isArray: memberType === Array },
       ...rules.rules
         .filter(({ each }) => !each)
-        .map((rule) => SCHEMAS[rule.name]?.(rule.constraints)),
+        .map((rule) =>
+          valueType === undefined ? SCHEMAS[rule.name]?.(rule.constraints) : rangeOf(rule),
+        ),
     ) as ApiPropertyOptions;
     ApiProperty(options)(type.prototype as object, name);
   }
+}
+
+/** What a rule beside that of a type adds to its schema. */
+function rangeOf({ name, constraints }: PropertyRules['rules'][number]): object | undefined {
+  return name.startsWith('is') ? undefined : SCHEMAS[name]?.(constraints);
 }

@@ -10,7 +10,7 @@ const SCALARS = ['', '0', 'true', ' Aa 1 ', 0, -1.5, true, false, null];
  *
  * @throws TypeError when it changes a value in another way, which does not happen to requests
  */
-export function nestedTypeOf(type: Type<object>, member: string): Type<object> | undefined {
+export function findNestedType(type: Type<object>, member: string): Type<object> | undefined {
   const transform = (value: unknown): unknown =>
     (plainToInstance(type, { [member]: value }) as Record<string, unknown>)[member];
   try {

@@ -1,8 +1,8 @@
-/** How long the list of faults may get, in characters: a long request can have thousands. */
+/** How long the list of errors may get, in characters: a long request can have thousands. */
 const MAX_LENGTH = 8_192;
 
-/** What is wrong with a request, one fault after another, each said once. */
-export class Faults {
+/** Everything that is wrong with a request, one error after another, each said once. */
+export class ValidationErrors {
   private readonly texts = new Set<string>();
   private length = 0;
 

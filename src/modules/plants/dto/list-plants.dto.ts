@@ -1,7 +1,6 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { PageQueryDto } from '../../../platform/rest/page.js';
-import { IsOptionalNotNull } from '../../../platform/validation/is-optional-not-null.decorator.js';
-import { IsText, TEXT_PATTERN } from '../../../platform/validation/is-text.decorator.js';
+import { IsOptionalNotNull, IsText } from '../../../platform/validation/types.decorators.js';
 
 /** Which plants to list. */
 export class ListPlantsDto extends PageQueryDto {
@@ -9,7 +8,6 @@ export class ListPlantsDto extends PageQueryDto {
   @IsText()
   @ApiPropertyOptional({
     description: 'Only plants with exactly this tag; an empty one is a tag too',
-    pattern: TEXT_PATTERN,
   })
   tag?: string;
 }

@@ -22,9 +22,8 @@ import {
   ValidatorConstraint,
 } from 'class-validator';
 import fc from 'fast-check';
-import { IsInt64 } from './is-int64.decorator.js';
-import { IsText } from './is-text.decorator.js';
-import { rulesOf } from './rules.js';
+import { getRules } from './dto-rules.js';
+import { IsInt64, IsText } from './types.decorators.js';
 
 class Base {
   @IsString()
@@ -87,15 +86,15 @@ const objects = fc
 
 describe('the rules of a class', () => {
   it('mean what class-validator means by them, in its words', () => {
-    const rules = rulesOf(Every);
+    const rules = getRules(Every);
     fc.assert(
       fc.property(objects, (object) => {
         const found = [...rules].flatMap(([name, itsRules]) => {
           const value: unknown = object[name as keyof Every];
-          const messages = itsRules.apply(object, value)
-            ? itsRules.messages(object, value, name)
+          const messages = itsRules.applies(object, value)
+            ? itsRules.describe(object, value, name)
             : [];
-          expect(itsRules.areKept(object, value) || !itsRules.apply(object, value)).toBe(
+          expect(itsRules.pass(object, value) || !itsRules.applies(object, value)).toBe(
             messages.length === 0,
           );
           return messages;
@@ -114,14 +113,14 @@ describe('the rules of a class', () => {
       @IsString({ each: true })
       words!: string[];
     }
-    const words = rulesOf(Plain).get('words');
-    expect(words?.messages(new Plain(), [1], 'a.0.words')).toEqual([
+    const words = getRules(Plain).get('words');
+    expect(words?.describe(new Plain(), [1], 'a.0.words')).toEqual([
       'each value in a.0.words must be a string',
     ]);
   });
 
   it('repeat a value as it is', () => {
-    const messages = rulesOf(Base).get('name')?.messages(new Base(), '$&$property', 'name');
+    const messages = getRules(Base).get('name')?.describe(new Base(), '$&$property', 'name');
     expect(messages).toContain('name of Base is "$&$property", not /^a/');
   });
 
@@ -144,7 +143,7 @@ describe('the rules of a class', () => {
     [Asynchronous, 'the rule slow of text is asynchronous: check it in the service'],
     [Promised, '@ValidatePromise() of text is not run'],
   ])('are refused where they are not run: %p', (type, reason) => {
-    expect(() => rulesOf(type)).toThrow(new TypeError(reason));
+    expect(() => getRules(type)).toThrow(new TypeError(reason));
   });
 
   it('never take a promise for a yes', () => {
@@ -152,7 +151,7 @@ describe('the rules of a class', () => {
       @ValidateBy({ name: 'later', validator: { validate: () => Promise.resolve(true) } })
       text!: string;
     }
-    const text = rulesOf(Promising).get('text');
-    expect(() => text?.areKept(new Promising(), 'a')).toThrow('the rule later answers with');
+    const text = getRules(Promising).get('text');
+    expect(() => text?.pass(new Promising(), 'a')).toThrow('the rule later answers with');
   });
 });

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, type ValidationArguments, ValidationTypes } from 'class-validator';
+import type { ValueType } from './value-types.js';
 
 type Metadata = ReturnType<
   ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']
@@ -20,6 +21,14 @@ export interface Rule {
   readonly constraint: Constraint;
 }
 
+/** The type of values that a decorator gives. */
+interface GivenType {
+  readonly type: ValueType;
+  /** Whether the member is an array of them. */
+  readonly each: boolean;
+  readonly decorator: string;
+}
+
 /** The rules of one property. */
 export class PropertyRules {
   readonly rules: readonly Rule[];
@@ -29,15 +38,24 @@ export class PropertyRules {
   readonly isNested: boolean;
   /** Whether it has `@ValidateNested({ each: true })`. */
   readonly isNestedList: boolean;
+  /** The type of the values that a decorator of this project gives. */
+  readonly valueType: GivenType | undefined;
   private readonly conditions: readonly ((object: object, value: unknown) => boolean)[];
 
-  /** @throws TypeError when there is a rule that is not run */
-  constructor(metadata: readonly Metadata[]) {
+  /**
+   * @param declared the class that the compiler has recorded
+   * @throws TypeError when there is a rule that is not run
+   */
+  constructor(
+    metadata: readonly Metadata[],
+    readonly declared: unknown,
+  ) {
     const ofType = (type: string): Metadata[] => metadata.filter((rule) => rule.type === type);
     this.rules = [
       ...ofType(ValidationTypes.IS_DEFINED),
       ...ofType(ValidationTypes.CUSTOM_VALIDATION),
-    ].flatMap((rule) => rulesOfDecorator(rule));
+    ].flatMap((rule) => readDecorator(rule));
+    this.valueType = this.rules.map(toGivenType).find((type) => type !== undefined);
     this.conditions = ofType(ValidationTypes.CONDITIONAL_VALIDATION).map(
       ({ constraints }) => constraints[0] as (object: object, value: unknown) => boolean,
     );
@@ -51,19 +69,19 @@ export class PropertyRules {
   }
 
   /** Whether the rules count. */
-  apply(object: object, value: unknown): boolean {
+  applies(object: object, value: unknown): boolean {
     return this.conditions.every((holds) => holds(object, value));
   }
 
-  areKept(object: object, value: unknown): boolean {
-    return this.rules.every((rule) => isKept(rule, object, value));
+  pass(object: object, value: unknown): boolean {
+    return this.rules.every((rule) => passes(rule, object, value));
   }
 
   /** What is wrong with a value, in words that name it by its path. */
-  messages(object: object, value: unknown, path: string): string[] {
+  describe(object: object, value: unknown, path: string): string[] {
     return this.rules
-      .filter((rule) => !isKept(rule, object, value))
-      .map((rule) => messageOf(rule, argumentsOf(rule, object, value), path));
+      .filter((rule) => !passes(rule, object, value))
+      .map((rule) => writeMessage(rule, getArguments(rule, object, value), path));
   }
 }
 
@@ -74,18 +92,19 @@ export class PropertyRules {
  *
  * @throws TypeError when there is a rule that is not run
  */
-export function rulesOf(type: Type<object>): ReadonlyMap<string, PropertyRules> {
+export function getRules(type: Type<object>): ReadonlyMap<string, PropertyRules> {
   const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
   const names = new Set(metadata.map(({ propertyName }) => propertyName));
   return new Map(
-    [...names].map((name) => [
-      name,
-      new PropertyRules(metadata.filter(({ propertyName }) => propertyName === name)),
-    ]),
+    [...names].map((name) => {
+      const own = metadata.filter(({ propertyName }) => propertyName === name);
+      const declared: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);
+      return [name, new PropertyRules(own, declared)];
+    }),
   );
 }
 
-function rulesOfDecorator(metadata: Metadata): Rule[] {
+function readDecorator(metadata: Metadata): Rule[] {
   return getMetadataStorage()
     .getTargetValidatorConstraints(metadata.constraintCls)
     .map(({ name, async, instance: constraint }) => {
@@ -99,22 +118,34 @@ function rulesOfDecorator(metadata: Metadata): Rule[] {
     });
 }
 
-function isKept(rule: Rule, object: object, value: unknown): boolean {
+function passes(rule: Rule, object: object, value: unknown): boolean {
   const { metadata, each } = rule;
   if (metadata.validateIf?.(object, value) === false) return true;
-  const args = argumentsOf(rule, object, value);
+  const args = getArguments(rule, object, value);
   return each && Array.isArray(value)
     ? value.every((element) => isValid(rule, element, args))
     : isValid(rule, value, args);
 }
 
+/** A rule that throws at a value does not pass it. */
 function isValid({ name, constraint }: Rule, value: unknown, args: ValidationArguments): boolean {
-  const result = constraint.validate(value, args);
+  let result: boolean | Promise<boolean>;
+  try {
+    result = constraint.validate(value, args);
+  } catch {
+    return false;
+  }
   if (result instanceof Promise) throw new TypeError(`the rule ${name} answers with a promise`);
   return result;
 }
 
-function argumentsOf({ metadata }: Rule, object: object, value: unknown): ValidationArguments {
+function toGivenType({ name, constraints: [type], each }: Rule): GivenType | undefined {
+  if (typeof type !== 'object' || type === null || !('readParameter' in type)) return undefined;
+  const decorator = name.replace('is', 'Is');
+  return { type: type as ValueType, each, decorator };
+}
+
+function getArguments({ metadata }: Rule, object: object, value: unknown): ValidationArguments {
   return {
     targetName: object.constructor.name,
     property: metadata.propertyName,
@@ -125,17 +156,22 @@ function argumentsOf({ metadata }: Rule, object: object, value: unknown): Valida
 }
 
 /** Fills in what class-validator documents for messages: `$property`, `$value`, `$constraint1`, ... */
-function messageOf(rule: Rule, args: ValidationArguments, path: string): string {
+function writeMessage(rule: Rule, args: ValidationArguments, path: string): string {
   const { metadata, constraint, constraints } = rule;
   const value: unknown = args.value;
   const values = new Map<string, unknown>([
     ['property', path],
     ['target', args.targetName],
-    ...constraints.map((one, index) => [`constraint${index + 1}`, textOf(one)] as const),
+    ...constraints.map((one, index) => [`constraint${index + 1}`, toText(one)] as const),
     ...(isPrintable(value) ? [['value', value] as const] : []),
   ]);
-  const message = metadata.message || (constraint.defaultMessage?.(args) ?? '');
-  const text = typeof message === 'function' ? message(args) : message;
+  let text: string;
+  try {
+    const message = metadata.message || (constraint.defaultMessage?.(args) ?? '');
+    text = typeof message === 'function' ? message(args) : message;
+  } catch {
+    text = '$property is not valid';
+  }
   return text.replaceAll(/\$(property|target|value|constraint\d+)/g, (token, name: string) =>
     values.has(name) ? String(values.get(name)) : token,
   );
@@ -145,6 +181,6 @@ function isPrintable(value: unknown): boolean {
   return ['string', 'boolean', 'number'].includes(typeof value);
 }
 
-function textOf(constraint: unknown): string {
+function toText(constraint: unknown): string {
   return Array.isArray(constraint) ? constraint.join(', ') : String(constraint);
 }

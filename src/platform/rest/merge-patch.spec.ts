@@ -1,0 +1,117 @@
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import { Type as TypeOf } from 'class-transformer';
+import { IsIn, ValidateIf, ValidateNested } from 'class-validator';
+import { readJson } from '../json/json-reader.js';
+import type { JsonText } from '../json/json-text.js';
+import { writeJson } from '../json/json-writer.js';
+import { CompiledDto } from '../validation/compiled-dto.js';
+import { IsInt64, IsJson, IsOptionalNotNull, IsText } from '../validation/types.decorators.js';
+import { ValidationErrors } from '../validation/validation-errors.js';
+import { applyMergePatch, MergePatch } from './merge-patch.js';
+
+class Place {
+  @IsText()
+  room!: string;
+
+  @IsOptionalNotNull()
+  @IsText()
+  shelf?: string;
+}
+
+class Pot {
+  @IsText()
+  name!: string;
+
+  @IsOptionalNotNull()
+  @IsInt64()
+  size?: bigint;
+
+  @IsOptionalNotNull()
+  @IsJson()
+  notes?: JsonText;
+
+  @IsOptionalNotNull()
+  @ValidateNested()
+  @TypeOf(() => Place)
+  place?: Place;
+
+  @IsOptionalNotNull()
+  @IsText({ each: true })
+  words?: string[];
+
+  @IsIn(['clay', 'tin'])
+  material = 'clay';
+
+  @ValidateIf(({ material }: Pot) => material === 'tin')
+  @IsText()
+  alloy?: string;
+}
+
+class PotPatch extends MergePatch(Pot) {}
+
+function read<Value extends object>(type: new () => Value, text: string): Value {
+  const dto = CompiledDto.of(type);
+  const value = readJson(text, dto.shape) as Value;
+  const errors = new ValidationErrors();
+  dto.check(value, errors);
+  if (!errors.isEmpty) throw new TypeError(String(errors));
+  return value;
+}
+
+function patch(before: string, change: string): string {
+  const result = applyMergePatch(Pot, read(Pot, before), read(PotPatch, change));
+  return writeJson({ ...result });
+}
+
+const BEFORE =
+  '{"name":"a","size":1,"notes":{"a":1.0,"b":{"c":2}},"place":{"room":"r","shelf":"s"}}';
+
+describe('a merge patch', () => {
+  it.each([
+    ['{}', { name: 'a', size: 1 }],
+    ['{"name":"b"}', { name: 'b', size: 1 }],
+    ['{"size":null}', { name: 'a', place: { room: 'r', shelf: 's' } }],
+    ['{"notes":{"a":null,"b":{"d":9}}}', { notes: { b: { c: 2, d: 9 } } }],
+    ['{"notes":[1]}', { notes: [1] }],
+    ['{"place":{"shelf":null}}', { place: { room: 'r' } }],
+    ['{"place":{"room":"q"}}', { place: { room: 'q', shelf: 's' } }],
+    ['{"words":["a"]}', { words: ['a'] }],
+    ['{"other":1}', { name: 'a' }],
+    ['{"material":"tin","alloy":"x"}', { material: 'tin', alloy: 'x' }],
+  ])('%s changes what it names', (change, expected) => {
+    expect(JSON.parse(patch(BEFORE, change))).toMatchObject(expected);
+  });
+
+  it('does not put the initial values of the class in the place of what is stored', () => {
+    const before = '{"name":"a","material":"tin","alloy":"x"}';
+    expect(JSON.parse(patch(before, '{"name":"b"}'))).toEqual({
+      name: 'b',
+      material: 'tin',
+      alloy: 'x',
+    });
+  });
+
+  it.each([
+    ['{"name":null}', 'name must not be null: it cannot be removed'],
+    ['{"name":1}', 'name must be a string'],
+    ['{"size":"1"}', 'size must be an integer'],
+    ['{"size":1,"size":2}', 'size is given more than once'],
+    ['{"place":{"room":null}}', 'place.room must not be null'],
+    ['{"place":1}', 'place must be an object'],
+    ['{"words":[1]}', 'each value in words must be a string'],
+    ['{"notes":{"a":1,"a":2}}', 'notes must be JSON without an object that has a member twice'],
+    ['{"material":"wood"}', 'material must be one of the following values: clay, tin'],
+  ])('%s is refused: %s', (change, fault) => {
+    expect(() => read(PotPatch, change)).toThrow(fault);
+  });
+
+  it.each([
+    ['{"place":{"shelf":"s"}}', '{"name":"a"}', 'place.room is missing'],
+    ['{"material":"tin"}', '{"name":"a"}', 'alloy is missing'],
+  ])('%s of %s is refused for what it would leave: %s', (change, before, fault) => {
+    expect(() => patch(before, change)).toThrow(
+      expect.objectContaining({ body: { error: 40002, message: expect.stringContaining(fault) } }),
+    );
+  });
+});

@@ -1,0 +1,60 @@
+import type { Type } from '@nestjs/common';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { mergeExact, parseExact, stringifyExact } from '../json/exact-json.js';
+import { JsonText } from '../json/json-text.js';
+import { CompiledDto, makePatchClass } from '../validation/compiled-dto.js';
+import { ValidationErrors } from '../validation/validation-errors.js';
+
+/** A JSON merge patch (RFC 7396) of a DTO: every member may be left out, and null removes one. */
+export type MergePatchOf<Dto> = { [Member in keyof Dto]?: Dto[Member] | null };
+
+/**
+ * The class of the merge patches of a DTO: `class PlantPatchDto extends MergePatch(PlantDto) {}`. Its
+ * members have the rules of the DTO. null is refused for a member that the DTO must have.
+ */
+export function MergePatch<Dto extends object>(base: Type<Dto>): Type<MergePatchOf<Dto>> {
+  return makePatchClass(base);
+}
+
+/**
+ * Applies a merge patch. The result keeps the rules of the DTO as a whole.
+ *
+ * @param current what is stored; it stays as it is
+ * @throws ApiError 40002 the result is not valid
+ */
+export function applyMergePatch<Dto extends object>(
+  base: Type<Dto>,
+  current: Dto,
+  patch: MergePatchOf<Dto>,
+): Dto {
+  const dto = CompiledDto.of(base);
+  const result = merge(dto, current, patch) as Dto;
+  const errors = new ValidationErrors();
+  dto.check(result, errors);
+  if (errors.isEmpty) return result;
+  throw new ApiError(
+    ErrorCatalogue.INVALID_BODY,
+    `The body is not valid, for what it would leave: ${String(errors)}`,
+  );
+}
+
+function merge({ type, members }: CompiledDto, current: object, patch: object): object {
+  const result = new type() as Record<string, unknown>;
+  for (const { name, nested } of members) {
+    const before = (current as Record<string, unknown>)[name];
+    const change = (patch as Record<string, unknown>)[name];
+    if (change === undefined) result[name] = before;
+    else if (change === null) result[name] = undefined;
+    else if (nested !== undefined && !Array.isArray(change)) {
+      result[name] = merge(nested, before ?? {}, change);
+    } else result[name] = mergeValue(before, change);
+  }
+  return result;
+}
+
+function mergeValue(before: unknown, change: unknown): unknown {
+  if (!(change instanceof JsonText)) return change;
+  const target = before instanceof JsonText ? parseExact(before.text) : undefined;
+  return new JsonText(stringifyExact(mergeExact(target, parseExact(change.text))));
+}

@@ -1,0 +1,105 @@
+import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
+import {
+  CALENDAR_DATE,
+  decimalType,
+  INSTANT_TYPE,
+  INT64,
+  int32Type,
+  JSON_OBJECT_TYPE,
+  JSON_TYPE,
+  textType,
+  UUID_TYPE,
+  type ValueType,
+} from './value-types.js';
+
+// The types of members of DTOs. Each decorator checks the member and documents it. With `each`, the
+// member is an array of such values. Words from a list are class-validator's @IsIn(), and true and
+// false its @IsBoolean().
+
+/** An integer from -2^31 to 2^31 - 1; declare the member as number. */
+export function IsInt32(options?: ValidationOptions): PropertyDecorator {
+  return IsOfType('isInt32', int32Type(), options);
+}
+
+/** An integer from -2^63 to 2^63 - 1; declare the member as bigint. */
+export function IsInt64(options?: ValidationOptions): PropertyDecorator {
+  return IsOfType('isInt64', INT64, options);
+}
+
+/**
+ * An exact number with `scale` digits after the point and at most `precision` digits in all, of which
+ * there are at most 18; declare the member as Decimal.
+ */
+export function IsDecimal(
+  precision: number,
+  scale: number,
+  options?: ValidationOptions,
+): PropertyDecorator {
+  return IsOfType('isDecimal', decimalType(precision, scale), options);
+}
+
+/** How long a text may be, in code points. */
+export interface TextLength {
+  readonly minLength?: number;
+  readonly maxLength?: number;
+}
+
+/** Text without U+0000 and unpaired surrogates; declare the member as string. */
+export function IsText({
+  minLength,
+  maxLength,
+  ...options
+}: TextLength & ValidationOptions = {}): PropertyDecorator {
+  return IsOfType('isText', textType(minLength, maxLength), options);
+}
+
+/** A day from 0001-01-01 to 9999-12-31; declare the member as string. */
+export function IsCalendarDate(options?: ValidationOptions): PropertyDecorator {
+  return IsOfType('isCalendarDate', CALENDAR_DATE, options);
+}
+
+/** A moment (RFC 3339) with at most milliseconds, which is read as UTC; declare the member as string. */
+export function IsInstant(options?: ValidationOptions): PropertyDecorator {
+  return IsOfType('isInstant', INSTANT_TYPE, options);
+}
+
+/** A UUID, which is read in small letters; declare the member as string. */
+export function IsUuid(options?: ValidationOptions): PropertyDecorator {
+  return IsOfType('isUuid', UUID_TYPE, options);
+}
+
+/** Any JSON value with exact numbers; declare the member as JsonText. */
+export function IsJson(options?: ValidationOptions): PropertyDecorator {
+  return IsOfType('isJson', JSON_TYPE, options);
+}
+
+/** A JSON object with exact numbers; declare the member as JsonText. */
+export function IsJsonObject(options?: ValidationOptions): PropertyDecorator {
+  return IsOfType('isJsonObject', JSON_OBJECT_TYPE, options);
+}
+
+/** Checks a member only when it is there. Unlike `@IsOptional()`, this does not let null through. */
+export function IsOptionalNotNull(): PropertyDecorator {
+  return ValidateIf((_, value) => value !== undefined);
+}
+
+function IsOfType(
+  name: string,
+  type: ValueType,
+  options: ValidationOptions | undefined,
+): PropertyDecorator {
+  return ValidateBy(
+    {
+      name,
+      constraints: [type],
+      validator: {
+        validate: (value) => type.isValid(value),
+        defaultMessage: buildMessage(
+          (each, args) => `${each}$property ${type.explain(args?.value)}`,
+          options,
+        ),
+      },
+    },
+    options,
+  );
+}

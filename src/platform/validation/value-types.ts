@@ -1,0 +1,212 @@
+import type { ValueReader } from '../json/json-reader.js';
+import { Decimal } from '../json/decimal.js';
+import { parseExact, stringifyExact } from '../json/exact-json.js';
+import { INTEGER, isInt64Text, parseInt64 } from '../json/json-number.js';
+import { JsonText } from '../json/json-text.js';
+
+/** A type of values that JSON, JavaScript or engines have no exact equal of. */
+export interface ValueType extends ValueReader {
+  /** The class of its values in the program. */
+  readonly valueClass: unknown;
+
+  /** What it is in JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
+
+  /** The value of a parameter; undefined for text that is not spelled so. */
+  readonly readParameter: (text: string) => unknown;
+
+  readonly isValid: (value: unknown) => boolean;
+
+  /** What a value that is not valid has to be: completes the sentence that begins with its name. */
+  readonly explain: (value: unknown) => string;
+}
+
+const NOT_TEXT = /[\0\ud800-\udfff]/u;
+
+/**
+ * What a regular expression can say of text in JSON Schema, and mean the same in every validator that
+ * is generated from it. Surrogates cannot be named: without the flag `u` they are halves of emoji,
+ * some generators replace their escapes, and Rust and RE2 have none.
+ */
+export const TEXT_PATTERN = String.raw`^[^\x00]*$`;
+
+const isString = (value: unknown): value is string => typeof value === 'string';
+const identity = (text: string): string => text;
+
+/** An integer in a range, as a number. */
+export function int32Type(): ValueType {
+  const [min, max] = [-(2 ** 31), 2 ** 31 - 1];
+  const isValid = (value: unknown): boolean =>
+    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+  const read = (source: string): number | undefined => {
+    const number = Number(parseInt64(source) ?? NaN);
+    return isValid(number) ? number : undefined;
+  };
+  return {
+    valueClass: Number,
+    schema: { type: 'integer', format: 'int32' },
+    readNumber: read,
+    readParameter: (text) => (INTEGER.test(text) ? read(text) : undefined),
+    isValid,
+    explain: () => `must be an integer from ${min} to ${max}`,
+  };
+}
+
+/** An integer from -2^63 to 2^63 - 1, as a bigint. */
+export const INT64: ValueType = {
+  valueClass: BigInt,
+  schema: { type: 'integer', format: 'int64' },
+  readNumber: parseInt64,
+  readParameter: (text) => (INTEGER.test(text) ? parseInt64(text) : undefined),
+  isValid: (value) => typeof value === 'bigint',
+  explain: (value) =>
+    'must be an integer from -9223372036854775808 to 9223372036854775807' +
+    ([value].flat().some(isInt64Text) ? ', not a string: write it without quotes' : ''),
+};
+
+/** A number with at most `precision` digits, `scale` of them after the point, as a {@link Decimal}. */
+export function decimalType(precision: number, scale: number): ValueType {
+  const limit = String(new Decimal(10n ** BigInt(precision) - 1n, scale));
+  return {
+    valueClass: Decimal,
+    schema: {
+      type: 'number',
+      format: 'decimal',
+      ...(scale > 0 && { multipleOf: Number(`1e-${scale}`) }),
+      minimum: -Number(limit),
+      maximum: Number(limit),
+    },
+    readNumber: (source) => Decimal.parse(source, precision, scale),
+    readParameter: (text) =>
+      /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)
+        ? Decimal.parse(text, precision, scale)
+        : undefined,
+    isValid: (value) => value instanceof Decimal,
+    explain: (value) =>
+      `must be a number from -${limit} to ${limit} with at most ${scale} digits after the point` +
+      (isString(value) ? ', not a string: write it without quotes' : ''),
+  };
+}
+
+/** Text that every engine stores exactly: without U+0000 and unpaired surrogates. Lengths are in code points. */
+export function textType(minLength?: number, maxLength?: number): ValueType {
+  const countOf = (text: string): number => {
+    let count = 0;
+    for (let index = 0; index < text.length; index++, count++) {
+      if ((text.codePointAt(index) ?? 0) > 0xffff) index++;
+    }
+    return count;
+  };
+  const hasLength = (text: string): boolean => {
+    if (minLength === undefined && maxLength === undefined) return true;
+    const length = countOf(text);
+    return length >= (minLength ?? 0) && length <= (maxLength ?? Infinity);
+  };
+  return {
+    valueClass: String,
+    schema: {
+      type: 'string',
+      pattern: TEXT_PATTERN,
+      ...(minLength !== undefined && { minLength }),
+      ...(maxLength !== undefined && { maxLength }),
+    },
+    readParameter: identity,
+    isValid: (value) => isString(value) && !NOT_TEXT.test(value) && hasLength(value),
+    explain: (value) => {
+      if (!isString(value)) return 'must be a string';
+      if (NOT_TEXT.test(value)) return 'must not contain U+0000 or an unpaired surrogate';
+      return `must have ${describeLengths(minLength, maxLength)}`;
+    },
+  };
+}
+
+function describeLengths(min: number | undefined, max: number | undefined): string {
+  if (max === undefined) return `at least ${min} characters`;
+  return min === undefined ? `at most ${max} characters` : `${min} to ${max} characters`;
+}
+
+const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
+// RFC 3339 section 5.6. Its letters may be small.
+const DATE_TIME =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d{1,3})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** A day from 0001-01-01 to 9999-12-31, as text in this form. */
+export const CALENDAR_DATE: ValueType = {
+  valueClass: String,
+  schema: { type: 'string', format: 'date' },
+  readParameter: identity,
+  isValid: (value) => isString(value) && isDay(value),
+  explain: () => 'must be a date from 0001-01-01 to 9999-12-31, in this form',
+};
+
+function isDay(text: string): boolean {
+  const [, year = '', month = '', day = ''] = DATE.exec(text) ?? [];
+  if (Number(year) === 0) return false;
+  const date = new Date(0);
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
+}
+
+/** A moment (RFC 3339) with at most milliseconds, as text in UTC: `2026-11-22T10:00:00.000Z`. */
+export const INSTANT_TYPE: ValueType = {
+  valueClass: String,
+  schema: { type: 'string', format: 'date-time' },
+  readString: readInstant,
+  readParameter: readInstant,
+  // What was read has this form; anything else did not stand for a moment.
+  isValid: (value) => isString(value) && INSTANT.test(value) && readInstant(value) === value,
+  explain: () =>
+    'must be a date-time (RFC 3339) in the years 0001 to 9999, with at most 3 digits after the second and no leap second, such as 2026-11-22T10:00:00Z',
+};
+
+/** The moment in UTC, or the text itself where it does not stand for one. */
+function readInstant(text: string): string {
+  const [, year = '', month = '', day = '', hour, minute, second, fraction, sign, hours, minutes] =
+    DATE_TIME.exec(text) ?? [];
+  if (!isDay(`${year}-${month}-${day}`)) return text;
+  const local = new Date(0);
+  local.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  const ms = Number(`${second ?? ''}${fraction ?? ''}`) * 1_000;
+  local.setUTCHours(Number(hour), Number(minute), 0, Math.round(ms));
+  const offset = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * (sign === '-' ? -1 : 1);
+  const moment = new Date(local.getTime() - offset * 60_000);
+  const utcYear = moment.getUTCFullYear();
+  return utcYear < 1 || utcYear > 9999 ? text : moment.toISOString();
+}
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** A UUID of any version, as text in small letters. */
+export const UUID_TYPE: ValueType = {
+  valueClass: String,
+  schema: { type: 'string', format: 'uuid' },
+  readString: (text) => text.toLowerCase(),
+  readParameter: (text) => text.toLowerCase(),
+  isValid: (value) => isString(value) && UUID.test(value),
+  explain: () => 'must be a UUID, such as 0190b5c8-7d0a-7c3e-9b2a-5f4e3d2c1b0a',
+};
+
+/** Any JSON value with exact numbers, as a {@link JsonText} in one spelling. */
+export const JSON_TYPE: ValueType = {
+  valueClass: JsonText,
+  schema: {},
+  readJson: (source) => {
+    try {
+      return new JsonText(stringifyExact(parseExact(source)));
+    } catch {
+      return undefined;
+    }
+  },
+  readParameter: () => undefined,
+  isValid: (value) => value instanceof JsonText,
+  explain: () => 'must be JSON without an object that has a member twice',
+};
+
+/** A JSON object with exact numbers, as a {@link JsonText} in one spelling. */
+export const JSON_OBJECT_TYPE: ValueType = {
+  ...JSON_TYPE,
+  schema: { type: 'object', additionalProperties: true },
+  isValid: (value) => value instanceof JsonText && value.text.startsWith('{'),
+  explain: () => 'must be a JSON object in which no object has a member twice',
+};
