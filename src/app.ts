@@ -6,12 +6,11 @@ import { Env } from './platform/config/env.js';
 import { splitList } from './platform/config/split-list.js';
 import { DocsModule } from './platform/openapi/docs.module.js';
 import { Connections } from './platform/server/connections.js';
-import { createExpress } from './platform/server/create-express.js';
 import { configureServer } from './platform/server/http-server.js';
 import { corsOptions } from './platform/server/cors-options.js';
 import { requestMiddleware } from './platform/server/request.middleware.js';
 import { trustProxies } from './platform/config/trusted-proxies.js';
-import { FastExpressAdapter } from './platform/server/fast-express-adapter.js';
+import { createExpress, FastExpressAdapter } from './platform/server/fast-express-adapter.js';
 import { PinoLogger } from './platform/observability/pino-logger.js';
 
 /**
