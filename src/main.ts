@@ -13,7 +13,7 @@ import {
   DatabaseStartError,
   type StoreDataSource,
 } from './platform/database/data-source/store-data-source.js';
-import { longestDrain } from './platform/server/connections.js';
+import { getMaxDrainMs } from './platform/server/connections.js';
 import { PinoLogger } from './platform/observability/pino-logger.js';
 
 /** Repeats of a signal within this time, in milliseconds, are the same Ctrl-C. */
@@ -107,7 +107,7 @@ function stopOnSignals(app: NestExpressApplication): void {
     if (stoppedAt !== undefined) return;
     stoppedAt = performance.now();
     logger.log(`${reason}: answering what has arrived, then stopping`);
-    const drain = longestDrain(app.get(Env).SHUTDOWN_GRACE_MS);
+    const drain = getMaxDrainMs(app.get(Env).SHUTDOWN_GRACE_MS);
     const forcing = setTimeout(() => void forceExit(app), drain + CLOSE_TIMEOUT_MS);
     void close(app).then(() => clearTimeout(forcing));
   };

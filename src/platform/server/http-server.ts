@@ -7,9 +7,9 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
-import type { Handler } from './connection.js';
 import type { Connections } from './connections.js';
 import { configureNode } from './node-internals.js';
+import type { Handler } from './request-queue.js';
 import { contextOf, REQUEST_ID, requestIdOf, SECURITY_HEADERS } from './request.middleware.js';
 import { JSON_TYPE, sendJson } from './send-json.js';
 
@@ -56,18 +56,18 @@ export function configureServer(
   };
 
   const onRequest: Handler = (req, res) => {
-    const connection = connections.of(req.socket);
-    connection.handle(req, res, connection.isTooMany ? refuseConnection : route);
+    const { requests, isOverLimit } = connections.get(req.socket);
+    requests.handle(req, res, isOverLimit ? refuseConnection : route);
   };
   server.removeAllListeners('request').on('request', onRequest);
   // The body reader sends 100 (Continue), after the token was accepted.
   server.on('checkContinue', onRequest);
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
-    connections.of(req.socket).handle(req, res, refuseExpectation);
+    connections.get(req.socket).requests.handle(req, res, refuseExpectation);
   });
   const refuse = (socket: Socket, error: ApiError): void => {
     socket.on('error', () => undefined);
-    connections.of(socket).refuse(() => close(socket, error, logger));
+    connections.get(socket).requests.refuse(() => close(socket, error, logger));
   };
   server.on('connect', (_: IncomingMessage, socket: Socket) => {
     refuse(socket, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'This is not a proxy'));
