@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Env } from '../config/env.js';
-import { WRITE_TIMEOUT_MS } from '../config/time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../config/env.js';
 import { droppedConnections, openConnections } from '../observability/metrics.js';
 import { ConnectionDrain, DRAIN_CLIENT_MS, readReceived } from './connection-drain.js';
 import { ConnectionTimeout } from './connection-timeout.js';

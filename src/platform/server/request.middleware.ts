@@ -7,7 +7,7 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger, RequestContext } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
 import { addDefaultHeaders } from './fast-express-adapter.js';
-import { traceOf } from '../observability/trace-context.js';
+import { readTrace } from '../observability/trace-context.js';
 
 export const REQUEST_ID = 'X-Request-Id';
 
@@ -78,7 +78,7 @@ export function requestIdOf(req: IncomingMessage): string {
  */
 export function contextOf(req: Request, span: Span | undefined): RequestContext | undefined {
   const address = req.app.get('trust proxy') === false ? undefined : req.ip;
-  const fields = traceOf(req.headers, span);
+  const fields = readTrace(req.headers, span);
   if (address === undefined) return fields;
   return { clientAddress: address.slice(0, MAX_LOGGED_ADDRESS), ...fields };
 }
