@@ -6,7 +6,7 @@ import { BearerGuard } from './platform/auth/bearer.guard.js';
 import { ConfigModule } from './platform/config/config.module.js';
 import { DatabaseModule } from './platform/database/data-source/database.module.js';
 import { DocsModule } from './platform/openapi/docs.module.js';
-import { ArgumentsGuard } from './platform/requests/request-binding.guard.js';
+import { RequestBindingGuard } from './platform/requests/request-binding.guard.js';
 import { ErrorFilter } from './platform/server/error.filter.js';
 import { HealthModule } from './platform/health/health.module.js';
 import { Connections } from './platform/server/connections.js';
@@ -31,7 +31,7 @@ import { schema } from './schema.js';
     Connections,
     ErrorFilter,
     { provide: APP_GUARD, useClass: BearerGuard },
-    { provide: APP_GUARD, useClass: ArgumentsGuard },
+    { provide: APP_GUARD, useClass: RequestBindingGuard },
     { provide: APP_FILTER, useExisting: ErrorFilter },
     { provide: APP_FILTER, useClass: RouteNotFoundFilter },
   ],

@@ -3,15 +3,13 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import { Env } from './platform/config/env.js';
-import { splitList } from './platform/config/split-list.js';
+import { parseTrustedProxies, splitList } from './platform/config/setting-formats.js';
 import { DocsModule } from './platform/openapi/docs.module.js';
 import { Connections } from './platform/server/connections.js';
-import { createExpress } from './platform/server/create-express.js';
 import { configureServer } from './platform/server/http-server.js';
 import { corsOptions } from './platform/server/cors-options.js';
 import { requestMiddleware } from './platform/server/request.middleware.js';
-import { trustProxies } from './platform/config/trusted-proxies.js';
-import { FastExpressAdapter } from './platform/server/fast-express-adapter.js';
+import { createExpress, FastExpressAdapter } from './platform/server/fast-express-adapter.js';
 import { PinoLogger } from './platform/observability/pino-logger.js';
 
 /**
@@ -43,7 +41,7 @@ export async function createApp(features: readonly Type[] = []): Promise<NestExp
     },
     logger,
   );
-  trustProxies(app, env.TRUST_PROXY);
+  app.set('trust proxy', parseTrustedProxies(env.TRUST_PROXY));
   app.use(requestMiddleware(logger));
   const origins = splitList(env.CORS_ORIGINS);
   if (origins.length > 0) app.enableCors(corsOptions(origins));

@@ -176,7 +176,7 @@ describe('the rules for imports', () => {
     [MODULE, `export { Bed } from '../gardens/beds.js';`, '* of modules/gardens'],
     [MODULE, `await import('../gardens/beds.js');`, '* of modules/gardens'],
     [MODULE, `import { ApiError } from '../../platform/errors/api-error.js';`, undefined],
-    [MODULE, `import { Public } from '../../platform/auth/public.decorator.js';`, undefined],
+    [MODULE, `import { Public } from '../../platform/auth/auth.decorators.js';`, undefined],
     [MODULE, `import { a } from '../../platform/auth/scopes.js';`, 'not meant for modules'],
     [MODULE, `import { a } from '../../platform/database/a.js';`, undefined],
     [MODULE, `import { a } from '../../platform/database/batching/a.js';`, 'not meant for modules'],

@@ -6,14 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { createApp } from './app.js';
 import { AccessTokens } from './platform/auth/access-tokens.js';
-import { AuthModule } from './platform/auth/auth.module.js';
+import { JwtTokens } from './platform/auth/jwt-tokens.js';
 import { describeSettings, loadEnvFile } from './platform/config/env-file.js';
 import { Env, EnvError } from './platform/config/env.js';
 import {
   DatabaseStartError,
   type StoreDataSource,
 } from './platform/database/data-source/store-data-source.js';
-import { longestDrain } from './platform/server/connections.js';
+import { getMaxDrainMs } from './platform/server/connections.js';
 import { PinoLogger } from './platform/observability/pino-logger.js';
 
 /** Repeats of a signal within this time, in milliseconds, are the same Ctrl-C. */
@@ -62,7 +62,7 @@ async function start(): Promise<void> {
     stopOnSignals(app);
     const reach = env.HOST in ANY_ADDRESS ? ', and at all other addresses of this machine' : '';
     logger.log(`Listening on ${addressOf(app)}, Swagger UI at ${addressOf(app)}/docs${reach}`);
-    logger.log(`Accepting ${app.get(AuthModule).kinds}`);
+    logger.log(`Accepting ${describeTokens(app)}`);
     logger.log(`Storing in ${app.get<StoreDataSource>(DataSource).description}`);
     logger.log(`Settings: ${describeSettings(fromFile)}`);
     await app.get(PinoLogger).flush();
@@ -72,6 +72,17 @@ async function start(): Promise<void> {
     await app?.close();
     process.stderr.write(`${describeError(error)}\n`);
   }
+}
+
+/** Describes which kinds of tokens are accepted, without a value of any. */
+function describeTokens(app: NestExpressApplication): string {
+  const { count, developmentToken } = app.get(AccessTokens);
+  const madeForThisRun = developmentToken === undefined ? '' : ', made for this run';
+  const kinds = [
+    ...(count > 0 ? [`static tokens (${count}${madeForThisRun})`] : []),
+    ...(app.get<JwtTokens | null>(JwtTokens) === null ? [] : ['JWTs of the identity provider']),
+  ];
+  return kinds.join(' and ');
 }
 
 /** Without a configured token, a newcomer needs the one made for this run. */
@@ -107,7 +118,7 @@ function stopOnSignals(app: NestExpressApplication): void {
     if (stoppedAt !== undefined) return;
     stoppedAt = performance.now();
     logger.log(`${reason}: answering what has arrived, then stopping`);
-    const drain = longestDrain(app.get(Env).SHUTDOWN_GRACE_MS);
+    const drain = getMaxDrainMs(app.get(Env).SHUTDOWN_GRACE_MS);
     const forcing = setTimeout(() => void forceExit(app), drain + CLOSE_TIMEOUT_MS);
     void close(app).then(() => clearTimeout(forcing));
   };

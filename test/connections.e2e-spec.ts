@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WAITING_LIMIT } from '../src/platform/server/connection.js';
+import { WAITING_LIMIT } from '../src/platform/server/request-queue.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { ClientConnection } from './support/client-connection.js';
 import { createRequest } from './support/create-request.js';

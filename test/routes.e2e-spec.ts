@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ModulesContainer } from '@nestjs/core';
 import type { Express } from 'express';
-import { IS_PUBLIC } from '../src/platform/auth/public.decorator.js';
+import { IS_PUBLIC } from '../src/platform/auth/auth.decorators.js';
 import { TestApp } from './support/test-app.js';
 
 interface Route {

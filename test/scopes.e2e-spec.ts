@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
-import { RequireScopes } from '../src/platform/auth/require-scopes.decorator.js';
+import { RequireScopes } from '../src/platform/auth/auth.decorators.js';
 import { ApiTag } from '../src/platform/rest/api-section.decorator.js';
 import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp, TOKEN } from './support/test-app.js';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
 import pg from 'pg';
-import { WRITE_TIMEOUT_MS } from '../../src/platform/config/time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../../src/platform/config/env.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { type Answer, TestApp } from '../support/test-app.js';

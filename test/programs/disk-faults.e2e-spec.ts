@@ -5,7 +5,7 @@ import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WRITE_TIMEOUT_MS } from '../../src/platform/config/time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../../src/platform/config/env.js';
 import { Faults } from '../support/faults.js';
 import { freePort } from '../support/free-port.js';
 import { expectUnavailable, LARGE_NAME } from '../support/plant-client.js';

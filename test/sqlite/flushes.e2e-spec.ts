@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WRITE_TIMEOUT_MS } from '../../src/platform/config/time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../../src/platform/config/env.js';
 import { Faults } from '../support/faults.js';
 import { expectUnavailable } from '../support/plant-client.js';
 import { LOG_OF_STORE, LONGEST_STOP, Scene, SLACK, timed } from '../support/scene.js';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Logger } from '@nestjs/common';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager, MigrationInterface, QueryRunner, Repository } from 'typeorm';
-import { WRITE_TIMEOUT_MS } from '../../src/platform/config/time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../../src/platform/config/env.js';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';

@@ -36,7 +36,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import type { Response } from 'express';
-import { RequireScopes } from '../../src/platform/auth/require-scopes.decorator.js';
+import { RequireScopes } from '../../src/platform/auth/auth.decorators.js';
 import { ApiTag } from '../../src/platform/rest/api-section.decorator.js';
 import {
   IsInt64,

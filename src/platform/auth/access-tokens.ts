@@ -1,12 +1,10 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { digestIn } from '../config/token-entry.js';
-
-/** What one of the service's own tokens allows. */
-export type AccessLevel = 'all' | 'read';
+import { parseDigest } from '../config/setting-formats.js';
+import { FULL_ACCESS, type Grant, READ_ACCESS } from './scopes.js';
 
 interface KnownToken {
   readonly digest: Buffer;
-  readonly level: AccessLevel;
+  readonly grant: Grant;
 }
 
 /** The tokens that the service accepts as they are, kept as SHA-256 digests only. */
@@ -25,8 +23,8 @@ export class AccessTokens {
   ) {
     const all = developmentToken === undefined ? entries : [...entries, developmentToken];
     this.tokens = [
-      ...readEntries.map((entry): KnownToken => ({ digest: digestOfEntry(entry), level: 'read' })),
-      ...all.map((entry): KnownToken => ({ digest: digestOfEntry(entry), level: 'all' })),
+      ...readEntries.map((entry) => ({ digest: digestEntry(entry), grant: READ_ACCESS })),
+      ...all.map((entry) => ({ digest: digestEntry(entry), grant: FULL_ACCESS })),
     ];
   }
 
@@ -40,25 +38,25 @@ export class AccessTokens {
   }
 
   /**
-   * What a token allows; undefined when it is none of these. Takes the same time whichever token
-   * matches, and whether one does.
+   * Finds what a token allows; undefined when it is none of these. Takes the same time whichever
+   * token matches, and whether one does.
    */
-  levelOf(digest: Buffer): AccessLevel | undefined {
-    let found: AccessLevel | undefined;
-    for (const known of this.tokens) {
-      if (timingSafeEqual(digest, known.digest)) found = known.level;
+  find(digest: Buffer): Grant | undefined {
+    let found: Grant | undefined;
+    for (const token of this.tokens) {
+      if (timingSafeEqual(digest, token.digest)) found = token.grant;
     }
     return found;
   }
 }
 
-function digestOfEntry(entry: string): Buffer {
-  const digest = digestIn(entry);
-  return digest === undefined ? digestOf(entry) : Buffer.from(digest, 'hex');
+function digestEntry(entry: string): Buffer {
+  const digest = parseDigest(entry);
+  return digest === undefined ? digestToken(entry) : Buffer.from(digest, 'hex');
 }
 
-/** The SHA-256 digest that stands for a token wherever one is kept. */
-export function digestOf(token: string): Buffer {
+/** Makes the SHA-256 digest that stands for a token wherever one is kept. */
+export function digestToken(token: string): Buffer {
   // Tokens are ASCII (RFC 6750 section 2.1).
   return hash('sha256', token, 'buffer');
 }

@@ -1,51 +1,37 @@
-import { Inject, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { Env } from '../config/env.js';
-import { splitList } from '../config/split-list.js';
+import { splitList } from '../config/setting-formats.js';
 import { AccessTokens } from './access-tokens.js';
-import { readJwtRules } from './jwt-rules.js';
 import { JwtTokens } from './jwt-tokens.js';
-import { Limits } from './rate-limits.js';
+import { RateLimits } from './rate-limits.js';
 import { Scopes } from './scopes.js';
 
 @Module({
   providers: [
-    { provide: AccessTokens, useFactory: readAccessTokens, inject: [Env] },
-    {
-      provide: JwtTokens,
-      useFactory: (env: Env) => {
-        const rules = readJwtRules(env);
-        return rules === undefined ? null : new JwtTokens(rules);
-      },
-      inject: [Env],
-    },
-    Limits,
+    { provide: AccessTokens, useFactory: createAccessTokens, inject: [Env] },
+    { provide: JwtTokens, useFactory: createJwtTokens, inject: [Env] },
+    RateLimits,
     Scopes,
   ],
-  exports: [AccessTokens, JwtTokens, Limits, Scopes],
+  exports: [AccessTokens, JwtTokens, RateLimits, Scopes],
 })
-export class AuthModule {
-  constructor(
-    private readonly tokens: AccessTokens,
-    @Inject(JwtTokens) private readonly jwts: JwtTokens | null,
-  ) {}
-
-  /** Which kinds of tokens are accepted, in words, without a value of any. */
-  get kinds(): string {
-    const { count, developmentToken } = this.tokens;
-    const madeForThisRun = developmentToken === undefined ? '' : ', made for this run';
-    const kinds = [
-      ...(count > 0 ? [`static tokens (${count}${madeForThisRun})`] : []),
-      ...(this.jwts === null ? [] : ['JWTs of the identity provider']),
-    ];
-    return kinds.join(' and ');
-  }
-}
+export class AuthModule {}
 
 /** Makes a token for development only where no other is configured. */
-function readAccessTokens(env: Env): AccessTokens {
+function createAccessTokens(env: Env): AccessTokens {
   const entries = splitList(env.ACCESS_TOKENS);
   const readEntries = splitList(env.READ_ACCESS_TOKENS);
   return entries.length + readEntries.length === 0 && env.AUTH_JWKS_URL === ''
     ? AccessTokens.forDevelopment()
     : new AccessTokens(entries, readEntries);
+}
+
+/** @returns null, which Nest can inject, when no identity provider is configured */
+function createJwtTokens({ AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE }: Env): JwtTokens | null {
+  if (AUTH_JWKS_URL === '') return null;
+  return new JwtTokens({
+    jwksUrl: new URL(AUTH_JWKS_URL),
+    issuer: AUTH_ISSUER,
+    audience: AUTH_AUDIENCE,
+  });
 }

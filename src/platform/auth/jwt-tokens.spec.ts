@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AUDIENCE, ISSUER, TokenIssuer } from '../../../test/support/token-issuer.js';
-import { digestOf } from './access-tokens.js';
+import { digestToken } from './access-tokens.js';
 import { isJwtLike, JwtTokens } from './jwt-tokens.js';
 
 const HEADER = Buffer.from('{"alg":"ES256","kid":"a"}').toString('base64url');
@@ -34,8 +34,8 @@ describe('cached tokens', () => {
     const { cached } = jwts as unknown as { cached: Map<string, object> };
     for (let index = 0; index < 10_000; index++) cached.set(String(index), {});
     const token = await provider.token();
-    await jwts.verify(digestOf(token), token);
-    expect(jwts.getCached(digestOf(token))).toBeDefined();
+    await jwts.verify(digestToken(token), token);
+    expect(jwts.getCached(digestToken(token))).toBeDefined();
     expect(cached.size).toBe(10_000);
     expect(cached.has('0')).toBe(false);
     await provider.stop();
@@ -51,7 +51,7 @@ describe('tokens that wait for the keys of a provider', () => {
     const jwts = new JwtTokens({ jwksUrl, issuer: 'i', audience: 'a' });
     const verify = (index: number): Promise<unknown> => {
       const token = `${HEADER}.${Buffer.from(String(index)).toString('base64url')}.AA`;
-      return jwts.verify(digestOf(token), token);
+      return jwts.verify(digestToken(token), token);
     };
     const waiting = Promise.allSettled(Array.from({ length: 1_000 }, (_, index) => verify(index)));
     await once(server, 'request');

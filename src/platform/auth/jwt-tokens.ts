@@ -1,9 +1,14 @@
 import { Logger } from '@nestjs/common';
-import { errors, type JWTPayload, jwtVerify, type JWTVerifyResult } from 'jose';
+import {
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+  type JWTVerifyResult,
+} from 'jose';
 import { ApiError } from '../errors/api-error.js';
 import type { TraceHeaders } from '../observability/trace-context.js';
-import type { JwtRules } from './jwt-rules.js';
-import { providerKeys, providerUnavailable } from './provider-keys.js';
+import { ProviderKeys, providerUnavailable } from './provider-keys.js';
 import type { Grant } from './scopes.js';
 
 /** Signatures only, and none with a secret that both sides know. */
@@ -26,6 +31,13 @@ const MAX_CACHED = 10_000;
 /** How many tokens may be under verification, or wait for the provider's keys. */
 const MAX_PENDING = 1_000;
 
+/** Which access tokens are meant for this service. */
+export interface JwtRules {
+  readonly jwksUrl: URL;
+  readonly issuer: string;
+  readonly audience: string;
+}
+
 interface CachedGrant extends Grant {
   /** Its `exp`, by `Date.now()`. */
   readonly expiry: number;
@@ -46,26 +58,26 @@ function isCanonical(token: string): boolean {
 /** The access tokens of an identity provider: verifies them, and caches those that it accepts. */
 export class JwtTokens {
   private readonly logger = new Logger(JwtTokens.name);
-  private readonly keys: ReturnType<typeof providerKeys>;
+  private readonly keys: ProviderKeys;
   private readonly cached = new Map<string, CachedGrant>();
   private readonly pending = new Map<string, Promise<Grant | undefined>>();
 
   constructor(private readonly rules: JwtRules) {
-    this.keys = providerKeys(rules.jwksUrl);
+    this.keys = new ProviderKeys(rules.jwksUrl);
   }
 
-  /** What a cached token allows; undefined when it is not cached. */
+  /** Looks up what a token allows; undefined when it is not cached. */
   getCached(digest: Buffer): Grant | undefined {
-    const id = idOf(digest);
-    const grant = this.cached.get(id);
+    const key = toCacheKey(digest);
+    const grant = this.cached.get(key);
     if (grant === undefined) return undefined;
     if (Date.now() < grant.expiry && performance.now() < grant.cachedUntil) return grant;
-    this.cached.delete(id);
+    this.cached.delete(key);
     return undefined;
   }
 
   /**
-   * What a token allows; undefined when it is not accepted.
+   * Verifies a token and returns what it allows; undefined when it is not accepted.
    *
    * @param trace the trace that a fetch of the provider's keys belongs to
    * @throws ApiError 50300 the provider's keys cannot be fetched
@@ -75,24 +87,24 @@ export class JwtTokens {
     token: string,
     trace: TraceHeaders = {},
   ): Promise<Grant | undefined> {
-    const id = idOf(digest);
-    const other = this.pending.get(id);
+    const key = toCacheKey(digest);
+    const other = this.pending.get(key);
     if (other !== undefined) return await other;
     if (this.pending.size >= MAX_PENDING) {
       throw providerUnavailable(1);
     }
-    const verification = this.check(id, token, trace).finally(() => this.pending.delete(id));
-    this.pending.set(id, verification);
+    const verification = this.check(key, token, trace).finally(() => this.pending.delete(key));
+    this.pending.set(key, verification);
     return await verification;
   }
 
-  private async check(id: string, token: string, trace: TraceHeaders): Promise<Grant | undefined> {
+  private async check(key: string, token: string, trace: TraceHeaders): Promise<Grant | undefined> {
     try {
       const { payload, protectedHeader } = await this.verifySignatureAndClaims(token, trace);
       if (!TYPES.includes(protectedHeader.typ?.toLowerCase())) return undefined;
       // RFC 7800: it is valid only with a proof of possession of a key, which is not checked here.
       if (payload.cnf !== undefined) return undefined;
-      return this.cache(id, payload);
+      return this.cache(key, payload);
     } catch (error) {
       if (error instanceof ApiError) throw error;
       if (error instanceof errors.JOSEError) return undefined;
@@ -106,6 +118,7 @@ export class JwtTokens {
     trace: TraceHeaders,
   ): Promise<JWTVerifyResult> {
     const { issuer, audience } = this.rules;
+    const getKey: JWTVerifyGetKey = (header, jws) => this.keys.find(header, jws, trace);
     const options = {
       algorithms: ALGORITHMS,
       issuer,
@@ -114,7 +127,7 @@ export class JwtTokens {
       requiredClaims: ['exp'],
     };
     try {
-      return await jwtVerify(token, this.keys(trace), options);
+      return await jwtVerify(token, getKey, options);
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
       for await (const key of error) {
@@ -128,23 +141,23 @@ export class JwtTokens {
     }
   }
 
-  private cache(id: string, payload: JWTPayload): Grant {
+  private cache(key: string, payload: JWTPayload): Grant {
     const grant = {
       expiry: ((payload.exp ?? 0) + CLOCK_TOLERANCE_SECONDS) * 1_000,
       cachedUntil: performance.now() + CACHE_TTL_MS,
-      scopes: scopesOf(payload),
+      scopes: parseScopeClaims(payload),
     };
     if (this.cached.size >= MAX_CACHED) {
       const [oldest = ''] = this.cached.keys();
       this.cached.delete(oldest);
     }
-    this.cached.set(id, grant);
+    this.cached.set(key, grant);
     return grant;
   }
 }
 
-/** RFC 9068 section 2.2.3 has them in `scope`; some providers use `scp`, or a list. */
-function scopesOf({ scope, scp }: JWTPayload): Set<unknown> {
+/** Reads the scopes from `scope` (RFC 9068 section 2.2.3) and `scp`, which some providers use, also as a list. */
+function parseScopeClaims({ scope, scp }: JWTPayload): Set<unknown> {
   return new Set(
     [scope, scp].flatMap((claim): unknown[] => {
       if (typeof claim === 'string') return claim.split(' ');
@@ -153,7 +166,7 @@ function scopesOf({ scope, scp }: JWTPayload): Set<unknown> {
   );
 }
 
-/** A key for maps that is cheap to make and to compare. */
-function idOf(digest: Buffer): string {
+/** Makes a key that is cheap to make and to compare. */
+function toCacheKey(digest: Buffer): string {
   return digest.toString('latin1');
 }

@@ -1,10 +1,11 @@
 import { Logger } from '@nestjs/common';
 import {
   createRemoteJWKSet,
+  type CryptoKey,
   customFetch,
   errors,
-  type FetchImplementation,
-  type JWTVerifyGetKey,
+  type FlattenedJWSInput,
+  type JWSHeaderParameters,
 } from 'jose';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
@@ -19,79 +20,80 @@ const TIMEOUT_MS = 5_000;
 /** The least time between two fetches, above all after one that failed, in milliseconds. */
 const FETCH_SPACING_MS = 10_000;
 
-const logger = new Logger('IdentityProvider');
-
-/** Finds the key of a token, for a request of this trace, which a fetch then belongs to. */
-type FindKey = (trace: TraceHeaders) => JWTVerifyGetKey;
-
 /**
- * The public keys of an identity provider, fetched when a token needs them. A fetch that fails is
- * the provider's fault and not the token's.
- *
- * @throws JOSEError the token names none of the keys, or more than one
- * @throws ApiError 50300
+ * The public keys of an identity provider, fetched when a token needs them. Their age is measured by
+ * a monotonic clock: jose would measure it by the system's, which may be set.
  */
-export function providerKeys(url: URL): FindKey {
-  let nextFetch = 0;
-  let nextLog = 0;
-  const keys = cachedKeys(url, (href, options) => {
-    const now = performance.now();
-    if (now < nextFetch) return Promise.reject(new Error('The last attempt has just failed'));
-    nextFetch = now + FETCH_SPACING_MS;
-    return fetch(href, options);
-  });
-  return (trace) => async (header, token) => {
+export class ProviderKeys {
+  private readonly logger = new Logger('IdentityProvider');
+  private readonly keys: ReturnType<typeof createRemoteJWKSet>;
+  // Times are those of `performance.now()`.
+  private fetchedAt = -Infinity;
+  private nextFetchAt = 0;
+  private nextLogAt = 0;
+  /** The trace that the next fetch belongs to. */
+  private trace: TraceHeaders = {};
+
+  constructor(url: URL) {
+    this.keys = createRemoteJWKSet(url, {
+      cacheMaxAge: Infinity,
+      cooldownDuration: Infinity,
+      timeoutDuration: TIMEOUT_MS,
+      [customFetch]: (href, options) => this.fetch(href, options),
+    });
+  }
+
+  /**
+   * Finds the key of a token.
+   *
+   * @param trace the trace of the request, which a fetch then belongs to
+   * @throws JOSEError the token names none of the keys, or more than one
+   * @throws ApiError 50300 the provider fails, which is not the token's fault
+   */
+  async find(
+    header: JWSHeaderParameters,
+    token: FlattenedJWSInput,
+    trace: TraceHeaders,
+  ): Promise<CryptoKey> {
     try {
-      return await keys.find(trace)(header, token);
+      await this.fetchIfOlder(MAX_AGE_MS, trace);
+      try {
+        return await this.keys(header, token);
+      } catch (error) {
+        const isUnknown = error instanceof errors.JWKSNoMatchingKey;
+        if (!isUnknown || !(await this.fetchIfOlder(COOLDOWN_MS, trace))) throw error;
+        return await this.keys(header, token);
+      }
     } catch (error) {
       // Where the provider has no keys at all, the token is not at fault.
-      if (isAboutToken(error) && keys.count() !== 0) throw error;
+      if (isAboutToken(error) && this.keys.jwks()?.keys.length !== 0) throw error;
       const now = performance.now();
-      if (now >= nextLog) {
-        logger.error(error);
-        nextLog = now + FETCH_SPACING_MS;
+      if (now >= this.nextLogAt) {
+        this.logger.error(error);
+        this.nextLogAt = now + FETCH_SPACING_MS;
       }
-      throw providerUnavailable(Math.max(1, Math.ceil((nextFetch - now) / 1_000)));
+      throw providerUnavailable(Math.max(1, Math.ceil((this.nextFetchAt - now) / 1_000)));
     }
-  };
-}
+  }
 
-/** The keys in jose's cache, whose age is measured by a monotonic clock. */
-function cachedKeys(
-  url: URL,
-  fetchKeys: FetchImplementation,
-): { find: FindKey; count: () => number | undefined } {
-  /** The trace that the next fetch belongs to. */
-  let cause: TraceHeaders = {};
-  // jose would measure their age by the system's clock, which may be set; so it fetches only once.
-  const keys = createRemoteJWKSet(url, {
-    cacheMaxAge: Infinity,
-    cooldownDuration: Infinity,
-    timeoutDuration: TIMEOUT_MS,
-    [customFetch]: (href, options) => {
-      const headers = new Headers({ ...Object.fromEntries(options.headers), ...cause });
-      return fetchKeys(href, { ...options, headers });
-    },
-  });
-  let fetchedAt = -Infinity;
-  const reloadIfOlder = async (age: number, trace: TraceHeaders): Promise<boolean> => {
-    if (performance.now() - fetchedAt < age) return false;
-    cause = trace;
-    await keys.reload();
-    fetchedAt = performance.now();
+  private async fetchIfOlder(ageMs: number, trace: TraceHeaders): Promise<boolean> {
+    if (performance.now() - this.fetchedAt < ageMs) return false;
+    this.trace = trace;
+    await this.keys.reload();
+    this.fetchedAt = performance.now();
     return true;
-  };
-  const find: FindKey = (trace) => async (header, token) => {
-    await reloadIfOlder(MAX_AGE_MS, trace);
-    try {
-      return await keys(header, token);
-    } catch (error) {
-      const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-      if (!isUnknown || !(await reloadIfOlder(COOLDOWN_MS, trace))) throw error;
-      return await keys(header, token);
-    }
-  };
-  return { find, count: () => keys.jwks()?.keys.length };
+  }
+
+  private async fetch(
+    href: string,
+    options: RequestInit & { headers: Headers },
+  ): Promise<Response> {
+    const now = performance.now();
+    if (now < this.nextFetchAt) throw new Error('The last attempt has just failed');
+    this.nextFetchAt = now + FETCH_SPACING_MS;
+    const headers = { ...Object.fromEntries(options.headers), ...this.trace };
+    return await fetch(href, { ...options, headers });
+  }
 }
 
 /** @param seconds after which a retry makes sense */

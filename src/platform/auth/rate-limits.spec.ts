@@ -1,13 +1,33 @@
 import { describe, expect, it } from '@jest/globals';
-import { WindowStore } from './rate-limits.js';
+import type { Response } from 'express';
+import { RateLimit, toAddressKey } from './rate-limits.js';
 
-describe('the counts of a limit', () => {
-  it('lose what was counted first rather than become more than 100000', () => {
-    const store = new WindowStore(60_000);
-    for (let index = 0; index < 100_000; index++) store.increment(String(index));
-    expect(store.get('0')).toMatchObject({ totalHits: 1 });
-    store.increment('one more');
-    expect(store.get('0')).toBeUndefined();
-    expect(store.get('1')).toMatchObject({ totalHits: 1 });
+describe('a rate limit', () => {
+  it('forgets the key that was counted first rather than count more than 100000', () => {
+    const limit = new RateLimit('requests', { limit: 1, windowMs: 60_000 });
+    const response = { append: () => response } as unknown as Response;
+    for (let index = 0; index < 100_000; index++) limit.count(response, String(index));
+    expect(() => limit.check(response, '0')).toThrow('Too many requests');
+    limit.count(response, 'one more');
+    expect(() => limit.check(response, '0')).not.toThrow();
+    expect(() => limit.check(response, '1')).toThrow('Too many requests');
+  });
+});
+
+describe('toAddressKey()', () => {
+  it('is the same for all addresses of an IPv6 /56', () => {
+    const key = toAddressKey('2001:db8::1');
+    expect(toAddressKey('2001:db8:0:ff:ffff::2')).toBe(key);
+    expect(toAddressKey('2001:db8:0:100::1')).not.toBe(key);
+  });
+
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['unknown', 'unknown'],
+    ['x'.repeat(100), 'x'.repeat(64)],
+    [undefined, ''],
+  ])('makes of %s %s', (ip, key) => {
+    expect(toAddressKey(ip)).toBe(key);
   });
 });

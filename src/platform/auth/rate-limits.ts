@@ -1,165 +1,111 @@
 import { Injectable } from '@nestjs/common';
-import type { Request, Response } from 'express';
-import {
-  type ClientRateLimitInfo,
-  ipKeyGenerator,
-  rateLimit,
-  type RateLimitRequestHandler,
-  type Store,
-} from 'express-rate-limit';
+import type { Response } from 'express';
+import ipaddr from 'ipaddr.js';
+import { hash } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import { Env } from '../config/env.js';
+import { parseRate, type Rate } from '../config/setting-formats.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { parseRate, type Rate } from '../config/rate.js';
 
 /** How many keys are counted at a time; beyond it the one whose window ends first is forgotten. */
 const MAX_KEYS = 100_000;
 /** The longest address that is a key; longer ones come only from a trusted proxy that is misconfigured. */
 const MAX_KEY_LENGTH = 64;
 
-/** A request, and the answer to it. */
-export interface HttpExchange {
-  readonly request: Request;
-  readonly response: Response;
-}
+/** A client with IPv6 may have all addresses of a /56. */
+const IPV6_KEY_BYTES = 56 / 8;
 
 /** The limits of this process; every process counts for itself. */
 @Injectable()
-export class Limits {
+export class RateLimits {
   /** By token, or by address where there is no good one. Undefined when it is off. */
-  readonly requests: Limiter | undefined;
+  readonly requests: RateLimit | undefined;
   /** Requests without a good token, by address. Undefined when it is off. */
-  readonly failures: Limiter | undefined;
+  readonly failures: RateLimit | undefined;
 
   constructor(env: Env) {
-    this.requests = limiter('requests', env.RATE_LIMIT);
-    this.failures = limiter('authentication-failures', env.AUTH_FAILURE_LIMIT);
+    this.requests = createRateLimit('requests', env.RATE_LIMIT);
+    this.failures = createRateLimit('authentication-failures', env.AUTH_FAILURE_LIMIT);
   }
 }
 
-function limiter(name: string, setting: string): Limiter | undefined {
+function createRateLimit(name: string, setting: string): RateLimit | undefined {
   const rate = parseRate(setting);
-  return rate === undefined || rate === 'off' ? undefined : new Limiter(name, rate);
-}
-
-/** Counts requests by token or address, and refuses those beyond a rate. */
-class Limiter {
-  private readonly store: WindowStore;
-  private readonly keys = new WeakMap<Request, string>();
-  private readonly middleware: RateLimitRequestHandler;
-
-  /** @param name its name in the headers `RateLimit` and `RateLimit-Policy` */
-  constructor(
-    name: string,
-    private readonly rate: Rate,
-  ) {
-    this.store = new WindowStore(rate.window);
-    this.middleware = rateLimit({
-      identifier: name,
-      limit: rate.limit,
-      windowMs: rate.window,
-      standardHeaders: 'draft-8',
-      legacyHeaders: false,
-      store: this.store,
-      keyGenerator: (request) => this.keys.get(request) ?? addressOf(request),
-      handler: (_, response, next) => next(tooManyRequests(response)),
-      // It would warn on the console, which is not the log.
-      validate: false,
-    });
-  }
-
-  /**
-   * Counts a request, and sets the headers of its answer that say how many more are allowed.
-   *
-   * @param key stands for the client; its address by default
-   * @throws ApiError 42900
-   */
-  count({ request, response }: HttpExchange, key?: string): Promise<void> {
-    if (key !== undefined) this.keys.set(request, key);
-    return new Promise((resolve, reject) => {
-      void this.middleware(request, response, (error?: unknown) => {
-        if (error instanceof Error) reject(error);
-        else resolve();
-      });
-    });
-  }
-
-  /** @throws ApiError 42900 when the next request of this address would be one too many */
-  async check(exchange: HttpExchange): Promise<void> {
-    const counted = this.store.get(addressOf(exchange.request));
-    if (counted !== undefined && counted.totalHits >= this.rate.limit) await this.count(exchange);
-  }
+  return rate === undefined || rate === 'off' ? undefined : new RateLimit(name, rate);
 }
 
 interface Window {
-  hits: number;
-  /** By `performance.now()`. */
+  requests: number;
+  /** By `performance.now()`: the system's clock may be set. */
   readonly end: number;
 }
 
-/**
- * Counts requests by key, each in windows of one length that begin with the first request. Unlike the
- * library's own store it does not follow the system's clock, which may be set, and is bounded.
- */
-export class WindowStore implements Store {
-  readonly localKeys = true;
+/** Counts requests by key, each key in windows of one length that begin with its first request. */
+export class RateLimit {
   /** In the order in which the windows began, which is that of their ends. */
   private readonly windows = new Map<string, Window>();
 
-  /** @param windowMs the length of a window in milliseconds */
-  constructor(private readonly windowMs: number) {}
+  /** @param name its name in the headers `RateLimit` and `RateLimit-Policy` */
+  constructor(
+    private readonly name: string,
+    private readonly rate: Rate,
+  ) {}
 
-  increment(key: string): ClientRateLimitInfo {
-    const window = this.current(key) ?? this.begin(key);
-    window.hits++;
-    return infoOf(window);
+  /**
+   * Counts a request, and sets the headers of its answer that say how many more are allowed
+   * (draft-ietf-httpapi-ratelimit-headers-08).
+   *
+   * @param key stands for the client
+   * @throws ApiError 42900
+   */
+  count(response: Response, key: string): void {
+    const { name, rate } = this;
+    const window = this.getWindow(key) ?? this.beginWindow(key);
+    window.requests++;
+    const remaining = Math.max(0, rate.limit - window.requests);
+    const seconds = Math.max(0, Math.ceil((window.end - performance.now()) / 1_000));
+    response.append('RateLimit', `"${name}"; r=${remaining}; t=${seconds}`);
+    const partition = btoa(hash('sha256', key).slice(0, 12));
+    const policy = `q=${rate.limit}; w=${rate.windowMs / 1_000}; pk=:${partition}:`;
+    response.append('RateLimit-Policy', `"${name}"; ${policy}`);
+    if (window.requests > rate.limit) {
+      throw new ApiError(ErrorCatalogue.TOO_MANY_REQUESTS, undefined, {
+        'Retry-After': String(seconds),
+      });
+    }
   }
 
-  get(key: string): ClientRateLimitInfo | undefined {
-    const window = this.current(key);
-    return window && infoOf(window);
+  /** @throws ApiError 42900 when the next request of this key would be one too many */
+  check(response: Response, key: string): void {
+    if ((this.getWindow(key)?.requests ?? 0) >= this.rate.limit) this.count(response, key);
   }
 
-  decrement(key: string): void {
-    const window = this.current(key);
-    if (window !== undefined) window.hits--;
-  }
-
-  resetKey(key: string): void {
-    this.windows.delete(key);
-  }
-
-  private current(key: string): Window | undefined {
+  private getWindow(key: string): Window | undefined {
     const window = this.windows.get(key);
     return window !== undefined && performance.now() < window.end ? window : undefined;
   }
 
-  private begin(key: string): Window {
+  private beginWindow(key: string): Window {
+    const { windows } = this;
     const now = performance.now();
     // A key keeps its place in the map unless it is deleted first.
-    this.windows.delete(key);
-    for (const [oldest, { end }] of this.windows) {
-      if (now < end && this.windows.size < MAX_KEYS) break;
-      this.windows.delete(oldest);
+    windows.delete(key);
+    for (const [oldest, { end }] of windows) {
+      if (now < end && windows.size < MAX_KEYS) break;
+      windows.delete(oldest);
     }
-    const window = { hits: 0, end: now + this.windowMs };
-    this.windows.set(key, window);
+    const window = { requests: 0, end: now + this.rate.windowMs };
+    windows.set(key, window);
     return window;
   }
 }
 
-/** The library wants the end as a time of the system's clock, and subtracts that clock from it. */
-function infoOf({ hits, end }: Window): ClientRateLimitInfo {
-  return { totalHits: hits, resetTime: new Date(Date.now() + end - performance.now()) };
-}
-
-/** The address of the client; of IPv6 the /56, since one client may have all its addresses. */
-function addressOf({ ip = '' }: Request): string {
-  return ipKeyGenerator(ip).slice(0, MAX_KEY_LENGTH);
-}
-
-function tooManyRequests(response: Response): ApiError {
-  return new ApiError(ErrorCatalogue.TOO_MANY_REQUESTS, undefined, {
-    'Retry-After': String(response.getHeader('Retry-After')),
-  });
+/** Makes the key of a client from its address. */
+export function toAddressKey(ip = ''): string {
+  if (!isIPv6(ip)) return ip.slice(0, MAX_KEY_LENGTH);
+  const address = ipaddr.process(ip);
+  return address.kind() === 'ipv4'
+    ? address.toString()
+    : address.toByteArray().slice(0, IPV6_KEY_BYTES).join('.');
 }

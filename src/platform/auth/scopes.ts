@@ -2,23 +2,26 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { Env } from '../config/env.js';
-import { splitScopes } from '../config/jwks-url.js';
+import { parseScopes } from '../config/setting-formats.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { REQUIRED_SCOPES } from './require-scopes.decorator.js';
+import { REQUIRED_SCOPES } from './auth.decorators.js';
 
-/** RFC 9110 section 9.2.1: what only reads. */
+/** The methods that only read (RFC 9110 section 9.2.1). */
 const READING = new Set(['GET', 'HEAD']);
 
 /** What a good token allows. */
 export interface Grant {
   /** Whether it is one of the service's own that may only read. */
   readonly isReadOnly?: boolean;
-  /** Of an identity provider's token. */
+  /** The scopes of an identity provider's token; the service's own tokens need none. */
   readonly scopes?: ReadonlySet<unknown>;
 }
 
-/** Which scopes a request needs. */
+export const FULL_ACCESS: Grant = {};
+export const READ_ACCESS: Grant = { isReadOnly: true };
+
+/** Checks that a token allows a request. */
 @Injectable()
 export class Scopes {
   private readonly toWrite: readonly string[];
@@ -28,28 +31,33 @@ export class Scopes {
     private readonly reflector: Reflector,
     { AUTH_SCOPE, AUTH_READ_SCOPE }: Env,
   ) {
-    this.toWrite = splitScopes(AUTH_SCOPE);
-    this.toRead = splitScopes(AUTH_READ_SCOPE === '' ? AUTH_SCOPE : AUTH_READ_SCOPE);
+    this.toWrite = parseScopes(AUTH_SCOPE);
+    this.toRead = parseScopes(AUTH_READ_SCOPE === '' ? AUTH_SCOPE : AUTH_READ_SCOPE);
   }
 
   /** @throws ApiError 40300 when the token does not allow the request */
-  check({ isReadOnly, scopes }: Grant, context: ExecutionContext): void {
-    const isReading = READING.has(context.switchToHttp().getRequest<Request>().method);
-    if (isReadOnly === true && !isReading) throw insufficient('The access token may only read');
+  check(grant: Grant, context: ExecutionContext): void {
+    if (grant === FULL_ACCESS) return;
+    const [{ method }] = context.getArgs<[Request]>();
+    const isReading = READING.has(method);
+    if (grant.isReadOnly === true && !isReading) {
+      throw insufficientScope('The access token may only read');
+    }
+    const { scopes } = grant;
     if (scopes === undefined) return;
-    const needed = this.ofRoute(context) ?? (isReading ? this.toRead : this.toWrite);
+    const needed = this.getRequiredByRoute(context) ?? (isReading ? this.toRead : this.toWrite);
     if (needed.every((scope) => scopes.has(scope))) return;
     // RFC 6750 section 3.1: the challenge names the scopes that are needed.
-    throw insufficient(undefined, `, scope="${needed.join(' ')}"`);
+    throw insufficientScope(undefined, `, scope="${needed.join(' ')}"`);
   }
 
-  private ofRoute(context: ExecutionContext): readonly string[] | undefined {
+  private getRequiredByRoute(context: ExecutionContext): readonly string[] | undefined {
     const places = [context.getHandler(), context.getClass()];
     return this.reflector.getAllAndOverride<readonly string[] | undefined>(REQUIRED_SCOPES, places);
   }
 }
 
-function insufficient(message?: string, scope = ''): ApiError {
+function insufficientScope(message?: string, scope = ''): ApiError {
   const challenge = ErrorCatalogue.INSUFFICIENT_SCOPE.headers['WWW-Authenticate'];
   return new ApiError(ErrorCatalogue.INSUFFICIENT_SCOPE, message, {
     'WWW-Authenticate': challenge + scope,

@@ -1,8 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsInt, isFQDN, isIP, Max, Min, ValidateBy, validateSync } from 'class-validator';
-import { isJwksUrl, isScopeList, JWKS_URL_RULE } from './jwks-url.js';
-import { parseRate, RATE_RULE } from './rate.js';
 import {
   DATABASE_URL_RULE,
   DATABASE_URL_SCHEME_RULE,
@@ -10,13 +8,26 @@ import {
   hasDatabaseScheme,
   parseDatabaseUrl,
 } from './database-url.js';
-import { isProxyList, PROXIES_RULE } from './trusted-proxies.js';
-import { splitList } from './split-list.js';
-import { isTokenEntry, TOKENS_RULE } from './token-entry.js';
+import {
+  isJwksUrl,
+  isScopeList,
+  isTokenEntry,
+  JWKS_URL_RULE,
+  parseRate,
+  parseTrustedProxies,
+  PROXIES_RULE,
+  RATE_RULE,
+  SCOPES_RULE,
+  splitList,
+  TOKENS_RULE,
+} from './setting-formats.js';
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
+
+/** How long a write may wait until it is answered, with 503 if need be, in milliseconds: no setting. */
+export const WRITE_TIMEOUT_MS = 5_000;
 
 /** The configuration: one property an environment variable, read and checked once at start. */
 export class Env {
@@ -72,7 +83,7 @@ export class Env {
   readonly AUTH_AUDIENCE: string = '';
 
   /** The scopes that a token of the provider must have, separated by spaces. */
-  @Rule('must be scopes separated by spaces', isScopeList)
+  @Rule(SCOPES_RULE, isScopeList)
   @Rule(
     'must not be set without AUTH_JWKS_URL',
     (value, { AUTH_JWKS_URL }) => value === '' || AUTH_JWKS_URL !== '',
@@ -80,7 +91,7 @@ export class Env {
   readonly AUTH_SCOPE: string = '';
 
   /** The scopes that a token of the provider must have to read, in place of those. */
-  @Rule('must be scopes separated by spaces', isScopeList)
+  @Rule(SCOPES_RULE, isScopeList)
   @Rule(
     'must not be set without AUTH_JWKS_URL',
     (value, { AUTH_JWKS_URL }) => value === '' || AUTH_JWKS_URL !== '',
@@ -96,7 +107,7 @@ export class Env {
   readonly AUTH_FAILURE_LIMIT: string = '60000/60';
 
   /** The reverse proxies whose X-Forwarded-For header gives the address of a client. */
-  @Rule(PROXIES_RULE, isProxyList)
+  @Rule(PROXIES_RULE, (value) => parseTrustedProxies(value) !== undefined)
   readonly TRUST_PROXY: string = '';
 
   /** Time limits in milliseconds: for the headers of a request, a whole request, an idle connection. */

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { HealthCheckService, HealthIndicatorService } from '@nestjs/terminus';
-import { Public } from '../auth/public.decorator.js';
+import { Public } from '../auth/auth.decorators.js';
 import { StoreProbe } from './store-probe.js';
 
 /** How long the store may take to answer, in milliseconds. */

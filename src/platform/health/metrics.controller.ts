@@ -1,6 +1,6 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { RequireScopes } from '../auth/require-scopes.decorator.js';
+import { RequireScopes } from '../auth/auth.decorators.js';
 import { registry } from '../observability/metrics.js';
 
 @RequireScopes()

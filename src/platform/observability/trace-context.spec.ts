@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { traceHeaders, traceOf } from './trace-context.js';
+import { continueTrace, readTrace } from './trace-context.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
@@ -12,7 +12,7 @@ describe('a traceparent', () => {
     ['of a later version', `cc-${TRACE}-${SPAN}-01`],
     ['of a later version with more in it', `cc-${TRACE}-${SPAN}-01-what-the-future-adds`],
   ])('%s names the trace and the span of the caller', (_, traceparent) => {
-    expect(traceOf({ traceparent })).toEqual({ trace_id: TRACE, span_id: SPAN });
+    expect(readTrace({ traceparent })).toEqual({ trace_id: TRACE, span_id: SPAN });
   });
 
   it.each([
@@ -28,18 +28,18 @@ describe('a traceparent', () => {
     ['given twice, as Node joins it', `${VALID}, ${VALID}`],
     ['that would forge a log line', `00-${TRACE}-${SPAN}-01\n{"level":60}`],
   ])('%s names none, and is not handed on', (_, traceparent) => {
-    expect(traceOf({ traceparent })).toBeUndefined();
-    expect(traceHeaders({ traceparent, tracestate: 'a=1' })).toEqual({});
+    expect(readTrace({ traceparent })).toBeUndefined();
+    expect(continueTrace({ traceparent, tracestate: 'a=1' })).toEqual({});
   });
 
   it('that is missing names none', () => {
-    expect(traceOf({})).toBeUndefined();
-    expect(traceHeaders({ tracestate: 'a=1' })).toEqual({});
+    expect(readTrace({})).toBeUndefined();
+    expect(continueTrace({ tracestate: 'a=1' })).toEqual({});
   });
 
   it('is handed on as it came, with the tracestate that came with it', () => {
-    expect(traceHeaders({ traceparent: VALID })).toEqual({ traceparent: VALID });
-    expect(traceHeaders({ traceparent: VALID, tracestate: 'vendor=opaque' })).toEqual({
+    expect(continueTrace({ traceparent: VALID })).toEqual({ traceparent: VALID });
+    expect(continueTrace({ traceparent: VALID, tracestate: 'vendor=opaque' })).toEqual({
       traceparent: VALID,
       tracestate: 'vendor=opaque',
     });

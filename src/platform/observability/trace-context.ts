@@ -22,8 +22,8 @@ export interface TraceHeaders {
   readonly tracestate?: string;
 }
 
-/** The trace of a request; undefined where it has none, or its header is not valid. */
-export function traceOf(headers: IncomingHttpHeaders, span?: Span): TraceFields | undefined {
+/** Reads the trace of a request; undefined where it has none, or its header is not valid. */
+export function readTrace(headers: IncomingHttpHeaders, span?: Span): TraceFields | undefined {
   if (span !== undefined) {
     const { traceId, spanId } = span.spanContext();
     return { trace_id: traceId, span_id: spanId };
@@ -32,10 +32,10 @@ export function traceOf(headers: IncomingHttpHeaders, span?: Span): TraceFields 
 }
 
 /**
- * The headers with which a request of the program's own continues a client's trace. Where
+ * Makes the headers with which a request of the program's own continues a client's trace. Where
  * OpenTelemetry is loaded it adds them itself.
  */
-export function traceHeaders(headers: IncomingHttpHeaders): TraceHeaders {
+export function continueTrace(headers: IncomingHttpHeaders): TraceHeaders {
   const { traceparent, tracestate } = headers;
   if (traceparent === undefined || trace.getActiveSpan() !== undefined) return {};
   if (parse(traceparent) === undefined) return {};

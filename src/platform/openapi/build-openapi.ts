@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { BEARER } from '../auth/bearer.js';
+import { BEARER } from '../auth/auth.decorators.js';
 import { ErrorCatalogue, type ErrorEntry, statusOf } from '../errors/error-catalogue.js';
 import { ErrorDto } from '../errors/error.dto.js';
 

@@ -1,6 +1,6 @@
 import { Controller, Get, Redirect } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Public } from '../auth/public.decorator.js';
+import { Public } from '../auth/auth.decorators.js';
 
 @Public()
 @ApiExcludeController()

@@ -1,3 +1,4 @@
+import { parse as parseContentType } from 'content-type';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
@@ -95,26 +96,10 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
   });
 }
 
-// RFC 9110 section 8.3.1: type, subtype and parameter names are case-insensitive, values may be quoted.
-const PARAMETER =
-  /\s*;\s*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[^"\\]|\\.)*"))?/y;
-
 /** Whether a Content-Type is application/json with no charset other than UTF-8. */
-function isJson(contentType: string | undefined): boolean {
-  if (contentType === undefined) return false;
-  if (contentType === 'application/json') return true;
-  const type = /^application\/json(?=\s*(?:;|$))/i.exec(contentType);
-  if (type === null) return false;
-  let position = type[0].length;
-  while (position < contentType.length) {
-    PARAMETER.lastIndex = position;
-    const parameter = PARAMETER.exec(contentType);
-    if (parameter === null) return contentType.slice(position).trim() === '';
-    const [match, name, value] = parameter;
-    if (name?.toLowerCase() === 'charset' && !/^"?utf-?8"?$/i.test(value ?? '')) return false;
-    position += match.length;
-  }
-  return true;
+function isJson(contentType = ''): boolean {
+  const { type, parameters } = parseContentType(contentType);
+  return type === 'application/json' && /^utf-?8$/i.test(parameters.charset ?? 'utf-8');
 }
 
 function isIdentity(contentEncoding: string | undefined): boolean {

@@ -7,8 +7,8 @@ import type { CompiledDto } from '../validation/compiled-dto.js';
 import { readJsonText } from './body-reader.js';
 
 /**
- * The JSON body of a request, as an instance of a class. It is read once somebody awaits it, so that
- * no guard that refuses the request comes too late.
+ * The JSON body of a request, as an instance of a class. It is read when it is first awaited: Nest
+ * awaits the parameters of a handler after the last guard, so no refused request has its body read.
  */
 export class JsonBody implements PromiseLike<object> {
   private read: Promise<object> | undefined;

@@ -17,12 +17,12 @@ import { readParameters } from './read-parameters.js';
 import { parseQuery, QuerySyntaxError } from './query-string.js';
 
 /**
- * Makes what a handler gets as `@Query()`, `@Param()` and `@Body()`: instances of the classes that
- * it declares, checked. It is the guard after the token's, so that a bad path or query is refused
- * before anything of the body is read. The body itself is read when Nest asks for it, after all guards.
+ * Gives a handler its `@Query()`, `@Param()` and `@Body()` as checked instances of the classes that
+ * it declares. It runs after the token's guard, and refuses a bad path or query before the body is
+ * read. Nest awaits the body after the last guard.
  */
 @Injectable()
-export class ArgumentsGuard implements CanActivate, OnModuleInit {
+export class RequestBindingGuard implements CanActivate, OnModuleInit {
   private readonly handlers = new Map<unknown, HandlerParameters>();
 
   constructor(

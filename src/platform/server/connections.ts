@@ -2,29 +2,45 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Env } from '../config/env.js';
-import { WRITE_TIMEOUT_MS } from '../config/time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../config/env.js';
 import { droppedConnections, openConnections } from '../observability/metrics.js';
-import { Connection, READ_TURNS } from './connection.js';
+import { ConnectionDrain, DRAIN_CLIENT_MS, readReceived } from './connection-drain.js';
+import { ConnectionTimeout } from './connection-timeout.js';
+import { RequestQueue } from './request-queue.js';
 
 /** How many connections beyond the limit get 503; further ones are closed unanswered. */
 const REFUSAL_HEADROOM = 1_000;
 /** How often clients that do not read are looked for, in milliseconds. */
 const WRITE_CHECK_MS = 1_000;
-// A stop, step by step.
-/** The longest time for accepting connections that wait in the backlog, in milliseconds. */
+/** How long connections that wait in the backlog are accepted when the server stops, in milliseconds. */
 const DRAIN_ACCEPT_MS = 1_000;
-/** The time for a client to send the rest of a request or to read its answer, in milliseconds. */
-const DRAIN_CLIENT_MS = 2_000;
-/** The time for an answer to be made, in milliseconds: longer than any write waits. */
+/** How long an answer may take to be made when the server stops: longer than any write waits. */
 const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 250;
-/** How often connections to be closed are looked for, in milliseconds. */
+/** How often connections to be closed are looked for when the server stops, in milliseconds. */
 const DRAIN_CHECK_MS = 50;
 
 /** How long after the beginning of a stop the last connection is closed, in milliseconds. */
-export function longestDrain(grace: number): number {
-  return Math.max(grace, DRAIN_CLIENT_MS) + DRAIN_HANDLER_MS;
+export function getMaxDrainMs(graceMs: number): number {
+  return Math.max(graceMs, DRAIN_CLIENT_MS) + DRAIN_HANDLER_MS;
+}
+
+/** A connection: the order of its requests, its timeout, and its end when the server stops. */
+class Connection {
+  readonly requests: RequestQueue;
+  readonly timeout: ConnectionTimeout;
+  readonly drain: ConnectionDrain;
+
+  /** @param isOverLimit whether there are too many connections, so that its requests are refused */
+  constructor(
+    socket: Socket,
+    sendTimeoutMs: number,
+    readonly isOverLimit: boolean,
+  ) {
+    this.requests = new RequestQueue(socket);
+    this.timeout = new ConnectionTimeout(socket, this.requests, sendTimeoutMs);
+    this.drain = new ConnectionDrain(this.requests);
+  }
 }
 
 /** The connections of the server: limits their number, and closes them when the server stops. */
@@ -45,56 +61,57 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     server.maxConnections = env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
     server.on('drop', () => droppedConnections.inc());
     server.on('connection', (socket: Socket) => this.add(socket));
-    // Having a listener, Node leaves it to close an idle connection too.
-    server.on('timeout', (socket: Socket) => open.get(socket)?.onTimeout(env.SEND_TIMEOUT_MS));
+    // With a listener, Node no longer destroys idle sockets itself.
+    server.on('timeout', (socket: Socket) => open.get(socket)?.timeout.onTimeout());
     const check = setInterval(() => {
-      for (const connection of open.values()) connection.checkWriting();
+      for (const { timeout } of open.values()) timeout.watchWriting();
     }, WRITE_CHECK_MS).unref();
     server.once('close', () => clearInterval(check));
   }
 
-  /** The connection of a socket. */
-  of(socket: Socket): Connection {
-    return this.open.get(socket) ?? new Connection(socket, true);
+  /** The connection of a socket; one that is over the limit if the socket has closed. */
+  get(socket: Socket): Connection {
+    return this.open.get(socket) ?? new Connection(socket, this.env.SEND_TIMEOUT_MS, true);
   }
 
   /** Begins to close every connection after the answer to its last request. */
   async beforeApplicationShutdown(): Promise<void> {
     const { server, open, env } = this;
     if (!server.listening) return;
-    const grace = env.SHUTDOWN_GRACE_MS;
-    const end = performance.now() + longestDrain(grace);
+    const graceMs = env.SHUTDOWN_GRACE_MS;
+    const end = performance.now() + getMaxDrainMs(graceMs);
     this.acceptingEnded = this.acceptBacklog();
-    for (const connection of open.values()) void connection.stop(this.acceptingEnded);
+    for (const { drain } of open.values()) void drain.start(this.acceptingEnded);
     await this.acceptingEnded;
     const sweep = setInterval(() => {
       const isOver = performance.now() > end;
-      for (const connection of open.values()) {
-        if (isOver) connection.destroy();
-        else connection.closeAfter(connection.isIdle ? grace : DRAIN_CLIENT_MS);
+      for (const { requests, drain } of open.values()) {
+        if (isOver) requests.destroy();
+        else drain.check(graceMs);
       }
     }, DRAIN_CHECK_MS);
     server.once('close', () => clearInterval(sweep));
   }
 
-  /**
-   * Accepts the connections that wait in the backlog, whose clients take them for open. Each turn of
-   * the event loop accepts some, or reads from some.
-   */
+  /** Accepts the connections that wait in the backlog, whose clients take them for open. */
   private async acceptBacklog(): Promise<void> {
     const end = performance.now() + DRAIN_ACCEPT_MS;
     let before: number;
     do {
       before = this.accepted;
-      for (let turn = 0; turn < READ_TURNS; turn++) await nextTurn();
+      await readReceived();
     } while (this.accepted > before && performance.now() < end);
   }
 
   private add(socket: Socket): void {
     const { open, env } = this;
-    const connection = new Connection(socket, open.size >= env.MAX_CONNECTIONS);
+    const connection = new Connection(
+      socket,
+      env.SEND_TIMEOUT_MS,
+      open.size >= env.MAX_CONNECTIONS,
+    );
     this.accepted++;
-    if (this.acceptingEnded !== undefined) void connection.stop(this.acceptingEnded);
+    if (this.acceptingEnded !== undefined) void connection.drain.start(this.acceptingEnded);
     open.set(socket, connection);
     openConnections.set(open.size);
     socket.once('close', () => {

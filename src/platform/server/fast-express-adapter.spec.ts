@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { addHeaders, FastExpressAdapter, headerBlock } from './fast-express-adapter.js';
+import { addDefaultHeaders, FastExpressAdapter } from './fast-express-adapter.js';
 
 /** A use of every member that Express adds to a request. */
 const REQUEST_MEMBERS: Record<string, (req: Request) => unknown> = {
@@ -31,10 +31,8 @@ const REQUEST_MEMBERS: Record<string, (req: Request) => unknown> = {
   xhr: (req) => req.xhr,
 };
 
-const BLOCK = headerBlock({ 'X-One': '1', 'X-Two': '2' });
-
-/** Answers to a response that has been given the headers X-One and X-Two. */
-const BLOCK_ANSWERS: Record<string, (res: Response, adapter: FastExpressAdapter) => unknown> = {
+/** Answers to a response that has the default headers X-One and X-Two. */
+const DEFAULT_ANSWERS: Record<string, (res: Response, adapter: FastExpressAdapter) => unknown> = {
   'end()': (res) => res.end('{}'),
   'reply()': (res, adapter) => adapter.reply(res, { a: 'é' }, 200),
   'another header': (res) => res.set('X-Three', '3').end(),
@@ -92,11 +90,11 @@ function route(app: Express): Express {
 
 function stableServer(): Server {
   const adapter = new FastExpressAdapter(express());
-  adapter.initHttpServer({});
+  adapter.initHttpServer();
   const app = route(adapter.getInstance<Express>());
-  app.get('/block/:answer', (req, res) => {
-    addHeaders(res, BLOCK);
-    BLOCK_ANSWERS[req.params.answer]?.(res, adapter);
+  app.get('/defaults/:answer', (req, res) => {
+    addDefaultHeaders(res, 'X-One', '1', 'X-Two', '2');
+    DEFAULT_ANSWERS[req.params.answer]?.(res, adapter);
   });
   return adapter.getHttpServer();
 }
@@ -156,7 +154,7 @@ describe('FastExpressAdapter', () => {
   );
 });
 
-describe('addHeaders()', () => {
+describe('addDefaultHeaders()', () => {
   /** The lines of the head of an answer, and its body. */
   async function rawAnswer(request: string): Promise<{ lines: string[]; body: string }> {
     const { port } = stable.address() as AddressInfo;
@@ -166,7 +164,7 @@ describe('addHeaders()', () => {
   }
 
   it.each(
-    Object.keys(BLOCK_ANSWERS).flatMap((answer) => [
+    Object.keys(DEFAULT_ANSWERS).flatMap((answer) => [
       [answer, 'GET', '1.1'],
       [answer, 'GET', '1.0'],
       [answer, 'HEAD', '1.1'],
@@ -174,7 +172,7 @@ describe('addHeaders()', () => {
   )(
     'gives an answer by %s each header once, with %s in HTTP/%s',
     async (answer, method, version) => {
-      const path = `/block/${encodeURIComponent(answer)}`;
+      const path = `/defaults/${encodeURIComponent(answer)}`;
       const { lines, body } = await rawAnswer(`${method} ${path} HTTP/${version}`);
       expect(lines[0]).toMatch(/^HTTP\/1\.1 200 /);
       const names = lines.slice(1).map((line) => (line.split(':')[0] ?? '').toLowerCase());

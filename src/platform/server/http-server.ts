@@ -7,10 +7,9 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
-import type { Handler } from './connection.js';
 import type { Connections } from './connections.js';
-import { headerBlock } from './fast-express-adapter.js';
 import { configureNode } from './node-internals.js';
+import type { Handler } from './request-queue.js';
 import { contextOf, REQUEST_ID, requestIdOf, SECURITY_HEADERS } from './request.middleware.js';
 import { JSON_TYPE, sendJson } from './send-json.js';
 
@@ -57,18 +56,18 @@ export function configureServer(
   };
 
   const onRequest: Handler = (req, res) => {
-    const connection = connections.of(req.socket);
-    connection.handle(req, res, connection.isTooMany ? refuseConnection : route);
+    const { requests, isOverLimit } = connections.get(req.socket);
+    requests.handle(req, res, isOverLimit ? refuseConnection : route);
   };
   server.removeAllListeners('request').on('request', onRequest);
   // The body reader sends 100 (Continue), after the token was accepted.
   server.on('checkContinue', onRequest);
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
-    connections.of(req.socket).handle(req, res, refuseExpectation);
+    connections.get(req.socket).requests.handle(req, res, refuseExpectation);
   });
   const refuse = (socket: Socket, error: ApiError): void => {
     socket.on('error', () => undefined);
-    connections.of(socket).refuse(() => close(socket, error, logger));
+    connections.get(socket).requests.refuse(() => close(socket, error, logger));
   };
   server.on('connect', (_: IncomingMessage, socket: Socket) => {
     refuse(socket, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'This is not a proxy'));
@@ -119,16 +118,20 @@ function toApiError({ code }: NodeJS.ErrnoException): ApiError {
 function close(socket: Socket, { status, headers, body }: ApiError, logger: PinoLogger): void {
   const requestId = randomUUID();
   const text = JSON.stringify(body);
-  const head = headerBlock({
+  const fields = Object.entries({
     ...headers,
     ...SECURITY_HEADERS,
     [REQUEST_ID]: requestId,
     Date: new Date().toUTCString(),
     Connection: 'close',
     'Content-Type': JSON_TYPE,
-    'Content-Length': String(Buffer.byteLength(text)),
+    'Content-Length': Buffer.byteLength(text),
   });
-  socket.end(`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\n${head.text}\r\n${text}`);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...fields.map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
   // A client that is still sending would lose the answer if the connection closed at once.
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();

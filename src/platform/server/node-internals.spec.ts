@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { configureNode, STORE_HEADER, stopListening, storeHeader } from './node-internals.js';
+import { configureNode, stopListening } from './node-internals.js';
 
 let server: Server;
 let port: number;
@@ -60,25 +60,5 @@ describe('stopListening()', () => {
     expect(String(await once(socket, 'data'))).toContain('200 OK');
     socket.destroy();
     await stopped;
-  });
-});
-
-describe('storeHeader()', () => {
-  it('is what a response calls once, with its first line', async () => {
-    const firstLines: string[] = [];
-    class Response extends ServerResponse {
-      [STORE_HEADER](firstLine: string, headers: unknown): void {
-        firstLines.push(firstLine);
-        storeHeader.call(this, `${firstLine}X-A: 1\r\n`, headers);
-      }
-    }
-    const own = createServer({ ServerResponse: Response }, (_, response) => {
-      response.setHeader('X-B', '2').end('body');
-    });
-    await once(own.listen(0, '127.0.0.1'), 'listening');
-    const response = await fetch(`http://127.0.0.1:${(own.address() as AddressInfo).port}`);
-    expect(firstLines).toEqual(['HTTP/1.1 200 OK\r\n']);
-    expect(Object.fromEntries(response.headers)).toMatchObject({ 'x-a': '1', 'x-b': '2' });
-    own.close().closeAllConnections();
   });
 });

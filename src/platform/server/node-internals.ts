@@ -1,4 +1,4 @@
-import { type Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 
 // All that depends on the internals of Node's HTTP server. The test beside this file fails for each
@@ -22,12 +22,3 @@ export function configureNode(server: Server): void {
 export async function stopListening(server: Server): Promise<void> {
   await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }
-
-/** What a response calls to write its first line and its headers after it. */
-export const STORE_HEADER = '_storeHeader';
-
-type StoreHeader = (this: ServerResponse, firstLine: string, headers: unknown) => void;
-
-export const storeHeader = (ServerResponse.prototype as unknown as Record<string, StoreHeader>)[
-  STORE_HEADER
-] as StoreHeader;

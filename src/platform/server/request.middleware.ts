@@ -6,8 +6,8 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger, RequestContext } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
-import { addHeaders, headerBlock } from './fast-express-adapter.js';
-import { traceOf } from '../observability/trace-context.js';
+import { addDefaultHeaders } from './fast-express-adapter.js';
+import { readTrace } from '../observability/trace-context.js';
 
 export const REQUEST_ID = 'X-Request-Id';
 
@@ -30,8 +30,7 @@ export const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
 };
-const SECURITY_BLOCK = headerBlock(SECURITY_HEADERS);
-const REQUEST_ID_NAMES = [REQUEST_ID.toLowerCase()];
+const SECURITY_LIST = Object.entries(SECURITY_HEADERS).flat();
 
 /** What Express knows of the route that matched a request. */
 interface Route {
@@ -49,12 +48,7 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
     const span = trace.getActiveSpan();
     const context = contextOf(req, span);
     res.locals.requestId = requestId;
-    addHeaders(res, {
-      names: REQUEST_ID_NAMES,
-      text: `${REQUEST_ID}: ${requestId}\r\n`,
-      fields: { [REQUEST_ID]: requestId },
-    });
-    addHeaders(res, SECURITY_BLOCK);
+    addDefaultHeaders(res, REQUEST_ID, requestId, ...SECURITY_LIST);
     if (span !== undefined) res.on('finish', () => nameByRoute(span, req));
     res.on('close', () => {
       const ms = performance.now() - began;
@@ -84,7 +78,7 @@ export function requestIdOf(req: IncomingMessage): string {
  */
 export function contextOf(req: Request, span: Span | undefined): RequestContext | undefined {
   const address = req.app.get('trust proxy') === false ? undefined : req.ip;
-  const fields = traceOf(req.headers, span);
+  const fields = readTrace(req.headers, span);
   if (address === undefined) return fields;
   return { clientAddress: address.slice(0, MAX_LOGGED_ADDRESS), ...fields };
 }

@@ -1,6 +1,6 @@
 import { type Context, context } from '@opentelemetry/api';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { WRITE_TIMEOUT_MS } from '../../config/time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../../config/env.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { StoreMetrics } from '../../observability/metrics.js';

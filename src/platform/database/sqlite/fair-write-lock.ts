@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { WRITE_TIMEOUT_MS } from '../../config/time-limits.js';
+import { WRITE_TIMEOUT_MS } from '../../config/env.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 

@@ -1,0 +1,99 @@
+import { isIPv4 } from 'node:net';
+import proxyAddr from 'proxy-addr';
+
+// How the values of settings are written: for each format the sentence that a wrong value gets, and
+// the function that reads or checks it.
+
+/** Splits a comma-separated list into its entries, without blanks around them and without empty ones. */
+export function splitList(list: string): string[] {
+  return list
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+export const TOKENS_RULE =
+  'must be a comma-separated list of tokens in visible ASCII, or of sha256: and 64 hexadecimal digits';
+
+/** Marks an entry of ACCESS_TOKENS that is the digest of a token and not the token itself. */
+const DIGEST_PREFIX = 'sha256:';
+const DIGEST_ENTRY = /^sha256:[0-9a-f]{64}$/i;
+const VISIBLE_ASCII = /^[!-~]+$/;
+
+/** Whether this is a token, or `sha256:` and the 64 hexadecimal digits of one's digest. */
+export function isTokenEntry(entry: string): boolean {
+  return entry.toLowerCase().startsWith(DIGEST_PREFIX)
+    ? DIGEST_ENTRY.test(entry)
+    : VISIBLE_ASCII.test(entry);
+}
+
+/** Reads the hexadecimal digits of an entry that is a digest; undefined of one that is a token. */
+export function parseDigest(entry: string): string | undefined {
+  return DIGEST_ENTRY.test(entry) ? entry.slice(DIGEST_PREFIX.length) : undefined;
+}
+
+export const JWKS_URL_RULE =
+  'must be an https URL without a user name, or an http one of a loopback address';
+
+export function isJwksUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, username, password } = new URL(value);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+  return isSafe && username === '' && password === '';
+}
+
+function isLoopback(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname === '[::1]' ||
+    (isIPv4(hostname) && hostname.startsWith('127.'))
+  );
+}
+
+export const SCOPES_RULE = 'must be scopes separated by spaces';
+
+/** RFC 6749 section 3.3. */
+const SCOPE = /^[!#-[\]-~]+$/;
+
+export function parseScopes(value: string): string[] {
+  return value.split(' ').filter((scope) => scope !== '');
+}
+
+export function isScopeList(value: string): boolean {
+  return parseScopes(value).every((scope) => SCOPE.test(scope));
+}
+
+export const RATE_RULE =
+  'must be off, or a number of requests, a slash and a number of seconds, like 600/60';
+
+/** A number of requests in a window of time. */
+export interface Rate {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+const RATE = /^([1-9]\d{0,8})\/([1-9]\d{0,4})$/;
+
+/** Reads `off`, or up to 999999999 requests in up to 99999 seconds; undefined when it is neither. */
+export function parseRate(value: string): Rate | 'off' | undefined {
+  if (value === 'off') return value;
+  const [, limit, seconds] = RATE.exec(value) ?? [];
+  if (limit === undefined || seconds === undefined) return undefined;
+  return { limit: Number(limit), windowMs: Number(seconds) * 1_000 };
+}
+
+export const PROXIES_RULE =
+  'must be the number of reverse proxies in front, or a comma-separated list of their addresses or subnets';
+
+/** Reads what Express takes as its setting "trust proxy"; undefined when it would not. */
+export function parseTrustedProxies(value: string): false | number | string[] | undefined {
+  if (value === '') return false;
+  if (/^\d+$/.test(value)) return Number(value);
+  const proxies = value.split(',').map((entry) => entry.trim());
+  try {
+    proxyAddr.compile(proxies);
+    return proxies;
+  } catch {
+    return undefined;
+  }
+}

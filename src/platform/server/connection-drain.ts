@@ -1,0 +1,49 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RequestQueue } from './request-queue.js';
+
+/** How long a client may take to send the rest of a request or to read its answer, in milliseconds. */
+export const DRAIN_CLIENT_MS = 2_000;
+/** Turns of the event loop that it takes to read what the system has received on a connection. */
+const READ_TURNS = 3;
+
+/** Reads what the system has received, and accepts the next of the connections that wait. */
+export async function readReceived(): Promise<void> {
+  for (let turn = 0; turn < READ_TURNS; turn++) await nextTurn();
+}
+
+/** Closes a connection while the server stops, after the answers to all requests that were sent. */
+export class ConnectionDrain {
+  /** By `performance.now()`. The server waits for no client while it accepts connections. */
+  private waitingForClientSince = Infinity;
+
+  constructor(private readonly requests: RequestQueue) {}
+
+  /**
+   * @param acceptingEnded resolves when the server accepts no more connections. No answer says
+   *   before that this connection closes: its client would open another, which might be lost.
+   */
+  async start(acceptingEnded: Promise<void>): Promise<void> {
+    this.requests.startDraining(async () => {
+      await acceptingEnded;
+      this.waitingForClientSince = performance.now();
+      // The last of the requests is known once all of them have been read.
+      await readReceived();
+    });
+    await acceptingEnded;
+    this.waitingForClientSince = performance.now();
+    this.requests.closeAfterCurrent();
+  }
+
+  /**
+   * Closes the connection if its client has kept the server waiting for too long.
+   *
+   * @param graceMs how long an idle connection is kept
+   */
+  check(graceMs: number): void {
+    const { requests } = this;
+    const now = performance.now();
+    const limit = requests.isIdle ? graceMs : DRAIN_CLIENT_MS;
+    if (requests.isAnswerDue) this.waitingForClientSince = now;
+    else if (now - this.waitingForClientSince > limit) requests.destroy();
+  }
+}

@@ -1,0 +1,45 @@
+import type { Socket } from 'node:net';
+import type { RequestQueue } from './request-queue.js';
+
+/** How often a connection to which nothing can be written is checked, in milliseconds. */
+const STALL_CHECK_MS = 1_000;
+
+/** A time in which the client has read nothing, both ends by `performance.now()`. */
+interface Stall {
+  readonly since: number;
+  readonly seenAt: number;
+}
+
+/** Closes a connection that is idle for too long, or whose client does not read its answers. */
+export class ConnectionTimeout {
+  private stall: Stall | undefined;
+
+  /** @param sendTimeoutMs how long a client may read nothing of its answer */
+  constructor(
+    private readonly socket: Socket,
+    private readonly requests: RequestQueue,
+    private readonly sendTimeoutMs: number,
+  ) {}
+
+  /** Starts to check a connection that has something to write; to be called once a second. */
+  watchWriting(): void {
+    if (this.socket.writableLength > 0 && this.socket.timeout !== STALL_CHECK_MS) {
+      this.socket.setTimeout(STALL_CHECK_MS);
+    }
+  }
+
+  /** Handles the `timeout` event, which a socket does not emit while it makes progress in writing. */
+  onTimeout(): void {
+    const { socket, requests, stall } = this;
+    if (socket.writableLength === 0) {
+      if (requests.isIdle) socket.destroy();
+      return;
+    }
+    const now = performance.now();
+    const isSame = stall !== undefined && now - stall.seenAt <= 1.5 * STALL_CHECK_MS;
+    const since = isSame ? stall.since : now - STALL_CHECK_MS;
+    this.stall = { since, seenAt: now };
+    if (now - since >= this.sendTimeoutMs) socket.destroy();
+    else socket.setTimeout(STALL_CHECK_MS);
+  }
+}
