@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { setImmediate as nextTurn, setTimeout as after } from 'node:timers/promises';
 import { StoreReader } from '../../src/commands/store-reader.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
-import { stopUnderLoad } from '../stop/stop-under-load.js';
+import { stopUnderLoad } from '../proofs/stop/stop-under-load.js';
 import { ClientConnection } from '../support/client-connection.js';
 import { createRequest } from '../support/create-request.js';
 import type { Program } from '../support/program.js';
