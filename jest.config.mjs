@@ -32,7 +32,7 @@ export const postgresServer = {
 
 /** What is the same on every engine, such as tokens and what is not HTTP: once is enough. */
 const WITHOUT_STORE =
-  '/test/(jwt|identity-provider|limits|malformed-http|connections|cors|log|http|documents|client|parameters|features|routes|fuzz/cats)';
+  '/test/(jwt|identity-provider|limits|malformed-http|connections|cors|log|http|documents|client|parameters|features|routes|fuzz/flaws)';
 
 // The end-to-end tests run on each engine, except for those in the folder of one of them.
 /** @type {import('jest').Config} */
@@ -57,7 +57,7 @@ export default {
       displayName: 'sqlite',
       roots: ['test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
-      testPathIgnorePatterns: ['/test/postgres/', '/test/proofs/', '/test/fuzz/oracle'],
+      testPathIgnorePatterns: ['/test/postgres/', '/test/proofs/', '/test/fuzz/planted'],
       globals: { engine: 'sqlite' },
     },
     {
@@ -69,7 +69,7 @@ export default {
         '/test/sqlite/',
         WITHOUT_STORE,
         '/test/proofs/',
-        '/test/fuzz/oracle',
+        '/test/fuzz/planted',
       ],
       globals: { engine: 'postgres' },
       ...postgresServer,

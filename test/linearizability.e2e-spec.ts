@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Choices } from './fuzz/choices.js';
-import type { Answer } from './fuzz/http-answer.js';
-import type { HttpRequest } from './fuzz/http-request.js';
+import type { HttpAnswer } from './support/http/answer.js';
+import type { HttpRequest } from './support/http/request.js';
+import { SeededRandom } from './support/seeded-random.js';
 import { ENGINE, TestStore } from './support/test-store.js';
 import type { Send } from './proofs/linearizability/history.js';
 import { Replicas } from './proofs/linearizability/replicas.js';
@@ -15,7 +15,7 @@ const HISTORIES = 200;
 const KILLED_AFTER = 200;
 const REPLICAS = ENGINE === 'postgres' ? 2 : 1;
 
-const choices = new Choices(SEED);
+const random = new SeededRandom(SEED);
 let store: TestStore;
 let replicas: Replicas;
 let lastId = 0;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await store.remove();
 }, 20_000);
 
-const send: Send = (request) => replicas.send(request, choices);
+const send: Send = (request) => replicas.send(request, random);
 
 function workloadOn(how: Send): Workload {
   const workload = new Workload(SEED, how, lastId);
@@ -50,7 +50,7 @@ describe(`${HISTORIES} histories of concurrent clients`, () => {
     let requests = 0;
     let killed: Promise<void> | undefined;
     const workload = workloadOn((request) => {
-      if (++requests === KILLED_AFTER) killed = replicas.kill(choices);
+      if (++requests === KILLED_AFTER) killed = replicas.kill(random);
       return send(request);
     });
     await workload.run(HISTORIES);
@@ -61,9 +61,9 @@ describe(`${HISTORIES} histories of concurrent clients`, () => {
   }, 30_000);
 });
 
-type Misbehaviour = (request: HttpRequest) => Promise<Answer | undefined>;
+type Misbehaviour = (request: HttpRequest) => Promise<HttpAnswer | undefined>;
 
-const cache = new Map<string, Answer>();
+const cache = new Map<string, HttpAnswer>();
 const lost = new Set<string>();
 
 /** What stands between the clients and the programs, and does wrong what it does. */
@@ -80,7 +80,7 @@ const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
   'loses the first removal of a plant': async (request) => {
     if (request.method !== 'DELETE' || lost.has(request.target)) return await send(request);
     lost.add(request.target);
-    return { status: 204, headers: new Map(), body: Buffer.alloc(0), closes: false };
+    return { status: 204, headers: {}, body: '', closes: false };
   },
   'sends a replace again, after its answer': async (request) => {
     const answer = await send(request);

@@ -1,6 +1,6 @@
-import type { NewPlant } from '../../fuzz/body.js';
-import type { Choices } from '../../fuzz/choices.js';
-import { eachRow } from '../../fuzz/store-audit.js';
+import type { NewPlant } from '../../support/plant-requests.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
+import { eachRow } from '../../support/stored-rows.js';
 
 /** What was sent to the store, what it acknowledged, and so what it must hold after a crash. */
 export class CrashLedger {
@@ -14,18 +14,18 @@ export class CrashLedger {
   private refused: NewPlant[] = [];
   private readonly unanswered = new Set<NewPlant>();
 
-  constructor(private readonly choices: Choices) {}
+  constructor(private readonly random: SeededRandom) {}
 
   /** The plant to send next: a new one, or one that a crash left without an answer, or a conflict. */
   next(): NewPlant {
-    const { choices, sent } = this;
+    const { random, sent } = this;
     const [retry] = this.unanswered;
     if (retry !== undefined) {
       this.unanswered.delete(retry);
       return retry;
     }
-    const earlier = choices.below(10) === 0 ? sent[choices.below(sent.length)] : undefined;
-    if (earlier !== undefined && choices.below(2) === 0) return earlier;
+    const earlier = random.below(10) === 0 ? sent[random.below(sent.length)] : undefined;
+    if (earlier !== undefined && random.below(2) === 0) return earlier;
     const plant = this.make(earlier?.id ?? idOf(sent.length + 1));
     sent.push(plant);
     this.sentById.set(plant.id, [...(this.sentById.get(plant.id) ?? []), plant]);
@@ -33,8 +33,8 @@ export class CrashLedger {
   }
 
   private make(id: bigint): NewPlant {
-    const name = `plant ${this.sent.length}`.padEnd(this.choices.pick(0, 40, 400, 4_000), ' é☘');
-    const tag = this.choices.pick(undefined, '', 'indoor');
+    const name = `plant ${this.sent.length}`.padEnd(this.random.pick(0, 40, 400, 4_000), ' é☘');
+    const tag = this.random.pick(undefined, '', 'indoor');
     return tag === undefined ? { id, name } : { id, name, tag };
   }
 

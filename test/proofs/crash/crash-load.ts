@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HttpClient } from '../../fuzz/http-client.js';
-import { createOf } from '../../fuzz/requests.js';
+import { HttpClient } from '../../support/http/client.js';
+import { createOf } from '../../support/plant-requests.js';
 import type { CrashLedger } from './crash-ledger.js';
 
 const UNAVAILABLE = 50_300;
@@ -47,13 +47,13 @@ export class CrashLoad {
     while (!this.isOver) {
       const plant = this.ledger.next();
       const began = performance.now();
-      const answer = await client.send(createOf(plant).request).catch(() => undefined);
+      const answer = await client.send(createOf(plant)).catch(() => undefined);
       if (answer === undefined) {
         this.ledger.noAnswer(plant);
         break;
       }
       this.answers++;
-      const { error = answer.status } = JSON.parse(answer.body.toString()) as { error?: number };
+      const { error = answer.status } = JSON.parse(answer.body) as { error?: number };
       onOutageAnswer?.(error, performance.now() - began);
       if (error === UNAVAILABLE && onOutageAnswer !== undefined) {
         this.ledger.noAnswer(plant);

@@ -2,10 +2,10 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { StoreReader } from '../../../src/commands/store-reader.js';
-import { Choices } from '../../fuzz/choices.js';
-import { ACCESS_TOKENS } from '../../fuzz/headers.js';
 import { inNewFolder } from '../../support/new-folder.js';
 import { Program } from '../../support/program.js';
+import { SeededRandom } from '../../support/seeded-random.js';
+import { TOKEN } from '../../support/token.js';
 import { BUILD, type Proof, SEED } from '../proof.js';
 import { CrashLedger } from './crash-ledger.js';
 import { CrashLoad } from './crash-load.js';
@@ -24,7 +24,7 @@ export default {
     const seed = options.number('seed');
     const rounds = options.number('rounds');
     console.log(`seed ${seed}, ${rounds} rounds, ${CONNECTIONS} connections`);
-    return await inNewFolder((folder) => new Crashes(folder, new Choices(seed)).run(rounds));
+    return await inNewFolder((folder) => new Crashes(folder, new SeededRandom(seed)).run(rounds));
   },
 } satisfies Proof;
 
@@ -35,10 +35,10 @@ class Crashes {
 
   constructor(
     private readonly folder: string,
-    private readonly choices: Choices,
+    private readonly random: SeededRandom,
   ) {
     this.store = join(folder, 'store');
-    this.ledger = new CrashLedger(choices);
+    this.ledger = new CrashLedger(random);
   }
 
   /** @returns the faults of the first round that has some */
@@ -53,9 +53,8 @@ class Crashes {
 
   /** Starts the program on the store of the round before, kills it, and looks at what it left. */
   private async crash(round: number): Promise<{ summary: string; faults: string[] }> {
-    const { choices, ledger } = this;
-    const startKill =
-      round > 1 && choices.below(4) === 0 ? choices.below(LONGEST_START) : undefined;
+    const { random, ledger } = this;
+    const startKill = round > 1 && random.below(4) === 0 ? random.below(LONGEST_START) : undefined;
     if (startKill !== undefined) await this.killDuringStart(startKill);
 
     const program = this.start();
@@ -63,7 +62,7 @@ class Crashes {
       connections: CONNECTIONS,
     });
     // A quarter of the kills come in the first moments, when the connections are still being made.
-    const delay = choices.below(choices.below(4) === 0 ? 50 : LONGEST_LOAD);
+    const delay = random.below(random.below(4) === 0 ? 50 : LONGEST_LOAD);
     await setTimeout(delay);
     program.kill('SIGKILL');
     await program.exited();
@@ -84,7 +83,10 @@ class Crashes {
   }
 
   private start(): Program {
-    return Program.start(this.folder, { ACCESS_TOKENS, DATABASE_URL: 'sqlite:store/plants.db' });
+    return Program.start(this.folder, {
+      ACCESS_TOKENS: TOKEN,
+      DATABASE_URL: 'sqlite:store/plants.db',
+    });
   }
 
   /** To look at the store itself would mend it, which is for the program's next start to do. */

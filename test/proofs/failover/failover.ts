@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { CrashLedger } from '../crash/crash-ledger.js';
 import { CrashLoad } from '../crash/crash-load.js';
-import { Choices } from '../../fuzz/choices.js';
-import { ACCESS_TOKENS } from '../../fuzz/headers.js';
 import { inNewFolder } from '../../support/new-folder.js';
 import { Program } from '../../support/program.js';
+import { SeededRandom } from '../../support/seeded-random.js';
+import { TOKEN } from '../../support/token.js';
 import { BUILD, type Proof, SEED } from '../proof.js';
 import { Cluster, SUPERUSER } from './cluster.js';
 
@@ -49,10 +49,10 @@ async function test(
 ): Promise<string[]> {
   await createDatabase(cluster);
   const program = Program.start(folder, {
-    ACCESS_TOKENS,
+    ACCESS_TOKENS: TOKEN,
     DATABASE_URL: cluster.url('plants', 'plants'),
   });
-  const ledger = new CrashLedger(new Choices(seed));
+  const ledger = new CrashLedger(new SeededRandom(seed));
   const load = new CrashLoad(new URL(await program.listening()), ledger, {
     connections: CONNECTIONS,
     pauseMs: PAUSE_MS,

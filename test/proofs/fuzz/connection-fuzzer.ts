@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClientConnection } from '../../support/client-connection.js';
-import type { NewPlant } from '../../fuzz/body.js';
-import type { Choices } from '../../fuzz/choices.js';
-import { bytesOf } from '../../fuzz/http-request.js';
-import type { PlantsModel } from '../../fuzz/plants-model.js';
-import { createOf } from '../../fuzz/requests.js';
+import { ClientConnection } from '../../support/http/connection.js';
+import type { StoreModel } from '../../fuzz/store-model.js';
+import { bytesOf } from '../../support/http/request.js';
+import { createOf, type NewPlant } from '../../support/plant-requests.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 
 /** How many of its clients there are at a time. */
 const CLIENTS = 6;
@@ -27,18 +26,19 @@ export class ConnectionFuzzer {
   private isStopped = false;
   private readonly clients: Promise<void>[];
   private readonly behaviours = [
-    () => this.model.inTurn(this.freshId(), () => this.pipeline()),
+    () => this.model.inTurn(`pipeline ${this.freshId()}`, () => this.pipeline()),
     () => this.stopReading(),
     () => this.leaveEarly(),
     () => this.upgrade(),
-    () => this.model.inTurn(this.freshId(), () => this.endTheirSide()),
+    () => this.model.inTurn(`end ${this.freshId()}`, () => this.endTheirSide()),
     () => this.stayIdle(),
   ] as const;
 
   constructor(
     private readonly port: number,
-    private readonly model: PlantsModel,
-    private readonly choices: Choices,
+    /** Of plants. */
+    private readonly model: StoreModel,
+    private readonly random: SeededRandom,
     private readonly freshId: () => bigint,
   ) {
     this.clients = Array.from({ length: CLIENTS }, () => this.behave());
@@ -52,13 +52,13 @@ export class ConnectionFuzzer {
 
   private async behave(): Promise<void> {
     while (!this.isStopped && this.faults.length === 0)
-      await this.choices.pick(...this.behaviours)();
+      await this.random.pick(...this.behaviours)();
   }
 
   /** Sends many requests in one go; each is answered, in order. */
   private async pipeline(): Promise<void> {
     const [client] = this.connect(1);
-    const count = 2 + this.choices.below(200);
+    const count = 2 + this.random.below(200);
     const plants = Array.from({ length: count }, (_, index) =>
       // Few, since a page waits until the model knows them all.
       index % 10 === 1 ? this.newPlant() : undefined,
@@ -75,7 +75,7 @@ export class ConnectionFuzzer {
       const answer = await client?.next();
       const plant = plants[index];
       const isRight = answer?.status === 200 && answer.headers['x-request-id'] === id;
-      if (isRight && plant !== undefined) this.model.stored(plant);
+      if (isRight && plant !== undefined) this.remember(plant);
       if (!isRight) this.faults.push(`request ${id} of ${count} got ${String(answer?.status)}`);
     }
     client?.reset();
@@ -84,20 +84,20 @@ export class ConnectionFuzzer {
 
   /** Asks for much, reads nothing and leaves. */
   private async stopReading(): Promise<void> {
-    const clients = this.connect(1 + this.choices.below(5));
+    const clients = this.connect(1 + this.random.below(5));
     for (const client of clients) {
       client.pause();
-      void client.write(LARGE.repeat(1 + this.choices.below(1_000)));
+      void client.write(LARGE.repeat(1 + this.random.below(1_000)));
     }
     await this.leave(clients);
   }
 
   /** Sends a part of a request and leaves. */
   private async leaveEarly(): Promise<void> {
-    const clients = this.connect(1 + this.choices.below(10));
+    const clients = this.connect(1 + this.random.below(10));
     for (const client of clients) {
       const request = textOf(this.newPlant());
-      void client.write(request.slice(0, this.choices.below(request.length)));
+      void client.write(request.slice(0, this.random.below(request.length)));
     }
     await this.leave(clients);
   }
@@ -107,7 +107,7 @@ export class ConnectionFuzzer {
     const [client] = this.connect(1);
     const hidden = textOf(this.newPlant());
     const head = `POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: ${hidden.length}\r\n\r\n`;
-    const before = this.choices.below(3);
+    const before = this.random.below(3);
     await client?.write(LIVE.repeat(before) + LIVE.replace('Host: a', UPGRADE) + head);
     await client?.write(hidden);
     await client?.closed;
@@ -123,12 +123,12 @@ export class ConnectionFuzzer {
     client?.end(textOf(plant) + LIVE);
     await client?.closed;
     const statuses = client?.answers.map(({ status }) => status) ?? [];
-    if (statuses[0] === 200) this.model.stored(plant);
+    if (statuses[0] === 200) this.remember(plant);
     if (statuses.join() !== '200,200') this.faults.push(`an ended side got ${statuses.join()}`);
   }
 
   private async stayIdle(): Promise<void> {
-    await this.leave(this.connect(1 + this.choices.below(MOST_CONNECTIONS)));
+    await this.leave(this.connect(1 + this.random.below(MOST_CONNECTIONS)));
   }
 
   private connect(count: number): ClientConnection[] {
@@ -137,12 +137,16 @@ export class ConnectionFuzzer {
   }
 
   private async leave(clients: readonly ClientConnection[]): Promise<void> {
-    await sleep(this.choices.below(LONGEST_PAUSE));
+    await sleep(this.random.below(LONGEST_PAUSE));
     for (const client of clients) {
-      if (this.choices.below(2) === 0) client.reset();
+      if (this.random.below(2) === 0) client.reset();
       else client.destroy();
     }
     await Promise.all(clients.map(({ closed }) => closed));
+  }
+
+  private remember(plant: NewPlant): void {
+    this.model.set(this.model.pathOf('/plants', { id: plant.id }), this.model.textOf(plant));
   }
 
   private newPlant(): NewPlant {
@@ -151,5 +155,5 @@ export class ConnectionFuzzer {
 }
 
 function textOf(plant: NewPlant): string {
-  return Buffer.concat(bytesOf(createOf(plant).request)).toString('latin1');
+  return Buffer.concat(bytesOf(createOf(plant))).toString('latin1');
 }

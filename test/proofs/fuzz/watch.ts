@@ -1,5 +1,5 @@
 import type { Fuzzer } from '../../fuzz/fuzzer.js';
-import type { ServiceProcess } from './service-process.js';
+import type { Program } from '../../support/program.js';
 
 /** Progress is printed after so many thousand requests. */
 const PROGRESS_SAMPLES = 20;
@@ -25,7 +25,7 @@ export class Watch {
 
   private constructor(
     private readonly fuzzer: Fuzzer,
-    private readonly service: ServiceProcess,
+    private readonly program: Program,
     private readonly connections: number,
     private readonly first: Sample,
   ) {
@@ -33,8 +33,8 @@ export class Watch {
   }
 
   /** @param connections how many there may be at a time */
-  static async start(fuzzer: Fuzzer, service: ServiceProcess, connections: number): Promise<Watch> {
-    return new Watch(fuzzer, service, connections, await sampleOf(fuzzer, service));
+  static async start(fuzzer: Fuzzer, program: Program, connections: number): Promise<Watch> {
+    return new Watch(fuzzer, program, connections, await sampleOf(fuzzer, program));
   }
 
   /** Once all clients have left: there are no more descriptors than before they came. */
@@ -44,10 +44,10 @@ export class Watch {
     this.print();
     const end = performance.now() + PATIENCE;
     const most = this.first.descriptors + FILES;
-    while (this.service.openDescriptors() > most && performance.now() < end) {
+    while (this.program.openDescriptors() > most && performance.now() < end) {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    const left = this.service.openDescriptors();
+    const left = this.program.openDescriptors();
     console.log(`descriptors at the start ${this.first.descriptors}, at the end ${left}`);
     if (left > most) this.faults.push(`${left} descriptors are left open`);
   }
@@ -72,7 +72,7 @@ export class Watch {
   }
 
   private async look(): Promise<void> {
-    const sample = await sampleOf(this.fuzzer, this.service);
+    const sample = await sampleOf(this.fuzzer, this.program);
     const { requests, memory, descriptors } = sample;
     this.samples.push(sample);
     if (this.samples.length % PROGRESS_SAMPLES === 0) this.print();
@@ -103,9 +103,9 @@ export class Watch {
   }
 }
 
-async function sampleOf({ requests }: Fuzzer, service: ServiceProcess): Promise<Sample> {
-  const descriptors = service.openDescriptors();
-  return { requests, descriptors, memory: await service.residentMemory() };
+async function sampleOf({ requests }: Fuzzer, program: Program): Promise<Sample> {
+  const descriptors = program.openDescriptors();
+  return { requests, descriptors, memory: await program.residentMemory() };
 }
 
 function mib(value: number): string {

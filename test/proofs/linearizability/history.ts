@@ -1,8 +1,12 @@
-import type { Choices } from '../../fuzz/choices.js';
-import type { Field } from '../../fuzz/headers.js';
-import type { Answer } from '../../fuzz/http-answer.js';
-import type { HttpRequest } from '../../fuzz/http-request.js';
-import { AUTHORIZATION, CONTENT_TYPE, requestOf } from '../../fuzz/requests.js';
+import type { HttpAnswer } from '../../support/http/answer.js';
+import type { Field, HttpRequest } from '../../support/http/request.js';
+import {
+  AUTHORIZATION,
+  CONTENT_TYPE,
+  emptyRequest,
+  requestOf,
+} from '../../support/plant-requests.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import type { Call } from './checker.js';
 import {
   ABSENT,
@@ -15,7 +19,7 @@ import {
 } from './plant-register.js';
 
 /** Sends a request to one of the programs; undefined when there was no answer. */
-export type Send = (request: HttpRequest) => Promise<Answer | undefined>;
+export type Send = (request: HttpRequest) => Promise<HttpAnswer | undefined>;
 
 /** Few enough that they often meet; the last two differ only in the tag. */
 export const PLANTS: readonly [State, ...State[]] = [
@@ -31,34 +35,34 @@ const MAX_OPERATIONS = 4;
 const UNAVAILABLE = '50300';
 
 /** What each client of a history sends, one request after the answer to another. */
-export function operationsOf(choices: Choices): Operation[][] {
-  const clients = 2 + choices.below(MAX_CLIENTS - 1);
+export function operationsOf(random: SeededRandom): Operation[][] {
+  const clients = 2 + random.below(MAX_CLIENTS - 1);
   return Array.from({ length: clients }, () =>
-    Array.from({ length: 1 + choices.below(MAX_OPERATIONS) }, () => operationOf(choices)),
+    Array.from({ length: 1 + random.below(MAX_OPERATIONS) }, () => operationOf(random)),
   );
 }
 
-function operationOf(choices: Choices): Operation {
-  const plant = choices.pick(...PLANTS);
+function operationOf(random: SeededRandom): Operation {
+  const plant = random.pick(...PLANTS);
   const kinds = ['create', 'create', 'replace', 'replace', 'replace', 'remove', 'read', 'read'];
-  switch (choices.pick('list', ...kinds)) {
+  switch (random.pick('list', ...kinds)) {
     case 'create':
       return { kind: 'create', plant };
     case 'replace':
-      return { kind: 'replace', plant, condition: conditionOf(choices) };
+      return { kind: 'replace', plant, condition: conditionOf(random) };
     case 'remove':
-      return { kind: 'remove', condition: conditionOf(choices) };
+      return { kind: 'remove', condition: conditionOf(random) };
     case 'read':
-      return { kind: 'read', condition: conditionOf(choices) };
+      return { kind: 'read', condition: conditionOf(random) };
     default:
-      return { kind: 'list', tag: choices.pick(undefined, tagOf(plant)) };
+      return { kind: 'list', tag: random.pick(undefined, tagOf(plant)) };
   }
 }
 
-function conditionOf(choices: Choices): Condition | undefined {
-  const state = choices.pick(...PLANTS);
-  const header = choices.pick('If-Match', 'If-Match', 'If-None-Match');
-  return choices.below(2) === 0 ? undefined : { header, state };
+function conditionOf(random: SeededRandom): Condition | undefined {
+  const state = random.pick(...PLANTS);
+  const header = random.pick('If-Match', 'If-Match', 'If-None-Match');
+  return random.below(2) === 0 ? undefined : { header, state };
 }
 
 /** Does operations about one id over HTTP, and notes when each began and ended. */
@@ -108,17 +112,11 @@ export class History {
       case 'list': {
         const tag = operation.tag === undefined ? '' : `&tag=${operation.tag}`;
         const page = `/plants?after=${this.id - 1n}&limit=1${tag}`;
-        return requestOf('', {
-          method: 'GET',
-          target: page,
-          headers: [AUTHORIZATION],
-          framing: 'none',
-        });
+        return emptyRequest('GET', page);
       }
       default: {
         const method = operation.kind === 'remove' ? 'DELETE' : 'GET';
-        const headers = [AUTHORIZATION, ...this.fieldsOf(operation.condition)];
-        return requestOf('', { method, target, headers, framing: 'none' });
+        return emptyRequest(method, target, ...this.fieldsOf(operation.condition));
       }
     }
   }
@@ -128,14 +126,14 @@ export class History {
     return [[condition.header, this.etags.get(condition.state) ?? '']];
   }
 
-  private resultOf({ kind }: Operation, { status, headers, body }: Answer): Result {
-    const text = body.toString();
+  private resultOf({ kind }: Operation, { status, headers, body }: HttpAnswer): Result {
+    const text = body;
     if (status >= 400) return String((JSON.parse(text) as { error: number }).error);
     if (status !== 200) return String(status);
     if (kind === 'list') return okOf(this.listed(text));
     if (kind !== 'read') return okOf(text);
     const plant = this.withoutId(text);
-    const isRight = headers.get('etag') === this.etags.get(plant);
+    const isRight = headers.etag === this.etags.get(plant);
     return isRight ? okOf(plant) : `200 with a wrong ETag ${plant}`;
   }
 

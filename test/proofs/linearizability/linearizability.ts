@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Choices } from '../../fuzz/choices.js';
 import { PostgresServer } from '../../support/postgres-server.js';
+import { SeededRandom } from '../../support/seeded-random.js';
 import { TestStore } from '../../support/test-store.js';
 import { BUILD, ENGINE, type Proof, type ProofOptions, SEED } from '../proof.js';
 import { Replicas } from './replicas.js';
@@ -45,20 +45,20 @@ async function check(
   server: PostgresServer | undefined,
 ): Promise<readonly string[]> {
   const seed = options.number('seed');
-  const choices = new Choices(seed);
+  const random = new SeededRandom(seed);
   const began = performance.now();
-  const workload = new Workload(seed, (request) => replicas.send(request, choices));
+  const workload = new Workload(seed, (request) => replicas.send(request, random));
   const wanted = options.number('histories');
   const run = workload.run(wanted);
   const counts = { kills: options.number('kills'), outages: options.number('outages') };
   const done = { kills: 0, outages: 0 };
   // One after another: a program does not start while PostgreSQL is gone.
   while (done.kills < counts.kills || done.outages < counts.outages) {
-    await sleep(choices.below(LONGEST_PAUSE_MS));
+    await sleep(random.below(LONGEST_PAUSE_MS));
     if (workload.report.histories >= wanted) break;
     const left = { kills: counts.kills - done.kills, outages: counts.outages - done.outages };
-    if (choices.below(left.kills + left.outages) < left.kills) {
-      await replicas.kill(choices);
+    if (random.below(left.kills + left.outages) < left.kills) {
+      await replicas.kill(random);
       done.kills++;
     } else {
       await server?.kill('SIGQUIT');

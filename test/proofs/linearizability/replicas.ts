@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Choices } from '../../fuzz/choices.js';
-import { ACCESS_TOKENS } from '../../fuzz/headers.js';
-import type { Answer } from '../../fuzz/http-answer.js';
-import { HttpClient } from '../../fuzz/http-client.js';
-import type { HttpRequest } from '../../fuzz/http-request.js';
 import { freePort } from '../../support/free-port.js';
+import type { HttpAnswer } from '../../support/http/answer.js';
+import { HttpClient } from '../../support/http/client.js';
+import type { HttpRequest } from '../../support/http/request.js';
 import { Program } from '../../support/program.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
+import { TOKEN } from '../../support/token.js';
 
 /** What `Retry-After` says with 503, in milliseconds. */
 const RETRY_AFTER_MS = 1_000;
@@ -22,21 +22,21 @@ export class Replicas {
   }
 
   /** Sends a request to one of them; undefined when it was killed before it answered. */
-  async send(request: HttpRequest, choices: Choices): Promise<Answer | undefined> {
-    return await this.any(choices).send(request);
+  async send(request: HttpRequest, random: SeededRandom): Promise<HttpAnswer | undefined> {
+    return await this.any(random).send(request);
   }
 
   /** Kills one with SIGKILL, and starts it again. */
-  async kill(choices: Choices): Promise<void> {
-    await this.any(choices).kill();
+  async kill(random: SeededRandom): Promise<void> {
+    await this.any(random).kill();
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.replicas.map((replica) => replica.stop()));
   }
 
-  private any(choices: Choices): Replica {
-    const replica = this.replicas[choices.below(this.replicas.length)];
+  private any(random: SeededRandom): Replica {
+    const replica = this.replicas[random.below(this.replicas.length)];
     if (replica === undefined) throw new TypeError('there are no replicas');
     return replica;
   }
@@ -57,14 +57,14 @@ class Replica {
 
   static async start(folder: string, databaseUrl: string): Promise<Replica> {
     const port = String(await freePort());
-    const env = { ACCESS_TOKENS, DATABASE_URL: databaseUrl, HOST: '127.0.0.1', PORT: port };
+    const env = { ACCESS_TOKENS: TOKEN, DATABASE_URL: databaseUrl, HOST: '127.0.0.1', PORT: port };
     const url = new URL(`http://127.0.0.1:${port}`);
     const replica = new Replica(() => Program.start(folder, env), url);
     await replica.listening;
     return replica;
   }
 
-  async send(request: HttpRequest): Promise<Answer | undefined> {
+  async send(request: HttpRequest): Promise<HttpAnswer | undefined> {
     await this.listening;
     const client = this.idle.pop() ?? new HttpClient(this.url);
     try {

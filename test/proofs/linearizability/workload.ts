@@ -1,5 +1,5 @@
-import { Choices } from '../../fuzz/choices.js';
-import { AUTHORIZATION, requestOf } from '../../fuzz/requests.js';
+import { emptyRequest, requestOf } from '../../support/plant-requests.js';
+import { SeededRandom } from '../../support/seeded-random.js';
 import { describeCalls, isLinearizable } from './checker.js';
 import { History, operationsOf, PLANTS, type Send } from './history.js';
 import type { State } from './plant-register.js';
@@ -43,9 +43,11 @@ export class Workload {
   }
 
   private async runOne(number: number): Promise<void> {
-    const choices = new Choices(Math.imul(this.seed, 0x9e3779b9) ^ Math.imul(number, 0x85ebca6b));
+    const random = new SeededRandom(
+      Math.imul(this.seed, 0x9e3779b9) ^ Math.imul(number, 0x85ebca6b),
+    );
     const history = new History(BigInt(this.lastId + number), this.etags);
-    await history.run(operationsOf(choices), this.send);
+    await history.run(operationsOf(random), this.send);
     const { calls } = history;
     const { report } = this;
     report.histories++;
@@ -59,16 +61,14 @@ export class Workload {
     const etags = new Map<State, string>();
     for (const [index, plant] of PLANTS.entries()) {
       const id = -1 - index;
-      await this.send(requestOf(plant.replace('{', `{"id":${id},`)));
-      const answer = await this.send(
-        requestOf('', {
-          method: 'GET',
-          target: `/plants/${id}`,
-          headers: [AUTHORIZATION],
-          framing: 'none',
-        }),
-      );
-      etags.set(plant, answer?.headers.get('etag') ?? '');
+      // A program may be killed meanwhile.
+      let etag: string | undefined;
+      while (etag === undefined) {
+        await this.send(requestOf(plant.replace('{', `{"id":${id},`)));
+        const answer = await this.send(emptyRequest('GET', `/plants/${id}`));
+        etag = answer?.headers.etag;
+      }
+      etags.set(plant, etag);
     }
     if (new Set(etags.values()).size < PLANTS.length) throw new Error('plants share an ETag');
     return etags;

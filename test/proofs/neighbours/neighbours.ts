@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Choices } from '../../fuzz/choices.js';
-import { ACCESS_TOKENS } from '../../fuzz/headers.js';
-import { HttpClient } from '../../fuzz/http-client.js';
-import { createOf } from '../../fuzz/requests.js';
-import { eachRow } from '../../fuzz/store-audit.js';
+import { HttpClient } from '../../support/http/client.js';
 import { inNewFolder } from '../../support/new-folder.js';
+import { createOf } from '../../support/plant-requests.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { Program } from '../../support/program.js';
+import { SeededRandom } from '../../support/seeded-random.js';
+import { eachRow } from '../../support/stored-rows.js';
+import { TOKEN } from '../../support/token.js';
 import { BUILD, ENGINE, type Proof, SEED } from '../proof.js';
 import { type Entry, faultsOf } from './neighbour-load.js';
 
@@ -35,7 +35,12 @@ export default {
     return await inNewFolder(async (folder) => {
       const server = engine === 'postgres' ? await PostgresServer.start() : undefined;
       const storeUrl = server?.url() ?? `sqlite:${join(folder, 'plants.db')}`;
-      const rounds = new Rounds(folder, storeUrl, options.number('seconds'), new Choices(seed));
+      const rounds = new Rounds(
+        folder,
+        storeUrl,
+        options.number('seconds'),
+        new SeededRandom(seed),
+      );
       return await rounds.run(options.number('kills')).finally(() => server?.remove());
     });
   },
@@ -52,7 +57,7 @@ class Rounds {
     private readonly folder: string,
     private readonly storeUrl: string,
     private readonly seconds: number,
-    private readonly choices: Choices,
+    private readonly random: SeededRandom,
   ) {}
 
   /** @returns what is wrong with the store in the end */
@@ -86,7 +91,7 @@ class Rounds {
     const program = await this.start(true);
     const url = new URL(await program.listening());
     const ended = this.load(url, () => true);
-    const delay = this.choices.below(1_500);
+    const delay = this.random.below(1_500);
     await sleep(delay);
     program.kill('SIGKILL');
     await program.exited();
@@ -99,7 +104,7 @@ class Rounds {
 
   private start(hasNeighbours: boolean): Promise<Program> {
     const env = {
-      ACCESS_TOKENS,
+      ACCESS_TOKENS: TOKEN,
       DATABASE_URL: this.storeUrl,
       LOG_LEVEL: 'silent',
       ...(hasNeighbours && { FIRST_ID: String(NEIGHBOUR_IDS + 1_000_001 * ++this.starts) }),
@@ -123,7 +128,7 @@ class Rounds {
       while (goesOn()) {
         const id = ++this.lastId;
         const began = performance.now();
-        const { request } = createOf({ id: BigInt(id), name: `plant ${id}` });
+        const request = createOf({ id: BigInt(id), name: `plant ${id}` });
         const answer = await client.send(request).catch(() => undefined);
         if (answer === undefined) break;
         longest = Math.max(longest, performance.now() - began);

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { Choices } from '../../fuzz/choices.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import type { Step } from './trace.js';
 
 /** What a disk writes as a whole, and what the system keeps of a file in memory as a whole, in bytes. */
@@ -86,7 +86,7 @@ class File {
   }
 
   /** What a disk may hold: of each sector any state since the last flush. */
-  crash(choices: Choices, survival: Survival): Buffer {
+  crash(random: SeededRandom, survival: Survival): Buffer {
     const bySector = new Map<number, Piece[]>();
     for (const { step, offset, bytes } of this.pieces) {
       for (let from = 0; from < bytes.length;) {
@@ -98,18 +98,16 @@ class File {
         from = to;
       }
     }
-    const written = [...bySector.values()].flatMap((pieces) =>
-      survivors(pieces, choices, survival),
-    );
-    const size = survivors(this.sizes, choices, survival).at(-1)?.size ?? this.durable.length;
+    const written = [...bySector.values()].flatMap((pieces) => survivors(pieces, random, survival));
+    const size = survivors(this.sizes, random, survival).at(-1)?.size ?? this.durable.length;
     return this.content(written, size);
   }
 }
 
 /** The first so many of what was done to one place. */
-function survivors<T>(done: readonly T[], choices: Choices, survival: Survival): readonly T[] {
+function survivors<T>(done: readonly T[], random: SeededRandom, survival: Survival): readonly T[] {
   if (survival === 'none') return [];
-  return survival === 'all' ? done : done.slice(0, choices.below(done.length + 1));
+  return survival === 'all' ? done : done.slice(0, random.below(done.length + 1));
 }
 
 type Entry = File | 'folder' | 'nothing';
@@ -175,11 +173,11 @@ export class Disk {
   }
 
   /** What may be left of the files after a loss of power now. */
-  crash(choices: Choices): Map<string, Buffer> {
-    const survival = choices.pick<Survival>('some', 'some', 'none', 'all');
+  crash(random: SeededRandom): Map<string, Buffer> {
+    const survival = random.pick<Survival>('some', 'some', 'none', 'all');
     return this.contents(
-      ({ durable, later }) => survivors(later, choices, survival).at(-1)?.entry ?? durable,
-      (file) => file.crash(choices, survival),
+      ({ durable, later }) => survivors(later, random, survival).at(-1)?.entry ?? durable,
+      (file) => file.crash(random, survival),
     );
   }
 

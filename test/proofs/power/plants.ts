@@ -1,5 +1,5 @@
 import { idOf } from '../crash/crash-ledger.js';
-import type { NewPlant } from '../../fuzz/body.js';
+import type { NewPlant } from '../../support/plant-requests.js';
 
 /** The plant of this number, which its name, its id and its request's X-Request-Id tell. */
 export function plantOf(number: number): NewPlant {

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { StoreReader } from '../../../src/commands/store-reader.js';
-import type { Choices } from '../../fuzz/choices.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
 import { Disk } from './disk.js';
 import { numbersIn, plantOf } from './plants.js';
 import type { Step } from './trace.js';
@@ -31,10 +31,10 @@ export interface Recorded {
 export async function cutPower(
   { folder, steps }: Recorded,
   cuts: number,
-  choices: Choices,
+  random: SeededRandom,
   scratch: string,
 ): Promise<string[]> {
-  const moments = momentsIn(steps, cuts, choices);
+  const moments = momentsIn(steps, cuts, random);
   const disk = new Disk(folder);
   const acknowledged = new Set<number>();
   const writtenBy = new Map<number, { path: string; step: number }>();
@@ -54,7 +54,7 @@ export async function cutPower(
       }
     }
     for (let cut = 0; cut < (moments.get(index) ?? 0); cut++) {
-      writeFiles(disk.crash(choices), folder, scratch);
+      writeFiles(disk.crash(random), folder, scratch);
       const found = await faultsOf(join(scratch, STORE), acknowledged);
       if (found.length > 0) faults.push(`after step ${index}: ${found.slice(0, 3).join('; ')}`);
     }
@@ -67,7 +67,11 @@ function isAcknowledgement(step: Step): step is Step & { readonly kind: 'answer'
 }
 
 /** The steps after which the power is cut, and how often: any, and often those where it is closest. */
-function momentsIn(steps: readonly Step[], cuts: number, choices: Choices): Map<number, number> {
+function momentsIn(
+  steps: readonly Step[],
+  cuts: number,
+  random: SeededRandom,
+): Map<number, number> {
   const indexesOf = (isMeant: (step: Step) => boolean): number[] =>
     steps.flatMap((step, index) => (isMeant(step) ? [index] : []));
   const any = indexesOf(() => true);
@@ -77,7 +81,7 @@ function momentsIn(steps: readonly Step[], cuts: number, choices: Choices): Map<
   const moments = new Map<number, number>();
   for (let cut = 0; cut < cuts; cut++) {
     const indexes = kinds[cut % kinds.length] ?? any;
-    const index = indexes[choices.below(indexes.length)] ?? 0;
+    const index = indexes[random.below(indexes.length)] ?? 0;
     moments.set(index, (moments.get(index) ?? 0) + 1);
   }
   return moments;

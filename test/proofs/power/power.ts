@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import { Choices } from '../../fuzz/choices.js';
+import { SeededRandom } from '../../support/seeded-random.js';
 import { inNewFolder } from '../../support/new-folder.js';
 import { BUILD, type Proof, SEED } from '../proof.js';
 import { cutPower, type Recorded } from './power-cut.js';
@@ -103,7 +103,7 @@ async function play(
 }
 
 function cut(recorded: Recorded, count: number, seed: number, folder: string): Promise<string[]> {
-  return cutPower(recorded, count, new Choices(seed), join(folder, 'left'));
+  return cutPower(recorded, count, new SeededRandom(seed), join(folder, 'left'));
 }
 
 function summary({ steps, plants }: Recording): string {

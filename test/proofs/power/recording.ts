@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ACCESS_TOKENS, type Field } from '../../fuzz/headers.js';
-import { HttpClient } from '../../fuzz/http-client.js';
-import { createOf } from '../../fuzz/requests.js';
+import { HttpClient } from '../../support/http/client.js';
+import type { Field } from '../../support/http/request.js';
+import { createOf } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
+import { TOKEN } from '../../support/token.js';
 import { Disk } from './disk.js';
 import { plantOf, requestIdOf } from './plants.js';
 import { readTrace, type Step, tracer } from './trace.js';
@@ -65,7 +66,7 @@ export class Recording {
   private start(file: string): Program {
     const { isNormal = false, strace = [] } = this.circumstances;
     return Program.startUnder(tracer(file, ...strace), this.folder, {
-      ACCESS_TOKENS,
+      ACCESS_TOKENS: TOKEN,
       ...(isNormal && { NODE_OPTIONS: `--import=${SYNCHRONOUS_NORMAL}` }),
     });
   }
@@ -74,7 +75,7 @@ export class Recording {
     const connection = async (): Promise<void> => {
       const client = new HttpClient(url);
       for (let number = next(); number !== undefined; number = next()) {
-        const { request } = createOf(plantOf(number));
+        const request = createOf(plantOf(number));
         const requestId: Field = ['X-Request-Id', requestIdOf(number)];
         const headers = [...request.headers, requestId];
         const answer = await client.send({ ...request, headers }).catch(() => undefined);

@@ -23,7 +23,7 @@ import { Faults } from '../../support/faults.js';
 import { schema } from '../../../src/schema.js';
 import type { Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
-import { TOKEN } from '../../support/test-app.js';
+import { TOKEN } from '../../support/token.js';
 
 const DIST = new URL('../../../dist/', import.meta.url).pathname;
 const CLIENTS = 16;

@@ -1,13 +1,10 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { promisify } from 'node:util';
-import { ClientConnection } from '../../support/client-connection.js';
-import { createRequest } from '../../support/create-request.js';
+import { answersIn, ClientConnection, exchange } from '../../support/http/connection.js';
+import { createRequest } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
-import { exchange, parseAnswer } from '../../support/raw-http.js';
-import { TOKEN } from '../../support/test-app.js';
+import { TOKEN } from '../../support/token.js';
 
 const CONNECTIONS = 10_000;
 /** Opened at a time: the system holds no more than some thousands for a program. */
@@ -34,14 +31,8 @@ async function open(): Promise<Socket> {
   return socket;
 }
 
-/** In MiB. */
-async function residentMemory(): Promise<number> {
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(program.pid)]);
-  return Number(stdout) / 1_024;
-}
-
 it(`${CONNECTIONS} idle connections cost little memory and no time, and one more is refused`, async () => {
-  const before = await residentMemory();
+  const before = await program.residentMemory();
   const client = new ClientConnection(port);
   await client.opened;
   while (idle.length < CONNECTIONS - 1) {
@@ -55,10 +46,10 @@ it(`${CONNECTIONS} idle connections cost little memory and no time, and one more
   }
   expect((performance.now() - began) / 20).toBeLessThan(200);
 
-  expect((await residentMemory()) - before).toBeLessThan(200);
+  expect((await program.residentMemory()) - before).toBeLessThan(200);
 
   const refused = await exchange(port, createRequest(TOKEN));
-  expect(parseAnswer(refused)).toMatchObject({ status: 503, headers: { connection: 'close' } });
+  expect(answersIn(refused)).toMatchObject([{ status: 503, headers: { connection: 'close' } }]);
   await client.write(createRequest(TOKEN));
   expect(await client.next()).toMatchObject({ status: 200 });
   client.reset();

@@ -1,7 +1,7 @@
 import { postgresServer, shared } from '../../../jest.config.mjs';
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
-const E2E = String.raw`/test/(proofs/programs/|fuzz/oracle).*\.e2e-spec\.ts$`;
+const E2E = String.raw`/test/(proofs/programs/|fuzz/planted-faults).*\.e2e-spec\.ts$`;
 
 /** @type {import('jest').Config} */
 export default {

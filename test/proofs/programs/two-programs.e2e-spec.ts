@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { StoreReader } from '../../../src/commands/store-reader.js';
 import type { Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
-import { TOKEN } from '../../support/test-app.js';
+import { TOKEN } from '../../support/token.js';
 
 const REASON =
   'Another program serves from this store: stop it, or give this one a store of its own\n';

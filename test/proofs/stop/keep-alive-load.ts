@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClientConnection } from '../../support/client-connection.js';
+import { ClientConnection } from '../../support/http/connection.js';
 
 /** The longest pause between an answer and the next request of a client, in milliseconds. */
 const LONGEST_PAUSE = 20;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClientConnection } from '../../support/client-connection.js';
-import { createRequest } from '../../support/create-request.js';
+import { ClientConnection } from '../../support/http/connection.js';
+import { createRequest } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
 import { KeepAliveLoad } from './keep-alive-load.js';
 

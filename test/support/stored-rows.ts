@@ -1,7 +1,6 @@
 import { dataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
 import { createDataSource } from '../../src/platform/database/data-source/open-database.js';
 import { schema } from '../../src/schema.js';
-import type { PlantsModel } from './plants-model.js';
 
 const PAGE = 'SELECT CAST(id AS TEXT) AS id, name, tag FROM plants ORDER BY plants.id';
 const PAGE_SIZE = 10_000;
@@ -10,22 +9,6 @@ interface Row {
   readonly id: string;
   readonly name: string;
   readonly tag: string | null;
-}
-
-/**
- * What is in the store and should not be, or the other way round: refused requests left nothing
- * behind, and every answer of 200 is a row.
- */
-export async function auditStore(url: string, model: PlantsModel): Promise<string[]> {
-  const faults: string[] = [];
-  const rows = await eachRow(url, ({ id, name, tag }) => {
-    const isKnown = model.holds(BigInt(id), name, tag ?? undefined);
-    if (!isKnown && faults.length < 10) {
-      faults.push(`the store holds ${JSON.stringify({ id, name, tag })}, which nobody created`);
-    }
-  });
-  if (rows !== model.size) faults.push(`the store holds ${rows} plants, not ${model.size}`);
-  return faults;
 }
 
 /** Shows every row of the store, and resolves with their number. */
