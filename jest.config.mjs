@@ -32,15 +32,7 @@ export const postgresServer = {
 
 /** What is the same on every engine, such as tokens and what is not HTTP: once is enough. */
 const WITHOUT_STORE =
-  '/test/(jwt|identity-provider|limits|malformed-http|connections|cors|log|http|documents|client|parameters|features|routes|fuzz/cats)';
-
-/** What starts and kills many programs and servers, and what tests the fuzzer: `npm run test:programs`. */
-export const APART = [
-  '/test/programs/',
-  '/test/fuzz/oracle',
-  '/test/sqlite/backup',
-  '/test/postgres/(copy|outage|replicas)',
-];
+  '/test/(jwt|identity-provider|limits|malformed-http|connections|cors|log|http|documents|client|parameters|features|routes|fuzz/flaws)';
 
 // The end-to-end tests run on each engine, except for those in the folder of one of them.
 /** @type {import('jest').Config} */
@@ -65,7 +57,7 @@ export default {
       displayName: 'sqlite',
       roots: ['test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
-      testPathIgnorePatterns: ['/test/postgres/', ...APART],
+      testPathIgnorePatterns: ['/test/postgres/', '/test/proofs/', '/test/fuzz/planted'],
       globals: { engine: 'sqlite' },
     },
     {
@@ -73,7 +65,12 @@ export default {
       displayName: 'postgres',
       roots: ['test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
-      testPathIgnorePatterns: ['/test/sqlite/', WITHOUT_STORE, ...APART],
+      testPathIgnorePatterns: [
+        '/test/sqlite/',
+        WITHOUT_STORE,
+        '/test/proofs/',
+        '/test/fuzz/planted',
+      ],
       globals: { engine: 'postgres' },
       ...postgresServer,
     },

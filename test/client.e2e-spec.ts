@@ -10,7 +10,8 @@ import {
 } from '../client/plant-store-client.js';
 import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
 import { PlantErrors } from '../src/modules/plants/plants.errors.js';
-import { TestApp, TOKEN } from './support/test-app.js';
+import { TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 
 let app: TestApp;
 let client: PlantStoreClient;

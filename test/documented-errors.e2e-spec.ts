@@ -6,8 +6,9 @@ import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { ExampleModule } from './support/example.module.js';
 import { listCauses, loadErrorCauses } from './support/error-causes.js';
 import { expectError } from './support/expect-error.js';
-import { exchange, parseAnswer } from './support/raw-http.js';
-import { type Answer, TestApp, TOKEN } from './support/test-app.js';
+import { answersIn, exchange } from './support/http/connection.js';
+import { type Answer, TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 import { TokenIssuer } from './support/token-issuer.js';
 
 const PLANT = '{"id":1,"name":"n"}';
@@ -60,7 +61,9 @@ const SHARED = listCauses({
 const CAUSES = [...SHARED, ...(await loadErrorCauses())];
 
 async function raw(app: TestApp, request: string): Promise<Answer> {
-  const { status, headers, body } = parseAnswer(await exchange(app.port, request));
+  const [answer] = answersIn(await exchange(app.port, request));
+  if (answer === undefined) throw new Error('there is no answer');
+  const { status, headers, body } = answer;
   return { status, headers: new Headers(headers), body: JSON.parse(body), text: body };
 }
 

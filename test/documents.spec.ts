@@ -15,6 +15,14 @@ describe.each([...DOCUMENTS, '.ci/run', '.github/workflows/ci.yml', 'Dockerfile'
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
 
+  it('names only proofs that exist', () => {
+    const named = [...text.matchAll(/\bnpm run prove -- ([a-z][\w-]*)/g)];
+    const missing = named.filter(
+      ([, name = '']) => !existsSync(`${ROOT}test/proofs/${name}/${name}.ts`),
+    );
+    expect(missing.map(([command]) => command)).toEqual([]);
+  });
+
   it('links only to files and headings that exist', () => {
     const links = [...text.matchAll(/\]\((?!https?:)([^)\s]+)/g)].map(([, link = '']) => link);
     const dead = links.filter((link) => {

@@ -4,7 +4,8 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { ErrorCatalogue, type ErrorKind } from '../src/platform/errors/error-catalogue.js';
 import { ExampleModule } from './support/example.module.js';
 import { expectError } from './support/expect-error.js';
-import { type Answer, TestApp, TOKEN } from './support/test-app.js';
+import { type Answer, TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 
 let app: TestApp;
 

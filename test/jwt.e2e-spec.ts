@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { base64url, CompactEncrypt, exportSPKI, SignJWT, UnsecuredJWT } from 'jose';
 import { passSeconds, resetClocks, setClockBy } from './support/clock.js';
 import { expectError } from './support/expect-error.js';
-import { type Answer, TestApp, TOKEN } from './support/test-app.js';
+import { type Answer, TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 import { AUDIENCE, ISSUER, makeKey, type SigningKey, TokenIssuer } from './support/token-issuer.js';
 
 const PUBLISHED_SECRET = 'a-secret-among-the-public-keys-of-a-provider';

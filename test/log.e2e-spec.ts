@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './support/free-port.js';
-import { exchange } from './support/raw-http.js';
+import { exchange } from './support/http/connection.js';
 import type { Program } from './support/program.js';
 import { ProgramFolder } from './support/program-folder.js';
 

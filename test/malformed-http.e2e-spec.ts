@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
 import { MALFORMED_REQUESTS } from './cases/malformed-http.js';
-import { exchange, parseAnswer } from './support/raw-http.js';
-import { TestApp, TOKEN } from './support/test-app.js';
+import type { HttpAnswer } from './support/http/answer.js';
+import { answersIn, exchange } from './support/http/connection.js';
+import { TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 
 const LIMITS = { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' };
 
@@ -17,10 +19,12 @@ afterAll(async () => {
   await app.close();
 });
 
-function expectOneError(received: string, name: keyof typeof ErrorCatalogue): void {
+function expectError(
+  { status, headers, body }: HttpAnswer,
+  name: keyof typeof ErrorCatalogue,
+): void {
   const { error } = ErrorCatalogue[name];
-  const { status, headers, body, rest } = parseAnswer(received);
-  expect({ status, rest }).toEqual({ status: Math.floor(error / 100), rest: '' });
+  expect(status).toBe(Math.floor(error / 100));
   expect(JSON.parse(body)).toEqual({ error, message: expect.any(String) });
   expect(headers).toMatchObject({
     'content-type': 'application/json; charset=utf-8',
@@ -30,9 +34,15 @@ function expectOneError(received: string, name: keyof typeof ErrorCatalogue): vo
   });
 }
 
+async function expectOneError(request: string, name: keyof typeof ErrorCatalogue): Promise<void> {
+  const [answer, ...others] = answersIn(await exchange(app.port, request)) as [HttpAnswer];
+  expect(others).toEqual([]);
+  expectError(answer, name);
+}
+
 describe('a connection that sends', () => {
   it.each(MALFORMED_REQUESTS)('$what gets one whole answer and is closed', async (malformed) => {
-    expectOneError(await exchange(app.port, malformed.request), malformed.error);
+    await expectOneError(malformed.request, malformed.error);
   });
 
   it.each([
@@ -44,15 +54,14 @@ describe('a connection that sends', () => {
       `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{"id":1`,
     ],
   ])('%s and then waits gets 408', async (_, request) => {
-    expectOneError(await exchange(app.port, request), 'REQUEST_TIMEOUT');
+    await expectOneError(request, 'REQUEST_TIMEOUT');
   });
 
   it('a good request and then nonsense gets both answers, in order', async () => {
     const good = `POST /plants HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`;
     const received = await exchange(app.port, `${good}${good}nonsense\r\n\r\n`);
-    const first = parseAnswer(received);
-    const second = parseAnswer(first.rest);
-    expect([first.status, second.status]).toEqual([401, 401]);
-    expectOneError(second.rest, 'MALFORMED_REQUEST');
+    const answers = answersIn(received);
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 400]);
+    expectError(answers[2] as HttpAnswer, 'MALFORMED_REQUEST');
   });
 });

@@ -4,8 +4,9 @@ import { DataSource } from 'typeorm';
 import { BatchedRepository } from '../src/platform/database/batched-repository.js';
 import { Plant } from '../src/modules/plants/plant.entity.js';
 import { expectError } from './support/expect-error.js';
-import { exchange } from './support/raw-http.js';
-import { TestApp, TOKEN } from './support/test-app.js';
+import { exchange } from './support/http/connection.js';
+import { TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 
 let app: TestApp;
 let plants: BatchedRepository<Plant>;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { type Entry, faultsOf, Neighbours } from './neighbours/neighbours.js';
+import { type Entry, faultsOf, Neighbours } from './proofs/neighbours/neighbour-load.js';
 import { TestApp } from './support/test-app.js';
 
 const CONNECTIONS = 16;

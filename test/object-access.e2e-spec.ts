@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectError } from './support/expect-error.js';
-import { type Answer, TestApp, TOKEN } from './support/test-app.js';
+import { type Answer, TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 
 // Who may do what with a plant, and with which members of it: API1 and API3 of the OWASP API
 // Security Top 10.

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ExampleModule } from './support/example.module.js';
 import { expectError } from './support/expect-error.js';
-import { exchange } from './support/raw-http.js';
-import { TestApp, TOKEN } from './support/test-app.js';
+import { exchange } from './support/http/connection.js';
+import { TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 
 let app: TestApp;
 

@@ -5,7 +5,8 @@ import { JsonText } from '../src/platform/json/json-text.js';
 import { PlantErrors } from '../src/modules/plants/plants.errors.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { expectError } from './support/expect-error.js';
-import { type Answer, TestApp, TOKEN } from './support/test-app.js';
+import { type Answer, TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 
 let app: TestApp;
 let lastId = 100;

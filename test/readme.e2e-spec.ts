@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { TestApp, TOKEN } from './support/test-app.js';
+import { TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 
 const CONSOLE = /^```console\n(.*?)^```$/ms;
 /** The lines of an answer up to its body, and those of them that README shows. */

@@ -4,7 +4,8 @@ import { ApiOperation } from '@nestjs/swagger';
 import { RequireScopes } from '../src/platform/auth/auth.decorators.js';
 import { ApiTag } from '../src/platform/rest/api-section.decorator.js';
 import { expectError } from './support/expect-error.js';
-import { type Answer, TestApp, TOKEN } from './support/test-app.js';
+import { type Answer, TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
 import { TokenIssuer } from './support/token-issuer.js';
 
 const READER = 'a-token-that-may-only-read';

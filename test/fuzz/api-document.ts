@@ -1,13 +1,21 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { FORMATS } from './formats.js';
 
 interface HeaderObject {
   readonly required?: boolean;
-  readonly schema?: object;
+  readonly schema?: SchemaObject;
+}
+
+interface MediaTypeObject {
+  readonly schema: SchemaObject;
+  /** By the code of the error, where it is one. */
+  readonly examples?: Readonly<Record<string, unknown>>;
 }
 
 interface ResponseObject {
+  readonly description?: string;
   readonly headers?: Readonly<Record<string, HeaderObject>>;
-  readonly content?: Readonly<Record<string, { readonly schema: SchemaObject }>>;
+  readonly content?: Readonly<Record<string, MediaTypeObject>>;
 }
 
 interface Reference {
@@ -18,19 +26,23 @@ interface Reference {
 /** What of JSON Schema a document has. */
 export interface SchemaObject {
   readonly $ref?: string;
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly format?: string;
   readonly enum?: readonly unknown[];
+  readonly default?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly multipleOf?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
   readonly items?: SchemaObject;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
   readonly properties?: Readonly<Record<string, SchemaObject>>;
   readonly required?: readonly string[];
+  readonly allOf?: readonly SchemaObject[];
 }
 
 export interface ParameterObject {
@@ -40,7 +52,7 @@ export interface ParameterObject {
   readonly schema: SchemaObject;
 }
 
-interface DocumentObject {
+export interface DocumentObject {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
     readonly responses?: Readonly<Record<string, ResponseObject>>;
@@ -51,17 +63,17 @@ interface DocumentObject {
 interface OperationObject {
   readonly parameters?: readonly ParameterObject[];
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
-  readonly requestBody?: {
-    readonly content: Readonly<Record<string, { readonly schema: SchemaObject }>>;
-  };
+  readonly requestBody?: { readonly content: Readonly<Record<string, MediaTypeObject>> };
 }
 
 interface DocumentedResponse {
-  /** The names of the members of a JSON object. */
-  readonly members: readonly string[];
+  /** The names of the members of a JSON object; undefined for what is none, or may have any. */
+  readonly members: readonly string[] | undefined;
   /** By media type. */
   readonly bodies: ReadonlyMap<string, ValidateFunction>;
   readonly headers: ReadonlyMap<string, { isRequired: boolean; validate: ValidateFunction }>;
+  /** What each code of an error stands for, in words. */
+  readonly codes: ReadonlyMap<number, string>;
 }
 
 /** What the document says of one method of one path. */
@@ -70,12 +82,29 @@ export interface DocumentedOperation {
   /** With its parameters in braces. */
   readonly path: string;
   readonly parameters: readonly ParameterObject[];
-  /** Of its JSON body; undefined for an operation without one. */
+  /** The media types of its body; none for an operation without one. */
+  readonly mediaTypes: readonly string[];
+  /** Of its body where that is JSON. */
   readonly bodySchema: SchemaObject | undefined;
+  /** Whether a JSON body is one that it takes. */
+  readonly takes: ValidateFunction | undefined;
   /** By status. */
   readonly responses: ReadonlyMap<number, DocumentedResponse>;
-  /** Whether a body is one that it takes; undefined for an operation without one. */
-  readonly takes: ValidateFunction | undefined;
+}
+
+/** Things that an operation creates, each of which has a path of its own. */
+export interface Collection {
+  readonly create: DocumentedOperation;
+  /** A page of them. */
+  readonly list: DocumentedOperation | undefined;
+  /** The path of one, with parameters in braces. */
+  readonly itemPath: string;
+  /** The last parameters of the path, each a member of what is created. */
+  readonly keys: readonly string[];
+  /** What may be done with one, by method. */
+  readonly item: ReadonlyMap<string, DocumentedOperation>;
+  /** The members that a client writes and reads. */
+  readonly members: readonly string[];
 }
 
 interface DocumentedPath {
@@ -84,14 +113,22 @@ interface DocumentedPath {
   readonly operations: ReadonlyMap<string, DocumentedOperation>;
 }
 
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/;
+
 /** The OpenAPI document that the service serves. */
 export class ApiDocument {
+  /** Every documented operation. */
+  readonly operations: readonly DocumentedOperation[];
+  readonly collections: readonly Collection[];
   private readonly paths: readonly DocumentedPath[];
-  private readonly ajv = new Ajv2020({ strict: false, allErrors: true });
+  // Formats that are not known here say nothing.
+  private readonly ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
 
   constructor(private readonly document: DocumentObject) {
-    this.ajv.addFormat('int32', { type: 'number', validate: (value) => isInteger(value, 31) });
-    this.ajv.addFormat('int64', { type: 'number', validate: (value) => isInteger(value, 63) });
+    for (const [name, { type, validate }] of Object.entries(FORMATS)) {
+      if (type === 'string') this.ajv.addFormat(name, { type, validate });
+      else this.ajv.addFormat(name, { type, validate });
+    }
     this.paths = Object.entries(document.paths)
       // A path without parameters is meant before one that has some.
       .sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')))
@@ -104,14 +141,8 @@ export class ApiDocument {
           ]),
         ),
       }));
-    if (this.operation('POST', '/plants')?.takes === undefined) {
-      throw new TypeError('the document does not describe POST /plants with a JSON body');
-    }
-  }
-
-  /** Every documented operation, by method and path. */
-  get operations(): DocumentedOperation[] {
-    return this.paths.flatMap(({ operations }) => [...operations.values()]);
+    this.operations = this.paths.flatMap(({ operations }) => [...operations.values()]);
+    this.collections = this.operations.flatMap((one) => this.collectionOf(one) ?? []);
   }
 
   /** What is documented of a request; HEAD is a GET. */
@@ -135,12 +166,15 @@ export class ApiDocument {
     return new ApiDocument((await response.json()) as DocumentObject);
   }
 
-  /** A schema itself, where it is a reference to one. */
+  /** A schema itself, where it is a reference to one or made of several. */
   resolve(schema: SchemaObject): SchemaObject {
-    if (schema.$ref === undefined) return schema;
-    const named = this.document.components.schemas?.[schema.$ref.split('/').at(-1) ?? ''];
-    if (named === undefined) throw new TypeError(`the document has no ${schema.$ref}`);
-    return this.resolve(named);
+    if (schema.$ref !== undefined) {
+      const named = this.document.components.schemas?.[schema.$ref.split('/').at(-1) ?? ''];
+      if (named === undefined) throw new TypeError(`the document has no ${schema.$ref}`);
+      return this.resolve(named);
+    }
+    const { allOf = [], ...own } = schema;
+    return allOf.map((part) => this.resolve(part)).reduce(merge, own);
   }
 
   private operationOf(
@@ -148,12 +182,15 @@ export class ApiDocument {
     path: string,
     { parameters = [], responses, requestBody }: OperationObject,
   ): DocumentedOperation {
-    const schema = requestBody?.content['application/json']?.schema;
+    const content = requestBody?.content ?? {};
+    const mediaTypes = Object.keys(content);
+    const schema = content[mediaTypes.find((type) => JSON_TYPE.test(type)) ?? '']?.schema;
     return {
       method,
       path,
-      parameters,
-      bodySchema: schema,
+      parameters: parameters.map((one) => ({ ...one, schema: this.resolve(one.schema) })),
+      mediaTypes,
+      bodySchema: schema && this.resolve(schema),
       takes: schema && this.compile(schema),
       responses: new Map(
         Object.entries(responses).map(([status, response]) => [
@@ -170,19 +207,48 @@ export class ApiDocument {
       if (shared === undefined) throw new TypeError(`the document has no ${response.$ref}`);
       return this.responseOf(shared);
     }
-    const { content = {}, headers = {} } = response;
-    const bodies = Object.entries(content).map(
-      ([type, { schema }]) => [type, this.compile(schema)] as const,
-    );
-    const validators = Object.entries(headers).map(
-      ([name, { required = false, schema = {} }]) =>
-        [name.toLowerCase(), { isRequired: required, validate: this.compile(schema) }] as const,
-    );
-    const { properties = {} } = this.resolve(content['application/json']?.schema ?? {});
+    const { content = {}, headers = {}, description = '' } = response;
+    const { 'application/json': json } = content;
+    const { properties } = this.resolve(json?.schema ?? {});
+    const words = [...description.matchAll(/^- (\d{5}): (.*)$/gm)];
     return {
-      members: Object.keys(properties),
-      bodies: new Map(bodies),
-      headers: new Map(validators),
+      members: properties && Object.keys(properties),
+      bodies: new Map(
+        Object.entries(content).map(([type, { schema }]) => [type, this.compile(schema)]),
+      ),
+      headers: new Map(
+        Object.entries(headers).map(([name, { required = false, schema = {} }]) => [
+          name.toLowerCase(),
+          { isRequired: required, validate: this.compile(schema) },
+        ]),
+      ),
+      codes: new Map(words.map(([, code, text = '']) => [Number(code), text])),
+    };
+  }
+
+  /** What a POST creates, if the path of another operation leads to it. */
+  private collectionOf(create: DocumentedOperation): Collection | undefined {
+    if (create.method !== 'POST' || create.bodySchema === undefined) return undefined;
+    const { path } = create;
+    const itemPath = Object.keys(this.document.paths).find(
+      (one) => one.startsWith(`${path}/`) && /^(?:\/\{\w+\})+$/.test(one.slice(path.length)),
+    );
+    const item = new Map(
+      this.operations.filter((one) => one.path === itemPath).map((one) => [one.method, one]),
+    );
+    const read = item.get('GET')?.responses.get(200);
+    if (itemPath === undefined || read?.members === undefined) return undefined;
+    const keys = [...itemPath.slice(path.length).matchAll(/\w+/g)].map(([name]) => name);
+    const written = [create, ...item.values()].flatMap(({ bodySchema }) =>
+      Object.keys(bodySchema?.properties ?? {}),
+    );
+    return {
+      create,
+      list: this.operations.find((one) => one.method === 'GET' && one.path === path),
+      itemPath,
+      keys,
+      item,
+      members: read.members.filter((name) => written.includes(name)),
     };
   }
 
@@ -192,9 +258,21 @@ export class ApiDocument {
   }
 }
 
-/** The greatest of 63 bits is read as the double next to it. */
-function isInteger(value: number, bits: number): boolean {
-  return (
-    Number.isInteger(value) && value >= -(2 ** bits) && value <= Number(2n ** BigInt(bits) - 1n)
-  );
+function merge(one: SchemaObject, other: SchemaObject): SchemaObject {
+  return {
+    ...one,
+    ...other,
+    properties: { ...one.properties, ...other.properties },
+    required: [...(one.required ?? []), ...(other.required ?? [])],
+  };
+}
+
+/** The types that a schema allows; none where it allows every one. */
+export function typesOf({ type }: SchemaObject): readonly string[] {
+  if (type === undefined) return [];
+  return typeof type === 'string' ? [type] : type;
+}
+
+export function nameOf({ method, path }: DocumentedOperation): string {
+  return `${method} ${path}`;
 }

@@ -1,4 +1,4 @@
-import type { Field } from './headers.js';
+import type { Field } from '../support/http/request.js';
 
 /** Stands for the ETag of the plant, or for one of none. */
 const CURRENT = '{etag}';
@@ -34,6 +34,8 @@ const MALFORMED = [
   'other',
   `w/${CURRENT}`,
   `${CURRENT} "a"`,
+  `${CURRENT}, other`,
+  `${CURRENT}, "a`,
   `*, ${CURRENT}`,
   '"open',
   "'a'",

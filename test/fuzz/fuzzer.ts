@@ -1,89 +1,133 @@
 import fc from 'fast-check';
-import type { ApiDocument } from './api-document.js';
-import type { NewPlant } from './body.js';
-import { faultsOf, type Wanted } from './checks.js';
+import type { HttpAnswer } from '../support/http/answer.js';
+import type { Transport } from '../support/http/client.js';
+import { type HttpRequest, textOf } from '../support/http/request.js';
+import { emptyRequest } from '../support/plant-requests.js';
+import { type ApiDocument, type DocumentedOperation, nameOf } from './api-document.js';
+import { type Case, CollectionCases, type Content } from './case.arbitrary.js';
+import { faultsOf, pathOfItem, type Wanted } from './checks.js';
 import { withEtag } from './conditions.js';
-import type { Expected, Probe } from './expected.js';
-import type { Answer } from './http-answer.js';
-import type { Transport } from './http-client.js';
-import { type HttpRequest, textOf } from './http-request.js';
-import { PlantsModel } from './plants-model.js';
-import { probeArbitrary, type ProbeMaker } from './probe.arbitrary.js';
+import { isError, jsonOf } from './conformance.js';
+import { readExactly } from './json-text.js';
+import { type Probe, Probes, strayProbes } from './probe.arbitrary.js';
+import { StoreModel } from './store-model.js';
+import { wantedOfCreate, wantedOfItem, wantedOfList, wantedOfOther } from './wanted.js';
 
 /** Cases made at a time. Each batch has a seed of its own, so that it can be made again alone. */
 export const BATCH = 200;
+/** How many things are on a page when all are looked at. */
+const PAGE = 1_000;
+/** How many faults of the store are told. */
+const SHOWN = 10;
 
 export interface Failure {
   readonly faults: readonly string[];
-  readonly request: HttpRequest;
+  /** undefined when it is the store that is wrong, not an answer. */
+  readonly request?: HttpRequest | undefined;
   /** undefined when there was none. */
-  readonly answer: Answer | undefined;
+  readonly answer?: HttpAnswer | undefined;
   /** Of the batch: with it as the first, the case comes again. */
   readonly seed: number;
 }
 
-interface Case {
-  readonly make: ProbeMaker;
-  readonly seed: number;
-  readonly index: number;
-}
-
 type Fault = Omit<Failure, 'seed'>;
 
-/** Sends cases until one is answered wrongly, over several connections at once. */
+/** What is fuzzed at a time: a collection, or the operations that belong to none. */
+interface Subject {
+  readonly any: fc.Arbitrary<Case>;
+  readonly cases?: CollectionCases;
+  readonly model?: StoreModel;
+}
+
+/** What became of a request: what is wrong with it, or the keys of what it has created. */
+interface Outcome {
+  readonly fault?: Fault | undefined;
+  readonly created?: Content;
+}
+
+/**
+ * Sends requests to every operation of the document, made of nothing but what it says of them, until
+ * one is answered wrongly, over several connections at once.
+ */
 export class Fuzzer {
-  readonly model = new PlantsModel();
   /** Answers by status and, of errors, code. */
   readonly seen = new Map<string, number>();
+  /** Operations that were carried out at least once. */
+  readonly carriedOut = new Set<string>();
   requests = 0;
   /** Called after each thousand requests. */
   onThousand: () => void = () => undefined;
   private freshIds = 0n;
   private failure: Failure | undefined;
   private readonly connections: readonly Transport[];
-  private readonly cases: Iterator<Case, never>;
+  private readonly subjects: readonly Subject[];
 
   constructor(
     private readonly document: ApiDocument,
-    seed: number,
+    private readonly seed: number,
     connect: () => Transport,
     workers: number,
     /** How long to look for a smaller counterexample, in milliseconds. */
     private readonly shrinkTime = 20_000,
   ) {
     this.connections = Array.from({ length: workers }, connect);
-    this.cases = casesOf(seed);
+    this.subjects = subjectsOf(document);
+  }
+
+  /** How many things are stored in all. */
+  get stored(): number {
+    return this.subjects.reduce((sum, { model }) => sum + (model?.size ?? 0), 0);
+  }
+
+  /** What must be stored of the collection at a path. */
+  modelOf(path: string): StoreModel {
+    const models = this.subjects.flatMap(({ model }) => model ?? []);
+    const found = models.find(({ collection }) => collection.create.path === path);
+    if (found === undefined) throw new TypeError(`nothing is created at ${path}`);
+    return found;
   }
 
   /**
-   * Goes on until this many requests have been sent in all.
+   * Sends so many requests, of each subject as many, and then looks at all that is stored.
    *
    * @returns the first failure, as small as it could be made
    */
   async run(requests: number): Promise<Failure | undefined> {
-    await Promise.all(this.connections.map((connection) => this.work(connection, requests)));
+    const share = Math.ceil(requests / this.subjects.length);
+    for (const subject of this.subjects) {
+      await this.learn(subject);
+      const end = this.requests + share;
+      const cases = casesOf(subject.any, this.seed);
+      const work = this.connections.map((one) => this.work(subject, cases, one, end));
+      await Promise.all(work);
+      await this.audit(subject);
+    }
     return this.failure;
   }
 
-  /** Sends one request; its answer has these faults. */
-  async check(probe: Probe, connection = this.connections[0]): Promise<Fault | undefined> {
-    if (connection === undefined) throw new TypeError('a fuzzer needs a connection');
-    const { expected, verdict } = probe;
-    return await this.inTurn(expected, async (wanted) => {
-      const etag = 'id' in expected || 'plant' in expected ? this.etagOf(expected) : undefined;
-      const request = { ...probe.request, headers: withEtag(probe.request.headers, etag) };
-      if (++this.requests % 1_000 === 0) this.onThousand();
-      try {
-        const answer = await connection.send(request);
-        this.count(answer, wanted);
-        if (answer.status === 200 && 'plant' in expected) this.model.stored(expected.plant);
-        if (answer.status === 204 && expected.kind === 'remove') this.model.removed(expected.id);
-        const faults = faultsOf({ request, answer, wanted, verdict }, this.document);
-        return faults.length > 0 ? { faults, request, answer } : undefined;
-      } catch (error) {
-        return { faults: [`valid_http: ${String(error)}`], request, answer: undefined };
+  /**
+   * Sends every flaw and every precondition once.
+   *
+   * @returns the first failure
+   */
+  async runRows(): Promise<Failure | undefined> {
+    for (const probe of strayProbes(this.document)) {
+      if (await this.isFailedBy(probe, undefined)) return this.failure;
+    }
+    for (const subject of this.subjects) {
+      await this.learn(subject);
+      for (const probe of rowsOf(subject, () => this.freshId())) {
+        if (await this.isFailedBy(probe(), subject.model)) return this.failure;
       }
-    });
+      await this.audit(subject);
+    }
+    return this.failure;
+  }
+
+  private async isFailedBy(probe: Probe, model: StoreModel | undefined): Promise<boolean> {
+    const { fault } = await this.check(probe, model);
+    if (fault !== undefined) this.failure = { ...fault, seed: this.seed };
+    return this.isFailed();
   }
 
   close(): void {
@@ -91,19 +135,24 @@ export class Fuzzer {
   }
 
   /** Spread over all int64, and never the same: multiplying by an odd number loses nothing. */
-  freshId(seed: number): bigint {
+  freshId(): bigint {
     this.freshIds++;
-    const mixed = (BigInt(seed >>> 0) << 32n) ^ this.freshIds;
+    const mixed = (BigInt(this.seed >>> 0) << 32n) ^ this.freshIds;
     return BigInt.asIntN(64, mixed * 0x9e3779b97f4a7c15n);
   }
 
-  private async work(connection: Transport, requests: number): Promise<void> {
-    while (this.failure === undefined && this.requests < requests) {
-      const { make, seed, index } = this.cases.next().value;
-      const fault = await this.checkAll(make(this.freshId(seed)), connection);
+  private async work(
+    subject: Subject,
+    cases: Iterator<NumberedCase, never>,
+    connection: Transport,
+    end: number,
+  ): Promise<void> {
+    while (!this.isFailed() && this.requests < end) {
+      const { one, seed, index } = cases.next().value;
+      const fault = await this.checkCase(one, subject, connection);
       if (fault === undefined || this.isFailed()) continue;
       this.failure = { ...fault, seed };
-      this.failure = { ...(await this.shrink(fault, seed, index, connection)), seed };
+      this.failure = { ...(await this.shrink(fault, subject, seed, index, connection)), seed };
     }
   }
 
@@ -112,27 +161,38 @@ export class Fuzzer {
     return this.failure !== undefined;
   }
 
-  private async checkAll(
-    probes: readonly Probe[],
+  private async checkCase(
+    { first, second, steps }: Case,
+    { cases, model }: Subject,
     connection: Transport,
   ): Promise<Fault | undefined> {
-    for (const probe of probes) {
-      const fault = await this.check(probe, connection);
-      if (fault !== undefined) return fault;
-    }
-    return undefined;
+    const fresh = cases?.freshKeys(this.freshId()) ?? {};
+    const probe = first(fresh);
+    const { fault, created } = await this.check(probe, model, connection);
+    const { expected } = probe;
+    const content = expected.kind === 'done' ? expected.content : {};
+    const keys = created ?? pickKeys(content, cases) ?? fresh;
+    const isCreate = expected.kind === 'done' && probe.operation === cases?.collection.create;
+    const others = [
+      ...(second !== undefined && isCreate ? [() => second(content)] : []),
+      ...steps.map((step) => () => step(keys)),
+    ];
+    let found = fault;
+    for (const make of others) found ??= (await this.check(make(), model, connection)).fault;
+    return found;
   }
 
   /** Makes the same case again, then smaller ones, as long as the same check fails. */
   private async shrink(
     first: Fault,
+    subject: Subject,
     seed: number,
     index: number,
     connection: Transport,
   ): Promise<Fault> {
     let smallest = first;
-    const property = fc.asyncProperty(probeArbitrary, async (make) => {
-      const fault = await this.checkAll(make(this.freshId(seed)), connection);
+    const property = fc.asyncProperty(subject.any, async (one) => {
+      const fault = await this.checkCase(one, subject, connection);
       const isSame = fault !== undefined && checkOf(fault) === checkOf(first);
       if (isSame) smallest = fault;
       return !isSame;
@@ -146,66 +206,244 @@ export class Fuzzer {
     return smallest;
   }
 
-  private async inTurn<T>(expected: Expected, work: (wanted: Wanted) => Promise<T>): Promise<T> {
-    switch (expected.kind) {
-      case 'create':
-      case 'replace':
-        return await this.model.inTurn(expected.plant.id, () => work(this.wantedOf(expected)));
-      case 'read':
-      case 'remove':
-        return await this.model.inTurn(expected.id, () => work(this.wantedOf(expected)));
-      case 'list':
-        return await this.model.inTurnOfAll(() => work(this.wantedOf(expected)));
-      default:
-        return await work(expected);
+  /** Sends one request, in the turn of what it is about. */
+  private async check(
+    probe: Probe,
+    model: StoreModel | undefined,
+    connection = this.connections[0],
+  ): Promise<Outcome> {
+    if (connection === undefined) throw new TypeError('a fuzzer needs a connection');
+    const { expected, operation } = probe;
+    if (expected.kind === 'methods') return this.ask(probe, expected, model, connection);
+    if (expected.kind === 'error') {
+      return this.ask(probe, { ...expected, errors: [expected.error] }, model, connection);
     }
-  }
-
-  /** What the store, as it is, makes of what is expected. */
-  private wantedOf(expected: Expected): Wanted {
-    switch (expected.kind) {
-      case 'create': {
-        const { plant } = expected;
-        const outcome = this.model.outcomeOf(plant);
-        return outcome === 200 ? { kind: 'plant', plant } : { kind: 'error', error: outcome };
-      }
-      case 'replace': {
-        const { plant, conditions } = expected;
-        const error = this.model.refusalOf(plant.id, conditions);
-        return error === undefined ? { kind: 'plant', plant } : { kind: 'error', error };
-      }
-      case 'remove': {
-        const error = this.model.refusalOf(expected.id, expected.conditions);
-        return error === undefined ? { kind: 'removed' } : { kind: 'error', error };
-      }
-      case 'read': {
-        const { id, conditions } = expected;
-        const etag = this.model.etagOf(id);
-        if (etag === undefined) return { kind: 'error', error: 40401 };
-        const outcomes = conditions.map(({ read }) => read);
-        if (outcomes.includes('refused')) return { kind: 'error', error: 41200 };
-        return { kind: outcomes.includes('not modified') ? 'unmodified' : 'stored', id, etag };
-      }
-      case 'list': {
-        const { query } = expected;
-        return { kind: 'listed', query, page: this.model.page(query) };
-      }
-      default:
-        return expected;
+    if (model === undefined || operation === undefined) {
+      return this.ask(probe, wantedOfOther(operation, expected), model, connection);
     }
+    const { collection } = model;
+    const [target = ''] = probe.request.target.split('?');
+    if (operation === collection.list) {
+      const ask = (): Promise<Outcome> =>
+        this.ask(probe, wantedOfList(expected, operation, model), model, connection);
+      return await model.inTurnOfAll(ask);
+    }
+    if (operation !== collection.create) {
+      return await model.inTurn(target, () => this.askForItem(probe, target, model, connection));
+    }
+    const isKnown = collection.keys.every((name) => name in expected.content);
+    if (!isKnown) {
+      const wanted = wantedOfCreate(expected.content, operation, model, undefined);
+      const outcome = await this.ask(probe, wanted, model, connection);
+      return outcome;
+    }
+    const path = model.pathOf(target, expected.content);
+    return await model.inTurn(path, async () => {
+      const wanted = wantedOfCreate(expected.content, operation, model, model.get(path));
+      return await this.ask(probe, wanted, model, connection, path);
+    });
   }
 
-  private etagOf(
-    expected: { readonly id: bigint } | { readonly plant: NewPlant },
-  ): string | undefined {
-    return this.model.etagOf('id' in expected ? expected.id : expected.plant.id);
+  private async askForItem(
+    probe: Probe,
+    path: string,
+    model: StoreModel,
+    connection: Transport,
+  ): Promise<Outcome> {
+    const { expected, operation } = probe;
+    if (expected.kind !== 'done' || operation === undefined) throw new TypeError('not for an item');
+    const entry = model.get(path);
+    if (entry !== undefined && entry.etag === undefined && expected.conditions.length > 0) {
+      const read = model.collection.item.get('GET');
+      const request = emptyRequest('GET', path);
+      const wanted: Wanted = { kind: 'stored', entry };
+      const first: Probe = { request, operation: read, expected };
+      const { fault } = await this.ask(first, wanted, model, connection, path);
+      if (fault !== undefined) return { fault };
+    }
+    const request = { ...probe.request, headers: withEtag(probe.request.headers, entry?.etag) };
+    const wanted = wantedOfItem(expected, operation, model, entry);
+    return await this.ask({ ...probe, request }, wanted, model, connection, path);
   }
 
-  private count({ status }: Answer, wanted: Wanted): void {
-    const isRight = wanted.kind === 'error' && status === Math.floor(wanted.error / 100);
-    const key = isRight ? `${status} ${wanted.error}` : String(status);
+  private async ask(
+    { request, operation, expected, verdict }: Probe,
+    wanted: Wanted,
+    model: StoreModel | undefined,
+    connection: Transport,
+    path?: string,
+  ): Promise<Outcome> {
+    if (++this.requests % 1_000 === 0) this.onThousand();
+    let answer: HttpAnswer;
+    try {
+      answer = await connection.send(request);
+    } catch (error) {
+      return { fault: { faults: [`valid_http: ${String(error)}`], request } };
+    }
+    this.count(answer);
+    const isDone = expected.kind === 'done' && answer.status < 400;
+    if (isDone && operation !== undefined) this.carriedOut.add(nameOf(operation));
+    const faults = faultsOf({ request, answer, operation, wanted, verdict, model }, this.document);
+    const created = model && this.remember(wanted, answer, model, operation, path);
+    return faults.length > 0
+      ? { fault: { faults, request, answer } }
+      : { ...(created && { created }) };
+  }
+
+  /** What the answer says of what is stored from now on; the keys of what was created. */
+  private remember(
+    wanted: Wanted,
+    answer: HttpAnswer,
+    model: StoreModel,
+    operation: DocumentedOperation | undefined,
+    path: string | undefined,
+  ): Content | undefined {
+    if ((wanted.kind === 'stored' || wanted.kind === 'unmodified') && answer.status < 400) {
+      wanted.entry.etag ??= answer.headers.etag;
+    }
+    if (answer.status >= 300) return undefined;
+    if (wanted.kind === 'removed' && path !== undefined) model.delete(path);
+    if (wanted.kind !== 'written') return undefined;
+    if (path !== undefined) {
+      model.set(path, wanted.text);
+      return undefined;
+    }
+    // The service has chosen the keys.
+    const body = jsonOf({ body: answer.body }) === undefined ? {} : readExactly(answer.body);
+    const {
+      text,
+      keys,
+      path: created,
+    } = model.withKeysOf(body, wanted.text, operation?.path ?? '');
+    model.set(created, text);
+    return keys;
+  }
+
+  private count({ status, body }: HttpAnswer): void {
+    const parsed = status >= 400 ? jsonOf({ body }) : undefined;
+    const key = isError(parsed) ? `${status} ${parsed.error}` : String(status);
     this.seen.set(key, (this.seen.get(key) ?? 0) + 1);
   }
+
+  /** Takes what is stored already for what must be stored. */
+  private async learn({ model }: Subject): Promise<void> {
+    if (model === undefined || this.isFailed()) return;
+    const stored = await model.inTurnOfAll(() => this.walk(model));
+    for (const [path, text] of stored ?? []) model.set(path, text);
+  }
+
+  /** Compares all that is stored with all that must be. */
+  private async audit({ model }: Subject): Promise<void> {
+    if (model === undefined || this.isFailed()) return;
+    await model.inTurnOfAll(() => this.compare(model));
+  }
+
+  private async compare(model: StoreModel): Promise<void> {
+    const stored = await this.walk(model);
+    if (stored === undefined) return;
+    const strange = [...stored].filter(([path, text]) => model.get(path)?.text !== text);
+    const lost = [...model.paths].filter((path) => !stored.has(path));
+    const faults = [
+      ...strange.map(([path, text]) => `right_store: nobody stored ${path} ${text.slice(0, 200)}`),
+      ...lost.map((path) => `right_store: ${path} is lost`),
+    ];
+    if (faults.length > 0) this.failure = { faults: faults.slice(0, SHOWN), seed: this.seed };
+  }
+
+  /** Everything on every page; undefined for a collection that has none, or one for each of others. */
+  private async walk(model: StoreModel): Promise<Map<string, string> | undefined> {
+    const { list } = model.collection;
+    const [connection] = this.connections;
+    const hasPages = list?.parameters.some(({ name }) => name === 'limit') === true;
+    if (!hasPages || list.path.includes('{') || connection === undefined) return undefined;
+    const stored = new Map<string, string>();
+    for (let target: string | undefined = `${list.path}?limit=${PAGE}`; target !== undefined;) {
+      const request = emptyRequest('GET', target);
+      try {
+        const { headers, body } = await connection.send(request);
+        for (const [path, text] of itemsIn(body, model)) stored.set(path, text);
+        target = /^<([^>]*)>; rel="next"$/.exec(headers.link ?? '')?.[1];
+      } catch (error) {
+        const check = error instanceof SyntaxError ? 'right_store' : 'valid_http';
+        this.failure = { faults: [`${check}: ${String(error)}`], request, seed: this.seed };
+        return undefined;
+      }
+    }
+    return stored;
+  }
+}
+
+/** @throws SyntaxError when it is no page */
+function itemsIn(body: string, model: StoreModel): [path: string, text: string][] {
+  const items = readExactly(body);
+  if (!Array.isArray(items)) throw new SyntaxError('the page is no array');
+  return items.map((item: Record<string, unknown>) => [
+    pathOfItem(item, model),
+    model.exactText(item),
+  ]);
+}
+
+interface NumberedCase {
+  readonly one: Case;
+  readonly seed: number;
+  readonly index: number;
+}
+
+/** The cases of a seed, in batches of which only one is in memory. */
+function* casesOf(any: fc.Arbitrary<Case>, firstSeed: number): Generator<NumberedCase, never> {
+  for (let seed = firstSeed; ; seed = (seed + 1) | 0) {
+    const cases = fc.sample(any, { seed, numRuns: BATCH });
+    for (const [index, one] of cases.entries()) yield { one, seed, index };
+  }
+}
+
+function subjectsOf(document: ApiDocument): Subject[] {
+  const subjects: Subject[] = document.collections.map((collection) => {
+    const cases = new CollectionCases(collection, document);
+    return { any: cases.any, cases, model: new StoreModel(collection) };
+  });
+  const known = document.collections.flatMap(({ create, list, item }) => [
+    create,
+    list,
+    ...item.values(),
+  ]);
+  const others = document.operations
+    .filter((operation) => !known.includes(operation))
+    .map((operation) => new Probes(operation, document));
+  if (others.length === 0) return subjects;
+  const any = fc
+    .oneof(...others.map((probes) => probes.any))
+    .map((first): Case => ({ first, second: undefined, steps: [] }));
+  return [...subjects, { any }];
+}
+
+/** Requests with one flaw each, and with each precondition. */
+function* rowsOf({ cases, model }: Subject, freshId: () => bigint): Generator<() => Probe> {
+  if (cases === undefined || model === undefined) return;
+  const { create, list, item } = cases;
+  const [good] = fc.sample(create.good, { seed: 1, numRuns: 1 });
+  if (good === undefined) return;
+  for (const row of create.rows(true)) yield () => row(cases.freshKeys(freshId()));
+  for (const row of list?.rows() ?? []) yield () => row({});
+  const keys = cases.freshKeys(freshId());
+  const path = model.pathOf(model.collection.create.path, keys);
+  for (const probes of item) {
+    for (const row of probes.rows()) {
+      if (model.get(path) === undefined) yield () => good(keys);
+      yield () => row(keys);
+    }
+    for (const row of probes.conditionRows()) {
+      // On what is not there, and on what is.
+      const fresh = cases.freshKeys(freshId());
+      for (const make of [row, good, row]) yield () => make(fresh);
+    }
+  }
+}
+
+function pickKeys(content: Content, cases: CollectionCases | undefined): Content | undefined {
+  const names = cases?.collection.keys ?? [];
+  if (names.length === 0 || !names.every((name) => name in content)) return undefined;
+  return Object.fromEntries(names.map((name) => [name, content[name]]));
 }
 
 /** The name of the first check that failed. */
@@ -213,25 +451,16 @@ function checkOf({ faults }: Fault): string | undefined {
   return faults[0]?.split(':')[0];
 }
 
-/** The cases of a seed, in batches of which only one is in memory. */
-function* casesOf(firstSeed: number): Generator<Case, never> {
-  for (let seed = firstSeed; ; seed = (seed + 1) | 0) {
-    const makers = fc.sample(probeArbitrary, { seed, numRuns: BATCH });
-    for (const [index, make] of makers.entries()) yield { make, seed, index };
-  }
-}
-
 /** A failure for people to read. */
 export function describeFailure({ faults, request, answer, seed }: Failure): string {
-  const status =
-    answer === undefined ? '' : `${answer.status} ${answer.body.toString().slice(0, 1_000)}`;
+  const status = answer === undefined ? '' : `${answer.status} ${answer.body.slice(0, 1_000)}`;
   return [
     ...faults,
     `--- request (seed ${seed})`,
-    textOf(request),
+    request === undefined ? '' : textOf(request),
     '--- answer',
     status,
-    `--- again: npm run fuzz -- --seed ${seed} --requests ${BATCH}`,
+    `--- again: npm run prove -- fuzz --seed ${seed} --requests ${BATCH}`,
     'If it passes alone, it depends on what came before: run the whole again with its own seed.',
   ].join('\n');
 }

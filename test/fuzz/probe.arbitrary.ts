@@ -1,20 +1,71 @@
 import fc from 'fast-check';
-import type { NewPlant } from './body.js';
-import { type Facts, type Probe, probeOf } from './expected.js';
-import { CONDITIONS, fieldsOf } from './conditions.js';
+import { ErrorCatalogue, type ErrorKind } from '../../src/platform/errors/error-catalogue.js';
+import type { Field, Framing, HttpRequest } from '../support/http/request.js';
+import { AUTHORIZATION, requestOf } from '../support/plant-requests.js';
+import type { ApiDocument, DocumentedOperation } from './api-document.js';
+import {
+  Bodies,
+  type Body,
+  BODY_LIMIT,
+  type BodyMaker,
+  padTo,
+  type Verdict,
+} from './body.arbitrary.js';
+import { type Condition, CONDITIONS, fieldsOf } from './conditions.js';
 import * as headers from './headers.js';
-import type { HttpRequest } from './http-request.js';
-import { type BodyMaker, bodyArbitrary, styleArbitrary, weighted } from './new-plant.arbitrary.js';
-import { LIST_QUERIES, meaningOf, nearQueries, NOT_IDS } from './queries.js';
-import { createOf } from './requests.js';
+import { pathOf, type Target, type TargetMaker, Targets } from './target.arbitrary.js';
 
-/** Requests to send one after another. They are given an id that no other plant has. */
-export type ProbeMaker = (freshId: bigint) => Probe[];
+/** What a request must be answered with. */
+export type Expected =
+  /** The Error shape; the message has these names. */
+  | { readonly kind: 'error'; readonly error: number; readonly names?: readonly string[] }
+  /** The methods of its path. */
+  | { readonly kind: 'methods' }
+  /** It is carried out, or refused by what is stored. */
+  | {
+      readonly kind: 'done';
+      readonly content: Readonly<Record<string, unknown>>;
+      readonly conditions: readonly Condition[];
+      readonly query: ReadonlyMap<string, string>;
+    };
 
-/** Some headers, and what they say about the request. */
+/** A request with the answer that it must get. */
+export interface Probe {
+  readonly request: HttpRequest;
+  /** undefined for a path that leads nowhere. */
+  readonly operation: DocumentedOperation | undefined;
+  readonly expected: Expected;
+  /** Of the body, when it is what the answer depends on. */
+  readonly verdict?: Verdict;
+}
+
+/** Makes a request about what has these keys. */
+export type ProbeMaker = (keys: Readonly<Record<string, unknown>>) => Probe;
+
+/** Some headers, and with which error they have the request refused, if they do. */
 interface Part {
-  readonly fields: readonly headers.Field[];
-  readonly facts: Partial<Facts>;
+  readonly fields: readonly Field[];
+  readonly error?: ErrorKind;
+}
+
+/** What a request is made of. */
+interface Parts {
+  readonly method: string;
+  readonly target: TargetMaker;
+  readonly token: Part;
+  readonly mediaType: Part;
+  readonly encoding: Part;
+  readonly extra: readonly Field[];
+  readonly conditions: readonly Condition[];
+  readonly body: BodyMaker;
+  readonly framing: Framing;
+  readonly pause: boolean;
+}
+
+const { TOKEN_MISSING, TOKEN_REFUSED, UNSUPPORTED_MEDIA_TYPE } = ErrorCatalogue;
+
+function part(field: Field | undefined, error?: ErrorKind): Part {
+  return { fields: field === undefined ? [] : [field], ...(error !== undefined && { error }) };
 }
 
 /** The usual one that many times as often as one of the others. */
@@ -22,239 +73,271 @@ function mostly<T>(weight: number, usual: T, others: fc.Arbitrary<T>): fc.Arbitr
   return fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: others });
 }
 
-function part(field: headers.Field | undefined, facts: Partial<Facts>): Part {
-  return { fields: field === undefined ? [] : [field], facts };
-}
+const GOOD_TOKEN = part(AUTHORIZATION);
+const TOKENS: readonly Part[] = [
+  ...headers.ACCEPTED.map((field) => part(field)),
+  ...headers.MISSING.map((field) => part(field, TOKEN_MISSING)),
+  ...headers.REFUSED_TOKENS.map((text) => part(['Authorization', `Bearer ${text}`], TOKEN_REFUSED)),
+];
 
-const GOOD_TOKEN = part(headers.ACCEPTED[0], { token: 'good' });
-
-const token = mostly(
-  9,
-  GOOD_TOKEN,
-  fc.oneof(
-    fc.constantFrom(...headers.ACCEPTED).map((field) => part(field, { token: 'good' })),
-    fc.constantFrom(...headers.MISSING).map((field) => part(field, { token: 'missing' })),
-    fc
-      .constantFrom(...headers.REFUSED_TOKENS)
-      .map((text) => part(['Authorization', `Bearer ${text}`], { token: 'refused' })),
+const ENCODINGS: readonly Part[] = [
+  ...['identity', 'Identity'].map((name) => part(['Content-Encoding', name])),
+  ...headers.CONTENT_ENCODINGS.map((name) =>
+    part(['Content-Encoding', name], UNSUPPORTED_MEDIA_TYPE),
   ),
-);
+];
 
-const JSON_TYPE = part(['Content-Type', 'application/json'], { isJsonType: true });
+const extraFields = fc.array(fc.constantFrom(...headers.EXTRA_FIELDS), {
+  minLength: 1,
+  maxLength: 3,
+});
+const EMPTY: Body = { bytes: Buffer.alloc(0), verdict: { kind: 'unreadable' } };
 
-const mediaType = mostly(
-  12,
-  JSON_TYPE,
-  fc.oneof(
-    fc
-      .constantFrom(...headers.JSON_TYPES)
-      .map((type) => part(['content-type', type], { isJsonType: true })),
-    fc
-      .constantFrom(...headers.OTHER_TYPES)
-      .map((type) =>
-        part(type === undefined ? undefined : ['Content-Type', type], { isJsonType: false }),
-      ),
-  ),
-);
-
-const contentEncoding = mostly(
-  40,
-  part(undefined, {}),
-  fc.oneof(
-    fc.constantFrom('identity', 'Identity').map((name) => part(['Content-Encoding', name], {})),
-    fc
-      .constantFrom(...headers.CONTENT_ENCODINGS)
-      .map((name) => part(['Content-Encoding', name], { isIdentity: false })),
-  ),
-);
-
-const extraFields = mostly<Part>(
-  4,
-  part(undefined, {}),
-  fc
-    .array(fc.constantFrom(...headers.EXTRA_FIELDS), { minLength: 1, maxLength: 3 })
-    .map((fields) => ({ fields, facts: {} })),
-);
-
-const NO_BODY: BodyMaker = () => ({ bytes: Buffer.alloc(0), verdict: { kind: 'unreadable' } });
-
-interface Target {
-  readonly path: string;
-  readonly is: Facts['path'];
-  readonly query?: Facts['query'];
-}
-
-const PLANTS: Target = { path: '/plants', is: 'plants' };
-
-const target: fc.Arbitrary<Target> = mostly(
-  20,
-  PLANTS,
-  fc
-    .tuple(
-      fc.oneof(
-        fc.constant(PLANTS),
-        fc.constantFrom(...headers.NEAR_PATHS).map((path) => ({ path, is: 'unknown' as const })),
-        fc.constantFrom(...headers.UNKNOWN_PATHS).map((path) => ({ path, is: 'unknown' as const })),
-        fc
-          .constantFrom(...headers.UNDECODABLE_PATHS)
-          .map((path) => ({ path, is: 'undecodable' as const })),
-        fc.constantFrom(...headers.KNOWN_PAGES).map((is) => ({ path: is.page, is })),
-      ),
-      fc.constantFrom(...headers.QUERIES),
-    )
-    .map(([{ path, is }, query]): Target => ({ path: path + query, is, query: meaningOf(query) })),
-);
-
-const method = mostly(40, 'POST', fc.constantFrom(...headers.OTHER_METHODS));
-
-type Framing = Pick<HttpRequest, 'framing' | 'chunking' | 'pause'>;
-
-const LENGTH: Framing = { framing: 'length', chunking: 0, pause: false };
-
-const framing: fc.Arbitrary<Framing> = mostly(
+const framing: fc.Arbitrary<Framing> = mostly<Framing>(
   5,
-  LENGTH,
-  fc.record({
-    framing: fc.oneof(
-      { weight: 2, arbitrary: fc.constant('length' as const) },
-      { weight: 5, arbitrary: fc.constant('chunked' as const) },
-      { weight: 1, arbitrary: fc.constant('none' as const) },
-    ),
-    chunking: fc.nat(0x7fff_ffff),
-    pause: fc.boolean(),
+  'length',
+  fc.oneof(
+    { weight: 2, arbitrary: fc.constant<Framing>('length') },
+    {
+      weight: 5,
+      arbitrary: fc
+        .array(fc.oneof(fc.constantFrom(1, 7, 64, 4_096), fc.nat(60_000)), { maxLength: 40 })
+        .map((sizes): Framing => ({ chunks: sizes.map((size) => size + 1) })),
+    },
+    { weight: 1, arbitrary: fc.constant<Framing>('none') },
+  ),
+);
+
+const conditions: fc.Arbitrary<readonly Condition[]> = mostly<readonly Condition[]>(
+  2,
+  [],
+  fc.uniqueArray(fc.constantFrom(...CONDITIONS), {
+    selector: ({ header }) => header,
+    minLength: 1,
   }),
 );
 
-/** A body, or none in fewer than one of a hundred. */
-const body = fc.tuple(mostly(100, false, fc.constant(true)), bodyArbitrary);
+/** Of an operation that takes no JSON. */
+const otherBody: fc.Arbitrary<BodyMaker> = fc
+  .constantFrom('', '{"id":1,"name":"a"}', 'null\n', '{')
+  .map((text) => () => ({ bytes: Buffer.from(text), verdict: { kind: 'good', content: {} } }));
 
-const parts = fc.tuple(token, mediaType, contentEncoding, extraFields);
+/** Requests to one operation, and the answers that the document asks for. */
+export class Probes {
+  /** Of every kind: most are good. */
+  readonly any: fc.Arbitrary<ProbeMaker>;
+  /** Good ones, which are carried out if what is stored allows it. */
+  readonly good: fc.Arbitrary<ProbeMaker>;
+  /** By which it is carried out. */
+  private readonly methods: readonly string[];
+  /** These, and those that its path does not have. */
+  private readonly allMethods: readonly string[];
+  private readonly targets: Targets;
+  private readonly bodies: Bodies | undefined;
+  private readonly mediaTypes: readonly Part[];
+  private readonly hasConditions: boolean;
+  /** Without a flaw. */
+  private readonly usual: Parts;
 
-/** What to ask after the first request, if anything. */
-const next = mostly(6, 'nothing', fc.constantFrom('same', 'renamed', 'retagged', 'neighbour'));
-
-/** What to do with the plant after that: one request after another. */
-const steps = mostly(
-  1,
-  [],
-  fc.array(
-    fc
-      .oneof(
-        weighted(4, fc.constant('GET')),
-        weighted(1, fc.constant('HEAD')),
-        weighted(4, fc.constant('PUT')),
-        weighted(2, fc.constant('DELETE')),
-        weighted(2, fc.constant('POST')),
-        weighted(2, fc.constant('list')),
-        weighted(1, fc.constantFrom(...headers.OTHER_METHODS)),
-      )
-      .chain(stepArbitrary),
-    { minLength: 1, maxLength: 5 },
-  ),
-);
-
-/** Makes a request for a plant, as it was created. */
-type Step = (plant: NewPlant) => Probe;
-
-function stepArbitrary(how: string): fc.Arbitrary<Step> {
-  return fc
-    .tuple(
-      parts,
-      framing,
-      mostly(
-        2,
-        [],
-        fc.uniqueArray(fc.constantFrom(...CONDITIONS), {
-          selector: ({ header }) => header,
-          minLength: 1,
-        }),
-      ),
-      mostly(12, undefined, fc.constantFrom(...NOT_IDS)),
-      how === 'PUT' || how === 'POST' ? bodyArbitrary : fc.constant(NO_BODY),
-      mostly(3, undefined, fc.constantFrom(...LIST_QUERIES)),
-      fc.nat(3),
-    )
-    .map(([all, framed, conditions, badId, makeBody, query, near]): Step => (plant) => {
-      const { bytes, verdict, putVerdict = verdict } = makeBody(plant.id);
-      const { fields, facts } = joined(all);
-      const others = fields.filter(([name]) => !headers.CONDITIONAL.includes(name));
-      const request: HttpRequest = {
-        method: how === 'list' ? 'GET' : how,
-        target: '/plants',
-        headers: [...others, ...fieldsOf(conditions)],
-        body: bytes,
-        ...framed,
-      };
-      if (how === 'POST') return probeOf(request, { ...facts, path: 'plants', verdict });
-      if (how === 'list') {
-        const { text, meaning } =
-          query ?? nearQueries(plant.id, plant.tag)[near] ?? LIST_QUERIES[0];
-        const target = `/plants${text}`;
-        return probeOf(
-          { ...request, target },
-          { ...facts, path: 'plants', verdict, query: meaning },
-        );
-      }
-      const path = { id: badId === undefined ? plant.id : undefined };
-      const target = `/plants/${badId ?? String(plant.id)}`;
-      return probeOf({ ...request, target }, { ...facts, path, verdict: putVerdict, conditions });
-    });
-}
-
-function joined(all: readonly Part[]): {
-  fields: headers.Field[];
-  facts: Omit<Facts, 'path' | 'verdict'>;
-} {
-  const facts = Object.assign({}, ...all.map((one) => one.facts)) as Partial<Facts>;
-  return {
-    fields: all.flatMap(({ fields }) => fields),
-    facts: { token: 'missing', isJsonType: false, isIdentity: true, ...facts },
-  };
-}
-
-/** The wire form of any request, with the answer it must get; sometimes others to follow. */
-export const probeArbitrary: fc.Arbitrary<ProbeMaker> = fc
-  .tuple(method, target, parts, framing, body, next, styleArbitrary, steps)
-  .map(
-    ([
-      verb,
-      { path, is, query },
-      all,
-      framed,
-      [isEmpty, makeBody],
-      following,
-      style,
-      further,
-    ]): ProbeMaker =>
-      (freshId) => {
-        const { bytes, verdict } = makeBody(freshId);
-        const { fields, facts } = joined(all);
-        const request: HttpRequest = {
-          method: verb,
-          target: path,
-          headers: fields,
-          body: isEmpty ? Buffer.alloc(0) : bytes,
-          ...framed,
-        };
-        const first = probeOf(request, { ...facts, path: is, verdict, query });
-        const plant = verdict.kind === 'plant' ? verdict.plant : { id: freshId, name: 'after' };
-        const second = following === 'nothing' ? [] : [createOf(changed(plant, following), style)];
-        return [first, ...second, ...further.map((step) => step(plant))];
-      },
-  );
-
-/** The plant as it is after the first request, or one that differs in a small way. */
-function changed(plant: NewPlant, how: string): NewPlant {
-  const { id, name, tag } = plant;
-  switch (how) {
-    case 'renamed':
-      return { ...plant, name: `${name}a` };
-    case 'retagged':
-      return tag === undefined ? { ...plant, tag: '' } : { id, name };
-    case 'neighbour':
-      // Two ids that are one and the same as doubles.
-      return { ...plant, id: id ^ 1n };
-    default:
-      return plant;
+  constructor(
+    readonly operation: DocumentedOperation,
+    document: ApiDocument,
+  ) {
+    const { method, path, bodySchema, parameters } = operation;
+    const documented = document.methods(path.replaceAll(/[{}]/g, '')) ?? [];
+    this.methods = method === 'GET' ? [method, 'HEAD'] : [method];
+    // What other operations have that path is for them.
+    const others = documented.includes('GET') ? [...documented, 'HEAD'] : documented;
+    this.allMethods = headers.METHODS.filter(
+      (one) => this.methods.includes(one) || !others.includes(one),
+    );
+    this.targets = new Targets(operation, document);
+    this.bodies = bodySchema && new Bodies(operation, document);
+    this.mediaTypes = mediaTypesOf(operation);
+    this.hasConditions = parameters.some(({ name }) => name === 'If-Match');
+    const goodBody = this.bodies?.good ?? otherBody;
+    const [target] = fc.sample(this.targets.good, { seed: 1, numRuns: 1 });
+    const [body] = fc.sample(goodBody, { seed: 1, numRuns: 1 });
+    if (target === undefined || body === undefined) throw new TypeError('nothing was drawn');
+    this.usual = {
+      method,
+      target,
+      token: GOOD_TOKEN,
+      mediaType: this.mediaTypes[0] ?? { fields: [] },
+      encoding: { fields: [] },
+      extra: [],
+      conditions: [],
+      body,
+      framing: 'length',
+      pause: false,
+    };
+    this.good = fc
+      .record({ target: this.targets.good, body: goodBody })
+      .map((parts) => this.maker(parts));
+    this.any = fc
+      .record({
+        method: mostly(40, method, fc.constantFrom(...this.allMethods)),
+        target: this.targets.any,
+        token: mostly(9, GOOD_TOKEN, fc.constantFrom(...TOKENS)),
+        mediaType: mostly(12, this.usual.mediaType, fc.constantFrom(...this.mediaTypes)),
+        encoding: mostly(40, this.usual.encoding, fc.constantFrom(...ENCODINGS)),
+        extra: mostly<readonly Field[]>(4, [], extraFields),
+        conditions: this.hasConditions ? conditions : fc.constant([]),
+        body: this.bodies?.any ?? otherBody,
+        framing,
+        pause: mostly(5, false, fc.constant(true)),
+      })
+      .map((parts) => this.maker(parts));
   }
+
+  /**
+   * Every flaw once, in a request that is good otherwise.
+   *
+   * @param withSyntax whether every way not to be JSON as well
+   */
+  rows(withSyntax = false): ProbeMaker[] {
+    const { bodies } = this;
+    const changes: Partial<Parts>[] = [
+      ...this.targets.rows().map((target) => ({ target })),
+      ...TOKENS.map((token) => ({ token })),
+      ...headers.EXTRA_FIELDS.map((field) => ({ extra: [field] })),
+      ...this.allMethods.map((method) => ({ method })),
+    ];
+    if (this.operation.mediaTypes.length > 0) {
+      changes.push(
+        ...this.mediaTypes.map((mediaType) => ({ mediaType })),
+        ...ENCODINGS.map((encoding) => ({ encoding })),
+      );
+    }
+    const rows = changes.map((one) => this.maker(one));
+    if (bodies === undefined) return rows;
+    const sizes = [-1, 0, 1, 200_000].flatMap((more) =>
+      (['length', { chunks: [7, 4_096] }] as const).map((framed): ProbeMaker => (keys) => {
+        const body = padTo(BODY_LIMIT + more, this.usual.body(keys));
+        return this.probeOf(
+          { ...this.usual, body: () => body, framing: framed, pause: true },
+          keys,
+        );
+      }),
+    );
+    const bodyRows = bodies.rows(withSyntax).map((body) => this.maker({ body }));
+    return [...rows, this.maker({ body: () => EMPTY }), ...sizes, ...bodyRows];
+  }
+
+  /** With every precondition; none for an operation that has none. */
+  conditionRows(): ProbeMaker[] {
+    if (!this.hasConditions) return [];
+    return CONDITIONS.map((one) => this.maker({ conditions: [one] }));
+  }
+
+  /** With this content, written in one of the ways. */
+  withContent(content: Readonly<Record<string, unknown>>, style: readonly number[]): Probe {
+    const body = this.bodies?.of(content, style) ?? EMPTY;
+    return this.probeOf({ ...this.usual, body: () => body }, {});
+  }
+
+  private maker(changes: Partial<Parts>): ProbeMaker {
+    return (keys) => this.probeOf({ ...this.usual, ...changes }, keys);
+  }
+
+  private probeOf(parts: Parts, keys: Readonly<Record<string, unknown>>): Probe {
+    const target = parts.target(keys);
+    const { bytes, verdict } = parts.body(keys);
+    const request: HttpRequest = {
+      method: parts.method,
+      target: target.text,
+      headers: [
+        ...parts.token.fields,
+        ...parts.mediaType.fields,
+        ...parts.encoding.fields,
+        ...fieldsOf(parts.conditions),
+        ...parts.extra,
+      ],
+      body: bytes,
+      framing: parts.framing,
+      pause: parts.pause,
+    };
+    const { operation } = this;
+    const done: Expected = {
+      kind: 'done',
+      content: verdict.kind === 'good' ? verdict.content : {},
+      conditions: parts.conditions,
+      query: target.query ?? new Map(),
+    };
+    const refusal = this.refusalOf(parts, target);
+    if (refusal !== undefined) return { request, operation, expected: refusal };
+    if (operation.mediaTypes.length === 0) return { request, operation, expected: done };
+    const refused = this.bodyRefusalOf(request, parts);
+    if (refused !== undefined) return { request, operation, expected: errorOf(refused) };
+    if (this.bodies === undefined) return { request, operation, expected: done };
+    return { request, operation, expected: errorIn(verdict) ?? done, verdict };
+  }
+
+  /** What is looked at before the body. */
+  private refusalOf({ method, token }: Parts, target: Target): Expected | undefined {
+    if (target.isUndecodable) return errorOf(ErrorCatalogue.MALFORMED_REQUEST);
+    if (method === 'OPTIONS') return { kind: 'methods' };
+    if (!this.methods.includes(method)) return errorOf(ErrorCatalogue.METHOD_NOT_ALLOWED);
+    if (token.error !== undefined) return errorOf(token.error);
+    if (target.query !== undefined) return undefined;
+    return { ...errorOf(ErrorCatalogue.INVALID_PARAMETERS), names: target.faults };
+  }
+
+  /** What is looked at before the text of the body. */
+  private bodyRefusalOf(
+    { framing: framed, body }: HttpRequest,
+    { mediaType, encoding }: Parts,
+  ): ErrorKind | undefined {
+    const isJson = this.bodies !== undefined;
+    if (isJson && (framed === 'none' || body.length === 0)) return ErrorCatalogue.UNREADABLE_BODY;
+    const refused = mediaType.error ?? encoding.error;
+    if (refused !== undefined) return refused;
+    return isJson && body.length > BODY_LIMIT ? ErrorCatalogue.BODY_TOO_LARGE : undefined;
+  }
+}
+
+function errorIn(verdict: Verdict): Expected | undefined {
+  if (verdict.kind === 'good') return undefined;
+  if (verdict.kind === 'unreadable') return errorOf(ErrorCatalogue.UNREADABLE_BODY);
+  return { ...errorOf(ErrorCatalogue.INVALID_BODY), names: verdict.faults };
+}
+
+function errorOf({ error }: ErrorKind): { readonly kind: 'error'; readonly error: number } {
+  return { kind: 'error', error };
+}
+
+/** The Content-Types that an operation takes, and others; the first is the usual one. */
+function mediaTypesOf({ mediaTypes }: DocumentedOperation): Part[] {
+  const isTaken = (type: string): boolean => mediaTypes.includes(type);
+  const good = mediaTypes.flatMap((type) => headers.SPELLINGS_OF_TYPE.map((spell) => spell(type)));
+  const near = mediaTypes.flatMap((type) => headers.NEAR_TYPES.map((spell) => spell(type)));
+  const others = headers.OTHER_TYPES.filter((type) => type === undefined || !isTaken(type));
+  return [
+    ...good.map((type) => part(['Content-Type', type])),
+    ...[...near, ...others].map((type) =>
+      part(type === undefined ? undefined : ['Content-Type', type], UNSUPPORTED_MEDIA_TYPE),
+    ),
+  ];
+}
+
+/** Requests to paths on which there is nothing, or which stand for no text. */
+export function strayProbes(document: ApiDocument): Probe[] {
+  const paths = [...new Set(document.operations.map(({ path }) => path))];
+  const plain = paths.filter((path) => !path.endsWith('}')).map((path) => pathOf(path, {}));
+  const near = plain.flatMap((path) => headers.NEAR_PATHS.map((change) => change(path)));
+  const unknown = [...near, ...headers.UNKNOWN_PATHS].filter(
+    (path) => document.methods(path) === undefined,
+  );
+  const undecodable = ['', ...plain].flatMap((path) =>
+    headers.UNDECODABLE.map((text) => (path === '' ? `/${text}` : path + text)),
+  );
+  const probeOf = (target: string, method: string, kind: ErrorKind): Probe => ({
+    request: requestOf('{"id":1,"name":"a"}', { method, target }),
+    operation: undefined,
+    expected: errorOf(kind),
+  });
+  return ['GET', 'POST', 'DELETE'].flatMap((method) => [
+    ...unknown.map((path) => probeOf(path, method, ErrorCatalogue.NOT_FOUND)),
+    ...undecodable.map((path) => probeOf(path, method, ErrorCatalogue.MALFORMED_REQUEST)),
+  ]);
 }

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { HttpClient } from '../support/http/client.js';
+import { createOf, type NewPlant } from '../support/plant-requests.js';
 import { TestApp } from '../support/test-app.js';
-import { ACCESS_TOKENS } from './headers.js';
-import type { NewPlant } from './body.js';
-import { HttpClient } from './http-client.js';
-import { createOf } from './requests.js';
 
 // The fuzzer lets requests with one id wait for each other, to know which comes first. Here they
 // run at once: whichever comes first, the answers have to agree with each other.
@@ -17,7 +15,7 @@ let app: TestApp;
 let clients: HttpClient[];
 
 beforeAll(async () => {
-  app = await TestApp.start({ ACCESS_TOKENS });
+  app = await TestApp.start();
   clients = Array.from({ length: CLIENTS }, () => new HttpClient(app.url));
 });
 afterAll(async () => {
@@ -34,8 +32,8 @@ const entry: fc.Arbitrary<Omit<NewPlant, 'id'>> = fc.constantFrom<Omit<NewPlant,
 async function create(plant: NewPlant, index: number): Promise<number> {
   const client = clients[index];
   if (client === undefined) throw new TypeError('there are more plants than clients');
-  const { status, body } = await client.send(createOf(plant).request);
-  const { error = status } = JSON.parse(body.toString()) as { error?: number };
+  const { status, body } = await client.send(createOf(plant));
+  const { error = status } = JSON.parse(body) as { error?: number };
   return error;
 }
 

@@ -1,99 +1,159 @@
 import fc from 'fast-check';
-import type { ApiDocument, SchemaObject } from './api-document.js';
 import { TEXT_PATTERN } from '../../src/platform/validation/value-types.js';
+import { type ApiDocument, type SchemaObject, typesOf } from './api-document.js';
+import { FORMATS } from './formats.js';
+import { Decimal, jsonText, RawText } from './json-text.js';
+import * as texts from './texts.js';
 
-// Values by their JSON Schema. An integer is a bigint, since a JavaScript number cannot hold every one.
+// Values by their JSON Schema.
 
 /** Integers that come often, so that requests meet what others have made. */
 const COMMON = [0n, 1n, 2n, 3n, 9_007_199_254_740_993n];
-const UUIDS = [1, 2, 3].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`);
-const WRONG_TYPES: Readonly<Record<string, readonly unknown[]>> = {
-  integer: ['1', 1.5, true, null, [], {}],
-  number: ['1', true, null, [], {}],
-  string: [1n, true, null, [], {}],
-  boolean: [0n, 'true', null, [], {}],
-  array: ['a', 1n, null, {}],
-  object: ['a', 1n, null, []],
-};
 /** Where a schema sets no bound, so that cases stay small. */
-const MOST = { length: 12, items: 3 };
+const MOST = { length: 20, items: 3, depth: 3 };
+/** Candidates for texts that a pattern refuses. */
+const MAYBE_REFUSED = ['', ' ', 'a', '0', 'a b', '\n', '_', '🌵', 'A0-_.~'];
+
+/** Any of Unicode but U+0000: of ASCII, of the basic plane, of all. */
+const character = fc
+  .oneof(...[0x7f, 0xffff, 0x10ffff].map((max) => fc.integer({ min: 1, max })))
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+  .map((code) => String.fromCodePoint(code));
+
+/** Any Unicode but U+0000. */
+export const unicodeText = fc
+  .array(character, { maxLength: MOST.length })
+  .map((characters) => characters.join(''));
 
 /** The bounds of an integer. */
 export function boundsOf({ format, minimum, maximum }: SchemaObject): [min: bigint, max: bigint] {
   const bits = format === 'int64' ? 63n : format === 'int32' ? 31n : 53n;
-  const isSafe = bits === 53n;
-  const least = minimum === undefined ? -(2n ** bits) + (isSafe ? 1n : 0n) : BigInt(minimum);
-  return [least, maximum === undefined ? 2n ** bits - 1n : BigInt(maximum)];
+  const least = -(2n ** bits) + (bits === 53n ? 1n : 0n);
+  return [
+    minimum === undefined ? least : BigInt(Math.ceil(minimum)),
+    maximum === undefined ? 2n ** bits - 1n : BigInt(Math.floor(maximum)),
+  ];
 }
 
 /** Values that a schema accepts. */
 export function goodValue(
   schemaOrReference: SchemaObject,
   document: ApiDocument,
+  depth = 0,
 ): fc.Arbitrary<unknown> {
   const schema = document.resolve(schemaOrReference);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
-  switch (schema.type) {
+  const types = typesOf(schema);
+  if (types.length === 0) return fc.jsonValue({ maxDepth: 1 });
+  return fc.oneof(...types.map((type) => goodOfType(type, schema, document, depth)));
+}
+
+function goodOfType(
+  type: string,
+  schema: SchemaObject,
+  document: ApiDocument,
+  depth: number,
+): fc.Arbitrary<unknown> {
+  switch (type) {
+    case 'null':
+      return fc.constant(null);
+    case 'boolean':
+      return fc.boolean();
     case 'integer':
       return integer(schema);
     case 'number':
-      return fc.double({
-        min: schema.minimum ?? -1e9,
-        max: schema.maximum ?? 1e9,
-        noNaN: true,
-        noDefaultInfinity: true,
-      });
-    case 'boolean':
-      return fc.boolean();
+      return number(schema);
     case 'string':
       return text(schema);
-    case 'array': {
-      const { items = {}, minItems = 0, maxItems = minItems + MOST.items } = schema;
-      const maxLength = Math.min(maxItems, minItems + MOST.items);
-      return fc.array(goodValue(items, document), { minLength: minItems, maxLength });
-    }
-    case 'object':
-      return goodObject(schema, document);
+    case 'array':
+      return array(schema, document, depth);
     default:
-      return fc.jsonValue({ maxDepth: 1 });
+      return goodObject(schema, document, depth);
   }
 }
 
 function integer(schema: SchemaObject): fc.Arbitrary<bigint> {
+  const step = BigInt(schema.multipleOf ?? 1);
   const [min, max] = boundsOf(schema);
-  const common = COMMON.filter((value) => value >= min && value <= max);
+  const isGood = (value: bigint): boolean => value >= min && value <= max && value % step === 0n;
+  const edges = [min, max, ...texts.EDGE_INTEGERS].filter(isGood);
+  const common = COMMON.filter(isGood);
+  const least = min >= 0n ? (min + step - 1n) / step : min / step;
+  const most = max >= 0n ? max / step : (max - step + 1n) / step;
   return fc.oneof(
-    { weight: 6, arbitrary: fc.constantFrom(min, ...common) },
-    { weight: 2, arbitrary: fc.constantFrom(min, max) },
-    { weight: 2, arbitrary: fc.bigInt({ min, max }) },
+    {
+      weight: 6,
+      arbitrary: common.length > 0 ? fc.constantFrom(...common) : fc.constant(least * step),
+    },
+    { weight: 3, arbitrary: fc.constantFrom(least * step, ...edges) },
+    { weight: 1, arbitrary: fc.integer({ min: -50, max: 50 }).map(BigInt).filter(isGood) },
+    { weight: 2, arbitrary: fc.bigInt({ min: least, max: most }).map((value) => value * step) },
   );
 }
 
-function text({ format, pattern, minLength = 0, maxLength }: SchemaObject): fc.Arbitrary<string> {
-  if (format === 'uuid') return fc.oneof(fc.constantFrom(...UUIDS), fc.uuid());
-  if (format === 'date-time') {
-    return fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
+function number({ minimum = -1e9, maximum = 1e9, multipleOf }: SchemaObject): fc.Arbitrary<number> {
+  if (multipleOf === undefined) {
+    const bounds = { min: minimum, max: maximum };
+    return fc.double({ ...bounds, noNaN: true, noDefaultInfinity: true });
   }
+  const digits = /\.(\d+)$/.exec(String(multipleOf))?.[1]?.length ?? 0;
+  return fc
+    .integer({ min: Math.ceil(minimum / multipleOf), max: Math.floor(maximum / multipleOf) })
+    .map((count) => Number((count * multipleOf).toFixed(digits)));
+}
+
+function text({
+  format = '',
+  pattern,
+  minLength = 0,
+  maxLength,
+}: SchemaObject): fc.Arbitrary<string> {
+  const known = FORMATS[format];
+  if (known?.type === 'string') return known.values;
   if (pattern !== undefined && pattern !== TEXT_PATTERN) {
     return fc.stringMatching(new RegExp(pattern, 'u'));
   }
-  const most = Math.min(maxLength ?? Infinity, minLength + MOST.length);
   // As many code points as asked for: JSON Schema counts those.
-  return fc
-    .array(
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((one) => one !== '\0'),
-      { minLength, maxLength: most },
-    )
+  const isGood = (value: string): boolean => {
+    const { length } = Array.from(value);
+    return length >= minLength && length <= (maxLength ?? Infinity);
+  };
+  const odd = texts.ODD_TEXTS.filter(isGood);
+  const unicode = fc
+    .array(character, {
+      minLength,
+      maxLength: Math.min(maxLength ?? Infinity, minLength + MOST.length),
+    })
     .map((characters) => characters.join(''));
+  const long = fc
+    .tuple(fc.constantFrom('a', 'é', '€', '🌵', '\u0301'), fc.constantFrom(300, 5_000, 25_000))
+    .map(([character, length]) => character.repeat(length))
+    .filter(isGood);
+  return fc.oneof(
+    { weight: 120, arbitrary: unicode },
+    { weight: 100, arbitrary: odd.length > 0 ? fc.constantFrom(...odd) : unicode },
+    { weight: maxLength === undefined ? 1 : 0, arbitrary: long },
+  );
 }
 
-function goodObject(
-  { properties = {}, required = [] }: SchemaObject,
+function array(
+  schema: SchemaObject,
   document: ApiDocument,
-): fc.Arbitrary<Record<string, unknown>> {
-  const members = Object.entries(properties).map(
-    ([name, schema]) => [name, goodValue(schema, document)] as const,
-  );
+  depth: number,
+): fc.Arbitrary<unknown[]> {
+  const { items = {}, minItems = 0, maxItems = Infinity, uniqueItems = false } = schema;
+  const bounds = { minLength: minItems, maxLength: Math.min(maxItems, minItems + MOST.items) };
+  const item = goodValue(items, document, depth + 1);
+  if (!uniqueItems) return fc.array(item, bounds);
+  return fc.uniqueArray(item, { ...bounds, selector: (one) => jsonText(one) });
+}
+
+/** @param depth of how many others it is a part: a schema may refer to itself */
+function goodObject(schema: SchemaObject, document: ApiDocument, depth = 0): fc.Arbitrary<object> {
+  const { properties = {}, required = [] } = schema;
+  const members = Object.entries(properties)
+    .filter(([name]) => depth < MOST.depth || required.includes(name))
+    .map(([name, member]) => [name, goodValue(member, document, depth + 1)] as const);
   return fc.record(Object.fromEntries(members), {
     requiredKeys: [...required],
     noNullPrototype: true,
@@ -101,78 +161,106 @@ function goodObject(
 }
 
 /** Values that a schema refuses, of each kind one; none where it accepts everything. */
-export function badValues(
-  schemaOrReference: SchemaObject,
-  document: ApiDocument,
-): fc.Arbitrary<unknown>[] {
+export function badValues(schemaOrReference: SchemaObject, document: ApiDocument): unknown[] {
   const schema = document.resolve(schemaOrReference);
-  const wrong = [...(WRONG_TYPES[schema.type ?? ''] ?? []), ...outOfBounds(schema)];
-  return [...wrong.map((value) => fc.constant(value)), ...badParts(schema, document)];
+  const types = typesOf(schema);
+  if (types.length === 0 && schema.enum === undefined) return [];
+  const others = Object.entries(texts.TEXTS_OF_TYPES)
+    .filter(([type]) => !types.includes(type) && !(type === 'number' && types.includes('integer')))
+    .flatMap(([, values]) => values);
+  return [...others.map((value) => new RawText(value)), ...outOfBounds(schema, document)];
 }
 
-/** Values of the right type that a rule refuses. */
-export function outOfBounds(schema: SchemaObject): unknown[] {
-  const { type, enum: values, pattern, minLength = 0, maxLength, minItems = 0, maxItems } = schema;
-  if (values !== undefined) return type === 'string' ? [`${values.join('')}!`] : [];
-  const { minimum, maximum } = schema;
-  if (type === 'integer') {
-    const [min, max] = boundsOf(schema);
-    const isBound = schema.format !== undefined || (minimum !== undefined && maximum !== undefined);
-    return isBound ? [min - 1n, max + 1n] : [];
-  }
-  if (type === 'number') {
-    return [
-      ...(minimum === undefined ? [] : [minimum - 1]),
-      ...(maximum === undefined ? [] : [maximum + 1]),
-    ];
-  }
-  if (type === 'string') {
-    return [
-      ...(pattern === TEXT_PATTERN ? ['a\0', '\ud800'] : []),
-      ...(schema.format === 'uuid' ? ['a', `${UUIDS[0] ?? ''}0`] : []),
-      ...(minLength > 0 ? ['a'.repeat(minLength - 1)] : []),
-      ...(maxLength !== undefined && maxLength < 10_000 ? ['a'.repeat(maxLength + 1)] : []),
-    ];
-  }
-  if (type !== 'array') return [];
+/** Values of a right type that a rule refuses. */
+function outOfBounds(schema: SchemaObject, document: ApiDocument): unknown[] {
+  const types = typesOf(schema);
+  if (schema.enum !== undefined)
+    return types.includes('string') ? [`${schema.enum.join('')}!`] : [];
+  return types.flatMap((type) => {
+    switch (type) {
+      case 'integer':
+        return [...integersBeyond(schema), ...notIntegers(schema)];
+      case 'number':
+        return numbersBeyond(schema);
+      case 'string':
+        return badTexts(schema);
+      case 'array':
+        return badArrays(schema, document);
+      case 'object':
+        return badObjects(schema, document);
+      default:
+        return [];
+    }
+  });
+}
+
+/** Integers past either bound, where there is one. */
+export function integersBeyond(schema: SchemaObject): unknown[] {
+  const { format, minimum, maximum, multipleOf } = schema;
+  const [min, max] = boundsOf(schema);
+  return [
+    ...(format !== undefined || minimum !== undefined ? [min - 1n] : []),
+    ...(format !== undefined || maximum !== undefined ? [max + 1n] : []),
+    ...(multipleOf === undefined || multipleOf === 1 ? [] : [BigInt(multipleOf) + 1n]),
+  ];
+}
+
+function notIntegers({ format, minimum, maximum }: SchemaObject): unknown[] {
+  const isBounded = format !== undefined || (minimum !== undefined && maximum !== undefined);
+  const far = [...texts.FAR_INTEGERS, ...texts.FAR_EXPONENTS.map((one) => new RawText(one))];
+  return [...texts.FRACTIONS, ...(isBounded ? far : [])];
+}
+
+function numbersBeyond({ minimum, maximum, multipleOf }: SchemaObject): unknown[] {
+  return [
+    ...(minimum === undefined ? [] : [minimum - 1]),
+    ...(maximum === undefined ? [] : [maximum + 1]),
+    ...(multipleOf === undefined ? [] : [multipleOf / 2]),
+  ];
+}
+
+export function badTexts(schema: SchemaObject): string[] {
+  const { format = '', pattern, minLength = 0, maxLength } = schema;
+  const known = FORMATS[format];
+  if (known?.type === 'string') return [...known.near];
+  const matching = pattern === undefined ? undefined : new RegExp(pattern, 'u');
+  const others = MAYBE_REFUSED.filter((one) => matching?.test(one) === false);
+  return [
+    ...(pattern === TEXT_PATTERN ? texts.POISONS : others),
+    ...(minLength > 0 ? ['a'.repeat(minLength - 1)] : []),
+    ...(maxLength !== undefined && maxLength < 10_000 ? ['a'.repeat(maxLength + 1)] : []),
+  ];
+}
+
+function badArrays(schema: SchemaObject, document: ApiDocument): unknown[] {
+  const { items = {}, minItems = 0, maxItems, uniqueItems = false } = schema;
+  const [good] = fc.sample(goodValue(items, document), { numRuns: 1, seed: 1 });
   return [
     ...(minItems > 0 ? [[]] : []),
-    ...(maxItems !== undefined && maxItems < 1_000 ? [Array(maxItems + 1).fill(null)] : []),
+    ...(maxItems !== undefined && maxItems < 1_000 ? [Array(maxItems + 1).fill(good)] : []),
+    ...(uniqueItems ? [[good, good]] : []),
+    ...badValues(items, document).map((bad) => [bad]),
   ];
 }
 
 /** Objects of which one member is missing or refused. */
-function badParts(schema: SchemaObject, document: ApiDocument): fc.Arbitrary<unknown>[] {
-  const { type, properties = {}, required = [] } = schema;
-  if (type !== 'object') return [];
-  const good = goodObject(schema, document);
-  const missing = required.map((name) =>
-    good.map((object) =>
-      Object.fromEntries(Object.entries(object).filter(([key]) => key !== name)),
-    ),
-  );
-  const refused = Object.entries(properties).flatMap(([name, member]) =>
-    badValues(member, document).map((bad) =>
-      fc.tuple(good, bad).map(([object, value]) => ({ ...object, [name]: value })),
-    ),
+function badObjects(schema: SchemaObject, document: ApiDocument): unknown[] {
+  const { properties = {}, required = [] } = schema;
+  const sample = (): Record<string, unknown> =>
+    fc.sample(goodObject(schema, document), { numRuns: 1, seed: 1 })[0] as Record<string, unknown>;
+  const missing = required.map((name) => {
+    const entries = Object.entries(sample()).filter(([key]) => key !== name);
+    return Object.fromEntries(entries);
+  });
+  // A schema may refer to itself.
+  const simple = Object.entries(properties).filter(([, member]) => member.$ref === undefined);
+  const refused = simple.flatMap(([name, member]) =>
+    badValues(member, document).map((bad) => ({ ...sample(), [name]: bad })),
   );
   return [...missing, ...refused];
 }
 
-/** A value as JSON; a bigint has all its digits. */
-export function jsonText(value: unknown): string {
-  if (typeof value === 'bigint') return String(value);
-  if (Array.isArray(value)) return `[${value.map(jsonText).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(
-    ([name, member]) => `${JSON.stringify(name)}:${jsonText(member)}`,
-  );
-  return `{${members.join()}}`;
-}
-
-/** A JSON text as a value, with each of its integers as text: they are compared with all their digits. */
-export function readExactly(text: string): unknown {
-  return JSON.parse(
-    text.replaceAll(/(?<=[[{,:])-?\d+(?=[,}\]])/g, (digits) => `"${digits}n"`),
-  ) as unknown;
-}
+/** Numbers that no schema of an integer accepts, of many digits. */
+export const anyFraction = fc
+  .tuple(fc.boolean(), fc.stringMatching(/^[1-9]\d{0,24}[1-9]$/), fc.integer({ min: -30, max: -1 }))
+  .map(([isNegative, digits, power]) => new Decimal(isNegative, digits, power));

@@ -2,12 +2,13 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { setImmediate as nextTurn, setTimeout as after } from 'node:timers/promises';
 import { StoreReader } from '../../src/commands/store-reader.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
-import { stopUnderLoad } from '../stop/stop-under-load.js';
-import { ClientConnection } from '../support/client-connection.js';
-import { createRequest } from '../support/create-request.js';
+import { stopUnderLoad } from '../proofs/stop/stop-under-load.js';
+import { ClientConnection } from '../support/http/connection.js';
+import { createRequest } from '../support/plant-requests.js';
 import type { Program } from '../support/program.js';
 import { ProgramFolder } from '../support/program-folder.js';
-import { TestApp, TOKEN } from '../support/test-app.js';
+import { TestApp } from '../support/test-app.js';
+import { TOKEN } from '../support/token.js';
 
 const READY = 'GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n';
 

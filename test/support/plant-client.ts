@@ -1,7 +1,8 @@
 import { expect } from '@jest/globals';
 import { StoreReader } from '../../src/commands/store-reader.js';
 import { expectError } from './expect-error.js';
-import { type Answer, TOKEN } from './test-app.js';
+import type { Answer } from './test-app.js';
+import { TOKEN } from './token.js';
 
 /** What a client may see of a fault: nothing of the engine or the system, and no path. */
 export const NO_INNARDS: unknown = expect.not.stringMatching(

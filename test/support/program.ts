@@ -1,5 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { promisify } from 'node:util';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
@@ -75,6 +77,21 @@ export class Program {
     return this.child.pid;
   }
 
+  /** What it takes of memory, in MiB. */
+  async residentMemory(): Promise<number> {
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(this.pid)]);
+    return Number(stdout) / 1_024;
+  }
+
+  /** How many files and connections it has open; NaN where it cannot be told. */
+  openDescriptors(): number {
+    try {
+      return readdirSync(`/proc/${String(this.pid)}/fd`).length;
+    } catch {
+      return NaN;
+    }
+  }
+
   /** Nobody reads any more what it prints. */
   stopReading(): void {
     this.child.stdout?.destroy();
@@ -90,7 +107,7 @@ export class Program {
     return this.child.exitCode;
   }
 
-  private get hasExited(): boolean {
+  get hasExited(): boolean {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 }

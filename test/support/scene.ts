@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Faults, type Wrong } from './faults.js';
 import { PlantClient } from './plant-client.js';
 import { Program } from './program.js';
-import { TOKEN } from './test-app.js';
+import { TOKEN } from './token.js';
 
 /** The time that a busy machine may add to a time limit, in milliseconds. */
 export const SLACK = 1_500;

@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { DataSource } from 'typeorm';
 import { createApp } from '../../src/app.js';
 import { TestStore } from './test-store.js';
-
-export const TOKEN = 'correct-horse-battery-staple';
+import { TOKEN } from './token.js';
 
 export interface Row {
   readonly id: string;

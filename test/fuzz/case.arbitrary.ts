@@ -1,0 +1,155 @@
+import fc from 'fast-check';
+import type { ApiDocument, Collection, SchemaObject } from './api-document.js';
+import { typesOf } from './api-document.js';
+import { styleArbitrary } from './body.arbitrary.js';
+import { type Probe, type ProbeMaker, Probes, strayProbes } from './probe.arbitrary.js';
+import { boundsOf } from './schema.arbitrary.js';
+
+export type Content = Readonly<Record<string, unknown>>;
+
+/** Requests to send one after another; each is made when it is known what came of those before. */
+export interface Case {
+  /** It is given keys that nothing else has. */
+  readonly first: ProbeMaker;
+  /** Another create of what the first one was about. */
+  readonly second: ((content: Content) => Probe) | undefined;
+  /** Requests about it. */
+  readonly steps: readonly ProbeMaker[];
+}
+
+/** Chances of the requests about one thing, by method. */
+const WEIGHTS: Readonly<Record<string, number>> = { GET: 4, PUT: 4, PATCH: 4, DELETE: 2 };
+
+function weighted<T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.WeightedArbitrary<T> {
+  return { weight, arbitrary };
+}
+
+/** Requests about the things of a collection. */
+export class CollectionCases {
+  readonly any: fc.Arbitrary<Case>;
+  readonly create: Probes;
+  readonly list: Probes | undefined;
+  readonly item: readonly Probes[];
+
+  constructor(
+    readonly collection: Collection,
+    document: ApiDocument,
+  ) {
+    const { create, list, item } = collection;
+    this.create = new Probes(create, document);
+    this.list = list && new Probes(list, document);
+    this.item = [...item.values()].map((operation) => new Probes(operation, document));
+    const stray = fc.constantFrom(...strayProbes(document)).map(
+      (probe): ProbeMaker =>
+        () =>
+          probe,
+    );
+    const others = this.item.map((probes) =>
+      weighted(WEIGHTS[probes.operation.method] ?? 2, probes.any.map(withoutKeys)),
+    );
+    const lists = this.list === undefined ? [] : [weighted(2, this.list.any)];
+    const steps = this.item.map((probes) =>
+      weighted(WEIGHTS[probes.operation.method] ?? 2, probes.any),
+    );
+    this.any = fc.record({
+      first: fc.oneof(
+        weighted(100, this.create.any),
+        weighted(20, this.create.any.map(withoutKeys)),
+        weighted(10, fc.oneof(...others)),
+        weighted(6, stray),
+      ),
+      second: this.second(),
+      steps: fc.oneof(
+        weighted(1, fc.constant([])),
+        weighted(
+          1,
+          fc.array(fc.oneof(...steps, ...lists, weighted(2, this.create.any)), {
+            minLength: 1,
+            maxLength: 5,
+          }),
+        ),
+      ),
+    });
+  }
+
+  /** The same again, spelled otherwise, or what differs from it in a small way. */
+  private second(): fc.Arbitrary<Case['second']> {
+    const { keys, create } = this.collection;
+    const schema = create.bodySchema ?? {};
+    const changes: ((content: Content) => Content)[] = [
+      (content) => content,
+      (content) => neighbourOf(content, keys),
+      ...Object.entries(schema.properties ?? {})
+        .filter(([name]) => !keys.includes(name))
+        .map(
+          ([name, member]) =>
+            (content: Content) =>
+              slightlyChanged(content, name, schema.required?.includes(name) === true, member),
+        ),
+    ];
+    const made = fc
+      .tuple(fc.constantFrom(...changes), styleArbitrary)
+      .map(([change, style]): Case['second'] => {
+        return (content) => this.create.withContent(change(content), style);
+      });
+    return fc.oneof(weighted(6, fc.constant(undefined)), weighted(1, made));
+  }
+
+  /** Keys that no other thing has, as far as clients choose them. */
+  freshKeys(fresh: bigint): Content {
+    const { keys, create } = this.collection;
+    const known = keys.flatMap((name) => {
+      const schema = create.bodySchema?.properties?.[name];
+      const key = schema && freshKey(schema, fresh);
+      return key === undefined ? [] : [[name, key] as const];
+    });
+    return Object.fromEntries(known);
+  }
+}
+
+/** Made of its own keys, which others may have too. */
+function withoutKeys(make: ProbeMaker): ProbeMaker {
+  return () => make({});
+}
+
+function freshKey(schema: SchemaObject, fresh: bigint): unknown {
+  const [type] = typesOf(schema);
+  if (type === 'integer') {
+    const [min, max] = boundsOf(schema);
+    const range = max - min + 1n;
+    return min + ((((fresh - min) % range) + range) % range);
+  }
+  const hex = BigInt.asUintN(64, fresh).toString(16).padStart(16, '0');
+  if (schema.format === 'uuid') {
+    return `00000000-0000-4000-8${hex.slice(0, 3)}-${hex.slice(3, 15)}`.replace(
+      /.$/,
+      hex.slice(15),
+    );
+  }
+  return type === 'string' && schema.format === undefined ? `key-${hex}` : undefined;
+}
+
+/** Two integers that are one and the same as doubles. */
+function neighbourOf(content: Content, keys: readonly string[]): Content {
+  const changed = keys.flatMap((name) => {
+    const key = content[name];
+    return typeof key === 'bigint' ? [[name, key ^ 1n] as const] : [];
+  });
+  return { ...content, ...Object.fromEntries(changed) };
+}
+
+/** With one member more or less, or another one, where the schema is known to allow it. */
+function slightlyChanged(
+  content: Content,
+  name: string,
+  isRequired: boolean,
+  schema: SchemaObject,
+): Content {
+  const { [name]: value, ...others } = content;
+  if (value !== undefined && !isRequired) return others;
+  const { format, maxLength, minLength = 0 } = schema;
+  const isFree =
+    typesOf(schema).includes('string') && format === undefined && maxLength === undefined;
+  if (!isFree || schema.enum !== undefined) return content;
+  return { ...content, [name]: typeof value === 'string' ? `${value}a` : 'a'.repeat(minLength) };
+}

@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+
+/** A format of JSON Schema: which values have it, and some that come often. */
+export type Format =
+  | { readonly type: 'number'; readonly validate: (value: number) => boolean }
+  | {
+      readonly type: 'string';
+      readonly validate: (value: string) => boolean;
+      readonly values: fc.Arbitrary<string>;
+      /** Texts that look as if they had it. */
+      readonly near: readonly string[];
+    };
+
+const UUIDS = [1, 2, 3].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`);
+const TIMES = fc
+  .date({
+    min: new Date('0001-01-01T00:00:00Z'),
+    max: new Date('9999-12-31T23:59:59.999Z'),
+    noInvalidDate: true,
+  })
+  .map((date) => date.toISOString());
+
+export const FORMATS: Readonly<Record<string, Format>> = {
+  int32: { type: 'number', validate: (value) => isInteger(value, 31) },
+  int64: { type: 'number', validate: (value) => isInteger(value, 63) },
+  uuid: {
+    type: 'string',
+    validate: (text) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text),
+    values: fc.oneof(fc.constantFrom(...UUIDS), fc.uuid()),
+    near: ['', 'a', `${UUIDS[0] ?? ''}0`],
+  },
+  date: {
+    type: 'string',
+    validate: (text) => isDate(text),
+    values: TIMES.map((text) => text.slice(0, 10)),
+    near: ['', 'a', '2026-13-01'],
+  },
+  'date-time': {
+    type: 'string',
+    validate: (text) =>
+      isDate(text.slice(0, 10)) &&
+      /^T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(text.slice(10)),
+    values: TIMES,
+    near: ['', 'a', '2026-13-01T00:00:00Z', '2026-01-01T25:00:00Z'],
+  },
+  email: {
+    type: 'string',
+    validate: (text) => /^[^@\s]+@[^@\s]+$/.test(text),
+    values: fc.constantFrom('a@example.org', 'first.last@mail.example.org'),
+    near: ['', 'a', '@', 'a@'],
+  },
+  uri: {
+    type: 'string',
+    validate: (text) => URL.canParse(text),
+    values: fc.constantFrom('https://example.org/', 'https://example.org/a?b=c#d'),
+    near: ['', 'a', '//'],
+  },
+};
+
+/** The greatest of 63 bits is read as the double next to it. */
+function isInteger(value: number, bits: number): boolean {
+  return (
+    Number.isInteger(value) && value >= -(2 ** bits) && value <= Number(2n ** BigInt(bits) - 1n)
+  );
+}
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}

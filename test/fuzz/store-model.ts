@@ -1,0 +1,162 @@
+import type { Collection } from './api-document.js';
+import { jsonText, readExactly } from './json-text.js';
+
+/** One thing of a collection, as it must be stored. */
+export interface Entry {
+  /** Its members in canonical JSON, with integers as text. */
+  readonly text: string;
+  /** undefined until it was read. */
+  etag: string | undefined;
+  /** That of what it was before. */
+  readonly formerEtag: string | undefined;
+}
+
+/** What the service must hold of a collection, by the paths of its things. */
+export class StoreModel {
+  private readonly entries = new Map<string, Entry>();
+  /** The integers by which pages are in order; none for keys of another kind. */
+  private readonly order: bigint[] = [];
+  private readonly turns = new Map<string, Promise<void>>();
+  private alone: Promise<void> | undefined;
+
+  constructor(readonly collection: Collection) {}
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  get paths(): IterableIterator<string> {
+    return this.entries.keys();
+  }
+
+  get(path: string): Entry | undefined {
+    return this.entries.get(path);
+  }
+
+  /** It was created, or replaced. */
+  set(path: string, text: string): void {
+    const known = this.entries.get(path);
+    if (known?.text === text) return;
+    this.entries.set(path, { text, etag: undefined, formerEtag: known?.etag });
+    const key = keyIn(path);
+    if (known === undefined && key !== undefined) this.order.splice(this.placeOf(key), 0, key);
+  }
+
+  delete(path: string): void {
+    const key = keyIn(path);
+    if (this.entries.delete(path) && key !== undefined) this.order.splice(this.placeOf(key), 1);
+  }
+
+  /** At most so many integer keys after this one, or the first ones. */
+  after(key: bigint | undefined, count: number): bigint[] {
+    const begin = key === undefined ? 0 : this.placeOf(key + 1n);
+    return this.order.slice(begin, begin + count);
+  }
+
+  /** How many keys are less. */
+  private placeOf(key: bigint): number {
+    let low = 0;
+    let high = this.order.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.order[middle] ?? key) < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Runs the work once no other work on this path runs, so that its outcome is known. */
+  async inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      const before = this.alone ?? this.turns.get(path);
+      if (before === undefined) break;
+      await before;
+    }
+    const result = work();
+    this.turns.set(path, settled(result));
+    try {
+      return await result;
+    } finally {
+      this.turns.delete(path);
+    }
+  }
+
+  /** Runs the work once no other work on any path runs. */
+  async inTurnOfAll<T>(work: () => Promise<T>): Promise<T> {
+    while (this.alone !== undefined) await this.alone;
+    const result = Promise.all(this.turns.values()).then(work);
+    this.alone = settled(result);
+    try {
+      return await result;
+    } finally {
+      this.alone = undefined;
+    }
+  }
+
+  /** The path of what has these keys, where a create of this path would put it. */
+  pathOf(createPath: string, keys: Readonly<Record<string, unknown>>): string {
+    const texts = this.collection.keys.map((name) => encodeURIComponent(String(keys[name])));
+    return [createPath, ...texts].join('/');
+  }
+
+  /** What a service has stored that has chosen the keys itself, as its answer tells. */
+  withKeysOf(
+    answer: unknown,
+    text: string,
+    createPath: string,
+  ): { text: string; path: string; keys: Record<string, unknown> } {
+    const answered = pick(answer as Readonly<Record<string, unknown>>, this.collection.keys);
+    const keys = Object.fromEntries(
+      Object.entries(answered).map(([name, value]) => {
+        const isInteger = typeof value === 'string' && /^-?\d+n$/.test(value);
+        return [name, isInteger ? BigInt(value.slice(0, -1)) : value];
+      }),
+    );
+    const whole = canonicalText({ ...(JSON.parse(text) as object), ...answered });
+    return { text: whole, path: this.pathOf(createPath, keys), keys };
+  }
+
+  /** The members that clients write and read, of something that was sent or answered. */
+  textOf(content: object): string {
+    return this.exactText(readExactly(jsonText(content)));
+  }
+
+  /** As {@link textOf}, of what was read with {@link readExactly}. */
+  exactText(exact: unknown): string {
+    const members = exact as Readonly<Record<string, unknown>>;
+    return canonicalText(pick(members, this.collection.members));
+  }
+
+  /** The members of an entry. */
+  contentOf({ text }: Entry): Readonly<Record<string, unknown>> {
+    return JSON.parse(text) as Readonly<Record<string, unknown>>;
+  }
+}
+
+export function pick(
+  members: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Record<string, unknown> {
+  const present = names.filter((name) => Object.hasOwn(members, name));
+  return Object.fromEntries(present.map((name) => [name, members[name]]));
+}
+
+/** JSON with the members of each object in the order of their names. */
+export function canonicalText(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) => {
+    if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+function keyIn(path: string): bigint | undefined {
+  const [, digits] = /\/(-?\d+)$/.exec(path) ?? [];
+  return digits === undefined ? undefined : BigInt(digits);
+}
+
+function settled(result: Promise<unknown>): Promise<void> {
+  return result.then(
+    () => undefined,
+    () => undefined,
+  );
+}

@@ -1,0 +1,133 @@
+import type { DocumentedOperation, ParameterObject } from './api-document.js';
+import { typesOf } from './api-document.js';
+import type { Wanted } from './checks.js';
+import { jsonText, readExactly } from './json-text.js';
+import type { Expected } from './probe.arbitrary.js';
+import { canonicalText, type Entry, pick, type StoreModel } from './store-model.js';
+
+type Done = Extract<Expected, { kind: 'done' }>;
+type Content = Readonly<Record<string, unknown>>;
+
+const PRECONDITION_FAILED = 41200;
+/** With which a request without a flaw may be refused: what is stored decides. */
+const BY_THE_STORE = [404, 409, 410, 412];
+/** Parameters of every page. */
+const PAGING = ['limit', 'after'];
+const DEFAULT_LIMIT = 100;
+
+/** What the document has for a status. */
+function codesOf(operation: DocumentedOperation, status: number): number[] {
+  return [...(operation.responses.get(status)?.codes.keys() ?? [])];
+}
+
+/** The code of which the document says this. */
+function codeWith(operation: DocumentedOperation, words: RegExp): number | undefined {
+  const codes = operation.responses.get(409)?.codes ?? new Map<number, string>();
+  return [...codes].find(([, text]) => words.test(text))?.[0];
+}
+
+/** What a create must be answered with. */
+export function wantedOfCreate(
+  content: Content,
+  operation: DocumentedOperation,
+  model: StoreModel,
+  entry: Entry | undefined,
+): Wanted {
+  const text = model.textOf(content);
+  const same = codeWith(operation, /already exists/);
+  const different = codeWith(operation, /in use/);
+  if (entry !== undefined) {
+    const code = entry.text === text ? same : different;
+    return { kind: 'error', errors: code === undefined ? codesOf(operation, 409) : [code] };
+  }
+  // Such as that of what it refers to, and is not there.
+  const others = codesOf(operation, 409).filter((code) => code !== same && code !== different);
+  return { kind: 'written', text, errors: [...others, ...codesOf(operation, 404)] };
+}
+
+/** What a request about one thing must be answered with. */
+export function wantedOfItem(
+  { content, conditions }: Done,
+  operation: DocumentedOperation,
+  model: StoreModel,
+  entry: Entry | undefined,
+): Wanted {
+  if (entry === undefined) return { kind: 'error', errors: codesOf(operation, 404) };
+  const refused: Wanted = { kind: 'error', errors: [PRECONDITION_FAILED] };
+  if (operation.method === 'GET') {
+    const outcomes = conditions.map(({ read }) => read);
+    if (outcomes.includes('refused')) return refused;
+    return { kind: outcomes.includes('not modified') ? 'unmodified' : 'stored', entry };
+  }
+  if (!conditions.every(({ allowsChange }) => allowsChange)) return refused;
+  const errors = codesOf(operation, 409);
+  if (operation.method === 'DELETE') return { kind: 'removed', errors };
+  return { kind: 'written', text: textAfter(content, operation, model, entry), errors };
+}
+
+/** What is stored after a PUT, or a PATCH with a merge patch (RFC 7396). */
+function textAfter(
+  content: Content,
+  { method, bodySchema }: DocumentedOperation,
+  model: StoreModel,
+  entry: Entry,
+): string {
+  const { keys } = model.collection;
+  const before = model.contentOf(entry);
+  const sent = readExactly(jsonText(content)) as Content;
+  if (method === 'PATCH') return canonicalText({ ...merged(before, sent), ...pick(before, keys) });
+  const replaced = Object.keys(bodySchema?.properties ?? {});
+  const kept = Object.keys(before).filter(
+    (name) => keys.includes(name) || !replaced.includes(name),
+  );
+  return canonicalText({ ...pick(sent, model.collection.members), ...pick(before, kept) });
+}
+
+function merged(target: unknown, patch: Content): Content {
+  const isObject = (value: unknown): value is Content =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  const result: Record<string, unknown> = isObject(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) Reflect.deleteProperty(result, name);
+    else result[name] = isObject(value) ? merged(result[name], value) : value;
+  }
+  return result;
+}
+
+/** What a page must be: exactly known where no parameter but those of every page is given. */
+export function wantedOfList(
+  { query }: Done,
+  { parameters }: DocumentedOperation,
+  model: StoreModel,
+): Wanted {
+  const others = [...query.keys()].filter((name) => !PAGING.includes(name));
+  // A rule between parameters is beyond a schema.
+  if (others.length > 1) return { kind: 'any', statuses: [400] };
+  const parameterOf = (name: string): ParameterObject | undefined =>
+    parameters.find((one) => one.name === name);
+  const cursor = parameterOf('after');
+  const isByInteger = cursor !== undefined && typesOf(cursor.schema).includes('integer');
+  if (!isByInteger || others.length > 0) return { kind: 'listed', query, exactly: undefined };
+  const usual = parameterOf('limit')?.schema.default ?? DEFAULT_LIMIT;
+  const limit = Number(query.get('limit') ?? usual);
+  const after = query.get('after');
+  const keys = model.after(after === undefined ? undefined : BigInt(after), limit + 1);
+  const shown = keys.slice(0, limit);
+  const paths = shown.map((key) => model.pathOf(model.collection.create.path, keyed(model, key)));
+  const next = keys.length > limit ? shown.at(-1) : undefined;
+  return {
+    kind: 'listed',
+    query: new Map([...query, ['limit', String(limit)]]),
+    exactly: { paths, ...(next !== undefined && { next: String(next) }) },
+  };
+}
+
+function keyed({ collection }: StoreModel, key: bigint): Content {
+  return Object.fromEntries(collection.keys.map((name) => [name, key]));
+}
+
+/** What a request to an operation of no collection may be answered with. */
+export function wantedOfOther(operation: DocumentedOperation | undefined, { query }: Done): Wanted {
+  const statuses = BY_THE_STORE.filter((status) => operation?.responses.has(status));
+  return { kind: 'any', statuses: query.size > 1 ? [...statuses, 400] : statuses };
+}

@@ -1,0 +1,232 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../support/free-port.js';
+import { unprivileged } from '../../support/postgres-server.js';
+
+/** Where Debian has PostgreSQL's programs, in a folder for each version. */
+const POSTGRESQL = '/usr/lib/postgresql';
+
+/** Patroni's times, in seconds: a primary that was silent for `ttl`, the least it takes, is replaced. */
+const TIMES = { ttl: 20, loop_wait: 5, retry_timeout: 5 };
+
+/** How long each change of the cluster may take, in milliseconds. */
+const PATIENCE_MS = 120_000;
+const LOOK_INTERVAL_MS = 250;
+
+export const SUPERUSER = 'postgres';
+const REPLICATOR = 'replicator';
+const PASSWORD = 'secret';
+
+/** A PostgreSQL server and the Patroni that keeps it. */
+interface Member {
+  readonly name: string;
+  readonly postgresPort: number;
+  readonly restPort: number;
+}
+
+/**
+ * PostgreSQL servers with synchronous replication, each kept by Patroni; etcd, in which these agree
+ * on the primary; and HAProxy, whose one port leads to it: all as processes on this machine.
+ */
+export class Cluster {
+  private readonly processes = new Map<string, ChildProcess>();
+
+  private constructor(
+    private readonly folder: string,
+    private readonly etcdPort: number,
+    private readonly port: number,
+    private readonly members: readonly Member[],
+    private readonly ids: object,
+  ) {}
+
+  /**
+   * Resolves once there is a primary and a synchronous standby.
+   *
+   * @param folder an empty one
+   */
+  static async start(folder: string): Promise<Cluster> {
+    chmodSync(folder, 0o777);
+    const member = async (name: string): Promise<Member> => ({
+      name,
+      postgresPort: await freePort(),
+      restPort: await freePort(),
+    });
+    const members = [await member('one'), await member('two')];
+    const ids = await unprivileged();
+    const cluster = new Cluster(folder, await freePort(), await freePort(), members, ids);
+    process.once('exit', () => cluster.kill());
+    await cluster.startEtcd();
+    for (const { name } of members) cluster.startPatroni(name);
+    cluster.startHaproxy();
+    await cluster.whole();
+    return cluster;
+  }
+
+  /** What leads to the primary. */
+  url(user: string, database: string): string {
+    return `postgres://${user}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** Resolves once both servers are there, and the standby has everything that is committed. */
+  async whole(): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (performance.now() < deadline) {
+      const roles = await this.roles();
+      if (roles.has('leader') && roles.has('sync_standby')) return;
+      await sleep(LOOK_INTERVAL_MS);
+    }
+    throw new Error(`The cluster is not whole: see ${this.folder}`);
+  }
+
+  /** Kills the primary and its Patroni, and resolves with the name of both. */
+  async killPrimary(): Promise<string> {
+    const name = (await this.roles()).get('leader');
+    if (name === undefined) throw new Error('There is no primary');
+    this.processes.get(name)?.kill('SIGKILL');
+    this.killPostgres(name);
+    return name;
+  }
+
+  startPatroni(name: string): void {
+    const file = join(this.folder, `${name}.json`);
+    writeFileSync(file, JSON.stringify(this.patroniOptions(name)));
+    this.run(name, 'patroni', file);
+  }
+
+  /** Ends the servers in order, and then everything. */
+  async stop(): Promise<void> {
+    const patronis = this.members.flatMap(({ name }) => this.processes.get(name) ?? []);
+    const ends = patronis.map((child) =>
+      once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE_MS) }),
+    );
+    for (const child of patronis) child.kill('SIGTERM');
+    await Promise.allSettled(ends);
+    this.kill();
+  }
+
+  private kill(): void {
+    for (const child of this.processes.values()) child.kill('SIGKILL');
+    for (const { name } of this.members) this.killPostgres(name);
+  }
+
+  private killPostgres(name: string): void {
+    const file = join(this.folder, `${name}-data/postmaster.pid`);
+    if (!existsSync(file)) return;
+    const [pid] = readFileSync(file, 'utf8').split('\n');
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+
+  /** Who is what, as the first Patroni says that answers. */
+  private async roles(): Promise<Map<string, string>> {
+    for (const { restPort } of this.members) {
+      const answer = await fetch(`http://127.0.0.1:${restPort}/cluster`, {
+        signal: AbortSignal.timeout(2_000),
+      }).catch(() => undefined);
+      if (answer?.ok !== true) continue;
+      const { members } = (await answer.json()) as {
+        members: { name: string; role: string; state: string }[];
+      };
+      const working = members.filter(({ state }) => ['running', 'streaming'].includes(state));
+      return new Map(working.map(({ role, name }) => [role, name]));
+    }
+    return new Map();
+  }
+
+  private async startEtcd(): Promise<void> {
+    const client = `http://127.0.0.1:${this.etcdPort}`;
+    const peer = `http://127.0.0.1:${await freePort()}`;
+    this.run(
+      'etcd',
+      'etcd',
+      `--data-dir=${join(this.folder, 'etcd-data')}`,
+      ...[
+        `--listen-client-urls=${client}`,
+        `--advertise-client-urls=${client}`,
+        `--listen-peer-urls=${peer}`,
+        `--initial-advertise-peer-urls=${peer}`,
+        `--initial-cluster=default=${peer}`,
+      ],
+    );
+  }
+
+  private startHaproxy(): void {
+    const file = join(this.folder, 'haproxy.cfg');
+    const servers = this.members.map(
+      ({ name, postgresPort, restPort }) =>
+        `  server ${name} 127.0.0.1:${postgresPort} check port ${restPort}`,
+    );
+    writeFileSync(file, [...HAPROXY(this.port), ...servers, ''].join('\n'));
+    this.run('haproxy', 'haproxy', '-db', '-f', file);
+  }
+
+  private patroniOptions(own: string): object {
+    const member = this.members.find(({ name }) => name === own);
+    if (member === undefined) throw new TypeError(`no member ${own}`);
+    const rest = `127.0.0.1:${member.restPort}`;
+    const postgres = `127.0.0.1:${member.postgresPort}`;
+    return {
+      scope: 'plants',
+      name: own,
+      restapi: { listen: rest, connect_address: rest },
+      etcd3: { host: `127.0.0.1:${this.etcdPort}` },
+      bootstrap: {
+        dcs: { ...TIMES, synchronous_mode: true, postgresql: { use_pg_rewind: true } },
+        initdb: ['data-checksums', { encoding: 'UTF8' }, { locale: 'C' }],
+      },
+      postgresql: {
+        listen: postgres,
+        connect_address: postgres,
+        bin_dir: binaries(),
+        data_dir: join(this.folder, `${own}-data`),
+        pgpass: join(this.folder, `${own}.pgpass`),
+        authentication: {
+          superuser: { username: SUPERUSER, password: PASSWORD },
+          replication: { username: REPLICATOR, password: PASSWORD },
+        },
+        parameters: { unix_socket_directories: this.folder },
+        pg_hba: [
+          `host replication ${REPLICATOR} 127.0.0.1/32 scram-sha-256`,
+          'host all all 127.0.0.1/32 scram-sha-256',
+        ],
+      },
+    };
+  }
+
+  private run(name: string, command: string, ...args: string[]): void {
+    const log = openSync(join(this.folder, `${name}.log`), 'a');
+    const env = { PATH: `${String(process.env.PATH)}:/usr/sbin` };
+    const child = spawn(command, args, { ...this.ids, env, stdio: ['ignore', log, log] });
+    this.processes.set(name, child);
+    child.once('error', () => {
+      throw new Error(`${command} is not installed`);
+    });
+  }
+}
+
+/** What has not the role of the primary loses its connections. */
+const HAPROXY = (port: number): string[] => [
+  'defaults',
+  '  mode tcp',
+  '  timeout connect 2s',
+  '  timeout check 2s',
+  '  timeout client 30m',
+  '  timeout server 30m',
+  'listen primary',
+  `  bind 127.0.0.1:${port}`,
+  '  option httpchk OPTIONS /primary',
+  '  http-check expect status 200',
+  '  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions',
+];
+
+/** The programs of the newest PostgreSQL that Debian has installed. */
+function binaries(): string {
+  const versions = existsSync(POSTGRESQL) ? readdirSync(POSTGRESQL).map(Number) : [];
+  return join(POSTGRESQL, String(Math.max(...versions)), 'bin');
+}

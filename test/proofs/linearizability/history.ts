@@ -1,0 +1,150 @@
+import type { HttpAnswer } from '../../support/http/answer.js';
+import type { Field, HttpRequest } from '../../support/http/request.js';
+import {
+  AUTHORIZATION,
+  CONTENT_TYPE,
+  emptyRequest,
+  requestOf,
+} from '../../support/plant-requests.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
+import type { Call } from './checker.js';
+import {
+  ABSENT,
+  type Condition,
+  okOf,
+  type Operation,
+  type Result,
+  type State,
+  tagOf,
+} from './plant-register.js';
+
+/** Sends a request to one of the programs; undefined when there was no answer. */
+export type Send = (request: HttpRequest) => Promise<HttpAnswer | undefined>;
+
+/** Few enough that they often meet; the last two differ only in the tag. */
+export const PLANTS: readonly [State, ...State[]] = [
+  '{"name":"a"}',
+  '{"name":"b","tag":"t"}',
+  '{"name":"c","tag":""}',
+  '{"name":"c"}',
+];
+
+const MAX_CLIENTS = 4;
+const MAX_OPERATIONS = 4;
+
+const UNAVAILABLE = '50300';
+
+/** What each client of a history sends, one request after the answer to another. */
+export function operationsOf(random: SeededRandom): Operation[][] {
+  const clients = 2 + random.below(MAX_CLIENTS - 1);
+  return Array.from({ length: clients }, () =>
+    Array.from({ length: 1 + random.below(MAX_OPERATIONS) }, () => operationOf(random)),
+  );
+}
+
+function operationOf(random: SeededRandom): Operation {
+  const plant = random.pick(...PLANTS);
+  const kinds = ['create', 'create', 'replace', 'replace', 'replace', 'remove', 'read', 'read'];
+  switch (random.pick('list', ...kinds)) {
+    case 'create':
+      return { kind: 'create', plant };
+    case 'replace':
+      return { kind: 'replace', plant, condition: conditionOf(random) };
+    case 'remove':
+      return { kind: 'remove', condition: conditionOf(random) };
+    case 'read':
+      return { kind: 'read', condition: conditionOf(random) };
+    default:
+      return { kind: 'list', tag: random.pick(undefined, tagOf(plant)) };
+  }
+}
+
+function conditionOf(random: SeededRandom): Condition | undefined {
+  const state = random.pick(...PLANTS);
+  const header = random.pick('If-Match', 'If-Match', 'If-None-Match');
+  return random.below(2) === 0 ? undefined : { header, state };
+}
+
+/** Does operations about one id over HTTP, and notes when each began and ended. */
+export class History {
+  readonly calls: Call[] = [];
+  private moment = 0;
+
+  /** @param etags the ETag of each of {@link PLANTS} */
+  constructor(
+    readonly id: bigint,
+    private readonly etags: ReadonlyMap<State, string>,
+  ) {}
+
+  /** All clients at once, and after them one read by a client of its own. */
+  async run(clients: readonly (readonly Operation[])[], send: Send): Promise<void> {
+    await Promise.all(
+      clients.map(async (operations, client) => {
+        for (const operation of operations) await this.call(client, operation, send);
+      }),
+    );
+    await this.call(clients.length, { kind: 'read' }, send);
+  }
+
+  private async call(client: number, operation: Operation, send: Send): Promise<void> {
+    const request = this.requestOf(operation);
+    const calledAt = this.moment++;
+    const answer = await send(request);
+    const result = answer === undefined ? UNAVAILABLE : this.resultOf(operation, answer);
+    const isKnown = result !== UNAVAILABLE;
+    this.calls.push({
+      client,
+      operation,
+      calledAt,
+      answer: isKnown ? { at: this.moment++, result } : undefined,
+    });
+  }
+
+  private requestOf(operation: Operation): HttpRequest {
+    const target = `/plants/${this.id}`;
+    switch (operation.kind) {
+      case 'create':
+        return requestOf(operation.plant.replace('{', `{"id":${this.id},`));
+      case 'replace': {
+        const headers = [AUTHORIZATION, CONTENT_TYPE, ...this.fieldsOf(operation.condition)];
+        return requestOf(operation.plant, { method: 'PUT', target, headers });
+      }
+      case 'list': {
+        const tag = operation.tag === undefined ? '' : `&tag=${operation.tag}`;
+        const page = `/plants?after=${this.id - 1n}&limit=1${tag}`;
+        return emptyRequest('GET', page);
+      }
+      default: {
+        const method = operation.kind === 'remove' ? 'DELETE' : 'GET';
+        return emptyRequest(method, target, ...this.fieldsOf(operation.condition));
+      }
+    }
+  }
+
+  private fieldsOf(condition: Condition | undefined): Field[] {
+    if (condition === undefined) return [];
+    return [[condition.header, this.etags.get(condition.state) ?? '']];
+  }
+
+  private resultOf({ kind }: Operation, { status, headers, body }: HttpAnswer): Result {
+    const text = body;
+    if (status >= 400) return String((JSON.parse(text) as { error: number }).error);
+    if (status !== 200) return String(status);
+    if (kind === 'list') return okOf(this.listed(text));
+    if (kind !== 'read') return okOf(text);
+    const plant = this.withoutId(text);
+    const isRight = headers.etag === this.etags.get(plant);
+    return isRight ? okOf(plant) : `200 with a wrong ETag ${plant}`;
+  }
+
+  /** The plant with this id on a page: others may be there too. */
+  private listed(text: string): State {
+    const plants = JSON.parse(text) as { id: number }[];
+    const plant = plants.find(({ id }) => BigInt(id) === this.id);
+    return plant === undefined ? ABSENT : this.withoutId(JSON.stringify(plant));
+  }
+
+  private withoutId(text: string): State {
+    return text.replace(`"id":${this.id},`, '');
+  }
+}

@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../support/free-port.js';
+import { inNewFolder } from '../../support/new-folder.js';
+import { PostgresServer, unprivileged } from '../../support/postgres-server.js';
+import type { Proof } from '../proof.js';
+
+export default {
+  summary: 'runs the tests of PostgreSQL on a server behind PgBouncer in session mode',
+  takes: '3 min, or 1 min with patterns',
+  needs: "Debian's package pgbouncer",
+  rest: 'patterns of the test files to run (all)',
+  run: async ({ rest }) => await inNewFolder((folder) => testBehindBouncer(folder, rest)),
+} satisfies Proof;
+
+async function testBehindBouncer(folder: string, patterns: readonly string[]): Promise<string[]> {
+  chmodSync(folder, 0o755);
+  const server = await PostgresServer.start();
+  const port = await freePort();
+  writeFileSync(join(folder, 'users'), '"postgres" ""\n"plants" ""\n');
+  writeFileSync(join(folder, 'pgbouncer.ini'), settings(folder, server.port, port));
+  const bouncer = spawn('pgbouncer', ['-q', join(folder, 'pgbouncer.ini')], {
+    ...(await unprivileged()),
+    env: { PATH: `${String(process.env.PATH)}:/usr/sbin` },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  bouncer.once('error', () => console.error('pgbouncer is not installed'));
+  try {
+    await listening(bouncer, port);
+    const chosen = patterns.length > 0 ? ['--testPathPatterns', ...patterns] : [];
+    const npm = spawn('npm', ['test', '--', '--selectProjects', 'postgres', ...chosen], {
+      env: {
+        ...process.env,
+        DATABASE_URL: server.url().replace(String(server.port), String(port)),
+      },
+      stdio: 'inherit',
+    });
+    const [code] = (await once(npm, 'exit')) as [number | null];
+    return code === 0 ? [] : ['the tests fail behind PgBouncer'];
+  } finally {
+    bouncer.kill('SIGKILL');
+    await server.remove();
+  }
+}
+
+function settings(folder: string, server: number, port: number): string {
+  return `[databases]
+* = host=127.0.0.1 port=${server}
+[pgbouncer]
+pool_mode = session
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${join(folder, 'users')}
+max_client_conn = 1000
+default_pool_size = 50
+`;
+}
+
+async function listening(bouncer: ChildProcess, port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch {
+      await sleep(50);
+    } finally {
+      socket.destroy();
+    }
+    if (bouncer.exitCode !== null) throw new Error('pgbouncer does not start');
+  }
+}

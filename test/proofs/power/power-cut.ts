@@ -1,0 +1,130 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { StoreReader } from '../../../src/commands/store-reader.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
+import { Disk } from './disk.js';
+import { numbersIn, plantOf } from './plants.js';
+import type { Step } from './trace.js';
+
+const STORE = 'data/plants.db';
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly tag: string | null;
+}
+
+const ROWS = 'SELECT CAST(id AS TEXT) AS id, name, tag FROM plants';
+
+/** The steps that a program took in a folder. */
+export interface Recorded {
+  readonly folder: string;
+  readonly steps: readonly Step[];
+}
+
+/**
+ * Cuts the power at so many moments, and looks each time at a store that the disk could then hold.
+ *
+ * @param scratch a folder for that store
+ * @returns what is wrong with what was left, and every plant that was acknowledged unflushed
+ */
+export async function cutPower(
+  { folder, steps }: Recorded,
+  cuts: number,
+  random: SeededRandom,
+  scratch: string,
+): Promise<string[]> {
+  const moments = momentsIn(steps, cuts, random);
+  const disk = new Disk(folder);
+  const acknowledged = new Set<number>();
+  const writtenBy = new Map<number, { path: string; step: number }>();
+  const faults: string[] = [];
+  for (const [index, step] of steps.entries()) {
+    disk.apply(step);
+    if (step.kind === 'write' && step.path.endsWith('-wal')) {
+      for (const number of numbersIn(step.bytes)) {
+        if (!writtenBy.has(number)) writtenBy.set(number, { path: step.path, step: index });
+      }
+    } else if (isAcknowledgement(step)) {
+      const [number = 0] = numbersIn(step.requestId);
+      acknowledged.add(number);
+      const written = writtenBy.get(number);
+      if (written === undefined || !disk.isDurable(written.path, written.step)) {
+        faults.push(`step ${index}: ${step.requestId} is acknowledged and not flushed`);
+      }
+    }
+    for (let cut = 0; cut < (moments.get(index) ?? 0); cut++) {
+      writeFiles(disk.crash(random), folder, scratch);
+      const found = await faultsOf(join(scratch, STORE), acknowledged);
+      if (found.length > 0) faults.push(`after step ${index}: ${found.slice(0, 3).join('; ')}`);
+    }
+  }
+  return faults;
+}
+
+function isAcknowledgement(step: Step): step is Step & { readonly kind: 'answer' } {
+  return step.kind === 'answer' && [200, 40_901].includes(step.code);
+}
+
+/** The steps after which the power is cut, and how often: any, and often those where it is closest. */
+function momentsIn(
+  steps: readonly Step[],
+  cuts: number,
+  random: SeededRandom,
+): Map<number, number> {
+  const indexesOf = (isMeant: (step: Step) => boolean): number[] =>
+    steps.flatMap((step, index) => (isMeant(step) ? [index] : []));
+  const any = indexesOf(() => true);
+  const answers = indexesOf(isAcknowledgement);
+  const retries = indexesOf((step) => step.kind === 'answer' && step.code === 40_901);
+  const kinds = [any, any, answers, retries.length > 0 ? retries : answers];
+  const moments = new Map<number, number>();
+  for (let cut = 0; cut < cuts; cut++) {
+    const indexes = kinds[cut % kinds.length] ?? any;
+    const index = indexes[random.below(indexes.length)] ?? 0;
+    moments.set(index, (moments.get(index) ?? 0) + 1);
+  }
+  return moments;
+}
+
+function writeFiles(files: ReadonlyMap<string, Buffer>, from: string, to: string): void {
+  rmSync(to, { recursive: true, force: true });
+  for (const [path, bytes] of files) {
+    const file = join(to, relative(from, path));
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, bytes);
+  }
+}
+
+/** What is wrong with a store that must have these plants, exactly, and none that nobody sent. */
+async function faultsOf(path: string, acknowledged: ReadonlySet<number>): Promise<string[]> {
+  const missing = new Set(acknowledged);
+  const faults: string[] = [];
+  try {
+    for (const row of await readStore(path, faults)) {
+      const [number = 0] = numbersIn(row.name);
+      const { id, name, tag = null } = plantOf(number);
+      if (row.id !== String(id) || row.name !== name || row.tag !== tag) {
+        faults.push(`nobody sent ${row.id}, ${row.name.slice(0, 20)}`);
+      }
+      missing.delete(number);
+    }
+  } catch (error) {
+    // Before the first answer there need not be a store, or a table in it.
+    const { message } = error as Error;
+    if (acknowledged.size > 0 || !/no store|no such table/.test(message)) faults.push(message);
+  }
+  if (missing.size > 0) faults.push(`${missing.size} of ${acknowledged.size} plants are lost`);
+  return faults;
+}
+
+async function readStore(path: string, faults: string[]): Promise<Row[]> {
+  const reader = await StoreReader.open(path, 'rw');
+  try {
+    await reader.all('PRAGMA synchronous = OFF');
+    faults.push(...(await reader.integrityFaults()));
+    return await reader.all<Row>(ROWS);
+  } finally {
+    await reader.close();
+  }
+}

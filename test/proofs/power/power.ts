@@ -1,0 +1,118 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
+import { SeededRandom } from '../../support/seeded-random.js';
+import { inNewFolder } from '../../support/new-folder.js';
+import { BUILD, type Proof, SEED } from '../proof.js';
+import { cutPower, type Recorded } from './power-cut.js';
+import { type Circumstances, Recording } from './recording.js';
+
+// Records the program's system calls under load, and cuts the power at random moments: what a disk
+// could hold then must be a sound store with every plant that was acknowledged.
+
+interface Scene {
+  readonly name: string;
+  readonly circumstances: Circumstances;
+  /** How many plants each run of the program gets, and how it ends. */
+  readonly runs: readonly [plants: number, end: 'SIGTERM' | 'SIGKILL'][];
+  readonly moments: number;
+  /** Whether plants must be lost, which shows that it would be seen. */
+  readonly mustLose?: boolean;
+}
+
+function scenesOf(moments: number): readonly Scene[] {
+  return [
+    {
+      name: 'under load',
+      // In microseconds: most kills come during a flush.
+      circumstances: { connections: 64, strace: ['--inject=fsync,fdatasync:delay_exit=10000'] },
+      runs: [
+        [1_500, 'SIGKILL'],
+        [2_000, 'SIGTERM'],
+        [300, 'SIGKILL'],
+        [300, 'SIGTERM'],
+      ],
+      moments,
+    },
+    {
+      name: 'while one flush in five fails',
+      // strace counts the flushes of each thread, and a start must succeed.
+      circumstances: { connections: 8, strace: ['--inject=fsync,fdatasync:error=EIO:when=15+5'] },
+      runs: [[1_000, 'SIGTERM']],
+      moments: Math.ceil(moments / 5),
+    },
+    {
+      name: 'with synchronous=NORMAL, where plants must be lost',
+      circumstances: { connections: 64, isNormal: true },
+      runs: [[500, 'SIGTERM']],
+      moments: Math.ceil(moments / 10),
+      mustLose: true,
+    },
+  ];
+}
+
+export default {
+  summary: 'cuts the power under load, and finds every acknowledged plant on what a disk may hold',
+  takes: '2 min',
+  needs: 'Linux and strace',
+  before: BUILD,
+  options: {
+    moments: { summary: 'how many cuts under load', default: '500' },
+    recorded: { summary: 'a recording that an earlier run has kept, to look at again' },
+    ...SEED,
+  },
+  run: async (options) => {
+    const seed = options.number('seed');
+    const moments = options.number('moments');
+    const file = options.text('recorded');
+    console.log(`seed ${seed}`);
+    if (file !== undefined) {
+      const recorded = deserialize(readFileSync(file)) as Recorded;
+      return await inNewFolder((folder) => cut(recorded, moments, seed, folder));
+    }
+    if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) {
+      return ['strace is not installed, or may not trace'];
+    }
+    const faults: string[] = [];
+    for (const scene of scenesOf(moments)) {
+      faults.push(...(await inNewFolder((folder) => play(scene, seed, folder))));
+    }
+    return faults;
+  },
+} satisfies Proof;
+
+async function play(
+  { name, circumstances, runs, moments, mustLose = false }: Scene,
+  seed: number,
+  folder: string,
+): Promise<string[]> {
+  const recording = new Recording(folder, circumstances);
+  for (const [plants, end] of runs) await recording.run(plants, end);
+  console.log(`${name}: ${summary(recording)}`);
+  const faults = await cut(recording, moments, seed, folder);
+  console.log(`  ${faults.length} faults`);
+  if (mustLose) return faults.length > 0 ? [] : [`${name}: no plant is lost`];
+  if (faults.length > 0) {
+    const file = join(tmpdir(), `plant-store-power-${process.pid}`);
+    writeFileSync(file, serialize({ folder: recording.folder, steps: recording.steps }));
+    console.error(`To look again: npm run prove -- power --recorded ${file} --seed ${seed}`);
+  }
+  return faults;
+}
+
+function cut(recorded: Recorded, count: number, seed: number, folder: string): Promise<string[]> {
+  return cutPower(recorded, count, new SeededRandom(seed), join(folder, 'left'));
+}
+
+function summary({ steps, plants }: Recording): string {
+  const answers = (code: number): number =>
+    steps.filter((step) => step.kind === 'answer' && step.code === code).length;
+  const flushes = steps.flatMap((step) => (step.kind === 'flush' ? [basename(step.path)] : []));
+  const checkpoints = flushes.filter((name) => name === 'plants.db').length;
+  return (
+    `${plants} plants, answers ${answers(200)} x 200, ${answers(40_901)} x 40901, ` +
+    `${answers(50_300)} x 50300, ${flushes.length} flushes, ${checkpoints} of them of checkpoints`
+  );
+}

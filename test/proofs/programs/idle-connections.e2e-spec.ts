@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { answersIn, ClientConnection, exchange } from '../../support/http/connection.js';
+import { createRequest } from '../../support/plant-requests.js';
+import { Program } from '../../support/program.js';
+import { TOKEN } from '../../support/token.js';
+
+const CONNECTIONS = 10_000;
+/** Opened at a time: the system holds no more than some thousands for a program. */
+const AT_A_TIME = 500;
+
+let program: Program;
+let port: number;
+const idle: Socket[] = [];
+
+beforeEach(async () => {
+  program = Program.start('.', { ACCESS_TOKENS: TOKEN, DATABASE_URL: 'sqlite::memory:' });
+  port = Number(new URL(await program.listening()).port);
+});
+
+afterEach(async () => {
+  for (const socket of idle) socket.destroy();
+  program.kill('SIGTERM');
+  await program.exited();
+});
+
+async function open(): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  await once(socket, 'connect');
+  return socket;
+}
+
+it(`${CONNECTIONS} idle connections cost little memory and no time, and one more is refused`, async () => {
+  const before = await program.residentMemory();
+  const client = new ClientConnection(port);
+  await client.opened;
+  while (idle.length < CONNECTIONS - 1) {
+    const missing = CONNECTIONS - 1 - idle.length;
+    idle.push(...(await Promise.all(Array.from({ length: Math.min(AT_A_TIME, missing) }, open))));
+  }
+  const began = performance.now();
+  for (let round = 0; round < 20; round++) {
+    await client.write(createRequest(TOKEN));
+    expect(await client.next()).toMatchObject({ status: 200 });
+  }
+  expect((performance.now() - began) / 20).toBeLessThan(200);
+
+  expect((await program.residentMemory()) - before).toBeLessThan(200);
+
+  const refused = await exchange(port, createRequest(TOKEN));
+  expect(answersIn(refused)).toMatchObject([{ status: 503, headers: { connection: 'close' } }]);
+  await client.write(createRequest(TOKEN));
+  expect(await client.next()).toMatchObject({ status: 200 });
+  client.reset();
+});

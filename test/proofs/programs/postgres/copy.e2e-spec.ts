@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { copyStore } from '../../../../src/commands/copy.js';
+import { dataSourceOptions } from '../../../../src/platform/database/data-source/data-source-options.js';
+import {
+  createDataSource,
+  openDatabase,
+} from '../../../../src/platform/database/data-source/open-database.js';
+import { Plant } from '../../../../src/modules/plants/plant.entity.js';
+import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
+import { schema } from '../../../../src/schema.js';
+import { TestStore } from '../../../support/test-store.js';
+
+const COMMAND = new URL('../../../../dist/commands/db-copy.js', import.meta.url).pathname;
+
+/** More than travel at once, among them what only some engines would keep exactly. */
+const PLANTS: readonly Plant[] = [
+  { id: '-9223372036854775808', name: '', tag: '' },
+  { id: '9223372036854775807', name: '"quotes" \\ {,} NULL \u0001 🌿 \uffff', tag: 'NULL' },
+  { id: '9007199254740993', name: 'x'.repeat(100_000), tag: null },
+  ...Array.from({ length: 2_500 }, (_, id) => ({ id: String(id), name: `plant ${id}`, tag: null })),
+];
+
+let from: TestStore;
+let to: TestStore;
+
+beforeEach(async () => {
+  from = await TestStore.create('sqlite');
+  to = await TestStore.create('postgres');
+  await create(from, PLANTS);
+});
+
+afterEach(async () => {
+  await from.remove();
+  await to.remove();
+});
+
+async function create({ url }: TestStore, plants: readonly Plant[]): Promise<void> {
+  const dataSource = await openDatabase(
+    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
+  );
+  const rows = new BatchedRepository(dataSource.getRepository(Plant));
+  await Promise.all(plants.map((plant) => rows.create(plant)));
+  await dataSource.destroy();
+}
+
+async function copy(source = from, target = to): Promise<unknown> {
+  return await copyStore(source.url, target.url, () => undefined);
+}
+
+/** The tables of other features are copied too. */
+const COPIED = expect.arrayContaining([
+  { table: 'plants', rows: PLANTS.length, digest: expect.stringMatching(/^\w{64}$/) },
+]);
+
+describe('copying a store to another engine', () => {
+  it('copies every plant exactly, there and back again', async () => {
+    const back = await TestStore.create('sqlite');
+    const there = await copy();
+    expect(there).toEqual(COPIED);
+    expect(await copy(to, back)).toEqual(there);
+    expect(await copy(back, from)).toEqual(there);
+    await back.remove();
+  });
+
+  it('finishes a copy that was interrupted', async () => {
+    await create(to, PLANTS.slice(1_000));
+    expect(await copy()).toEqual(COPIED);
+  });
+
+  it('overwrites nothing', async () => {
+    await create(to, [{ id: '7', name: 'another', tag: null }]);
+    await expect(copy()).rejects.toThrow('already holds another row with the key 7');
+  });
+
+  it('fails when the stores differ in the end', async () => {
+    await create(to, [{ id: '-7', name: 'one more', tag: null }]);
+    await expect(copy()).rejects.toThrow('2503 rows in the first store, 2504 in the second');
+  });
+
+  it('copies from no store that is missing, and makes none', async () => {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await expect(copyStore(`${from.url}.missing`, to.url, () => undefined)).rejects.toThrow(
+        'There is no store to copy from',
+      );
+    }
+  });
+
+  it.each([
+    ['DELETE FROM migrations', 'older than this program'],
+    ["INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')", 'newer than this program'],
+    ['DROP TABLE migrations', 'not one of its own'],
+  ])('copies from no store with another schema: %s', async (sql, sentence) => {
+    const dataSource = createDataSource(
+      dataSourceOptions({ DATABASE_URL: from.url, DATABASE_POOL_SIZE: 1 }, schema),
+    );
+    await dataSource.initialize();
+    await dataSource.query(sql);
+    await dataSource.destroy();
+    await expect(copy()).rejects.toThrow(sentence);
+  });
+
+  it('copies no store onto itself, and from none that cannot be reached', async () => {
+    await expect(copy(from, from)).rejects.toThrow('The two stores are the same');
+    const nowhere = 'postgres://me@127.0.0.1:1/plants';
+    await expect(copyStore(nowhere, to.url, () => undefined)).rejects.toThrow(
+      'The store to copy from cannot be used, the PostgreSQL database plants at 127.0.0.1:1 as the user me: no server listens there',
+    );
+  });
+
+  it('is a command, with DATABASE_URL as the second store', async () => {
+    const run = (args: string[], env = {}): Promise<{ stdout: string; stderr: string }> =>
+      promisify(execFile)(process.execPath, [COMMAND, ...args], { env, cwd: '/' });
+    const { stdout } = await run([from.url], { DATABASE_URL: to.url });
+    expect(stdout).toMatch(/^plants: 2503 rows, digest \w{64}, the same in both$/m);
+    await expect(run([])).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Name two stores/),
+    });
+    await expect(run([from.url, 'elsewhere'])).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^A store is named as in DATABASE_URL.*\n$/),
+    });
+  });
+});

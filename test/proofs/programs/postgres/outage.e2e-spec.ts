@@ -1,0 +1,275 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import pg from 'pg';
+import { WRITE_TIMEOUT_MS } from '../../../../src/platform/config/env.js';
+import { PostgresServer } from '../../../support/postgres-server.js';
+import { TcpProxy } from '../../../support/tcp-proxy.js';
+import { type Answer, TestApp } from '../../../support/test-app.js';
+
+/** What a name that both statements' connections carry looks like on the wire. */
+const INSERT = 'insert plants';
+
+/** The time that a busy machine may add to a time limit, in milliseconds. */
+const SLACK = 1_500;
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  await query(server.url(), 'CREATE ROLE plants LOGIN CREATEDB');
+});
+afterAll(() => server.remove());
+
+async function query(url: string, ...statements: string[]): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}
+
+/** The application, reached only through a proxy its database, and clients that never rest. */
+class Scene {
+  readonly acknowledged = new Set<string>();
+  readonly unavailable = new Set<string>();
+  private readonly oddities: unknown[] = [];
+  private longest = 0;
+  private lastId = 0;
+  private isOver = false;
+  locker: pg.Client | undefined;
+  private clients: Promise<unknown> | undefined;
+  private readonly watchers = new Set<() => void>();
+
+  private constructor(
+    readonly app: TestApp,
+    readonly proxy: TcpProxy,
+  ) {}
+
+  static async open(): Promise<Scene> {
+    const proxy = await TcpProxy.start(server.port);
+    process.env.TEST_POSTGRES_URL = `postgres://plants@127.0.0.1:${proxy.port}/postgres`;
+    return new Scene(await TestApp.start(), proxy);
+  }
+
+  get database(): string {
+    return new URL(this.app.storeUrl).pathname.slice(1);
+  }
+
+  /** As the superuser, past the proxy, in the application's database. */
+  async execute(...statements: string[]): Promise<void> {
+    await query(server.url(this.database), ...statements);
+  }
+
+  /** Ends all of the application's connections, as a failover does. */
+  async breakConnections(): Promise<void> {
+    await this.execute(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    );
+  }
+
+  createWithoutRest(clients = 16): void {
+    this.clients = Promise.all(Array.from({ length: clients }, () => this.client()));
+  }
+
+  /** Resolves once so many creates more have had this answer. */
+  async more(count: number, answers: Set<string>): Promise<void> {
+    const enough = answers.size + count;
+    while (answers.size < enough) {
+      await new Promise<void>((resolve) => this.watchers.add(resolve));
+    }
+  }
+
+  /** Ends the creates, and tells them from what is stored. */
+  async expectNothingLost(): Promise<void> {
+    this.isOver = true;
+    await this.clients;
+    expect(this.oddities).toEqual([]);
+    expect(this.longest).toBeLessThan(WRITE_TIMEOUT_MS + SLACK);
+    const stored = new Set((await this.app.rows()).map(({ id }) => id));
+    expect([...this.acknowledged].filter((id) => !stored.has(id))).toEqual([]);
+    const isKnown = (id: string): boolean => this.acknowledged.has(id) || this.unavailable.has(id);
+    expect([...stored].filter((id) => !isKnown(id))).toEqual([]);
+  }
+
+  async close(): Promise<void> {
+    this.isOver = true;
+    this.proxy.befall();
+    await this.clients;
+    await this.app.close();
+    this.proxy.close();
+  }
+
+  private async client(): Promise<void> {
+    while (!this.isOver) {
+      const id = String(++this.lastId);
+      const began = performance.now();
+      const answer = await createPlant(this.app, id);
+      this.longest = Math.max(this.longest, performance.now() - began);
+      if (answer.status === 200) this.acknowledged.add(id);
+      else if (isUnavailable(answer)) this.unavailable.add(id);
+      else this.oddities.push(answer.body);
+      for (const watcher of this.watchers) watcher();
+      this.watchers.clear();
+    }
+  }
+}
+
+function createPlant(app: TestApp, id: string): Promise<Answer> {
+  return app.create(`{"id":${id},"name":"Monstera"}`);
+}
+
+function isUnavailable({ status, headers, body }: Answer): boolean {
+  const { error } = body as { error: number };
+  return status === 503 && error === 50_300 && headers.get('retry-after') === '1';
+}
+
+/** What makes the store unavailable, and what ends it. */
+interface Outage {
+  readonly begin: (scene: Scene) => Promise<void> | void;
+  readonly end: (scene: Scene) => Promise<void> | void;
+}
+
+const OUTAGES: Record<string, Outage> = {
+  'refuses connections since it has too many': {
+    begin: async (scene) => {
+      await scene.execute(`ALTER DATABASE ${scene.database} CONNECTION LIMIT 0`);
+      await scene.breakConnections();
+    },
+    end: (scene) => scene.execute(`ALTER DATABASE ${scene.database} CONNECTION LIMIT -1`),
+  },
+  'has become read-only': {
+    begin: async (scene) => {
+      await scene.execute(
+        `ALTER DATABASE ${scene.database} SET default_transaction_read_only = on`,
+      );
+      await scene.breakConnections();
+    },
+    end: (scene) =>
+      scene.execute(
+        'SET default_transaction_read_only = off',
+        `ALTER DATABASE ${scene.database} RESET default_transaction_read_only`,
+      ),
+  },
+  'makes creates wait for the lock of another program': {
+    begin: async (scene) => {
+      scene.locker = new pg.Client(server.url(scene.database));
+      await scene.locker.connect();
+      await scene.locker.query('BEGIN; LOCK TABLE plants');
+    },
+    end: (scene) => scene.locker?.end(),
+  },
+  'is silent': {
+    begin: ({ proxy }) => proxy.befall({ kind: 'silence' }),
+    end: ({ proxy }) => proxy.befall(),
+  },
+  'falls silent while connections are being set up': {
+    begin: async (scene) => {
+      scene.proxy.befall({ kind: 'silence from', bytes: 'set_config' });
+      await scene.breakConnections();
+    },
+    end: ({ proxy }) => proxy.befall(),
+  },
+};
+
+describe('while the server', () => {
+  const scenes = new Map<string, Scene>();
+
+  beforeAll(async () => {
+    for (const name of Object.keys(OUTAGES)) scenes.set(name, await Scene.open());
+  });
+  afterAll(async () => {
+    for (const scene of scenes.values()) await scene.close();
+  });
+
+  it.concurrent.each(Object.entries(OUTAGES))(
+    '%s, creates are answered 503 in time, and afterwards 200 again',
+    async (name, { begin, end }) => {
+      const scene = scenes.get(name);
+      if (scene === undefined) throw new TypeError('no such scene');
+      scene.createWithoutRest();
+      await scene.more(50, scene.acknowledged);
+      await begin(scene);
+      await scene.more(16, scene.unavailable);
+      await end(scene);
+      await scene.more(50, scene.acknowledged);
+      await scene.expectNothingLost();
+    },
+  );
+});
+
+describe('a service on a server', () => {
+  let scene: Scene;
+
+  beforeEach(async () => {
+    scene = await Scene.open();
+  });
+  afterEach(() => scene.close());
+
+  it('that crashes and starts again loses no acknowledged create', async () => {
+    scene.createWithoutRest();
+    await scene.more(100, scene.acknowledged);
+    await server.kill('SIGQUIT');
+    await scene.more(20, scene.unavailable);
+    await server.resume();
+    await scene.more(100, scene.acknowledged);
+    await scene.expectNothingLost();
+  });
+
+  const health = async (name: string): Promise<number> =>
+    (await scene.app.request('GET', `/health/${name}`)).status;
+
+  it('is ready again though one connection stays silent for ever', async () => {
+    scene.proxy.befall({ kind: 'silence from', bytes: 'pg_logical_emit_message' });
+    expect(await health('ready')).toBe(503);
+    scene.proxy.befall();
+    while ((await health('ready')) !== 200) await setImmediate();
+  });
+
+  it('that is gone lives and is not ready until the server is back', async () => {
+    await server.kill('SIGINT');
+    try {
+      while ((await health('ready')) !== 503) await setImmediate();
+      expect(await health('live')).toBe(200);
+    } finally {
+      await server.resume();
+    }
+    while ((await health('ready')) !== 200) await setImmediate();
+  });
+
+  it('that ends all connections goes on with new ones', async () => {
+    scene.createWithoutRest();
+    for (let round = 0; round < 3; round++) {
+      await scene.more(50, scene.acknowledged);
+      await scene.breakConnections();
+    }
+    await scene.more(50, scene.acknowledged);
+    await scene.expectNothingLost();
+  });
+
+  // Replaces of one plant that come together are one transaction.
+  it.each(['COMMIT', 'BEGIN'])('lives on when a transaction breaks at its %s', async (bytes) => {
+    expect((await createPlant(scene.app, '1')).status).toBe(200);
+    scene.proxy.befall({ kind: 'lost', bytes });
+    const replace = (): Promise<Answer> => scene.app.put('/plants/1', '{"name":"replaced"}');
+    const answers = await Promise.all(Array.from({ length: 50 }, replace));
+    expect(answers.filter(isUnavailable).length).toBeGreaterThan(0);
+    scene.proxy.befall();
+    expect((await replace()).status).toBe(200);
+  });
+
+  it('answers 503 when the answer to a commit is lost, and 40901 to the retry', async () => {
+    expect((await createPlant(scene.app, '1')).status).toBe(200);
+    scene.proxy.befall({ kind: 'answer lost', bytes: INSERT });
+    expect(isUnavailable(await createPlant(scene.app, '2'))).toBe(true);
+    scene.proxy.befall();
+    expect(await createPlant(scene.app, '2')).toMatchObject({ body: { error: 40_901 } });
+  });
+
+  it('answers 503 when a commit is lost on its way, and 200 to the retry', async () => {
+    expect((await createPlant(scene.app, '1')).status).toBe(200);
+    scene.proxy.befall({ kind: 'lost', bytes: INSERT });
+    expect(isUnavailable(await createPlant(scene.app, '2'))).toBe(true);
+    scene.proxy.befall();
+    expect((await createPlant(scene.app, '2')).status).toBe(200);
+  });
+});

@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type HttpAnswer, MalformedAnswerError, takeAnswer } from './answer.js';
+
+/** How long an answer may take, in milliseconds: only a service that hangs takes so long. */
+const ANSWER_TIME_MS = 60_000;
+
+interface Waiting {
+  readonly forHead: boolean;
+  readonly resolve: (answer: HttpAnswer) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+/** A connection to the program that knows what has left for it and what came back. */
+export class ClientConnection {
+  /** How many requests the system has taken over, to their last byte. */
+  sent = 0;
+  /** What came back, but for the answers of {@link ask}. */
+  readonly answers: HttpAnswer[] = [];
+  /** Resolves with whether there is somebody at the other end. */
+  readonly opened: Promise<boolean>;
+  readonly closed: Promise<void>;
+  private readonly socket: Socket;
+  private received: Buffer = Buffer.alloc(0);
+  private readonly waiting: Waiting[] = [];
+  private failure = new Error('the connection has ended without an answer');
+  private seen = 0;
+  private wake: () => void = () => undefined;
+
+  constructor(port: number, host = '127.0.0.1') {
+    this.socket = connect({ port, host, noDelay: true });
+    // What follows an error is a close.
+    this.socket.on('error', () => undefined);
+    this.opened = new Promise((resolve) => {
+      this.socket.on('connect', () => resolve(true)).on('close', () => resolve(false));
+    });
+    this.closed = new Promise((resolve) => {
+      this.socket.on('close', () => {
+        this.read(true);
+        for (const { reject } of this.waiting.splice(0)) reject(this.failure);
+        this.wake();
+        resolve();
+      });
+    });
+    this.socket.on('timeout', () => this.socket.destroy());
+    this.socket.on('data', (data: Buffer) => {
+      this.received = this.received.length === 0 ? data : Buffer.concat([this.received, data]);
+      this.read(false);
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.socket.readyState === 'open';
+  }
+
+  /** Resolves once the system has taken the bytes over, or never will. */
+  async write(bytes: string | Uint8Array, requests = 0): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.socket.write(bytes, (error) => {
+        if (!error) this.sent += requests;
+        resolve();
+      });
+    });
+  }
+
+  /** Resolves with the next answer, or with undefined once the connection is closed. */
+  async next(): Promise<HttpAnswer | undefined> {
+    const seen = (this.seen += 1);
+    while (this.answers.length < seen && !this.socket.closed) {
+      await new Promise<void>((resolve) => (this.wake = resolve));
+    }
+    return this.answers[seen - 1];
+  }
+
+  /**
+   * Sends the parts of one request, with a turn of the event loop between them, and resolves with its
+   * answer.
+   *
+   * @throws Error without an answer, or with one that is not HTTP
+   */
+  async ask(parts: readonly Uint8Array[], forHead = false): Promise<HttpAnswer> {
+    const answer = new Promise<HttpAnswer>((resolve, reject) => {
+      this.waiting.push({ forHead, resolve, reject });
+      if (this.socket.closed) reject(this.failure);
+    });
+    this.socket.setTimeout(ANSWER_TIME_MS);
+    const [first, ...others] = parts;
+    if (first !== undefined) this.socket.write(first);
+    for (const part of others) {
+      await new Promise((resolve) => setImmediate(resolve));
+      // An early answer may have ended the connection: the rest has nobody to read it.
+      if (!this.socket.destroyed) this.socket.write(part);
+    }
+    return await answer;
+  }
+
+  /** Does not read what comes. */
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  /** Sends these bytes and nothing more, but reads on. */
+  end(bytes: string): void {
+    this.socket.end(bytes);
+  }
+
+  /** Closes the connection. */
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** Leaves without a word. */
+  reset(): void {
+    this.socket.resetAndDestroy();
+  }
+
+  private read(ended: boolean): void {
+    try {
+      while (this.received.length > 0) {
+        const forHead = this.waiting[0]?.forHead === true;
+        const taken = takeAnswer({ bytes: this.received, forHead, ended });
+        if (taken === undefined) return;
+        this.received = taken.rest;
+        const waiting = this.waiting.shift();
+        if (waiting === undefined) {
+          this.answers.push(taken.answer);
+        } else if (taken.rest.length > 0 && this.waiting.length === 0) {
+          waiting.reject(new MalformedAnswerError('more bytes follow the answer'));
+        } else {
+          waiting.resolve(taken.answer);
+        }
+        this.wake();
+      }
+    } catch (error) {
+      this.failure = error as MalformedAnswerError;
+      this.received = Buffer.alloc(0);
+      this.socket.destroy();
+    }
+  }
+}
+
+/** What came back on a connection until it was closed, or until `enough` was true of it. */
+export async function exchange(
+  port: number,
+  bytes: string | Uint8Array,
+  enough: (received: string) => boolean = () => false,
+): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  await once(socket, 'connect');
+  socket.setEncoding('utf8');
+  socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
+  let received = '';
+  for await (const chunk of socket) {
+    received += chunk as string;
+    if (enough(received)) break;
+  }
+  socket.destroy();
+  return received;
+}
+
+/** The answers that were received one after another. */
+export function answersIn(received: string): HttpAnswer[] {
+  const answers: HttpAnswer[] = [];
+  for (let bytes: Buffer = Buffer.from(received); bytes.length > 0;) {
+    const taken = takeAnswer({ bytes });
+    if (taken === undefined) throw new MalformedAnswerError('the answer is cut off');
+    answers.push(taken.answer);
+    bytes = taken.rest;
+  }
+  return answers;
+}
