@@ -35,7 +35,8 @@ export interface paths {
         delete: operations["removePlant"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** Change some members of a plant */
+        patch: operations["patchPlant"];
         trace?: never;
     };
 }
@@ -80,6 +81,18 @@ export interface components {
              * @example indoor
              */
             tag?: string;
+        };
+        PlantPatch: {
+            /**
+             * @description The name of the plant
+             * @example Monstera
+             */
+            name?: string;
+            /**
+             * @description Tag to specify the type
+             * @example indoor
+             */
+            tag?: string | null;
         };
         StoredPlant: {
             /**
@@ -220,8 +233,8 @@ export interface operations {
             query?: {
                 /** @description How many to list at most */
                 limit?: number;
-                /** @description The id after which the page begins: the last one of the page before */
-                after?: number | bigint;
+                /** @description Where the page before ended, as its `Link` says. In the order of an integer key, it is the last key of that page */
+                after?: string;
                 /** @description Only plants with exactly this tag; an empty one is a tag too */
                 tag?: string;
             };
@@ -517,6 +530,74 @@ export interface operations {
             };
             408: components["responses"]["Error408"];
             412: components["responses"]["Error412"];
+            417: components["responses"]["Error417"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    patchPlant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Entity tags, or *: RFC 9110 section 13.1.1 */
+                "If-Match"?: string;
+                /** @description Entity tags, or *: RFC 9110 section 13.1.2 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Identification number, in decimal digits */
+                id: number | bigint;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlantPatch"];
+            };
+        };
+        responses: {
+            /** @description Plant response; the plant as it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plant"];
+                };
+            };
+            /**
+             * @description Error response, an unexpected error.
+             *
+             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
+             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
+             *     - 40002: the body is JSON but not what the operation needs; the message names every fault
+             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            /** @description - 40401: there is no plant with this id */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: components["responses"]["Error408"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
             417: components["responses"]["Error417"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];

@@ -1,12 +1,13 @@
 import type { components, paths } from './api-types.js';
 
+type ListParameters = NonNullable<paths['/plants']['get']['parameters']['query']>;
 type CreatePlant = paths['/plants']['post'];
 export type NewPlant = CreatePlant['requestBody']['content']['application/json'];
 export type Plant = CreatePlant['responses'][200]['content']['application/json'];
 /** A plant with its id, which is a `bigint` always, since not every id is a number. */
 export type StoredPlant = components['schemas']['StoredPlant'] & { id: bigint };
 /** `limit` is the size of a page, `after` the id after which to begin. */
-export type PlantQuery = NonNullable<paths['/plants']['get']['parameters']['query']>;
+export type PlantQuery = Omit<ListParameters, 'after'> & { after?: Id };
 type ErrorBody = components['schemas']['Error'];
 type Id = NewPlant['id'];
 

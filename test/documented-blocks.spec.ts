@@ -16,8 +16,8 @@ const SHOWN = ['', 'mermaid', 'yaml'];
 /** Tests that run the blocks of a document in their own way. */
 const OTHER_TESTS: readonly (readonly [document: string, language: string, test: string])[] = [
   ['README.md', 'console', 'test/readme.e2e-spec.ts'],
-  ['docs/adding-a-module.md', 'ts', 'test/walkthrough/walkthrough.ts'],
-  ['docs/adding-a-module.md', 'diff', 'test/walkthrough/walkthrough.ts'],
+  ['docs/adding-a-module.md', 'ts', 'test/proofs/walkthrough/walkthrough.ts'],
+  ['docs/adding-a-module.md', 'diff', 'test/proofs/walkthrough/walkthrough.ts'],
 ];
 /** What blocks of TypeScript take as given, by document. */
 const GIVEN: Readonly<Record<string, string>> = {

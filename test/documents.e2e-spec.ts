@@ -116,7 +116,14 @@ describe('openapi.json', () => {
     const operationIds = Object.entries(document.paths)
       .filter(([path]) => path.startsWith('/plants'))
       .flatMap(([, path]) => Object.values(path).map(({ operationId }) => operationId));
-    const plants = ['createPlant', 'listPlants', 'readPlant', 'replacePlant', 'removePlant'];
+    const plants = [
+      'createPlant',
+      'listPlants',
+      'readPlant',
+      'replacePlant',
+      'patchPlant',
+      'removePlant',
+    ];
     expect(operationIds).toEqual(plants);
   });
 

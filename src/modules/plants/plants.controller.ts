@@ -6,6 +6,7 @@ import {
   HttpCode,
   HttpStatus,
   Param,
+  Patch,
   Post,
   Put,
   Query,
@@ -20,6 +21,7 @@ import { ApiPage } from '../../platform/rest/page.js';
 import { type Preconditions, RequestPreconditions } from '../../platform/rest/preconditions.js';
 import { ListPlantsDto } from './dto/list-plants.dto.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
+import { PlantPatchDto } from './dto/plant-patch.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
 import { PlantErrors } from './plants.errors.js';
@@ -64,6 +66,18 @@ export class PlantsController {
     @RequestPreconditions() preconditions: Preconditions,
   ): Promise<PlantDto> {
     return this.plants.replace(id, plant, preconditions);
+  }
+
+  @Patch(':id')
+  @ApiOperation({ operationId: 'patchPlant', summary: 'Change some members of a plant' })
+  @ApiOkResponse({ description: 'Plant response; the plant as it is now', type: PlantDto })
+  @ApiErrors(PlantErrors.PLANT_NOT_FOUND)
+  update(
+    @Param() { id }: IdDto,
+    @Body() patch: PlantPatchDto,
+    @RequestPreconditions() preconditions: Preconditions,
+  ): Promise<PlantDto> {
+    return this.plants.update(id, patch, preconditions);
   }
 
   @Delete(':id')

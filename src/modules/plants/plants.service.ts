@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { JsonPage } from '../../platform/database/batched-repository.js';
 import { ApiError } from '../../platform/errors/api-error.js';
 import { makeEtag, type Representation } from '../../platform/rest/etag.js';
+import { applyMergePatch } from '../../platform/rest/merge-patch.js';
 import type { Preconditions } from '../../platform/rest/preconditions.js';
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
 import type { NewPlantDto } from './dto/new-plant.dto.js';
-import type { PlantDto } from './dto/plant.dto.js';
+import type { PlantPatchDto } from './dto/plant-patch.dto.js';
+import { PlantDto } from './dto/plant.dto.js';
 import type { StoredPlantDto } from './dto/stored-plant.dto.js';
 import type { Plant } from './plant.entity.js';
 import { PlantErrors } from './plants.errors.js';
@@ -17,35 +19,41 @@ export class PlantsService {
   constructor(private readonly plants: PlantsRepository) {}
 
   /** @throws ApiError 40900, 40901, 50300 */
-  async create({ id, name, tag }: NewPlantDto): Promise<PlantDto> {
-    const outcome = await this.plants.create({ id, name, tag });
+  async create({ id, ...plant }: NewPlantDto): Promise<PlantDto> {
+    const outcome = await this.plants.create({ id, ...plant });
     if (outcome === 'identical') throw new ApiError(PlantErrors.ALREADY_EXISTS);
     if (outcome === 'different') throw new ApiError(PlantErrors.ID_IN_USE);
-    return tag === undefined ? { name } : { name, tag };
+    return plant;
   }
 
   /** @throws ApiError 40401, 50300 */
   async read(id: bigint): Promise<Representation<StoredPlantDto>> {
     const plant = await this.plants.find(id);
     if (plant === undefined) throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
-    return { body: toDto(plant), etag: etagOf(plant) };
+    return { body: { id, ...toDto(plant) }, etag: etagOf(plant) };
   }
 
-  /**
-   * Plants in the order of their ids.
-   *
-   * @throws ApiError 50300
-   */
-  list({ limit, after, ...where }: ListPlantsDto): Promise<JsonPage> {
-    return this.plants.page({ limit, after, where });
+  /** @throws ApiError 40003, 50300 */
+  list(query: ListPlantsDto): Promise<JsonPage> {
+    return this.plants.page(query, { tag: query.tag });
   }
 
   /** @throws ApiError 40401, 41200, 50300 */
   async replace(id: bigint, plant: PlantDto, preconditions: Preconditions): Promise<PlantDto> {
-    const { name, tag } = plant;
-    const isThere = await this.plants.replace({ id, name, tag }, preconditions.check(etagOf));
+    const isThere = await this.plants.replace({ id, ...plant }, preconditions.check(etagOf));
     if (!isThere) throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
     return plant;
+  }
+
+  /** @throws ApiError 40002, 40401, 41200, 50300 */
+  async update(id: bigint, patch: PlantPatchDto, preconditions: Preconditions): Promise<PlantDto> {
+    const check = preconditions.check(etagOf);
+    const plant = await this.plants.update(id, (stored) => {
+      check?.(stored);
+      return { id, ...applyMergePatch(PlantDto, toDto(stored), patch) };
+    });
+    if (plant === undefined) throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
+    return toDto(plant);
   }
 
   /** @throws ApiError 40401, 41200, 50300 */
@@ -55,8 +63,8 @@ export class PlantsService {
   }
 }
 
-function toDto({ id, name, tag }: Plant): StoredPlantDto {
-  return tag === null ? { id: BigInt(id), name } : { id: BigInt(id), name, tag };
+function toDto({ name, tag }: Plant): PlantDto {
+  return { name, ...(tag !== null && { tag }) };
 }
 
 /** Changes with everything that a client can read or replace. */

@@ -1,6 +1,6 @@
 import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
 import type { ErrorKind } from '../errors/error-catalogue.js';
-import { JsonPieces, JsonText } from '../json/json-text.js';
+import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
 import { AddRows } from './batching/add-rows.js';
 import { type BatchOperation, BatchQueue } from './batching/batch-queue.js';
@@ -63,36 +63,43 @@ export interface RepositoryOptions<Row> {
   readonly violations?: Readonly<Partial<Record<keyof Row & string, ErrorKind>>>;
   /** The error for a row that cannot be removed, since rows of other tables refer to it. */
   readonly referenced?: ErrorKind;
-  /** The orders in which pages may be read, by their names. Each needs an index of the same columns. */
+  /**
+   * The orders in which pages may be read, by their names. Each needs an index of the same columns. The
+   * order of a key of one property has the name of that property.
+   */
   readonly orders?: Readonly<Record<string, Order<Row>>>;
   /** Text properties that are found by an index on their hash: see `createTextIndex()`. */
   readonly hashed?: readonly (keyof Row & string)[];
 }
 
-/** Which rows to read. */
-export interface PageQuery<Row> {
+/** Which part of a list to read. */
+export interface PageQuery {
   readonly limit: number;
-  /** What properties have to be: values, or filters such as `startsWith('a')`. */
-  readonly where?: { readonly [Property in keyof Row]?: Given<Row[Property]> | Filter | undefined };
-  /** The name of an order; that of the key by default. */
-  readonly order?: string;
-  readonly isDescending?: boolean;
-  /** Where the page before ended: its `next`, or in the order of a key of one column a key. */
-  readonly after?: unknown;
+  /** The name of an order, with a minus in front for its reverse; by default the order of the key. */
+  readonly sort?: string | undefined;
+  /** Where the page before ended: its `next`. */
+  readonly after?: string | undefined;
+  /** JSON as one array, or as one value per line; an array by default. */
+  readonly format?: 'array' | 'lines' | undefined;
 }
 
-/** A page of rows as JSON, whose members are named as the properties are and left out where they are null. */
+/** What properties of a row have to be: values, or filters such as `startsWith('a')`. */
+export type Where<Row> = {
+  readonly [Property in keyof Row]?: Given<Row[Property]> | Filter | undefined;
+};
+
+/** A page of rows as JSON. Members have the names of the properties; those that are null are left out. */
 export interface JsonPage {
-  /** A JSON array; in pieces where it is too long to be in memory at once. */
-  readonly json: JsonText | JsonPieces;
-  /** Where the page ended, which the next one goes on after; undefined when it is the last. */
+  /** Where it is too long to be in memory at once: its pieces, which are read while they are sent. */
+  readonly json: JsonText | AsyncIterable<string>;
+  /** Where the page ended, for the next page; undefined when this one is the last. */
   readonly next: string | undefined;
 }
 
 /** A page of rows. */
 export interface RowPage<Row> {
   readonly rows: readonly Row[];
-  /** Where the page ended, which the next one goes on after; undefined when it is the last. */
+  /** Where the page ended, for the next page; undefined when this one is the last. */
   readonly next: string | undefined;
 }
 
@@ -234,6 +241,22 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     return (await this.write(this.changes, change, manager)) as Row | undefined;
   }
 
+  /**
+   * Changes the row with a key as {@link change} does, where there is one.
+   *
+   * @param getNext gets the row, and returns the one that is to be stored in its place
+   * @returns the row as it is then, undefined where there is none
+   * @throws ConstraintError when the row breaks a rule of the table
+   * @throws ApiError 50300 when it may or may not be done
+   */
+  async update(
+    key: unknown,
+    getNext: (current: Row) => RowInput<Row>,
+    manager?: EntityManager,
+  ): Promise<Row | undefined> {
+    return await this.change(key, (current) => current && getNext(current), manager);
+  }
+
   private async changeIfThere(
     key: string,
     check: (stored: Row) => void,
@@ -266,10 +289,14 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   /**
    * Rows in an order.
    *
-   * @throws ApiError 50300
+   * @throws ApiError 40003 when `after` is not from a page of this list; 50300
    */
-  async list(query: PageQuery<Row>, manager?: EntityManager): Promise<RowPage<Row>> {
-    const page = this.readQuery({ ...query, limit: query.limit + 1 });
+  async list(
+    query: PageQuery,
+    where: Where<Row> = {},
+    manager?: EntityManager,
+  ): Promise<RowPage<Row>> {
+    const page = this.readQuery({ ...query, limit: query.limit + 1 }, where);
     const found = await read(this.rowReads, page, manager);
     const shown = found.slice(0, query.limit);
     return {
@@ -279,32 +306,28 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Rows in an order, as JSON. A page that is too long to be in memory at once is read while it is sent.
+   * Rows in an order, as JSON. Lines and long pages are read while they are sent: a row that is there
+   * throughout appears once.
    *
-   * @throws ApiError 50300
+   * @throws ApiError 40003 when `after` is not from a page of this list; 50300
    */
-  async page(query: PageQuery<Row>, manager?: EntityManager): Promise<JsonPage> {
+  async page(query: PageQuery, where: Where<Row> = {}, manager?: EntityManager): Promise<JsonPage> {
+    const page = this.readQuery(query, where);
+    if (query.format === 'lines') return { json: this.readLines(page), next: undefined };
     if (this.pages === undefined) {
-      const { rows, next } = await this.list(query, manager);
+      const { rows, next } = await this.list(query, where, manager);
       return {
         json: new JsonText(`[${rows.map((row) => writeJson(withoutNull(row))).join()}]`),
         next,
       };
     }
-    const page = this.readQuery(query);
     const { text, last, hasMore } = await read(this.pages, page, manager);
     const next = hasMore ? writeEnd(page, last) : undefined;
     if (text !== undefined) return { json: new JsonText(text), next };
-    const long = last === undefined ? page : { ...page, until: last };
-    return { json: new JsonPieces(() => this.readArray(long)), next };
+    return { json: this.readArray(last === undefined ? page : { ...page, until: last }), next };
   }
 
-  /**
-   * All rows of a query as JSON, one to a line, read while they are sent: every row that is there
-   * throughout appears once.
-   */
-  async *exportLines(query: Partial<PageQuery<Row>>): AsyncGenerator<string, void, undefined> {
-    const page = this.readQuery({ limit: Number.MAX_SAFE_INTEGER, ...query });
+  private async *readLines(page: PageRequest): AsyncGenerator<string, void, undefined> {
     for await (const piece of this.readPieces(page, '\n')) yield `${piece}\n`;
   }
 
@@ -351,18 +374,20 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   /**
    * @throws TypeError when there is no such order or property
-   * @throws ApiError 40003 the page before was another one
+   * @throws ApiError 40003 when the page before is one of another list
    */
-  private readQuery(query: PageQuery<Row>): PageRequest & CursorScope {
-    const { limit, where = {}, order: orderName, isDescending = false } = query;
-    const order = this.orders.get(orderName);
+  private readQuery(
+    { limit, sort, after: cursor }: PageQuery,
+    where: Where<Row>,
+  ): PageRequest & CursorScope {
+    const isDescending = sort?.startsWith('-') === true;
+    const order = this.orders.get(isDescending ? sort.slice(1) : sort);
     if (order === undefined) {
-      throw new TypeError(`${this.columns.metadata.name} has no order ${String(orderName)}`);
+      throw new TypeError(`${this.columns.metadata.name} has no order ${String(sort)}`);
     }
     const conditions = readConditions(this.columns, where, this.hashed);
-    const scope = { orderName, order, isDescending, conditions };
-    const after =
-      query.after === undefined ? undefined : readCursor(scope, query.after, this.columns);
+    const scope = { order, isDescending, conditions };
+    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
     return { ...scope, after, limit };
   }
 }
@@ -400,5 +425,11 @@ function readOrders<Row>(
     const rest = key.filter(({ column }) => sortKeys.every((other) => other.column !== column));
     return [name, [...sortKeys, ...rest]];
   });
-  return new Map<string | undefined, readonly SortKey[]>([[undefined, key], ...read]);
+  const [onlyKey, ...others] = columns.keys;
+  const keyName = others.length === 0 ? onlyKey?.propertyName : undefined;
+  return new Map<string | undefined, readonly SortKey[]>([
+    [undefined, key],
+    [keyName, key],
+    ...read,
+  ]);
 }

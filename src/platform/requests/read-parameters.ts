@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { GIVEN_TWICE } from '../json/json-reader.js';
 import { INTEGER } from '../json/json-number.js';
 import type { ValidationErrors } from '../validation/validation-errors.js';
@@ -31,6 +32,12 @@ function readText(text: string, { type, valueType, rules }: Member): unknown {
   return isInteger && !INTEGER.test(text) ? undefined : CONVERSIONS.get(type)?.(text);
 }
 
+/** Parameters whose rules depend on the headers of the request. */
+export interface ReadsHeaders {
+  /** Is called before the parameters are read. */
+  readHeaders(headers: IncomingHttpHeaders): void;
+}
+
 /** @throws TypeError when a member of the class cannot be a parameter */
 export function checkParameterClass({ type, members }: CompiledDto): void {
   for (const member of members) {
@@ -51,10 +58,12 @@ export function checkParameterClass({ type, members }: CompiledDto): void {
 export function readParameters(
   parameters: Iterable<readonly [name: string, value: string]>,
   dto: CompiledDto,
+  headers: IncomingHttpHeaders,
   errors: ValidationErrors,
   onUnknown: (name: string) => void,
 ): object {
   const instance = new dto.type() as Record<string, unknown>;
+  if (readsHeaders(instance)) instance.readHeaders(headers);
   const given = new Set<string>();
   for (const [name, text] of parameters) {
     const member = dto.members.find((one) => one.name === name);
@@ -71,4 +80,8 @@ export function readParameters(
   }
   dto.check(instance, errors);
   return instance;
+}
+
+function readsHeaders(instance: object): instance is ReadsHeaders {
+  return 'readHeaders' in instance;
 }

@@ -65,11 +65,13 @@ function setParameters(
     // What the class does not name is for the route alone.
     const ignore = (): void => undefined;
     const parameters = Object.entries(request.params as Record<string, string>);
-    Object.assign(request, { params: readParameters(parameters, path, errors.path, ignore) });
+    Object.assign(request, {
+      params: readParameters(parameters, path, request.headers, errors.path, ignore),
+    });
   }
   if (query !== undefined) {
     // Express computes it anew each time it is asked.
-    Object.defineProperty(request, 'query', { value: readQuery(request.url, query, errors.query) });
+    Object.defineProperty(request, 'query', { value: readQuery(request, query, errors.query) });
   }
   const texts = Object.entries(errors)
     .filter(([, { isEmpty }]) => !isEmpty)
@@ -77,9 +79,13 @@ function setParameters(
   if (texts.length > 0) throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, texts.join('. '));
 }
 
-function readQuery(url: string, query: CompiledDto, errors: ValidationErrors): object | undefined {
+function readQuery(
+  { url, headers }: Request,
+  query: CompiledDto,
+  errors: ValidationErrors,
+): object | undefined {
   try {
-    return readParameters(parseQuery(url), query, errors, (name) => {
+    return readParameters(parseQuery(url), query, headers, errors, (name) => {
       errors.add(`${JSON.stringify(name)} is not a parameter`);
     });
   } catch (error) {

@@ -8,11 +8,25 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, Max, Min } from 'class-validator';
+import { IsIn, IsInt, Min, ValidateBy } from 'class-validator';
 import type { Request, Response } from 'express';
+import type { IncomingHttpHeaders } from 'node:http';
 import { map, type Observable } from 'rxjs';
-import type { JsonPage } from '../database/batched-repository.js';
-import { IsInt64, IsOptionalNotNull } from '../validation/types.decorators.js';
+import type { JsonPage, PageQuery } from '../database/batched-repository.js';
+import { isInt64Text } from '../json/json-number.js';
+import { JsonText } from '../json/json-text.js';
+import type { ReadsHeaders } from '../requests/read-parameters.js';
+import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-json.js';
+import { TextStream } from '../server/text-stream.js';
+import { IsOptionalNotNull, Satisfies } from '../validation/types.decorators.js';
+import { prefersMediaType } from './accept.js';
+
+const JSON_TYPE = 'application/json';
+/** JSON with one value per line. */
+export const NDJSON_TYPE = 'application/x-ndjson';
+
+/** How many rows a page has at most; lines may be any number. */
+const MAX_LIMIT = 1_000;
 
 const LINK = {
   Link: {
@@ -21,57 +35,87 @@ const LINK = {
   },
 };
 
-/** Which page to read of rows that have an int64 as their key. A feature extends it by its own filters. */
-export class PageQueryDto {
+/** Which part of a list to read. A feature extends it by its own filters, and by `sort`. */
+export class PageQueryDto implements PageQuery, ReadsHeaders {
   @IsInt()
   @Min(1)
-  @Max(1000)
-  @ApiProperty({ description: 'How many to list at most' })
+  @Satisfies(
+    `must not be greater than ${MAX_LIMIT}`,
+    ({ limit, format }: PageQueryDto) => format === 'lines' || limit <= MAX_LIMIT,
+  )
+  @ApiProperty({ description: 'How many to list at most', maximum: MAX_LIMIT })
   limit = 100;
 
   @IsOptionalNotNull()
-  @IsInt64()
+  @IsCursor()
   @ApiPropertyOptional({
-    description: 'The id after which the page begins: the last one of the page before',
+    description:
+      'Where the page before ended, as its `Link` says. In the order of an integer key, it is the last key of that page',
   })
-  after?: bigint;
+  after?: string;
+
+  format?: PageQuery['format'];
+
+  readHeaders({ accept }: IncomingHttpHeaders): void {
+    if (!prefersMediaType(accept, NDJSON_TYPE, JSON_TYPE)) return;
+    this.format = 'lines';
+    this.limit = Number.MAX_SAFE_INTEGER;
+  }
+}
+
+/** The name of an order of a list, with a minus in front for its reverse. */
+export function IsSort(...orders: readonly string[]): PropertyDecorator {
+  return applyDecorators(
+    IsOptionalNotNull(),
+    IsIn(orders.flatMap((order) => [order, `-${order}`])),
+  );
+}
+
+/** Whether the text belongs to the list is known once the list is read. */
+function IsCursor(): PropertyDecorator {
+  return ValidateBy({
+    name: 'isCursor',
+    validator: {
+      validate: (value) => isInt64Text(value) || /^WyJ[\w-]+$/.test(String(value)),
+      defaultMessage: () => '$property must be taken from the Link of the page before',
+    },
+  });
 }
 
 /** Answers with a page, and with a `Link` (RFC 8288) to the next one, which is of the same query. */
 @Injectable()
-class LinkInterceptor implements NestInterceptor<JsonPage> {
+class PageInterceptor implements NestInterceptor<JsonPage> {
   intercept(context: ExecutionContext, next: CallHandler<JsonPage>): Observable<unknown> {
     const [request, response] = context.getArgs<[Request, Response]>();
+    const query = request.query as unknown as PageQueryDto;
+    response.vary('Accept');
     return next.handle().pipe(
       map(({ json, next: end }) => {
         if (end !== undefined) {
-          const query = request.query as unknown as PageQueryDto;
           response.setHeader('Link', `<${request.path}?${writeQuery(query, end)}>; rel="next"`);
         }
-        return json;
+        if (json instanceof JsonText) return json;
+        return new TextStream(query.format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE, json);
       }),
     );
   }
 }
 
-/** Answers with a page of these, and a `Link` to the next one. The handler returns a `JsonPage`. */
+/**
+ * Answers with a page of these and a `Link` to the next one, or with all of them as lines to a client
+ * that accepts `application/x-ndjson`. The handler returns a `JsonPage`.
+ */
 export function ApiPage(type: Type, description: string): MethodDecorator {
   return applyDecorators(
-    UseInterceptors(LinkInterceptor),
+    UseInterceptors(PageInterceptor),
     ApiOkResponse({ description, type: [type], headers: LINK }),
   );
 }
 
 /** The parameters of the next page, always in this order, whichever the client's was. */
-function writeQuery(query: PageQueryDto, next: string): string {
-  const parameters = new Map<string, unknown>([
-    ['limit', query.limit],
-    ['after', next],
-  ]);
-  for (const [name, value] of Object.entries(query)) {
-    if (!parameters.has(name) && value !== undefined) parameters.set(name, value);
-  }
-  return [...parameters]
+function writeQuery(query: PageQueryDto, after: string): string {
+  return Object.entries(Object.assign({ limit: query.limit, after }, query, { after }))
+    .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
     .join('&');
 }

@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger, StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
 import {
@@ -8,11 +8,10 @@ import {
   type OutgoingHttpHeaders,
   ServerResponse,
 } from 'node:http';
-import { JsonPieces, JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
 import { stopListening } from './node-internals.js';
 import { JSON_TYPE, limitUnsent } from './send-json.js';
-import { sendPieces } from './send-pieces.js';
+import { sendStream, TextStream } from './text-stream.js';
 
 /**
  * Express for an API: paths are exact, nothing is added to answers, and a bigint in one is an exact
@@ -93,12 +92,13 @@ export class FastExpressAdapter extends ExpressAdapter {
     await stopListening(this.httpServer);
   }
 
-  /** Answers with a plain object as Express's `json()` would, without reading its settings. */
+  /** Answers with an object as Express's `json()` would, without reading its settings. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
-    if (body instanceof JsonPieces) return this.replyInPieces(response, body, statusCode);
-    if (!isPlainObject(body) && !(body instanceof JsonText))
-      return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.statusCode = statusCode;
+    if (body instanceof TextStream) {
+      return sendStream(response, body, (error) => this.log.error(error));
+    }
+    if (!isJson(body)) return super.reply(response, body, statusCode) as unknown;
     const text = writeJson(body);
     limitUnsent(response, text.length);
     addDefaultHeaders(response, 'Content-Type', JSON_TYPE);
@@ -107,22 +107,12 @@ export class FastExpressAdapter extends ExpressAdapter {
       response.setHeader('Content-Length', Buffer.byteLength(text));
     return response.end(text);
   }
-
-  private replyInPieces(
-    response: Response,
-    { open }: JsonPieces,
-    statusCode?: number,
-  ): Promise<void> {
-    if (statusCode !== undefined) response.statusCode = statusCode;
-    addDefaultHeaders(response, 'Content-Type', JSON_TYPE);
-    return sendPieces(response, open(), (error) => this.log.error(error));
-  }
 }
 
-function isPlainObject(value: unknown): value is object {
-  return (
-    typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
-  );
+/** Whether Nest would answer with a body as JSON. */
+function isJson(body: unknown): body is object {
+  if (typeof body !== 'object' || body === null) return false;
+  return !(body instanceof StreamableFile || body instanceof Error || body instanceof Uint8Array);
 }
 
 /** Makes a class inherit what Express adds, and returns what Express is to use as the prototype. */

@@ -79,7 +79,7 @@ export class CompiledDto {
   private addMembers(): void {
     const { type, patched } = this;
     const declared = patched ?? type;
-    const rules = getRules(declared);
+    const rules = getRules(declared, patched !== undefined);
     if (rules.size === 0) throw new TypeError(`${declared.name} has no member with a rule`);
     for (const [name, itsRules] of rules) {
       try {

@@ -29,6 +29,9 @@ interface GivenType {
   readonly decorator: string;
 }
 
+/** The name of rules that look at the other members of an object. */
+export const WHOLE_OBJECT_RULE = 'satisfies';
+
 /** The rules of one property. */
 export class PropertyRules {
   readonly rules: readonly Rule[];
@@ -44,17 +47,21 @@ export class PropertyRules {
 
   /**
    * @param declared the class that the compiler has recorded
+   * @param isOfPatch whether the other members may be missing
    * @throws TypeError when there is a rule that is not run
    */
   constructor(
     metadata: readonly Metadata[],
     readonly declared: unknown,
+    isOfPatch: boolean,
   ) {
     const ofType = (type: string): Metadata[] => metadata.filter((rule) => rule.type === type);
     this.rules = [
       ...ofType(ValidationTypes.IS_DEFINED),
       ...ofType(ValidationTypes.CUSTOM_VALIDATION),
-    ].flatMap((rule) => readDecorator(rule));
+    ]
+      .flatMap((rule) => readDecorator(rule))
+      .filter(({ name }) => !isOfPatch || name !== WHOLE_OBJECT_RULE);
     this.valueType = this.rules.map(toGivenType).find((type) => type !== undefined);
     this.conditions = ofType(ValidationTypes.CONDITIONAL_VALIDATION).map(
       ({ constraints }) => constraints[0] as (object: object, value: unknown) => boolean,
@@ -92,14 +99,17 @@ export class PropertyRules {
  *
  * @throws TypeError when there is a rule that is not run
  */
-export function getRules(type: Type<object>): ReadonlyMap<string, PropertyRules> {
+export function getRules(
+  type: Type<object>,
+  isOfPatch = false,
+): ReadonlyMap<string, PropertyRules> {
   const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
   const names = new Set(metadata.map(({ propertyName }) => propertyName));
   return new Map(
     [...names].map((name) => {
       const own = metadata.filter(({ propertyName }) => propertyName === name);
       const declared: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);
-      return [name, new PropertyRules(own, declared)];
+      return [name, new PropertyRules(own, declared, isOfPatch)];
     }),
   );
 }

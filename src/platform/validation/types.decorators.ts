@@ -1,4 +1,5 @@
 import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
+import { WHOLE_OBJECT_RULE } from './dto-rules.js';
 import {
   CALENDAR_DATE,
   decimalType,
@@ -81,6 +82,22 @@ export function IsJsonObject(options?: ValidationOptions): PropertyDecorator {
 /** Checks a member only when it is there. Unlike `@IsOptional()`, this does not let null through. */
 export function IsOptionalNotNull(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined);
+}
+
+/**
+ * Checks a member beside the others of its object. A merge patch has no other members: the result of
+ * the patch is checked instead.
+ *
+ * @param message what the member must do otherwise: "must be later than openedAt"
+ */
+export function Satisfies(message: string, isValid: (dto: never) => boolean): PropertyDecorator {
+  return ValidateBy({
+    name: WHOLE_OBJECT_RULE,
+    validator: {
+      validate: (_, args) => isValid(args?.object as never),
+      defaultMessage: () => `$property ${message}`,
+    },
+  });
 }
 
 function IsOfType(

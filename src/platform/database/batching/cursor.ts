@@ -2,17 +2,16 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { isInt64Text } from '../../json/json-number.js';
-import type { EntityColumns } from './entity-columns.js';
 import type { Condition, SortKey } from './page.js';
 
 /** The order and the filters of a page, which a cursor belongs to. */
 export interface CursorScope {
-  /** The name of the order; undefined for that of the key. */
-  readonly orderName: string | undefined;
   readonly order: readonly SortKey[];
   readonly isDescending: boolean;
   readonly conditions: readonly Condition[];
 }
+
+const INTEGERS = new Set<unknown>(['integer', 'bigint']);
 
 /** The texts that values of a type have in a cursor; any text for other types. */
 const TEXTS = new Map<unknown, (text: string) => boolean>([
@@ -28,8 +27,8 @@ const TEXTS = new Map<unknown, (text: string) => boolean>([
 ]);
 
 /**
- * The text by which a client goes on after a page: the key itself where rows are sorted by a key of one
- * column, and otherwise a text that only the store understands.
+ * The text by which a client goes on after a page: an integer where rows are sorted by an integer key
+ * alone, and otherwise a text that only the store understands.
  *
  * @param end what the last row is sorted by
  */
@@ -43,30 +42,25 @@ export function writeCursor(scope: CursorScope, end: readonly string[]): string 
  *
  * @throws ApiError 40003 the text is no cursor of this order and these filters
  */
-export function readCursor(
-  scope: CursorScope,
-  cursor: unknown,
-  columns: EntityColumns,
-): readonly string[] {
-  const text = String(cursor);
-  const end = isPlain(scope) ? [text] : readParts(scope, text);
+export function readCursor(scope: CursorScope, cursor: string): readonly string[] {
+  const end = isPlain(scope) ? [cursor] : readParts(scope, cursor);
   const isValid =
     end?.length === scope.order.length &&
     end.every((part, index) => isTextOf(scope.order[index], part));
-  if (!isValid) {
-    const what = isPlain(scope)
-      ? `the ${columns.keys[0]?.propertyName ?? 'key'} of a row`
-      : 'what the Link of the page before has, with the same order and filters';
-    throw new ApiError(
-      ErrorCatalogue.INVALID_PARAMETERS,
-      `The query is not valid: after must be ${what}`,
-    );
-  }
-  return isPlain(scope) ? [columns.readKey(cursor)] : end;
+  if (isValid) return end;
+  const [{ column } = { column: undefined }] = scope.order;
+  const what = isPlain(scope)
+    ? `an integer: the last ${column?.propertyName ?? 'key'} of the page before`
+    : 'that of a Link, with the same order and filters';
+  throw new ApiError(
+    ErrorCatalogue.INVALID_PARAMETERS,
+    `The query is not valid: after must be ${what}`,
+  );
 }
 
-function isPlain({ orderName, order }: CursorScope): boolean {
-  return orderName === undefined && order.length === 1;
+/** The primary key is the last of every order. */
+function isPlain({ order: [first, ...others] }: CursorScope): boolean {
+  return others.length === 0 && INTEGERS.has(first?.column.type);
 }
 
 /** A cursor has one spelling. */
@@ -82,17 +76,14 @@ function readParts(scope: CursorScope, cursor: string): string[] | undefined {
 }
 
 /** Stands for the order and the filters. */
-function sign({ orderName = '', isDescending, conditions }: CursorScope): string {
-  const filters = conditions.map(({ key, operator, value }) => [
-    key.column.databaseName,
-    key.ignoresCase,
-    operator,
-    value,
-  ]);
-  return hash('sha256', JSON.stringify([orderName, isDescending, filters]), 'base64url').slice(
-    0,
-    11,
-  );
+function sign({ order, isDescending, conditions }: CursorScope): string {
+  const nameOf = ({ column, ignoresCase }: SortKey): unknown[] => [
+    column.databaseName,
+    ignoresCase,
+  ];
+  const sorted = order.map(nameOf);
+  const filters = conditions.map(({ key, operator, value }) => [nameOf(key), operator, value]);
+  return hash('sha256', JSON.stringify([sorted, isDescending, filters]), 'base64url').slice(0, 11);
 }
 
 function isTextOf(key: SortKey | undefined, text: string): boolean {

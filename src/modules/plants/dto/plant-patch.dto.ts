@@ -1,0 +1,7 @@
+import { ApiSchema } from '@nestjs/swagger';
+import { MergePatch } from '../../../platform/rest/merge-patch.js';
+import { PlantDto } from './plant.dto.js';
+
+/** A JSON merge patch (RFC 7396): null removes the tag. */
+@ApiSchema({ name: 'PlantPatch' })
+export class PlantPatchDto extends MergePatch(PlantDto) {}

@@ -1,0 +1,26 @@
+/** RFC 9110 section 12.5.1: a media type, its parameters, and its weight. */
+const RANGE = /^\s*([^\s;]+)\s*((?:;(?:[^;"]|"(?:[^"\\]|\\.)*")*)*)$/;
+const WEIGHT = /;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i;
+/** The commas that are in no quoted text. */
+const COMMAS = /,(?=(?:[^"]|"(?:[^"\\]|\\.)*")*$)/;
+
+/**
+ * Whether a client asks for a media type by its name, and prefers it to another one or likes it as
+ * much. Wildcards do not count.
+ */
+export function prefersMediaType(
+  accept: string | undefined,
+  wanted: string,
+  other: string,
+): boolean {
+  if (!accept?.toLowerCase().includes(wanted)) return false;
+  const weights = new Map<string, number>();
+  for (const range of accept.split(COMMAS)) {
+    const [, name = '', parameters = ''] = RANGE.exec(range) ?? [];
+    const type = name.toLowerCase();
+    const weight = Number(WEIGHT.exec(parameters)?.[1] ?? 1);
+    weights.set(type, Math.max(weight, weights.get(type) ?? 0));
+  }
+  const weight = weights.get(wanted) ?? 0;
+  return weight > 0 && weight >= (weights.get(other) ?? 0);
+}
