@@ -6,6 +6,7 @@ import ts from 'typescript';
 /** The layers of src from the top down. A file imports only from its own folder and from layers below. */
 const LAYERS = [
   ['main.ts', 'commands'],
+  ['shutdown.ts'],
   ['app.ts'],
   ['app.module.ts'],
   ['schema.ts'],
