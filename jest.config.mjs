@@ -41,6 +41,7 @@ export default {
   collectCoverageFrom: [
     'src/**/*.ts',
     '!src/main.ts',
+    '!src/shutdown.ts',
     '!src/commands/db-*.ts',
     '!src/commands/write-documents.ts',
   ],

@@ -7,7 +7,7 @@ import { parseTrustedProxies, splitList } from './platform/config/setting-format
 import { DocsModule } from './platform/openapi/docs.module.js';
 import { Connections } from './platform/server/connections.js';
 import { configureServer } from './platform/server/http-server.js';
-import { corsOptions } from './platform/server/cors-options.js';
+import { createCorsOptions } from './platform/server/cors-options.js';
 import { requestMiddleware } from './platform/server/request.middleware.js';
 import { createExpress, FastExpressAdapter } from './platform/server/fast-express-adapter.js';
 import { PinoLogger } from './platform/observability/pino-logger.js';
@@ -34,17 +34,13 @@ export async function createApp(features: readonly Type[] = []): Promise<NestExp
     app.getHttpServer(),
     app.getHttpAdapter().getInstance(),
     app.get(Connections),
-    {
-      headers: env.HEADERS_TIMEOUT_MS,
-      request: env.REQUEST_TIMEOUT_MS,
-      keepAlive: env.KEEP_ALIVE_TIMEOUT_MS,
-    },
+    env,
     logger,
   );
   app.set('trust proxy', parseTrustedProxies(env.TRUST_PROXY));
   app.use(requestMiddleware(logger));
   const origins = splitList(env.CORS_ORIGINS);
-  if (origins.length > 0) app.enableCors(corsOptions(origins));
+  if (origins.length > 0) app.enableCors(createCorsOptions(origins));
   app.get(DocsModule).document(app);
   return app;
 }

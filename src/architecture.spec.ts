@@ -6,6 +6,7 @@ import ts from 'typescript';
 /** The layers of src from the top down. A file imports only from its own folder and from layers below. */
 const LAYERS = [
   ['main.ts', 'commands'],
+  ['shutdown.ts'],
   ['app.ts'],
   ['app.module.ts'],
   ['schema.ts'],
@@ -79,7 +80,7 @@ function findLayer(path: string): number {
 }
 
 /** `modules/plants` or `platform/auth`; the path itself of a file at the top. */
-function folderOf(path: string): string {
+function getFolder(path: string): string {
   return path
     .split('/')
     .slice(0, path.startsWith('commands/') ? 1 : 2)
@@ -101,15 +102,15 @@ function listExports(sources: Sources, folder: string): string[] {
 function checkImport(sources: Sources, path: string, { from, names }: Import): string | undefined {
   if (from.startsWith('..')) return `${path} imports ${from}, outside src`;
   if (from.endsWith('spec.ts')) return `${path} imports a test`;
-  if (folderOf(path) === folderOf(from)) return undefined;
+  if (getFolder(path) === getFolder(from)) return undefined;
   if (isModule(path) && isModule(from)) {
-    const exported = listExports(sources, folderOf(from));
+    const exported = listExports(sources, getFolder(from));
     const hidden = names.filter((name) => !exported.includes(name));
     const isAllowed = hidden.length === 0 || from.endsWith('.entity.ts');
-    return isAllowed ? undefined : `${path} imports ${hidden.join()} of ${folderOf(from)}`;
+    return isAllowed ? undefined : `${path} imports ${hidden.join()} of ${getFolder(from)}`;
   }
   if (isModule(from) && !COMPOSITION_ROOTS.includes(path)) {
-    return `${path} imports the module ${folderOf(from)}`;
+    return `${path} imports the module ${getFolder(from)}`;
   }
   if (findLayer(from) <= findLayer(path)) return `${path} imports ${from}, which is not below it`;
   if (isModule(path) && !FOR_MODULES.some((allowed) => allowed.test(from))) {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { ConstraintError } from '../src/platform/database/constraint.error.js';
-import { allErrors, ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
+import { listErrors, ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { ExampleModule } from './support/example.module.js';
 import { listCauses, loadErrorCauses } from './support/error-causes.js';
@@ -106,7 +106,7 @@ describe('every error of the catalogue', () => {
   it('has a cause here, and no other error has', async () => {
     app = await TestApp.start();
     expect(CAUSES.map(([, { error }]) => error).sort()).toEqual(
-      allErrors().map(({ error }) => error),
+      listErrors().map(({ error }) => error),
     );
   });
 });

@@ -3,7 +3,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Env } from '../src/platform/config/env.js';
-import { allErrors, ErrorCatalogue, statusOf } from '../src/platform/errors/error-catalogue.js';
+import { listErrors, ErrorCatalogue, getStatus } from '../src/platform/errors/error-catalogue.js';
 import { MALFORMED_REQUESTS } from './cases/malformed-http.js';
 import { TestApp } from './support/test-app.js';
 
@@ -154,7 +154,7 @@ describe('openapi.json', () => {
     // A feature without constraints has no conflicts beside its own.
     const { NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT } = ErrorCatalogue;
     const takesParameters = operations.some(({ parameters }) => parameters.length > 0);
-    const expected = allErrors().filter(
+    const expected = listErrors().filter(
       (one) =>
         one !== NOT_FOUND &&
         one !== METHOD_NOT_ALLOWED &&
@@ -191,9 +191,9 @@ describe('docs/errors.md', () => {
       /^\| (\d{5}) +\| (\d{3}) +\| (.*?) +\| (.*?) +\|$/gm,
     );
     expect([...table].map(([, ...cells]) => cells)).toEqual(
-      allErrors().map((entry) => [
+      listErrors().map((entry) => [
         String(entry.error),
-        String(statusOf(entry)),
+        String(getStatus(entry)),
         entry.when,
         entry.advice,
       ]),

@@ -27,7 +27,7 @@ export async function backUp(
   const partial = join(dirname(target), `${basename(target)}.${process.pid}.partial`);
   try {
     await refuseTarget(source, target);
-    const expected = await sizeOf(store);
+    const expected = await getMaxSize(store);
     await refuseWithoutSpace(dirname(target), expected);
     await reserve(partial, source);
     try {
@@ -58,8 +58,8 @@ async function refuseTarget(source: string, target: string): Promise<void> {
   if (isThere) throw new CommandError(`${target} exists and is not overwritten: name another file`);
 }
 
-/** The most that the copy may take, in bytes. */
-async function sizeOf(store: StoreReader): Promise<number> {
+/** Computes how many bytes the copy may take at most. */
+async function getMaxSize(store: StoreReader): Promise<number> {
   const [row] = await store.all<{ size: number }>(
     'SELECT page_count * page_size AS size FROM pragma_page_count, pragma_page_size',
   );
@@ -76,7 +76,7 @@ async function refuseWithoutSpace(folder: string, needed: number): Promise<void>
   }
 }
 
-/** Makes the file, which no more people may read than may read the store. */
+/** Makes the file, with the permissions of the store. */
 async function reserve(partial: string, source: string): Promise<void> {
   const { mode } = await stat(source);
   const file = await open(partial, 'wx', mode & 0o777);

@@ -13,7 +13,7 @@ export interface StoreReport {
 }
 
 /**
- * Looks at everything in a SQLite store, as it is at this moment, and changes nothing.
+ * Checks everything in a SQLite store, as it is at this moment, and changes nothing.
  *
  * @throws CommandError when there is no file
  */
@@ -21,13 +21,13 @@ export async function checkStore(path: string): Promise<StoreReport> {
   const store = await StoreReader.open(path, 'ro');
   try {
     await store.all('BEGIN');
-    const tables = await tablesOf(store);
-    const schema = await schemaOf(store, tables);
+    const tables = await listTables(store);
+    const schema = await describeSchema(store, tables);
     const contents = [`schema: ${schema.description}`];
     for (const table of tables) {
-      if (table !== 'migrations') contents.push(await contentsOf(store, table));
+      if (table !== 'migrations') contents.push(await describeContents(store, table));
     }
-    const [size, logSize] = await Promise.all([sizeOf(path), sizeOf(`${path}-wal`)]);
+    const [size, logSize] = await Promise.all([getSize(path), getSize(`${path}-wal`)]);
     contents.push(`size: ${formatSize(size)}, and ${formatSize(logSize)} in the log`);
     return { contents, faults: [...schema.faults, ...(await store.integrityFaults())] };
   } catch (error) {
@@ -39,7 +39,7 @@ export async function checkStore(path: string): Promise<StoreReport> {
   }
 }
 
-async function tablesOf(store: StoreReader): Promise<string[]> {
+async function listTables(store: StoreReader): Promise<string[]> {
   const rows = await store.all<{ name: string }>(
     `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND wr = 0
      AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name`,
@@ -47,7 +47,7 @@ async function tablesOf(store: StoreReader): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-async function schemaOf(
+async function describeSchema(
   store: StoreReader,
   tables: readonly string[],
 ): Promise<{ description: string; faults: string[] }> {
@@ -67,7 +67,7 @@ function migrationNames(): string[] {
   return schema.migrations.map(({ name }) => name);
 }
 
-async function contentsOf(store: StoreReader, table: string): Promise<string> {
+async function describeContents(store: StoreReader, table: string): Promise<string> {
   const name = `"${table.replaceAll('"', '""')}"`;
   const [row] = await store.all<{ rows: number; least: string | null; greatest: string | null }>(
     `SELECT count(*) AS rows, CAST(min(rowid) AS TEXT) AS least,
@@ -77,7 +77,7 @@ async function contentsOf(store: StoreReader, table: string): Promise<string> {
   return `${table}: ${row.rows}, id from ${row.least} to ${row.greatest ?? ''}`;
 }
 
-async function sizeOf(path: string): Promise<number> {
+async function getSize(path: string): Promise<number> {
   return await stat(path).then(
     ({ size }) => size,
     () => 0,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EnvError } from '../platform/config/env.js';
-import { CommandError, configuredStorePath, counted, formatSize, runCommand } from './command.js';
+import { CommandError, getStorePath, formatCount, formatSize, runCommand } from './command.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 
 let printed: string;
@@ -38,10 +38,10 @@ describe('runCommand', () => {
   });
 });
 
-describe('configuredStorePath', () => {
+describe('getStorePath', () => {
   it('is the path in DATABASE_URL', () => {
     process.env.DATABASE_URL = 'sqlite:some/where.db';
-    expect(configuredStorePath()).toBe('some/where.db');
+    expect(getStorePath()).toBe('some/where.db');
   });
 
   it.each([
@@ -49,7 +49,7 @@ describe('configuredStorePath', () => {
     ['postgres://me:pass@host/plants', /names a PostgreSQL database.* use pg_dump/],
   ])('refuses %s', (url, sentence) => {
     process.env.DATABASE_URL = url;
-    expect(() => configuredStorePath()).toThrow(sentence);
+    expect(() => getStorePath()).toThrow(sentence);
   });
 });
 
@@ -67,6 +67,6 @@ it.each([
   [0, '0 rows'],
   [1, '1 row'],
   [2, '2 rows'],
-])('counted(%d) is %s', (number, text) => {
-  expect(counted(number, 'row')).toBe(text);
+])('formatCount(%d) is %s', (number, text) => {
+  expect(formatCount(number, 'row')).toBe(text);
 });

@@ -4,7 +4,7 @@ import { parseDatabaseUrl } from '../platform/config/database-url.js';
 import { sqliteReason } from '../platform/database/sqlite/sqlite-errors.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 
-/** A command cannot do what it was asked to. The message is one sentence for the operator. */
+/** The reason why a command fails. The message is one sentence for the operator. */
 export class CommandError extends Error {}
 
 /** Errors whose messages are for the operator. */
@@ -27,11 +27,11 @@ export async function runCommand(
 }
 
 /**
- * The path of the SQLite store that DATABASE_URL names; the rest of the environment is not looked at.
+ * Reads the path of the SQLite store from DATABASE_URL; the rest of the environment is not checked.
  *
  * @throws EnvError, CommandError
  */
-export function configuredStorePath(): string {
+export function getStorePath(): string {
   const { DATABASE_URL } = loadEnv({ DATABASE_URL: process.env.DATABASE_URL });
   const url = parseDatabaseUrl(DATABASE_URL);
   if (url?.type === 'postgres') {
@@ -45,14 +45,14 @@ export function configuredStorePath(): string {
   return url.path;
 }
 
-/** A size to read: in bytes below a KiB, else in KiB or MiB. */
+/** Formats a size: in bytes below a KiB, else in KiB or MiB. */
 export function formatSize(bytes: number): string {
-  if (bytes < 2 ** 10) return counted(bytes, 'byte');
+  if (bytes < 2 ** 10) return formatCount(bytes, 'byte');
   if (bytes < 2 ** 20) return `${(bytes / 2 ** 10).toFixed(1)} KiB`;
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }
 
-/** A number and its noun, such as "1 row" or "2 rows". */
-export function counted(number: number, noun: string): string {
+/** Formats a number and its noun, such as "1 row" or "2 rows". */
+export function formatCount(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -12,7 +12,7 @@ import {
 } from '../platform/database/data-source/store-data-source.js';
 import { BatchedRepository } from '../platform/database/batched-repository.js';
 import { schema } from '../schema.js';
-import { CommandError, counted } from './command.js';
+import { CommandError, formatCount } from './command.js';
 
 /** How many rows travel at once. */
 const PAGE_ROWS = 1_000;
@@ -45,7 +45,7 @@ export async function copyStore(
   if (from === to) throw new CommandError('The two stores are the same');
   const source = await openSource(from);
   try {
-    const target = await openDatabase(optionsOf(to));
+    const target = await openDatabase(toOptions(to));
     try {
       const copied: CopiedTable[] = [];
       for (const metadata of parentsFirst(source.entityMetadatas)) {
@@ -62,7 +62,7 @@ export async function copyStore(
 
 /** Opens a store as it is: it is not made, and its schema is not touched. */
 async function openSource(from: string): Promise<StoreDataSource> {
-  const options = optionsOf(from);
+  const options = toOptions(from);
   if (options.type === 'sqlite' && !existsSync(options.database)) {
     throw new CommandError(`There is no store to copy from at ${resolve(options.database)}`);
   }
@@ -89,7 +89,7 @@ async function openSource(from: string): Promise<StoreDataSource> {
   return source;
 }
 
-function optionsOf(url: string): ReturnType<typeof dataSourceOptions> {
+function toOptions(url: string): ReturnType<typeof dataSourceOptions> {
   if (parseDatabaseUrl(url) === undefined) {
     throw new CommandError('A store is named as in DATABASE_URL: sqlite:<path> or postgres://...');
   }
@@ -120,7 +120,7 @@ async function copyTable(
   const from = new BatchedRepository(source.getRepository(metadata.target));
   const to = new BatchedRepository(target.getRepository(metadata.target));
   let copied = 0;
-  const report = (): void => onProgress(`${table}: ${counted(copied, 'row')} copied`);
+  const report = (): void => onProgress(`${table}: ${formatCount(copied, 'row')} copied`);
   const progress = setInterval(report, PROGRESS_INTERVAL_MS);
   try {
     for await (const rows of pagesOf(from)) {
@@ -137,17 +137,20 @@ async function copyTable(
     clearInterval(progress);
   }
   onProgress(`${table}: comparing`);
-  const [before, after] = await Promise.all([digestOf(from, metadata), digestOf(to, metadata)]);
+  const [before, after] = await Promise.all([
+    digestTable(from, metadata),
+    digestTable(to, metadata),
+  ]);
   if (before.digest !== after.digest || before.rows !== after.rows) {
     throw new CommandError(
-      `${table} differs: ${counted(before.rows, 'row')} in the first store, ${after.rows} in the second. Does a program write to one of them?`,
+      `${table} differs: ${formatCount(before.rows, 'row')} in the first store, ${after.rows} in the second. Does a program write to one of them?`,
     );
   }
   return { table, ...before };
 }
 
 /** The sum of the rows' digests: it does not depend on how an engine sorts. */
-async function digestOf(
+async function digestTable(
   rows: BatchedRepository<ObjectLiteral>,
   metadata: EntityMetadata,
 ): Promise<{ rows: number; digest: string }> {

@@ -1,5 +1,5 @@
 import { backUp } from './backup.js';
-import { CommandError, configuredStorePath, formatSize, runCommand } from './command.js';
+import { CommandError, getStorePath, formatSize, runCommand } from './command.js';
 
 // npm run db:backup -- <file>
 
@@ -13,6 +13,6 @@ await runCommand(async (target, ...others) => {
     throw new CommandError('Name the file to make: npm run db:backup -- <file>');
   }
   const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
-  const size = await backUp(configuredStorePath(), target, onProgress, stopping.signal);
+  const size = await backUp(getStorePath(), target, onProgress, stopping.signal);
   console.log(`${target}: ${formatSize(size)}, complete and sound`);
 });

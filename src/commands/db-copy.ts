@@ -1,4 +1,4 @@
-import { CommandError, counted, runCommand } from './command.js';
+import { CommandError, formatCount, runCommand } from './command.js';
 import { copyStore } from './copy.js';
 
 // npm run db:copy -- <from> [to]
@@ -11,6 +11,6 @@ await runCommand(async (from, to = process.env.DATABASE_URL, ...others) => {
   }
   const tables = await copyStore(from, to, (line) => process.stderr.write(`${line}\n`));
   for (const { table, rows, digest } of tables) {
-    console.log(`${table}: ${counted(rows, 'row')}, digest ${digest}, the same in both`);
+    console.log(`${table}: ${formatCount(rows, 'row')}, digest ${digest}, the same in both`);
   }
 });

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createApp } from '../app.js';
 import { TRANSIENT_DATABASE_URL } from '../platform/config/database-url.js';
 import { buildOpenApi } from '../platform/openapi/build-openapi.js';
-import { allErrors, statusOf } from '../platform/errors/error-catalogue.js';
+import { listErrors, getStatus } from '../platform/errors/error-catalogue.js';
 
 // Writes openapi.json and the table of docs/errors.md from the application itself, on a store that
 // does not last.
@@ -13,7 +13,7 @@ writeFileSync('openapi.json', `${JSON.stringify(buildOpenApi(app), null, 2)}\n`)
 await app.close();
 
 const ERRORS = 'docs/errors.md';
-const rows = allErrors().map((entry) => [entry.error, statusOf(entry), entry.when, entry.advice]);
+const rows = listErrors().map((entry) => [entry.error, getStatus(entry), entry.when, entry.advice]);
 const table = [['error', 'HTTP', 'when', 'what to do'], ['-', '-', '-', '-'], ...rows]
   .map((cells) => `| ${cells.join(' | ')} |\n`)
   .join('');

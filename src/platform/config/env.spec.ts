@@ -106,28 +106,28 @@ describe('loadEnv', () => {
     { TRUST_PROXY: '10.0.0.0/33' },
   ])('refuses %j with one line that names the variable', (source) => {
     const name = 'NODE_ENV' in source && 'ACCESS_TOKENS' in source ? 'ACCESS_TOKENS' : '';
-    expect(faultsOf(source)).toMatch(/^[A-Z_]+ must [^\n]+$/);
-    expect(faultsOf(source)).toContain(name);
+    expect(findFaults(source)).toMatch(/^[A-Z_]+ must [^\n]+$/);
+    expect(findFaults(source)).toContain(name);
   });
 
   it.each(['data/plants.db', './plants.db', 'C:\\plants.db', 'mysql://localhost'])(
     'says of the DATABASE_URL %s what it has to begin with',
     (DATABASE_URL) => {
-      expect(faultsOf({ DATABASE_URL })).toBe(
+      expect(findFaults({ DATABASE_URL })).toBe(
         'DATABASE_URL must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db',
       );
     },
   );
 
   it('wants all of an identity provider, or nothing', () => {
-    expect(faultsOf({ AUTH_ISSUER: 'https://id.example' }).split('\n')).toEqual([
+    expect(findFaults({ AUTH_ISSUER: 'https://id.example' }).split('\n')).toEqual([
       'AUTH_JWKS_URL must be set too: AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE belong together',
       'AUTH_AUDIENCE must be set too: AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE belong together',
     ]);
   });
 
   it('names every variable at fault, and shows no value', () => {
-    const faults = faultsOf({
+    const faults = findFaults({
       PORT: '99999',
       DATABASE_URL: 'mysql://me:pass',
       ACCESS_TOKENS: 'my secret',
@@ -141,7 +141,7 @@ describe('loadEnv', () => {
   });
 });
 
-function faultsOf(source: Record<string, string>): string {
+function findFaults(source: Record<string, string>): string {
   try {
     loadEnv(source);
   } catch (error) {

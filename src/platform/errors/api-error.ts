@@ -1,5 +1,5 @@
 import type { ErrorDto } from './error.dto.js';
-import { type ErrorKind, statusOf } from './error-catalogue.js';
+import { ErrorCatalogue, type ErrorKind, getStatus } from './error-catalogue.js';
 
 /**
  * The one way to fail on purpose: throw it anywhere in the handling of a request and the client
@@ -19,8 +19,15 @@ export class ApiError extends Error {
   ) {
     super(message);
     this.name = 'ApiError';
-    this.status = statusOf(kind);
+    this.status = getStatus(kind);
     this.headers = { ...kind.headers, ...headers };
     this.body = { error: kind.error, message };
   }
+}
+
+/** @param allow the methods that the path takes, as in an `Allow` header (RFC 9110 section 15.5.6) */
+export function methodNotAllowed(allow: string): ApiError {
+  return new ApiError(ErrorCatalogue.METHOD_NOT_ALLOWED, `This path takes ${allow}`, {
+    Allow: allow,
+  });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { allErrors, type CodeBlock, defineErrors, ErrorCatalogue } from './error-catalogue.js';
+import { listErrors, type CodeBlock, defineErrors, ErrorCatalogue } from './error-catalogue.js';
 
 function define(feature: string, numbers: CodeBlock['numbers'], ...codes: number[]): object {
   const entry = { message: 'm', when: 'w', advice: 'a' };
@@ -9,9 +9,9 @@ function define(feature: string, numbers: CodeBlock['numbers'], ...codes: number
 
 describe('defineErrors', () => {
   it('adds the errors of a feature to the catalogue, in the order of their codes', () => {
-    const before = allErrors().length;
+    const before = listErrors().length;
     define('gardens', [10, 19], 40910, 40410, 40419);
-    const codes = allErrors().map(({ error }) => error);
+    const codes = listErrors().map(({ error }) => error);
     expect(codes).toEqual(codes.toSorted());
     expect(codes).toHaveLength(before + 3);
   });

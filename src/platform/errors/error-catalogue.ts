@@ -53,7 +53,7 @@ export function defineErrors<const Entries extends Readonly<Record<string, Error
 function register<Entries extends Readonly<Record<string, ErrorEntry>>>(entries: Entries): Entries {
   for (const entry of Object.values(entries)) {
     const { error } = entry;
-    const status = statusOf(entry);
+    const status = getStatus(entry);
     if (status < 400 || status > 599) throw new TypeError(`The error ${error} has no error status`);
     if (entriesByCode.has(error)) throw new TypeError(`The error ${error} is defined twice`);
     entriesByCode.set(error, entry);
@@ -62,12 +62,12 @@ function register<Entries extends Readonly<Record<string, ErrorEntry>>>(entries:
 }
 
 /** Every failure of the service and of the features that are loaded, by code. */
-export function allErrors(): ErrorEntry[] {
+export function listErrors(): ErrorEntry[] {
   return [...entriesByCode.values()].sort((a, b) => a.error - b.error);
 }
 
 /** The HTTP status that a kind of failure is answered with. */
-export function statusOf({ error }: ErrorKind): number {
+export function getStatus({ error }: ErrorKind): number {
   return Math.floor(error / 100);
 }
 

@@ -13,12 +13,12 @@ const FRAMEWORK = new Set<unknown>([
 ]);
 
 /** Where a request comes from, as far as it is known. */
-export interface RequestContext extends Partial<TraceFields> {
+export interface RequestOrigin extends Partial<TraceFields> {
   readonly clientAddress?: string;
 }
 
 /** What is logged of a request; never its body, its token or its query. */
-export interface RequestFields extends RequestContext {
+export interface RequestFields extends RequestOrigin {
   readonly requestId: string;
   readonly method?: string | undefined;
   readonly path?: string | undefined;

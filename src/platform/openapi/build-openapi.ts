@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { BEARER } from '../auth/auth.decorators.js';
-import { ErrorCatalogue, type ErrorEntry, statusOf } from '../errors/error-catalogue.js';
+import { ErrorCatalogue, type ErrorEntry, getStatus } from '../errors/error-catalogue.js';
 import { ErrorDto } from '../errors/error.dto.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
@@ -96,12 +96,12 @@ function describeErrors(operation: Operation, shared: Responses): void {
     operation.requestBody === undefined ? [] : WITH_BODY,
     own,
   ];
-  for (const status of new Set(groups.flat().map(statusOf))) {
+  for (const status of new Set(groups.flat().map(getStatus))) {
     const ofStatus = groups
-      .map((entries) => entries.filter((entry) => statusOf(entry) === status))
+      .map((entries) => entries.filter((entry) => getStatus(entry) === status))
       .filter((entries) => entries.length > 0);
     const response = errorResponse(status, ofStatus.flat());
-    if (ofStatus.length > 1 || own.some((entry) => statusOf(entry) === status)) {
+    if (ofStatus.length > 1 || own.some((entry) => getStatus(entry) === status)) {
       operation.responses[status] = response;
     } else {
       shared[`Error${status}`] = response;

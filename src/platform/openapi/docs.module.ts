@@ -1,6 +1,26 @@
-import { type INestApplication, Module, type OnModuleInit } from '@nestjs/common';
-import { DocsController } from './docs.controller.js';
+import {
+  Controller,
+  Get,
+  type INestApplication,
+  Module,
+  type OnModuleInit,
+  Redirect,
+} from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { Public } from '../auth/auth.decorators.js';
 import { setUpDocs } from './swagger-ui.js';
+
+@Public()
+@ApiExcludeController()
+@Controller()
+class DocsController {
+  /** Redirects a browser that opens the service to its documents. */
+  @Get()
+  @Redirect('/docs')
+  root(): void {
+    // The decorator answers.
+  }
+}
 
 @Module({ controllers: [DocsController] })
 export class DocsModule implements OnModuleInit {
@@ -11,7 +31,7 @@ export class DocsModule implements OnModuleInit {
     this.app = app;
   }
 
-  /** By now the controllers have their routes: Express tries those first, for which most requests are. */
+  /** Runs after the controllers registered their routes, so that Express matches API routes first. */
   onModuleInit(): void {
     if (this.app !== undefined) setUpDocs(this.app);
   }

@@ -5,9 +5,8 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
-import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { methodNotAllowed } from '../errors/method-not-allowed.js';
+import { ApiError, methodNotAllowed } from '../errors/api-error.js';
 import { buildOpenApi } from './build-openapi.js';
 import {
   fitDevice,

@@ -1,12 +1,12 @@
 import type { Express } from 'express';
 
-// Depends on the inside of Express's router: its types leave out `match()`. The tests of 405 in
-// test/http.e2e-spec.ts fail when an upgrade changes it.
+// This file depends on an internal of Express's router: its types leave out `match()`. The tests of
+// 405 in test/http.e2e-spec.ts fail when an upgrade changes it.
 
 type Layer = Express['router']['stack'][number];
 
-/** The methods of all routes on a path, as an `Allow` header lists them; none for an unknown path. */
-export function allowedMethods({ router }: Express, path: string): string[] {
+/** Lists the methods of all routes on a path for an `Allow` header; none for an unknown path. */
+export function listAllowedMethods({ router }: Express, path: string): string[] {
   const methods = router.stack
     .filter((layer) => layer.route !== undefined && matches(layer, path))
     .flatMap((layer) => layer.route?.stack.map(({ method }) => method.toUpperCase()) ?? []);

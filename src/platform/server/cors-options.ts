@@ -1,9 +1,9 @@
 import type { CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
 import type { Express, Request } from 'express';
-import { allowedMethods } from './allowed-methods.js';
+import { listAllowedMethods } from './allowed-methods.js';
 
-/** Lets pages of these origins call the service, read its errors and use their own request ids. */
-export function corsOptions(origins: string[]): CorsOptionsDelegate<Request> {
+/** Makes options that let pages of these origins call the service, read its errors and use their own request ids. */
+export function createCorsOptions(origins: string[]): CorsOptionsDelegate<Request> {
   const options = {
     origin: origins,
     allowedHeaders: [
@@ -20,7 +20,7 @@ export function corsOptions(origins: string[]): CorsOptionsDelegate<Request> {
   };
   return ({ app, method, path }, callback) => {
     const isPreflight = method === 'OPTIONS';
-    const methods = isPreflight ? allowedMethods(app as Express, path) : [];
+    const methods = isPreflight ? listAllowedMethods(app as Express, path) : [];
     callback(null, { ...options, methods });
   };
 }

@@ -112,7 +112,7 @@ afterAll(() => {
   for (const server of [plain, stable]) server.close().closeAllConnections();
 });
 
-async function answerOf(server: Server, path: string): Promise<object> {
+async function request(server: Server, path: string): Promise<object> {
   const { port } = server.address() as AddressInfo;
   const response = await fetch(`http://127.0.0.1:${String(port)}${path}?a=1&b=c`, {
     redirect: 'manual',
@@ -125,8 +125,8 @@ async function answerOf(server: Server, path: string): Promise<object> {
 
 describe('FastExpressAdapter', () => {
   it('makes requests and responses that Express need not change', async () => {
-    expect(await answerOf(stable, '/prototypes')).toMatchObject({ body: '[true,true]' });
-    expect(await answerOf(plain, '/prototypes')).toMatchObject({ body: '[false,false]' });
+    expect(await request(stable, '/prototypes')).toMatchObject({ body: '[true,true]' });
+    expect(await request(plain, '/prototypes')).toMatchObject({ body: '[false,false]' });
   });
 
   it('is tested with every member of Express', () => {
@@ -138,8 +138,8 @@ describe('FastExpressAdapter', () => {
   it.each(Object.keys(REQUEST_MEMBERS))(
     'has request.%s as plain Express has it',
     async (member) => {
-      const answer = await answerOf(stable, `/request/${member}`);
-      expect(answer).toEqual(await answerOf(plain, `/request/${member}`));
+      const answer = await request(stable, `/request/${member}`);
+      expect(answer).toEqual(await request(plain, `/request/${member}`));
       expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('"res":true') });
     },
   );
@@ -147,8 +147,8 @@ describe('FastExpressAdapter', () => {
   it.each(Object.keys(RESPONSE_MEMBERS))(
     'has response.%s as plain Express has it',
     async (member) => {
-      const answer = await answerOf(stable, `/response/${member}`);
-      expect(answer).toEqual(await answerOf(plain, `/response/${member}`));
+      const answer = await request(stable, `/response/${member}`);
+      expect(answer).toEqual(await request(plain, `/response/${member}`));
       expect(answer).toMatchObject({ headers: { 'x-linked': 'true' } });
     },
   );

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Express, Request, Response } from 'express';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Env } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../observability/pino-logger.js';
@@ -10,15 +11,13 @@ import { countRequest } from '../observability/metrics.js';
 import type { Connections } from './connections.js';
 import { configureNode } from './node-internals.js';
 import type { Handler } from './request-queue.js';
-import { contextOf, REQUEST_ID, requestIdOf, SECURITY_HEADERS } from './request.middleware.js';
+import {
+  describeOrigin,
+  REQUEST_ID,
+  getRequestId,
+  SECURITY_HEADERS,
+} from './request.middleware.js';
 import { JSON_TYPE, sendJson } from './send-json.js';
-
-/** How long a client may take for each, in milliseconds. */
-export interface TimeLimits {
-  readonly headers: number;
-  readonly request: number;
-  readonly keepAlive: number;
-}
 
 /** How long a refused connection stays open for its client to read the answer, in milliseconds. */
 const LINGER_MS = 2_000;
@@ -31,13 +30,13 @@ export function configureServer(
   server: Server,
   express: Express,
   connections: Connections,
-  limits: TimeLimits,
+  env: Env,
   logger: PinoLogger,
 ): void {
   configureNode(server);
-  server.headersTimeout = limits.headers;
-  server.requestTimeout = limits.request;
-  server.keepAliveTimeout = limits.keepAlive;
+  server.headersTimeout = env.HEADERS_TIMEOUT_MS;
+  server.requestTimeout = env.REQUEST_TIMEOUT_MS;
+  server.keepAliveTimeout = env.KEEP_ALIVE_TIMEOUT_MS;
 
   const answerWith =
     (entry: ErrorEntry, message?: string): Handler =>
@@ -73,11 +72,11 @@ export function configureServer(
     refuse(socket, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'This is not a proxy'));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    refuse(socket, toApiError(error));
+    refuse(socket, parserErrorToApiError(error));
   });
 }
 
-/** RFC 9112 section 3.2: the target of a request is a path, an asterisk or a whole URL. */
+/** Whether the target of a request is a path, an asterisk or a whole URL (RFC 9112 section 3.2). */
 function isParsable(url: string): boolean {
   return url.startsWith('/') || url === '*' || URL.canParse(url);
 }
@@ -89,19 +88,19 @@ function answer(
   { status, headers, body }: ApiError,
   logger: PinoLogger,
 ): void {
-  const requestId = requestIdOf(req);
+  const requestId = getRequestId(req);
   logger.request('info', {
     requestId,
     method: req.method,
     status,
-    ...contextOf(req as Request, trace.getActiveSpan()),
+    ...describeOrigin(req as Request, trace.getActiveSpan()),
   });
   countRequest(req.method, undefined, status, 0);
   const fields = { ...headers, ...SECURITY_HEADERS, [REQUEST_ID]: requestId, Connection: 'close' };
   sendJson(req, res, status, fields, body);
 }
 
-function toApiError({ code }: NodeJS.ErrnoException): ApiError {
+function parserErrorToApiError({ code }: NodeJS.ErrnoException): ApiError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new ApiError(ErrorCatalogue.HEADERS_TOO_LARGE);

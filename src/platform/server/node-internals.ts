@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 
-// All that depends on the internals of Node's HTTP server. The test beside this file fails for each
-// that a version of Node has changed.
+// This file depends on internals of Node's HTTP server. The test beside it names each that a version
+// of Node has changed.
 
 /** How often Node checks its time limits, in milliseconds. */
 const TIME_CHECK_MS = 1_000;

@@ -4,7 +4,7 @@ import type { Request, RequestHandler } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import type { PinoLogger, RequestContext } from '../observability/pino-logger.js';
+import type { PinoLogger, RequestOrigin } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
 import { addDefaultHeaders } from './fast-express-adapter.js';
 import { readTrace } from '../observability/trace-context.js';
@@ -19,7 +19,7 @@ const PROBES = '/health/';
 
 /** The longest path that is logged in full, in characters. */
 const MAX_LOGGED_PATH = 256;
-/** The same of an address; longer ones come only from a trusted proxy that is misconfigured. */
+/** The longest address that is logged in full; longer ones come only from a misconfigured trusted proxy. */
 const MAX_LOGGED_ADDRESS = 64;
 
 /** Headers of every answer: it is for one client only, and nothing that a browser should run. */
@@ -32,7 +32,7 @@ export const SECURITY_HEADERS = {
 };
 const SECURITY_LIST = Object.entries(SECURITY_HEADERS).flat();
 
-/** What Express knows of the route that matched a request. */
+/** The route that matched a request, as Express records it. */
 interface Route {
   readonly path: string;
 }
@@ -44,39 +44,40 @@ interface Route {
 export function requestMiddleware(logger: PinoLogger): RequestHandler {
   return (req, res, next) => {
     const began = performance.now();
-    const requestId = requestIdOf(req);
+    const requestId = getRequestId(req);
     const span = trace.getActiveSpan();
-    const context = contextOf(req, span);
+    const origin = describeOrigin(req, span);
     res.locals.requestId = requestId;
     addDefaultHeaders(res, REQUEST_ID, requestId, ...SECURITY_LIST);
-    if (span !== undefined) res.on('finish', () => nameByRoute(span, req));
+    if (span !== undefined) res.on('finish', () => nameSpanByRoute(span, req));
     res.on('close', () => {
       const ms = performance.now() - began;
-      const path = pathOf(req.originalUrl);
+      const path = toLoggedPath(req.originalUrl);
       const status = res.headersSent ? res.statusCode : undefined;
       const logAtInfo = status !== undefined && !(status === 200 && path.startsWith(PROBES));
       // V8 keeps every new number's text until its next full collection, so there are few.
       const fields = { requestId, method: req.method, path, status, ms: Math.round(ms * 10) / 10 };
-      const line = context === undefined ? fields : { ...fields, ...context };
+      const line = origin === undefined ? fields : { ...fields, ...origin };
       logger.request(logAtInfo ? 'info' : 'debug', line);
       countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
     });
-    const fault = faultOf(req);
-    if (fault === undefined) next();
-    else throw new ApiError(ErrorCatalogue.MALFORMED_REQUEST, fault, { Connection: 'close' });
+    const violation = findViolation(req);
+    if (violation === undefined) next();
+    else throw new ApiError(ErrorCatalogue.MALFORMED_REQUEST, violation, { Connection: 'close' });
   };
 }
 
-export function requestIdOf(req: IncomingMessage): string {
+/** Takes the request's own id if it is fit for the log, or makes one. */
+export function getRequestId(req: IncomingMessage): string {
   const sent = req.headers['x-request-id'];
   return typeof sent === 'string' && REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID();
 }
 
 /**
- * What the log says of where a request comes from; undefined where nothing is known. The address is
- * that of the client once it is set which proxies are in front.
+ * Describes for the log where a request comes from; undefined where nothing is known. The client's
+ * address is known only if the proxies in front are configured.
  */
-export function contextOf(req: Request, span: Span | undefined): RequestContext | undefined {
+export function describeOrigin(req: Request, span: Span | undefined): RequestOrigin | undefined {
   const address = req.app.get('trust proxy') === false ? undefined : req.ip;
   const fields = readTrace(req.headers, span);
   if (address === undefined) return fields;
@@ -84,21 +85,21 @@ export function contextOf(req: Request, span: Span | undefined): RequestContext 
 }
 
 /** OpenTelemetry's instrumentation of HTTP knows no routes. */
-function nameByRoute(span: Span, req: Request): void {
+function nameSpanByRoute(span: Span, req: Request): void {
   const path = (req.route as Route | undefined)?.path;
   if (path === undefined) return;
   span.setAttribute('http.route', path);
   span.updateName(`${req.method} ${path}`);
 }
 
-/** Without the query, which may hold secrets. */
-function pathOf(url: string): string {
+/** Cuts off the query, which may hold secrets. */
+function toLoggedPath(url: string): string {
   const query = url.indexOf('?');
   return url.slice(0, Math.min(query === -1 ? url.length : query, MAX_LOGGED_PATH));
 }
 
-/** What Node accepts though HTTP/1.1 forbids it (RFC 9112 sections 2.3 and 3.2). */
-function faultOf({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
+/** Finds what HTTP/1.1 forbids and Node accepts (RFC 9112 sections 2.3 and 3.2). */
+function findViolation({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The HTTP version is not 1.0 or 1.1';
   let hosts = 0;
   // Node drops repeats of Host, but keeps them among the raw headers.

@@ -1,10 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, NotFoundException } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, Request, Response } from 'express';
-import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { methodNotAllowed } from '../errors/method-not-allowed.js';
-import { allowedMethods } from './allowed-methods.js';
+import { ApiError, methodNotAllowed } from '../errors/api-error.js';
+import { listAllowedMethods } from './allowed-methods.js';
 import { ErrorFilter } from './error.filter.js';
 
 /**
@@ -22,7 +21,7 @@ export class RouteNotFoundFilter implements ExceptionFilter {
   catch(exception: NotFoundException, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const express = this.adapterHost.httpAdapter.getInstance<Express>();
-    const methods = allowedMethods(express, request.path);
+    const methods = listAllowedMethods(express, request.path);
     if (request.route !== undefined && methods.includes(request.method)) {
       this.errors.catch(exception, host);
       return;
@@ -32,15 +31,15 @@ export class RouteNotFoundFilter implements ExceptionFilter {
       response.writeHead(204, { Allow: methods.join(', ') }).end();
       return;
     }
-    this.errors.catch(routeNotFoundError(request, methods), host);
+    this.errors.catch(createRouteNotFoundError(request, methods), host);
   }
 }
 
-function routeNotFoundError({ method, path }: Request, methods: string[]): ApiError {
+function createRouteNotFoundError({ method, path }: Request, methods: string[]): ApiError {
   if (!isDecodable(path)) {
     return new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be decoded');
   }
-  // What comes before the routes may have thrown it.
+  // A middleware before the routes may have thrown it.
   if (methods.length === 0 || methods.includes(method)) {
     return new ApiError(ErrorCatalogue.NOT_FOUND);
   }

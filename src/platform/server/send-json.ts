@@ -14,7 +14,7 @@ const MAX_UNSENT = 128 * 1024 * 1024;
 
 /** How much of an unread body is read and discarded after an early answer, in bytes. */
 const DISCARD_LIMIT = 8 * 1024 * 1024;
-/** How long that may take, in milliseconds. */
+/** How long reading and discarding it may take. */
 const DISCARD_MS = 5_000;
 
 /** Answers with JSON, also before the body of the request has arrived. */
@@ -53,7 +53,7 @@ export function sendJson(
   else setImmediate(send);
 }
 
-/** RFC 9112 section 6.3: without either header a request has no body. */
+/** Whether all of a request has arrived; without either header it has no body (RFC 9112 section 6.3). */
 function hasArrived({ complete, headers }: IncomingMessage): boolean {
   const hasBody =
     headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;

@@ -1,0 +1,88 @@
+import { Logger } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Env } from './platform/config/env.js';
+import { PinoLogger } from './platform/observability/pino-logger.js';
+import { getMaxDrainMs } from './platform/server/connections.js';
+
+/** Repeats of a signal within this time are the same Ctrl-C. */
+const SAME_SIGNAL_MS = 1_000;
+/** How long the rest of a stop may take once all connections are closed. */
+const CLOSE_TIMEOUT_MS = 250;
+/** How long a stop goes on after a second signal. */
+const HURRIED_STOP_MS = 500;
+/** How long a forced stop waits for the log. */
+const LOG_FLUSH_MS = 250;
+/** How long what else runs in the process, such as an export of traces, may outlast a stop. */
+const EXIT_DELAY_MS = 250;
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+const logger = new Logger('Main');
+
+/** Exits at once by a signal while the program starts: nothing has been accepted yet. */
+export function exitOnSignals(): void {
+  // Process 1 of a container ignores what it does not handle.
+  for (const signal of SIGNALS) process.once(signal, exit);
+}
+
+function exit(): void {
+  process.exit();
+}
+
+/** Stops by a signal or an error that nothing caught, once everything that has arrived is answered. */
+export function shutDownOnSignals(app: NestExpressApplication): void {
+  let stoppedAt: number | undefined;
+  const stop = (reason: string): void => {
+    if (stoppedAt !== undefined) return;
+    stoppedAt = performance.now();
+    logger.log(`${reason}: answering what has arrived, then stopping`);
+    const drainMs = getMaxDrainMs(app.get(Env).SHUTDOWN_GRACE_MS);
+    const forcing = setTimeout(() => void forceExit(app), drainMs + CLOSE_TIMEOUT_MS);
+    void close(app).then(() => clearTimeout(forcing));
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stoppedAt === undefined) stop(signal);
+    else if (performance.now() - stoppedAt > SAME_SIGNAL_MS) hurry(app);
+  };
+  for (const signal of SIGNALS) process.off(signal, exit).on(signal, onSignal);
+  // Rejected promises that nobody handled come here too.
+  process.on('uncaughtException', (error) => {
+    logger.fatal(error);
+    process.exitCode = 1;
+    stop('Uncaught error');
+  });
+}
+
+async function close(app: NestExpressApplication): Promise<void> {
+  const pino = app.get(PinoLogger);
+  try {
+    await app.close();
+    logger.log('Stopped');
+  } catch (error) {
+    logger.error(error);
+    process.exitCode = 1;
+  }
+  if (!(await pino.flush())) await forceExit(app);
+  setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
+}
+
+/** Closes all connections, and leaves the store little time. */
+function hurry(app: NestExpressApplication): void {
+  process.exitCode = 1;
+  app.getHttpServer().closeAllConnections();
+  setTimeout(() => void forceExit(app), HURRIED_STOP_MS);
+}
+
+/**
+ * Ends the process though one of its threads hangs, as in a flush to a failing disk. Node's own exit
+ * waits for every thread.
+ */
+async function forceExit(app: NestExpressApplication): Promise<void> {
+  logger.error('The stop is forced: the store or a client has kept it too long');
+  await Promise.race([app.get(PinoLogger).flush(), sleep(LOG_FLUSH_MS)]);
+  process.kill(process.pid, 'SIGKILL');
+  // The system does not let process 1 send itself SIGKILL.
+  process.abort();
+}
