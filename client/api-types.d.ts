@@ -164,7 +164,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 41500: the body is not `application/json` in UTF-8 without a content encoding */
+        /** @description - 41500: the body is not of a media type that the operation takes, in UTF-8 and without a content encoding */
         Error415: {
             headers: {
                 [name: string]: unknown;
@@ -555,6 +555,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlantPatch"];
+                "application/merge-patch+json": components["schemas"]["PlantPatch"];
             };
         };
         responses: {
@@ -597,7 +598,16 @@ export interface operations {
             408: components["responses"]["Error408"];
             412: components["responses"]["Error412"];
             413: components["responses"]["Error413"];
-            415: components["responses"]["Error415"];
+            /** @description - 41500: the body is not of a media type that the operation takes, in UTF-8 and without a content encoding */
+            415: {
+                headers: {
+                    "Accept-Patch"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             417: components["responses"]["Error417"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];

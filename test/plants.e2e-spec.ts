@@ -296,13 +296,92 @@ describe('PUT /plants/{id}', () => {
   });
 });
 
+describe('PATCH /plants/{id}', () => {
+  it.each([
+    ['{"name":"m"}', '"name":"m","tag":"t"'],
+    ['{"tag":"🌿"}', '"name":"n","tag":"🌿"'],
+    ['{"tag":""}', '"name":"n","tag":""'],
+    ['{"tag":null}', '"name":"n"'],
+    ['{"name":"m","tag":null}', '"name":"m"'],
+    ['{}', '"name":"n","tag":"t"'],
+    ['{"id":null,"extra":{"a":null}}', '"name":"n","tag":"t"'],
+  ])('changes what %s names, and answers with the plant', async (patch, members) => {
+    const path = await newPlant('"name":"n","tag":"t"');
+    const answer = await app.patch(path, patch);
+    expect(answer).toMatchObject({ status: 200, text: `{${members}}` });
+    expect(answer.headers.get('etag')).toBeNull();
+    expect((await app.get(path)).text).toBe(`{"id":${path.slice(8)},${members}}`);
+    expect(await app.patch(path, patch)).toMatchObject({ status: 200, text: `{${members}}` });
+  });
+
+  it.each([
+    ['application/merge-patch+json'],
+    ['application/json'],
+    ['application/merge-patch+json; charset=utf-8'],
+  ])('takes a body of %s', async (type) => {
+    const answer = await app.patch(await newPlant(), '{"name":"m"}', { 'Content-Type': type });
+    expect(answer).toMatchObject({ status: 200, body: { name: 'm' } });
+  });
+
+  it.each(['application/json-patch+json', 'text/plain', ''])(
+    'names what it takes in Accept-Patch when it gets "%s"',
+    async (type) => {
+      const answer = await app.patch(await newPlant(), '{"name":"m"}', { 'Content-Type': type });
+      expectError(answer, 'UNSUPPORTED_MEDIA_TYPE', expect.stringContaining(`"${type}"`));
+      expect(answer.headers.get('accept-patch')).toBe(
+        'application/merge-patch+json, application/json',
+      );
+    },
+  );
+
+  it.each(['{"name":null}', '{"name":1}', '{"tag":true}', '{"tag":"a","tag":"b"}', '[]', 'null'])(
+    'answers 40002 to %s',
+    async (patch) => {
+      const path = await newPlant();
+      const { text } = await app.get(path);
+      expectError(await app.patch(path, patch), 'INVALID_BODY');
+      expect((await app.get(path)).text).toBe(text);
+    },
+  );
+
+  it('answers 404 to an id that no plant has, whatever is expected of it', async () => {
+    for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }] as const) {
+      const answer = await app.patch('/plants/77', '{"name":"m"}', headers);
+      expectError(answer, PlantErrors.PLANT_NOT_FOUND);
+    }
+  });
+
+  it('answers the faults of the path before those of the body, and those before 404 and 412', async () => {
+    expectError(await app.patch('/plants/x', '{'), 'INVALID_PARAMETERS');
+    expectError(await app.patch('/plants/77', ''), 'UNREADABLE_BODY');
+    expectError(await app.patch('/plants/77', '{"name":null}'), 'INVALID_BODY');
+    const path = await newPlant();
+    expectError(await app.patch(path, '{"tag":1}', { 'If-Match': '"x"' }), 'INVALID_BODY');
+  });
+
+  it('keeps concurrent changes of different members', async () => {
+    const path = await newPlant('"name":"n","tag":"t"');
+    for (let round = 0; round < 20; round++) {
+      const name = `name ${round}`;
+      const tag = `tag ${round}`;
+      await Promise.all([
+        app.patch(path, JSON.stringify({ name })),
+        app.patch(path, JSON.stringify({ tag })),
+      ]);
+      expect((await app.get(path)).body).toMatchObject({ name, tag });
+    }
+  });
+});
+
 const CHANGES = {
   PUT: (path: string, headers: Record<string, string>) => app.put(path, '{"name":"m"}', headers),
+  PATCH: (path: string, headers: Record<string, string>) =>
+    app.patch(path, '{"name":"m"}', headers),
   DELETE: (path: string, headers: Record<string, string>) => app.delete(path, headers),
 };
 
 describe.each(Object.entries(CHANGES))('%s /plants/{id} with a condition', (method, change) => {
-  const success = method === 'PUT' ? 200 : 204;
+  const success = method === 'DELETE' ? 204 : 200;
 
   it.each([
     ['If-Match', '"ETAG"', success],
@@ -336,7 +415,7 @@ describe.each(Object.entries(CHANGES))('%s /plants/{id} with a condition', (meth
     const path = await newPlant();
     const headers = { 'If-Match': await etagOf(path) };
     const answers = await Promise.all(Array.from({ length: 8 }, () => change(path, headers)));
-    const failure = method === 'PUT' ? 412 : 404;
+    const failure = method === 'DELETE' ? 404 : 412;
     const statuses = answers.map(({ status }) => (status === 412 ? failure : status));
     expect(statuses.sort()).toEqual([success, ...Array<number>(7).fill(failure)].sort());
   });

@@ -88,6 +88,12 @@ export class TestApp {
     return await this.sendBody('PUT', path, body, headers);
   }
 
+  /** Sends PATCH with a good token and exactly this text as a merge patch. */
+  async patch(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
+    const type = { 'Content-Type': 'application/merge-patch+json' };
+    return await this.sendBody('PATCH', path, body, { ...type, ...headers });
+  }
+
   private async sendBody(
     method: string,
     path: string,

@@ -161,9 +161,9 @@ export const ErrorCatalogue = register({
   },
   UNSUPPORTED_MEDIA_TYPE: {
     error: 41500,
-    message: 'The body must be application/json in UTF-8, without a Content-Encoding',
-    when: 'the body is not `application/json` in UTF-8 without a content encoding',
-    advice: 'Send Content-Type: application/json, uncompressed.',
+    message: 'The body is not of a media type that this operation takes',
+    when: 'the body is not of a media type that the operation takes, in UTF-8 and without a content encoding',
+    advice: 'Send the Content-Type that the message names, uncompressed.',
   },
   EXPECTATION_FAILED: {
     error: 41700,

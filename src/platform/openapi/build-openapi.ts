@@ -40,6 +40,10 @@ const WITH_BODY: readonly ErrorEntry[] = [
   ErrorCatalogue.BODY_TOO_LARGE,
   ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
 ];
+/** Names the media types that a PATCH takes (RFC 5789 section 3.1). */
+const WITH_PATCH: readonly ErrorEntry[] = [
+  { ...ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE, headers: { 'Accept-Patch': '' } },
+];
 
 /** The OpenAPI document of the application: operations in the order of the controllers, other keys sorted. */
 export function buildOpenApi(app: INestApplication): OpenAPIObject {
@@ -85,7 +89,9 @@ function describeTags(operations: readonly Operation[]): { name: string; descrip
 function describeErrors(operation: Operation, shared: Responses): void {
   // `@RequireScopes()` has named the scopes of an operation that needs its own.
   operation.security ??= [{ [BEARER]: [] }];
-  const own = operation['x-errors'] ?? [];
+  const body = operation.requestBody as { readonly content: object } | undefined;
+  const isPatch = body !== undefined && 'application/merge-patch+json' in body.content;
+  const own = [...(operation['x-errors'] ?? []), ...(isPatch ? WITH_PATCH : [])];
   delete operation['x-errors'];
   const groups = [
     ANY_OPERATION,
@@ -93,7 +99,9 @@ function describeErrors(operation: Operation, shared: Responses): void {
       ? WITH_PARAMETERS
       : [],
     hasParameter(operation, ({ name }) => name === 'If-Match') ? WITH_PRECONDITIONS : [],
-    operation.requestBody === undefined ? [] : WITH_BODY,
+    body === undefined
+      ? []
+      : WITH_BODY.filter((entry) => !own.some(({ error }) => error === entry.error)),
     own,
   ];
   for (const status of new Set(groups.flat().map(getStatus))) {

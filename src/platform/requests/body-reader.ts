@@ -1,6 +1,6 @@
 import { parse as parseContentType } from 'content-type';
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
@@ -16,14 +16,19 @@ export class RequestAbortedError extends Error {}
  * Reads the body of a request as JSON text. Nothing has been read, and a client that sent
  * `Expect: 100-continue` has not been told to continue, before this is called.
  *
+ * @param mediaTypes the media types that the operation takes
  * @throws ApiError 40001, 41300, 41500, in the order the documents give; 50300 when too much
  *   arrives at a time
  * @throws RequestAbortedError
  */
-export async function readJsonText(req: IncomingMessage, res: ServerResponse): Promise<string> {
+export async function readJsonText(
+  req: IncomingMessage,
+  res: ServerResponse,
+  mediaTypes: readonly string[],
+): Promise<string> {
   const declared = req.headers['content-length'];
   if (declared !== undefined) {
-    checkBody(req, Number(declared));
+    checkBody(req, Number(declared), mediaTypes);
   } else if (req.headers['transfer-encoding'] === undefined) {
     throw emptyBody();
   }
@@ -32,18 +37,16 @@ export async function readJsonText(req: IncomingMessage, res: ServerResponse): P
 
   const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req));
   // A chunked body shows its length only once it is there.
-  if (declared === undefined) checkBody(req, bytes.length);
+  if (declared === undefined) checkBody(req, bytes.length, mediaTypes);
   if (!isUtf8(bytes)) {
     throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is not UTF-8');
   }
   return bytes.toString();
 }
 
-function checkBody(req: IncomingMessage, length: number): void {
+function checkBody(req: IncomingMessage, length: number, mediaTypes: readonly string[]): void {
   if (length === 0) throw emptyBody();
-  if (!isJson(req.headers['content-type']) || !isIdentity(req.headers['content-encoding'])) {
-    throw new ApiError(ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE);
-  }
+  checkMediaType(req, mediaTypes);
   if (length > BODY_LIMIT) throw new ApiError(ErrorCatalogue.BODY_TOO_LARGE);
 }
 
@@ -96,12 +99,40 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** Whether a Content-Type is application/json with no charset other than UTF-8. */
-function isJson(contentType = ''): boolean {
-  const { type, parameters } = parseContentType(contentType);
-  return type === 'application/json' && /^utf-?8$/i.test(parameters.charset ?? 'utf-8');
+/**
+ * Checks what a body is declared as, before any of it is read.
+ *
+ * @throws ApiError 41500 names what was sent and what to send; with `Accept-Patch` (RFC 5789 section
+ *   3.1) where the request is a PATCH
+ */
+export function checkMediaType(
+  { method, headers }: IncomingMessage,
+  mediaTypes: readonly string[],
+): void {
+  const wrong = findWrongMediaType(headers, mediaTypes);
+  if (wrong === undefined) return;
+  const wanted = `${mediaTypes.join(' or ')} in UTF-8, without a Content-Encoding`;
+  throw new ApiError(
+    ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
+    `The body has ${wrong}: send ${wanted}`,
+    method === 'PATCH' ? { 'Accept-Patch': mediaTypes.join(', ') } : {},
+  );
 }
 
-function isIdentity(contentEncoding: string | undefined): boolean {
-  return contentEncoding === undefined || contentEncoding.trim().toLowerCase() === 'identity';
+function findWrongMediaType(
+  { 'content-type': contentType, 'content-encoding': contentEncoding }: IncomingHttpHeaders,
+  mediaTypes: readonly string[],
+): string | undefined {
+  if (contentType === undefined) return 'no Content-Type';
+  const { type, parameters } = parseContentType(contentType);
+  if (!mediaTypes.includes(type)) return `the Content-Type ${quote(contentType)}`;
+  const { charset = 'utf-8' } = parameters;
+  if (!/^utf-?8$/i.test(charset)) return `the charset ${quote(charset)}`;
+  const isIdentity = (contentEncoding ?? 'identity').trim().toLowerCase() === 'identity';
+  return isIdentity ? undefined : `the Content-Encoding ${quote(contentEncoding ?? '')}`;
+}
+
+/** Quotes a part of what was sent that is fit for a message. */
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, 64));
 }

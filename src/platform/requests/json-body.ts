@@ -29,8 +29,17 @@ export class JsonBody implements PromiseLike<object> {
   }
 
   private async readOnce(): Promise<object> {
-    return parseBody(await readJsonText(this.request, this.response), this.dto);
+    const { request, response, dto } = this;
+    return parseBody(await readJsonText(request, response, listMediaTypes(dto)), dto);
   }
+}
+
+const JSON_TYPES = ['application/json'];
+const MERGE_PATCH_TYPES = ['application/merge-patch+json', ...JSON_TYPES];
+
+/** The media types of the bodies that are read as a DTO. */
+export function listMediaTypes({ patched }: CompiledDto): string[] {
+  return patched === undefined ? JSON_TYPES : MERGE_PATCH_TYPES;
 }
 
 /**

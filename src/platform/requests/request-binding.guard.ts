@@ -6,13 +6,14 @@ import {
   type Type,
 } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { ValidationErrors } from '../validation/validation-errors.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
 import { type HandlerParameters, parametersOf } from './handler-parameters.js';
-import { JsonBody } from './json-body.js';
+import { JsonBody, listMediaTypes } from './json-body.js';
 import { readParameters } from './read-parameters.js';
 import { parseQuery, QuerySyntaxError } from './query-string.js';
 
@@ -37,7 +38,9 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
       const prototype = controller.prototype as Record<string, unknown>;
       for (const method of this.scanner.getAllMethodNames(prototype)) {
         const parameters = parametersOf(controller, method);
-        if (parameters !== undefined) this.handlers.set(prototype[method], parameters);
+        if (parameters === undefined) continue;
+        this.handlers.set(prototype[method], parameters);
+        if (parameters.body !== undefined) documentMediaTypes(prototype, method, parameters.body);
       }
     }
   }
@@ -51,6 +54,13 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
     if (query !== undefined || path !== undefined) setParameters(request, query, path);
     if (body !== undefined) request.body = new JsonBody(request, response, body);
     return true;
+  }
+}
+
+function documentMediaTypes(prototype: object, method: string, body: CompiledDto): void {
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, method);
+  if (descriptor !== undefined) {
+    ApiConsumes(...listMediaTypes(body))(prototype, method, descriptor);
   }
 }
 

@@ -11,7 +11,7 @@ export function createCorsOptions(origins: string[]): CorsOptionsDelegate<Reques
       'X-Request-Id',
     ],
     exposedHeaders: [
-      ...['ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After'],
+      ...['Accept-Patch', 'ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After'],
       ...['WWW-Authenticate', 'X-Request-Id'],
     ],
     maxAge: 600,
