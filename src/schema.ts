@@ -1,6 +1,7 @@
 import type { Schema } from './platform/database/data-source/data-source-options.js';
 import { CreatePlants1763000000000 } from './modules/plants/migrations/1763000000000-create-plants.js';
 import { IndexPlantsByTag1795219200000 } from './modules/plants/migrations/1795219200000-index-plants-by-tag.js';
+import { IndexPlantsByName1795500000000 } from './modules/plants/migrations/1795500000000-index-plants-by-name.js';
 import { JobRun } from './platform/database/jobs/job-run.entity.js';
 import { CreateJobRuns1795400000000 } from './platform/database/jobs/migrations/1795400000000-create-job-runs.js';
 import { Plant } from './modules/plants/plant.entity.js';
@@ -12,5 +13,6 @@ export const schema: Schema = {
     CreatePlants1763000000000,
     IndexPlantsByTag1795219200000,
     CreateJobRuns1795400000000,
+    IndexPlantsByName1795500000000,
   ],
 };

@@ -1,17 +1,19 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { int64, nullable, text } from '../../platform/database/columns.js';
 
 /** A plant in the store. */
 @Entity('plants')
 export class Plant {
   /** An int64 as a decimal string, since a JavaScript number cannot hold every one. */
-  @PrimaryColumn({ type: 'bigint' })
+  @PrimaryColumn(int64())
   id!: string;
 
-  @Column({ type: 'text' })
+  // The indexes are made by migrations, since they are not alike on every engine.
+  @Index('plants_name', { synchronize: false })
+  @Column(text())
   name!: string;
 
-  // Made by a migration, since it is not alike on every engine.
   @Index('plants_tag', { synchronize: false })
-  @Column({ type: 'text', nullable: true })
+  @Column(nullable(text()))
   tag!: string | null;
 }

@@ -42,7 +42,7 @@ export class PlantsController {
   }
 
   @Get()
-  @ApiOperation({ operationId: 'listPlants', summary: 'List plants, in the order of their ids' })
+  @ApiOperation({ operationId: 'listPlants', summary: 'List plants' })
   @ApiPage(StoredPlantDto, 'A page of plants')
   list(@Query() query: ListPlantsDto): Promise<JsonPage> {
     return this.plants.list(query);

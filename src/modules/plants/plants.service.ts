@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { JsonPage } from '../../platform/database/batched-repository.js';
+import { startsWithIgnoringCase } from '../../platform/database/filters.js';
 import { ApiError } from '../../platform/errors/api-error.js';
 import { makeEtag, type Representation } from '../../platform/rest/etag.js';
 import { applyMergePatch } from '../../platform/rest/merge-patch.js';
@@ -34,8 +35,11 @@ export class PlantsService {
   }
 
   /** @throws ApiError 40003, 50300 */
-  list(query: ListPlantsDto): Promise<JsonPage> {
-    return this.plants.page(query, { tag: query.tag });
+  list({ name, tag, sort, ...page }: ListPlantsDto): Promise<JsonPage> {
+    return this.plants.page(
+      { ...page, sort: sort ?? (name === undefined ? 'id' : 'name') },
+      { tag, name: name === undefined ? undefined : startsWithIgnoringCase(name) },
+    );
   }
 
   /** @throws ApiError 40401, 41200, 50300 */

@@ -32,6 +32,9 @@ function readText(text: string, { type, valueType, rules }: Member): unknown {
   return isInteger && !INTEGER.test(text) ? undefined : CONVERSIONS.get(type)?.(text);
 }
 
+/** How long a value may be, in bytes as a URL has it: so long a one leaves room for others in a `Link`. */
+const MAX_ENCODED = 4_096;
+
 /** Parameters whose rules depend on the headers of the request. */
 export interface ReadsHeaders {
   /** Is called before the parameters are read. */
@@ -75,6 +78,9 @@ export function readParameters(
       // No engine stores it, so nothing can be meant by it.
       if (text.includes('\0')) {
         errors.add(`${name} must not contain U+0000 or an unpaired surrogate`);
+      }
+      if (encodeURIComponent(text).length > MAX_ENCODED) {
+        errors.add(`${name} must not be longer than ${MAX_ENCODED} bytes, encoded as in a URL`);
       }
     }
   }

@@ -7,7 +7,13 @@ import {
   type Type,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApiOkResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  ApiExtraModels,
+  ApiOkResponse,
+  ApiProperty,
+  ApiPropertyOptional,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import { IsIn, IsInt, Min, ValidateBy } from 'class-validator';
 import type { Request, Response } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -108,8 +114,22 @@ class PageInterceptor implements NestInterceptor<JsonPage> {
 export function ApiPage(type: Type, description: string): MethodDecorator {
   return applyDecorators(
     UseInterceptors(PageInterceptor),
-    ApiOkResponse({ description, type: [type], headers: LINK }),
+    ApiExtraModels(type),
+    ApiOkResponse({
+      description,
+      headers: LINK,
+      content: {
+        [JSON_TYPE]: { schema: { type: 'array', items: { $ref: getSchemaPath(type) } } },
+        [NDJSON_TYPE]: { schema: describeLines(type) },
+      },
+    }),
   );
+}
+
+/** A text with one value of this class per line: JSON Schema has no words for its lines. */
+export function describeLines(type: Type): { type: 'string'; description: string } {
+  const name = getSchemaPath(type).split('/').at(-1);
+  return { type: 'string', description: `One ${name} as JSON per line, each ended by a line feed` };
 }
 
 /** The parameters of the next page, always in this order, whichever the client's was. */

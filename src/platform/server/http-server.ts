@@ -97,7 +97,7 @@ function answer(
   });
   countRequest(req.method, undefined, status, 0);
   const fields = { ...headers, ...SECURITY_HEADERS, [REQUEST_ID]: requestId, Connection: 'close' };
-  sendJson(req, res, status, fields, body);
+  sendJson(req, res as Response, status, fields, body);
 }
 
 function parserErrorToApiError({ code }: NodeJS.ErrnoException): ApiError {

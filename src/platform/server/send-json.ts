@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import type { Response } from 'express';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
@@ -6,6 +7,9 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 const logger = new Logger('Http');
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** The methods whose answers depend on `Accept`. */
+const READING = new Set<string | undefined>(['GET', 'HEAD']);
 
 /** Longer answers, in characters, are counted while they have not been sent. */
 const LARGE_ANSWER = 128 * 1024;
@@ -20,7 +24,7 @@ const DISCARD_MS = 5_000;
 /** Answers with JSON, also before the body of the request has arrived. */
 export function sendJson(
   req: IncomingMessage,
-  res: ServerResponse,
+  res: Response,
   status: number,
   headers: OutgoingHttpHeaders,
   body: object,
@@ -33,6 +37,8 @@ export function sendJson(
   };
   const send = (): void => {
     try {
+      // What is read may have several representations, and this answer stands in the place of any.
+      if (!res.headersSent && READING.has(req.method)) res.vary('Accept');
       if (res.headersSent) {
         // The client must not take a truncated answer for a complete one.
         res.destroy();

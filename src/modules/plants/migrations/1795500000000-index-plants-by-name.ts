@@ -1,0 +1,34 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { int64, text } from '../../../platform/database/columns.js';
+import {
+  createIndex,
+  createTextIndex,
+  dropIndex,
+  sortByCodePoint,
+} from '../../../platform/database/migrations.js';
+
+export class IndexPlantsByName1795500000000 implements MigrationInterface {
+  readonly transaction = false;
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    // PostgreSQL would make the indexes of a changed column anew while nobody can use the table.
+    for (const index of ['plants_tag', 'plants_name']) await dropIndex(queryRunner, index);
+    await sortByCodePoint(queryRunner, 'plants', ['name', 'tag']);
+    await createTextIndex(queryRunner, {
+      name: 'plants_tag',
+      table: 'plants',
+      column: 'tag',
+      key: ['id'],
+    });
+    await createIndex(queryRunner, {
+      name: 'plants_name',
+      table: 'plants',
+      columns: { name: text(), id: int64() },
+      ignoringCase: ['name'],
+    });
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await dropIndex(queryRunner, 'plants_name');
+  }
+}
