@@ -8,7 +8,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List plants, in the order of their ids */
+        /** List plants */
         get: operations["listPlants"];
         put?: never;
         /** Create a plant in the store */
@@ -235,7 +235,11 @@ export interface operations {
                 limit?: number;
                 /** @description Where the page before ended, as its `Link` says. In the order of an integer key, it is the last key of that page */
                 after?: string;
-                /** @description Only plants with exactly this tag; an empty one is a tag too */
+                /** @description Only plants whose name starts with this, where A to Z equal a to z */
+                name?: string;
+                /** @description By the id, or by the first 64 characters of the name with A to Z as small letters and then by the id; with a minus in reverse. By default name beside `name`, and otherwise id */
+                sort?: "id" | "-id" | "name" | "-name";
+                /** @description Only plants with exactly this tag; an empty one is a tag too. Not beside `name` or a sort by name */
                 tag?: string;
             };
             header?: never;
@@ -253,6 +257,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StoredPlant"][];
+                    "application/x-ndjson": string;
                 };
             };
             /**

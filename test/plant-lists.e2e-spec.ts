@@ -61,8 +61,7 @@ const byName = IN_ORDER.map(([id, name]) => ({
   start: [...name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())].slice(0, 64).join(''),
 }))
   .toSorted(
-    (a, b) =>
-      Buffer.compare(Buffer.from(a.start), Buffer.from(b.start)) || (a.id < b.id ? -1 : 1),
+    (a, b) => Buffer.compare(Buffer.from(a.start), Buffer.from(b.start)) || (a.id < b.id ? -1 : 1),
   )
   .map(({ id }) => String(id));
 
@@ -133,7 +132,7 @@ describe('GET /plants?name=', () => {
     const first = await app.get('/plants?name=MON&limit=2');
     expect(idsOf(first)).toEqual(['28', '29']);
     const link = first.headers.get('link') ?? '';
-    expect(link).toMatch(/^<\/plants\?limit=2&after=WyJ[\w-]+&name=MON>; rel="next"$/);
+    expect(link).toMatch(/^<\/plants\?limit=2&after=[\w-]+&name=MON>; rel="next"$/);
     const second = await app.get(link.slice(1, link.indexOf('>')));
     expect(idsOf(second)).toEqual(['30', '31']);
   });
@@ -155,7 +154,7 @@ describe('GET /plants with a query that no page has', () => {
   const encoded = encodeURIComponent;
 
   it.each([
-    ['name=', 'name must be a string of at least 1 character'],
+    ['name=', 'name must have at least 1 character'],
     ['name=%00', 'name must not contain U+0000'],
     ['name=a&name=b', 'name is given more than once'],
     ['name=a&sort=id', 'sort must be name or -name beside name'],
@@ -173,7 +172,7 @@ describe('GET /plants with a query that no page has', () => {
     [`tag=${'é'.repeat(683)}`, 'tag must not be longer than 4096 bytes'],
     [`name=${'x'.repeat(4_097)}`, 'name must not be longer than 4096 bytes'],
     ['limit=1001', 'limit must not be greater than 1000'],
-  ])('%.60s is answered 40003: %s', async (query, fault) => {
+  ])('refuses %.60s with 40003: %s', async (query, fault) => {
     for (const headers of [{}, LINES]) {
       if (query === 'limit=1001' && headers === LINES) continue;
       const answer = await app.get(`/plants?${query}`, headers);
@@ -244,7 +243,11 @@ describe('GET /plants as lines', () => {
   it.each(['limit=0', 'limit=9007199254740992', 'limit=1.5', 'after=x', 'page=1'])(
     'answers 40003 to ?%s',
     async (query) => {
-      expectError(await app.get(`/plants?${query}`, LINES), 'INVALID_PARAMETERS', expect.anything());
+      expectError(
+        await app.get(`/plants?${query}`, LINES),
+        'INVALID_PARAMETERS',
+        expect.anything(),
+      );
     },
   );
 

@@ -32,7 +32,7 @@ function readText(text: string, { type, valueType, rules }: Member): unknown {
   return isInteger && !INTEGER.test(text) ? undefined : CONVERSIONS.get(type)?.(text);
 }
 
-/** How long a value may be, in bytes as a URL has it: so long a one leaves room for others in a `Link`. */
+/** How long a value may be, in bytes as a URL has it: a text of that length leaves room for others in a `Link`. */
 const MAX_ENCODED = 4_096;
 
 /** Parameters whose rules depend on the headers of the request. */
@@ -79,7 +79,7 @@ export function readParameters(
       if (text.includes('\0')) {
         errors.add(`${name} must not contain U+0000 or an unpaired surrogate`);
       }
-      if (encodeURIComponent(text).length > MAX_ENCODED) {
+      if (member.type === String && encodeURIComponent(text).length > MAX_ENCODED) {
         errors.add(`${name} must not be longer than ${MAX_ENCODED} bytes, encoded as in a URL`);
       }
     }

@@ -82,7 +82,7 @@ function IsCursor(): PropertyDecorator {
   return ValidateBy({
     name: 'isCursor',
     validator: {
-      validate: (value) => isInt64Text(value) || /^WyJ[\w-]+$/.test(String(value)),
+      validate: (value) => isInt64Text(value) || /^Wy[IJ][\w-]+$/.test(String(value)),
       defaultMessage: () => '$property must be taken from the Link of the page before',
     },
   });
