@@ -24,6 +24,8 @@ export interface RequestFields extends RequestOrigin {
   readonly path?: string | undefined;
   readonly status?: number | undefined;
   readonly ms?: number | undefined;
+  /** Whether the connection closed before all of the answer was sent. */
+  readonly incomplete?: boolean;
 }
 
 /** Writes what the program logs through Nest's `Logger` as JSON lines on standard output. */

@@ -23,9 +23,9 @@ import { isInt64Text } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
 import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-json.js';
-import { TextStream } from '../server/text-stream.js';
 import { IsOptionalNotNull, Satisfies } from '../validation/types.decorators.js';
 import { prefersMediaType } from './accept.js';
+import { toStream } from './stream.js';
 
 const JSON_TYPE = 'application/json';
 /** JSON with one value per line. */
@@ -101,7 +101,7 @@ class PageInterceptor implements NestInterceptor<JsonPage> {
           response.setHeader('Link', `<${request.path}?${writeQuery(query, end)}>; rel="next"`);
         }
         if (json instanceof JsonText) return json;
-        return new TextStream(query.format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE, json);
+        return toStream(query.format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE, json);
       }),
     );
   }

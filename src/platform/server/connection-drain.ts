@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Socket } from 'node:net';
+import { countSentBytes } from './node-internals.js';
 import type { RequestQueue } from './request-queue.js';
 
-/** How long a client may take to send the rest of a request or to read its answer, in milliseconds. */
+/** How long a client may send nothing of a request or read nothing of its answer, in milliseconds. */
 export const DRAIN_CLIENT_MS = 2_000;
 /** Turns of the event loop that it takes to read what the system has received on a connection. */
 const READ_TURNS = 3;
@@ -16,7 +18,12 @@ export class ConnectionDrain {
   /** By `performance.now()`. The server waits for no client while it accepts connections. */
   private waitingForClientSince = Infinity;
 
-  constructor(private readonly requests: RequestQueue) {}
+  private sentBytes = 0;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly requests: RequestQueue,
+  ) {}
 
   /**
    * @param acceptingEnded resolves when the server accepts no more connections. No answer says
@@ -43,7 +50,10 @@ export class ConnectionDrain {
     const { requests } = this;
     const now = performance.now();
     const limit = requests.isIdle ? graceMs : DRAIN_CLIENT_MS;
-    if (requests.isAnswerDue) this.waitingForClientSince = now;
+    const sentBytes = countSentBytes(this.socket);
+    const isReading = sentBytes > this.sentBytes;
+    this.sentBytes = sentBytes;
+    if (requests.isAnswerDue || isReading) this.waitingForClientSince = now;
     else if (now - this.waitingForClientSince > limit) requests.destroy();
   }
 }

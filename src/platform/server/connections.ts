@@ -39,7 +39,7 @@ class Connection {
   ) {
     this.requests = new RequestQueue(socket);
     this.timeout = new ConnectionTimeout(socket, this.requests, sendTimeoutMs);
-    this.drain = new ConnectionDrain(this.requests);
+    this.drain = new ConnectionDrain(socket, this.requests);
   }
 }
 

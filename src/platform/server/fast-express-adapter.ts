@@ -11,7 +11,7 @@ import {
 import { writeJson } from '../json/json-writer.js';
 import { stopListening } from './node-internals.js';
 import { JSON_TYPE, limitUnsent } from './send-json.js';
-import { sendStream, TextStream } from './text-stream.js';
+import { sendStream } from './send-stream.js';
 
 /**
  * Express for an API: paths are exact, nothing is added to answers, and a bigint in one is an exact
@@ -95,7 +95,7 @@ export class FastExpressAdapter extends ExpressAdapter {
   /** Answers with an object as Express's `json()` would, without reading its settings. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (statusCode !== undefined) response.statusCode = statusCode;
-    if (body instanceof TextStream) {
+    if (body instanceof StreamableFile) {
       return sendStream(response, body, (error) => this.log.error(error));
     }
     if (!isJson(body)) return super.reply(response, body, statusCode) as unknown;
@@ -112,7 +112,7 @@ export class FastExpressAdapter extends ExpressAdapter {
 /** Whether Nest would answer with a body as JSON. */
 function isJson(body: unknown): body is object {
   if (typeof body !== 'object' || body === null) return false;
-  return !(body instanceof StreamableFile || body instanceof Error || body instanceof Uint8Array);
+  return !(body instanceof Error || body instanceof Uint8Array);
 }
 
 /** Makes a class inherit what Express adds, and returns what Express is to use as the prototype. */

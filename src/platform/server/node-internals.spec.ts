@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { configureNode, stopListening } from './node-internals.js';
+import { configureNode, countSentBytes, stopListening } from './node-internals.js';
 
 let server: Server;
 let port: number;
@@ -60,5 +60,23 @@ describe('stopListening()', () => {
     expect(String(await once(socket, 'data'))).toContain('200 OK');
     socket.destroy();
     await stopped;
+  });
+});
+
+describe('countSentBytes()', () => {
+  it('counts what the client or the system has taken over, and not what waits', async () => {
+    const answer = 'x'.repeat(32 * 1024 * 1024);
+    server.on('request', (_: IncomingMessage, response: ServerResponse) => response.end(answer));
+    const socket = client().pause();
+    const [accepted] = (await once(server, 'connection')) as [Socket];
+    expect(countSentBytes(accepted)).toBe(0);
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(server, 'request');
+    expect(countSentBytes(accepted)).toBeLessThan(answer.length);
+    socket.resume();
+    await once(accepted, 'drain');
+    expect(countSentBytes(accepted)).toBeGreaterThan(answer.length);
+    accepted.destroy();
+    expect(countSentBytes(accepted)).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 
 // This file depends on internals of Node's HTTP server. The test beside it names each that a version
 // of Node has changed.
@@ -21,4 +21,12 @@ export function configureNode(server: Server): void {
 /** Stops listening; the server's own `close()` would also close idle connections, at once. */
 export async function stopListening(server: Server): Promise<void> {
   await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
+}
+
+/** Counts the bytes that the system has taken over from the server on a connection. */
+export function countSentBytes(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as {
+    readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
+  };
+  return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
 }

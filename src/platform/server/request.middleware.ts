@@ -55,9 +55,10 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
       const path = toLoggedPath(req.originalUrl);
       const status = res.headersSent ? res.statusCode : undefined;
       const logAtInfo = status !== undefined && !(status === 200 && path.startsWith(PROBES));
+      const incomplete = status !== undefined && !res.writableFinished;
       // V8 keeps every new number's text until its next full collection, so there are few.
       const fields = { requestId, method: req.method, path, status, ms: Math.round(ms * 10) / 10 };
-      const line = origin === undefined ? fields : { ...fields, ...origin };
+      const line = { ...fields, ...(incomplete && { incomplete }), ...origin };
       logger.request(logAtInfo ? 'info' : 'debug', line);
       countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
     });

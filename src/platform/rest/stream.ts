@@ -1,0 +1,32 @@
+import {
+  applyDecorators,
+  type NestInterceptor,
+  StreamableFile,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import { Readable } from 'node:stream';
+import { map } from 'rxjs';
+
+/**
+ * Answers with text that is made while it is sent, such as a CSV file. The handler returns an
+ * `AsyncIterable<string>`, whose pieces are asked for only as fast as the client reads. An error
+ * before the first piece is answered like any other. A later one breaks the connection, so that a
+ * truncated answer never looks complete.
+ *
+ * @param mediaType of the answer, such as `text/csv; charset=utf-8`
+ */
+export function ApiStream(mediaType: string, description: string): MethodDecorator {
+  const interceptor: NestInterceptor<AsyncIterable<string>> = {
+    intercept: (_, next) => next.handle().pipe(map((pieces) => toStream(mediaType, pieces))),
+  };
+  return applyDecorators(
+    UseInterceptors(interceptor),
+    ApiOkResponse({ description, content: { [mediaType]: { schema: { type: 'string' } } } }),
+  );
+}
+
+/** Makes an answer of text that is made while it is sent. */
+export function toStream(mediaType: string, pieces: AsyncIterable<string>): StreamableFile {
+  return new StreamableFile(Readable.from(pieces), { type: mediaType });
+}

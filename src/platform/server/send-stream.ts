@@ -1,0 +1,50 @@
+import type { StreamableFile } from '@nestjs/common';
+import type { Response } from 'express';
+import { once } from 'node:events';
+
+/**
+ * Answers with a stream, which is read only as fast as the client reads. An error before the first
+ * byte is thrown. An error after it breaks the connection, so that a truncated answer never looks
+ * complete.
+ *
+ * @param onBroken gets the error of an answer that has begun
+ */
+export async function sendStream(
+  response: Response,
+  file: StreamableFile,
+  onBroken: (error: unknown) => void,
+): Promise<void> {
+  const pieces = file.getStream()[Symbol.asyncIterator]() as AsyncIterator<string | Uint8Array>;
+  let piece = await pieces.next();
+  const { type, disposition, length } = file.getHeaders();
+  const headers = {
+    'Content-Type': type,
+    'Content-Disposition': disposition,
+    'Content-Length': length,
+  };
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !response.hasHeader(name)) response.setHeader(name, value);
+  }
+  try {
+    const isHead = response.req.method === 'HEAD';
+    while (piece.done !== true && !isHead && !response.closed) {
+      if (!response.write(piece.value)) await waitForDrain(response);
+      piece = await pieces.next();
+    }
+    response.end();
+  } catch (error) {
+    onBroken(error);
+    response.destroy();
+  } finally {
+    await pieces.return?.();
+  }
+}
+
+/** Resolves when the client has taken what was written, or has gone. */
+async function waitForDrain(response: Response): Promise<void> {
+  if (response.closed) return;
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  waiting.abort();
+}

@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Controller, Get, Logger, Module, StreamableFile } from '@nestjs/common';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { PinoLogger } from '../src/platform/observability/pino-logger.js';
+import { ApiStream } from '../src/platform/rest/stream.js';
+import { expectError } from './support/expect-error.js';
+import { TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
+
+const PIECE = 'a row\n'.repeat(10_000);
+
+/** What the streams below have done. */
+const made = { pieces: 0, ended: 0 };
+
+async function* makePieces(count: number, failAt = Infinity): AsyncGenerator<string> {
+  try {
+    for (let piece = 0; piece < count; piece++) {
+      await Promise.resolve();
+      if (piece === failAt) throw new TypeError('a bug');
+      made.pieces++;
+      yield PIECE;
+    }
+  } finally {
+    made.ended++;
+  }
+}
+
+@Controller('streams')
+class StreamsController {
+  @Get('all')
+  @ApiStream('text/csv; charset=utf-8', 'All rows')
+  all(): AsyncIterable<string> {
+    return makePieces(3);
+  }
+
+  @Get('none')
+  @ApiStream('text/csv', 'No rows')
+  none(): AsyncIterable<string> {
+    return makePieces(0);
+  }
+
+  @Get('long')
+  @ApiStream('text/plain', 'More than any buffer holds')
+  long(): AsyncIterable<string> {
+    return makePieces(2_000);
+  }
+
+  @Get('fails-first')
+  @ApiStream('text/csv', 'An error before the first byte')
+  failFirst(): AsyncIterable<string> {
+    return makePieces(3, 0);
+  }
+
+  @Get('fails-later')
+  @ApiStream('text/csv', 'An error after the first byte')
+  failLater(): AsyncIterable<string> {
+    return makePieces(3, 1);
+  }
+
+  @Get('file')
+  sendFile(): StreamableFile {
+    return new StreamableFile(Buffer.from('a file'), { type: 'image/png', disposition: 'inline' });
+  }
+
+  @Get('file-fails')
+  failFile(): StreamableFile {
+    return new StreamableFile(Readable.from(makePieces(1, 0)));
+  }
+}
+
+@Module({ controllers: [StreamsController] })
+class StreamsModule {}
+
+let app: TestApp;
+
+beforeEach(async () => {
+  Object.assign(made, { pieces: 0, ended: 0 });
+  app = await TestApp.start({}, StreamsModule);
+});
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await app.close();
+});
+
+describe('a stream', () => {
+  it('is answered whole, with its media type', async () => {
+    const answer = await app.get('/streams/all');
+    expect(answer).toMatchObject({ status: 200, text: PIECE.repeat(3) });
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(made.ended).toBe(1);
+  });
+
+  it('may be empty', async () => {
+    expect(await app.get('/streams/none')).toMatchObject({ status: 200, text: '' });
+  });
+
+  it('answers HEAD with its headers, and is made no further', async () => {
+    const answer = await app.request('HEAD', '/streams/all', { headers: app.authorization });
+    expect(answer).toMatchObject({ status: 200, text: '' });
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(made.ended).toBe(1);
+  });
+
+  it.each(['fails-first', 'file-fails'])(
+    'that fails before its first byte is answered in the Error shape: %s',
+    async (path) => {
+      jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+      expectError(await app.get(`/streams/${path}`), 'INTERNAL');
+    },
+  );
+
+  it('that fails later breaks the connection, and the log says so', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const requests = jest.spyOn(app.nest.get(PinoLogger), 'request');
+    await expect(app.get('/streams/fails-later')).rejects.toThrow('terminated');
+    expect(requests).toHaveBeenCalledWith(
+      'info',
+      expect.objectContaining({ status: 200, incomplete: true }),
+    );
+    expect(logged).toHaveBeenCalledWith(expect.objectContaining({ message: 'a bug' }));
+  });
+
+  it("may be one of Nest's files", async () => {
+    const answer = await app.get('/streams/file');
+    expect(answer).toMatchObject({ status: 200, text: 'a file' });
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'content-disposition': 'inline',
+      'content-length': '6',
+    });
+  });
+});
+
+/** Asks for the long stream, and reads nothing of it. */
+async function openLongStream(): Promise<Socket> {
+  const socket = connect(app.port, '127.0.0.1').pause();
+  socket.write(
+    `GET /streams/long HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`,
+  );
+  await once(socket, 'readable');
+  return socket;
+}
+
+describe('a long stream', () => {
+  it('is made only as fast as its client reads', async () => {
+    const socket = await openLongStream();
+    const { pieces } = made;
+    for (let request = 0; request < 20; request++) await app.get('/health/live');
+    expect(made.pieces).toBeLessThan(Math.max(pieces, 1_000));
+    socket.destroy();
+    await once(socket, 'close');
+  });
+
+  it('ends when its client has gone', async () => {
+    const socket = await openLongStream();
+    socket.destroy();
+    while (made.ended === 0) await app.get('/health/live');
+    expect(made.pieces).toBeLessThan(2_000);
+  });
+
+  it('is sent whole to a client that reads while the program stops', async () => {
+    const socket = await openLongStream();
+    const closed = app.nest.close();
+    let received = 0;
+    socket.on('data', (chunk: Buffer) => (received += chunk.length));
+    await once(socket, 'end');
+    expect(received).toBeGreaterThan(2_000 * PIECE.length);
+    await closed;
+  });
+});
