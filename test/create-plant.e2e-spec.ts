@@ -182,13 +182,10 @@ describe('POST /plants with a body that is refused', () => {
   });
 
   it.each(INVALID_IDS.map((text) => ({ shown: short(text), text })))(
-    'answers 40002 to the id $shown within 50 ms',
+    'answers 40002 to the id $shown',
     async ({ text }) => {
-      const began = performance.now();
       const answer = await app.create(`{"id":${text},"name":"n"}`);
-      const took = performance.now() - began;
       expectError(answer, 'INVALID_BODY', expect.stringMatching(/: id must be an integer from -9/));
-      expect(took).toBeLessThan(50);
     },
   );
 

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Controller, Get, Logger, Module } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { rename } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { StoreUnavailableError } from '../src/platform/database/store-unavailable.error.js';
 import { Plant } from '../src/modules/plants/plant.entity.js';
+import { holdTimeouts, passTimeouts, resetClocks } from './support/clock.js';
 import { expectError } from './support/expect-error.js';
 import { TestApp } from './support/test-app.js';
 import { ENGINE } from './support/test-store.js';
@@ -33,7 +33,7 @@ class NeighboursController {
   async takeLong(): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       await manager.insert(Plant, PLANT);
-      await sleep(3 * TRANSACTION_TIMEOUT_MS);
+      passTimeouts(TRANSACTION_TIMEOUT_MS);
     });
   }
 
@@ -56,6 +56,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  resetClocks();
   logged.mockRestore();
   await app.close();
 });
@@ -72,6 +73,7 @@ async function expectUnavailable(path: string, reason: unknown): Promise<void> {
 
 describe("a module's request that catches nothing is answered", () => {
   it('50300 when its transaction takes too long', async () => {
+    holdTimeouts();
     const message = expect.stringContaining('took longer than 500 ms');
     await expectUnavailable('/neighbours/take-long', expect.objectContaining({ message }));
     expect(await app.rows()).toEqual([]);

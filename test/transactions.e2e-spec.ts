@@ -1,14 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, Repository } from 'typeorm';
 import type { StoreDataSource } from '../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../src/platform/database/store-unavailable.error.js';
 import { BatchedRepository } from '../src/platform/database/batched-repository.js';
 import { Plant } from '../src/modules/plants/plant.entity.js';
+import { holdTimeouts, passTimeouts, resetClocks } from './support/clock.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
 
 const TRANSACTION_TIMEOUT_MS = 300;
+
 let store: EntityStore;
 let dataSource: StoreDataSource;
 let plants: Repository<Plant>;
@@ -23,7 +24,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  jest.useRealTimers();
+  resetClocks();
   await store.close();
 });
 
@@ -100,15 +101,18 @@ describe('a transaction', () => {
 
   it('that is left open is rolled back in time, its module gets an error, and the log says whose it was', async () => {
     const warned = jest.spyOn(Logger.prototype, 'warn');
-    const inserted = gate();
+    const [inserted, forgotten] = [gate(), gate()];
+    holdTimeouts();
     const leftOpen = dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
       inserted.open();
-      await sleep(2 * TRANSACTION_TIMEOUT_MS);
+      await forgotten.opened;
       await manager.insert(Plant, plant(2));
     });
     await inserted.opened;
     const waiting = rows.create(plant(3));
+    passTimeouts(TRANSACTION_TIMEOUT_MS);
+    forgotten.open();
     await expect(leftOpen).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(await waiting).toBe('created');
     expect(await storedIds()).toEqual([3]);
@@ -118,10 +122,11 @@ describe('a transaction', () => {
   });
 
   it('goes on for longer where its module says so', async () => {
+    holdTimeouts();
     await dataSource.withTimeLimit(5_000, (manager) =>
       manager.transaction(async (within) => {
         await within.insert(Plant, plant(1));
-        await sleep(2 * TRANSACTION_TIMEOUT_MS);
+        passTimeouts(2 * TRANSACTION_TIMEOUT_MS);
         await within.insert(Plant, plant(2));
       }),
     );
@@ -129,9 +134,10 @@ describe('a transaction', () => {
   });
 
   it('may be lost only as a whole: what follows its end is refused', async () => {
+    holdTimeouts();
     const run = dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
-      await sleep(2 * TRANSACTION_TIMEOUT_MS);
+      passTimeouts(TRANSACTION_TIMEOUT_MS);
       const nested = manager.transaction((within) => within.insert(Plant, plant(2)));
       await expect(nested).rejects.toBeInstanceOf(StoreUnavailableError);
       await expect(manager.insert(Plant, plant(3))).rejects.toBeInstanceOf(StoreUnavailableError);

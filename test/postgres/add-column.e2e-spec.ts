@@ -48,18 +48,19 @@ describe('a column that is added', () => {
     const report = store.dataSource.createQueryRunner();
     await report.startTransaction();
     await report.query('SELECT count(*) FROM pots');
-    let isAdded = false;
-    const added = addGlaze().then(() => (isAdded = true));
-    const outcomes: string[] = [];
-    for (let id = 1; id <= 20; id++) {
-      outcomes.push(await pots.create({ id: String(id), name: 'a' }));
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    let attempts = 0;
+    store.dataSource.logger.logQuery = (sql) => {
+      if (sql.startsWith('ALTER TABLE')) attempts++;
+    };
+    const added = addGlaze();
+    // It gives up again and again.
+    let id = 0;
+    while (attempts < 3) {
+      expect(await pots.create({ id: String(++id), name: 'a' })).toBe('created');
     }
-    expect(new Set(outcomes)).toEqual(new Set(['created']));
-    expect(isAdded).toBe(false);
     await report.commitTransaction();
     await report.release();
     await added;
-    expect(await store.dataSource.query('SELECT glaze FROM pots')).toHaveLength(20);
+    expect(await store.dataSource.query('SELECT glaze FROM pots')).toHaveLength(id);
   });
 });

@@ -1,16 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { setImmediate as nextTurn, setTimeout as after } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreReader } from '../../src/commands/store-reader.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
-import { stopUnderLoad } from '../proofs/stop/stop-under-load.js';
 import { ClientConnection } from '../support/http/connection.js';
 import { createRequest } from '../support/plant-requests.js';
 import type { Program } from '../support/program.js';
 import { ProgramFolder } from '../support/program-folder.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
-
-const READY = 'GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n';
+import { until } from '../support/until.js';
 
 async function create(client: ClientConnection): Promise<void> {
   await client.write(createRequest(TOKEN), 1);
@@ -36,28 +34,11 @@ describe('the program, told to stop', () => {
     return Array.from({ length: count }, () => new ClientConnection(port));
   }
 
-  /** Clients that keep the connection on which their request was answered. */
-  async function idleClients(count: number): Promise<ClientConnection[]> {
-    const idle = clients(count);
-    for (const client of idle) await create(client);
-    for (const client of idle) expect(await client.next()).toMatchObject({ status: 200 });
-    return idle;
-  }
-
   async function storedPlants(): Promise<number | undefined> {
     const reader = await StoreReader.open(folder.file('data/plants.db'), 'rw');
     const [row] = await reader.all<{ count: number }>('SELECT count(*) AS count FROM plants');
     await reader.close();
     return row?.count;
-  }
-
-  /** Resolves when the program does not listen any more. */
-  async function refusesConnections(): Promise<void> {
-    for (;;) {
-      const client = new ClientConnection(port);
-      if (!(await client.opened)) return;
-      client.reset();
-    }
   }
 
   beforeEach(async () => {
@@ -76,8 +57,7 @@ describe('the program, told to stop', () => {
       await start();
       const busy = clients(64);
       const busyOnes = Promise.all(busy.map(createOn));
-      await idleClients(1);
-      await after(Math.random() * 300);
+      await until(() => busy.every(({ answers }) => answers.length > 0));
 
       program.kill('SIGSTOP');
       const late = clients(200);
@@ -109,88 +89,6 @@ describe('the program, told to stop', () => {
       expect(lastOnes).toContain('close');
     },
   );
-
-  it('answers on connections that were idle, keeps others for a grace time, and is over within seconds', async () => {
-    await start({ SHUTDOWN_GRACE_MS: '' });
-    const [probe, ...idle] = await idleClients(25);
-    const [asking, keeping] = [idle.slice(0, 16), idle.slice(16)];
-    const [silent, halfHead, halfBody, deaf] = clients(4);
-    await halfHead?.write('POST /plants HTTP/1.1\r\nHost:');
-    await halfBody?.write(createRequest(TOKEN).slice(0, -1));
-    deaf?.pause();
-    await deaf?.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20));
-    // An answer on a further connection tells that these have been accepted.
-    await fetch(`http://127.0.0.1:${String(port)}/health/live`);
-    const began = performance.now();
-    const kept = Promise.all([silent, ...keeping].map(async (client) => await client?.closed)).then(
-      () => performance.now() - began,
-    );
-    // Signals that follow within a second are one.
-    for (let round = 0; round < 3; round++) program.kill('SIGTERM');
-    await refusesConnections();
-    await probe?.write(READY);
-    expect(await probe?.next()).toMatchObject({ status: 503, headers: { connection: 'close' } });
-    for (const client of asking) await create(client);
-    for (const client of asking) {
-      expect(await client.next()).toMatchObject({ status: 200, headers: { connection: 'close' } });
-    }
-    expect(await kept).toBeGreaterThan(1_900);
-    expect(await program.exited()).toBe(0);
-    expect(performance.now() - began).toBeLessThan(5_000);
-    deaf?.reset();
-  });
-
-  // `npm run test:stop` does it as often as one likes.
-  it('loses no request of 64 keep-alive clients', async () => {
-    expect(await stopUnderLoad(folder.path, 8)).toMatchObject({ faults: [] });
-  });
-
-  it.each([
-    [
-      'lets what else runs in the process finish, such as an export of traces',
-      "process.once('beforeExit',()=>console.log('finished'))",
-      /^finished$/m,
-    ],
-    ['waits for it only briefly', 'setInterval(()=>0,1e3)', /"msg":"Stopped"/],
-  ])('%s', async (_, script, output) => {
-    await start({ NODE_OPTIONS: `--import data:text/javascript,${script}` });
-    program.kill('SIGTERM');
-    expect(await program.exited()).toBe(0);
-    expect(program.output).toMatch(output);
-  });
-
-  it('exits 1 at once by a second signal a second later', async () => {
-    await start({ SHUTDOWN_GRACE_MS: '' });
-    const [half] = clients(1);
-    await half?.write('POST /plants HTTP/1.1\r\nHost:');
-    // An answer on another connection tells that the first has been accepted.
-    await fetch(`http://127.0.0.1:${String(port)}/health/live`);
-    program.kill('SIGTERM');
-    await program.printed(/SIGTERM: answering what has arrived/);
-    await after(1_100);
-    const began = performance.now();
-    program.kill('SIGTERM');
-    expect(await program.exited()).toBe(1);
-    expect(performance.now() - began).toBeLessThan(1_000);
-  });
-
-  it('by errors that nothing caught, logs them, answers and exits 1', async () => {
-    const bugs =
-      'process.on("SIGUSR2",()=>{Promise.reject(new Error("lost"));throw new Error("boom")})';
-    await start({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(bugs)}` });
-    const busy = clients(8);
-    const sent = Promise.all(busy.map(createOn));
-    await fetch(`http://127.0.0.1:${String(port)}/health/ready`);
-    program.kill('SIGUSR2');
-    expect(await program.exited()).toBe(1);
-    await sent;
-    const answers = busy.flatMap((client) => client.answers);
-    expect(answers.every(({ status }) => status === 200)).toBe(true);
-    expect(answers.some(({ headers }) => headers.connection === 'close')).toBe(true);
-    expect(program.output).toMatch(/"level":60.*boom/);
-    expect(program.output).toMatch(/"level":60.*lost/);
-    expect(program.output).toContain('Stopped');
-  });
 });
 
 describe('while the application closes', () => {

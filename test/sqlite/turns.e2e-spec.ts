@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityManager, MigrationInterface, QueryRunner, Repository } from 'typeorm';
 import { WRITE_TIMEOUT_MS } from '../../src/platform/config/env.js';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
@@ -266,12 +266,12 @@ describe('a store in memory', () => {
     const results = await Promise.allSettled([
       dataSource.transaction(async (manager) => {
         await manager.insert(Plant, plant(1));
-        await sleep(20);
+        await nextTurn();
         await manager.insert(Plant, plant(2));
       }),
       dataSource.transaction(async (manager) => {
         await manager.insert(Plant, plant(3));
-        await sleep(20);
+        await nextTurn();
         throw new Error('undone');
       }),
       rows.create(plant(4)),

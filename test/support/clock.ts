@@ -2,12 +2,19 @@ import { jest } from '@jest/globals';
 
 const monotonicNow = performance.now.bind(performance);
 let passed = 0;
+let stoppedAt: number | undefined;
 
 /** Lets time pass: moves what `Date` and `performance.now()` say, and no timer. */
 export function passSeconds(seconds: number): void {
   setClockBy(seconds);
   passed += seconds * 1_000;
-  performance.now = () => monotonicNow() + passed;
+  performance.now = () => (stoppedAt ?? monotonicNow()) + passed;
+}
+
+/** From now on {@link passSeconds} alone moves `performance.now()`. */
+export function stopClock(): void {
+  stoppedAt = monotonicNow();
+  passSeconds(0);
 }
 
 /** Sets the system's clock, as an administrator may: moves what `Date` says and nothing else. */
@@ -27,9 +34,24 @@ export function setClockBy(seconds: number): void {
   });
 }
 
+/** From now on a `setTimeout()` of the program is over when {@link passTimeouts} says so. */
+export function holdTimeouts(): void {
+  jest.useFakeTimers({
+    doNotFake: [
+      ...(['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask'] as const),
+      ...(['setImmediate', 'clearImmediate', 'setInterval', 'clearInterval'] as const),
+    ],
+  });
+}
+
+export function passTimeouts(ms: number): void {
+  jest.advanceTimersByTime(ms);
+}
+
 /** Takes back what was done to the clocks. */
 export function resetClocks(): void {
   jest.useRealTimers();
   passed = 0;
+  stoppedAt = undefined;
   performance.now = monotonicNow;
 }

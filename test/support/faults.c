@@ -26,6 +26,9 @@ struct faults {
   _Atomic int64_t hanging;            // how many wait now
   _Atomic int64_t write_errno;        // the error that every write gives; 0 for none
   _Atomic int64_t clock_ms;           // what the clock is ahead of the time
+  _Atomic int64_t looks;              // how often the program has looked at the monotonic clock
+  _Atomic int64_t stopped_ns;         // where the monotonic clock stands still; 0 while it goes
+  _Atomic int64_t passed_ms;          // what the time that passes is ahead of itself
 };
 
 static struct faults none;
@@ -105,9 +108,19 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   static int (*original)(clockid_t, struct timespec *);
   if (!original) original = dlsym(RTLD_NEXT, "clock_gettime");
   int result = original(clock, time);
-  int64_t ms = faults->clock_ms;
-  if (result != 0 || ms == 0 || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE))
+  int64_t ms = faults->passed_ms, stopped_ns = faults->stopped_ns;
+  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) {
+    ms += faults->clock_ms;
+  } else if (clock != CLOCK_MONOTONIC && clock != CLOCK_MONOTONIC_COARSE) {
     return result;
+  } else {
+    if (stopped_ns != 0) {
+      time->tv_sec = stopped_ns / 1000000000;
+      time->tv_nsec = stopped_ns % 1000000000;
+    }
+    faults->looks++;
+  }
+  if (result != 0 || ms == 0) return result;
   int64_t ns = time->tv_nsec + ms % 1000 * 1000000 + 1000000000;
   time->tv_sec += ms / 1000 + ns / 1000000000 - 1;
   time->tv_nsec = ns % 1000000000;

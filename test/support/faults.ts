@@ -1,9 +1,22 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Program } from './program.js';
+import { until } from './until.js';
 
 const SOURCE = new URL('faults.c', import.meta.url).pathname;
+const CACHE = new URL('../../node_modules/.cache/', import.meta.url).pathname;
 
 /** What may be wrong, as numbers of 64 bits in this order; test/support/faults.c says what each does. */
 const FIELDS = [
@@ -15,12 +28,14 @@ const FIELDS = [
   'hanging',
   'writeErrno',
   'clockMs',
+  'looks',
+  'stoppedNs',
+  'passedMs',
 ] as const;
 
-/** How long it may take until something hangs, in milliseconds. */
-const PATIENCE_MS = 10_000;
-
-export type Wrong = Partial<Record<Exclude<(typeof FIELDS)[number], 'hanging'>, number>>;
+export type Wrong = Partial<
+  Record<Exclude<(typeof FIELDS)[number], 'hanging' | 'looks' | 'stoppedNs' | 'passedMs'>, number>
+>;
 
 /** What is wrong with the disk and the clock of a program, which may be changed while it runs. */
 export class Faults {
@@ -29,40 +44,60 @@ export class Faults {
     process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
 
   private readonly file: string;
+  private passedMs = 0;
 
   /** What the program needs in its environment. */
   readonly env: Record<string, string>;
 
   /**
-   * @param folder where the library and what is wrong are kept; to be removed with all in it
+   * @param folder where it is kept what is wrong
    * @param suffix the end of the paths of the files that are concerned
    */
   constructor(folder: string, suffix: string) {
-    const library = join(folder, 'faults.so');
-    execFileSync('cc', ['-shared', '-fPIC', '-o', library, SOURCE]);
+    const library = compiled();
     this.file = join(folder, 'faults');
     writeFileSync(this.file, new BigInt64Array(FIELDS.length));
     this.env = { LD_PRELOAD: library, FAULTS_FILE: this.file, FAULTS_SUFFIX: suffix };
   }
 
   set(wrong: Wrong): void {
-    for (const [name, value] of Object.entries(wrong)) {
-      const offset = FIELDS.indexOf(name as keyof Wrong) * BigInt64Array.BYTES_PER_ELEMENT;
-      this.access('r+', (fd) => writeSync(fd, new BigInt64Array([BigInt(value)]), 0, 8, offset));
-    }
+    for (const [name, value] of Object.entries(wrong)) this.write(name as keyof Wrong, value);
   }
 
   /** Resolves once a write or a flush hangs. */
   async hang(): Promise<void> {
-    const hanging = new BigInt64Array(1);
-    const offset = FIELDS.indexOf('hanging') * BigInt64Array.BYTES_PER_ELEMENT;
-    const deadline = performance.now() + PATIENCE_MS;
-    while (performance.now() < deadline) {
-      this.access('r', (fd) => readSync(fd, hanging, 0, 8, offset));
-      if (hanging[0] !== 0n) return;
-      await sleep(1);
-    }
-    throw new Error('nothing hangs');
+    await until(() => this.read('hanging') !== 0n);
+  }
+
+  /** From now on no time passes for the program but by {@link passTime}, however long it takes. */
+  stopTime(): void {
+    // All programs of a machine have the same monotonic clock.
+    this.write('stoppedNs', process.hrtime.bigint());
+  }
+
+  /**
+   * Lets time pass for the program, whose timers are over as if it had. Resolves once it has done what
+   * was due.
+   */
+  async passTime(ms: number, program: Program): Promise<void> {
+    const before = this.read('looks');
+    this.passedMs += ms;
+    this.write('passedMs', this.passedMs);
+    // Woken up, its event loop looks at the clock.
+    program.kill('SIGSTOP');
+    program.kill('SIGCONT');
+    await until(() => program.hasExited || (this.read('looks') > before && program.isWaiting()));
+  }
+
+  private write(name: (typeof FIELDS)[number], value: number | bigint): void {
+    const bytes = new BigInt64Array([BigInt(value)]);
+    this.access('r+', (fd) => writeSync(fd, bytes, 0, 8, offsetOf(name)));
+  }
+
+  private read(name: (typeof FIELDS)[number]): bigint {
+    const value = new BigInt64Array(1);
+    this.access('r', (fd) => readSync(fd, value, 0, 8, offsetOf(name)));
+    return value[0] ?? 0n;
   }
 
   private access(flags: 'r' | 'r+', use: (fd: number) => void): void {
@@ -70,4 +105,20 @@ export class Faults {
     use(fd);
     closeSync(fd);
   }
+}
+
+function offsetOf(name: (typeof FIELDS)[number]): number {
+  return FIELDS.indexOf(name) * BigInt64Array.BYTES_PER_ELEMENT;
+}
+
+/** The library, compiled once for all tests. */
+function compiled(): string {
+  const digest = createHash('sha256').update(readFileSync(SOURCE)).digest('hex').slice(0, 16);
+  const library = join(CACHE, `faults-${digest}.so`);
+  if (existsSync(library)) return library;
+  mkdirSync(CACHE, { recursive: true });
+  const made = `${library}.${process.pid}`;
+  execFileSync('cc', ['-shared', '-fPIC', '-o', made, SOURCE]);
+  renameSync(made, library);
+  return library;
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
@@ -90,6 +90,11 @@ export class Program {
     } catch {
       return NaN;
     }
+  }
+
+  /** Whether it waits for an event, on Linux. */
+  isWaiting(): boolean {
+    return readFileSync(`/proc/${String(this.pid)}/stat`, 'utf8').includes(') S ');
   }
 
   /** Nobody reads any more what it prints. */

@@ -1,17 +1,18 @@
 import { expect } from '@jest/globals';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Faults, type Wrong } from './faults.js';
+import { inNewFolder } from './new-folder.js';
 import { PlantClient } from './plant-client.js';
 import { Program } from './program.js';
 import { TOKEN } from './token.js';
 
-/** The time that a busy machine may add to a time limit, in milliseconds. */
-export const SLACK = 1_500;
-
 /** The longest that a stop lasts, in milliseconds, as docs/operations.md says. */
 export const LONGEST_STOP = 8_000;
+
+/** A part of the time that passes, in milliseconds. */
+export const STEP = 100;
+/** Nothing that is waited for takes so long, in milliseconds. */
+const LONGEST_STEPS = 60_000;
 
 interface Circumstances {
   /** The end of the paths of the files that may have faults. */
@@ -21,23 +22,23 @@ interface Circumstances {
   readonly env?: Record<string, string>;
 }
 
-/** The built program with a store of its own, one client, and what is wrong with its disk. */
+/** The built program with a store of its own, one client, a clock, and what is wrong with its disk. */
 export class Scene {
   readonly client = new PlantClient();
   readonly store: string;
+  readonly faults: Faults;
   program: Program;
   private static readonly open = new Set<Scene>();
   private readonly env: Record<string, string>;
-  private readonly mayHaveFaults: Faults | undefined;
 
   private constructor(
     readonly folder: string,
-    { suffix, wrong = {}, env }: Circumstances,
+    { suffix = 'no file', wrong = {}, env }: Circumstances,
   ) {
     this.store = join(folder, 'plants.db');
-    this.mayHaveFaults = suffix === undefined ? undefined : new Faults(folder, suffix);
+    this.faults = new Faults(folder, suffix);
     this.env = { ACCESS_TOKENS: TOKEN, DATABASE_URL: 'sqlite:plants.db', ...env };
-    this.mayHaveFaults?.set(wrong);
+    this.faults.set(wrong);
     this.program = this.start();
   }
 
@@ -45,8 +46,7 @@ export class Scene {
     act: (scene: Scene) => Promise<void>,
     circumstances: Circumstances = {},
   ): Promise<void> {
-    const folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
-    await Scene.playIn(folder, act, circumstances).finally(() => rm(folder, { recursive: true }));
+    await inNewFolder((folder) => Scene.playIn(folder, act, circumstances));
   }
 
   static async playIn(
@@ -65,13 +65,8 @@ export class Scene {
     await Promise.all([...Scene.open].map((scene) => scene.kill()));
   }
 
-  get faults(): Faults {
-    if (this.mayHaveFaults === undefined) throw new TypeError('no file may have faults');
-    return this.mayHaveFaults;
-  }
-
   start(): Program {
-    this.program = Program.start(this.folder, { ...this.env, ...this.mayHaveFaults?.env });
+    this.program = Program.start(this.folder, { ...this.env, ...this.faults.env });
     return this.program;
   }
 
@@ -81,6 +76,22 @@ export class Scene {
     expect(await this.client.create(url)).toMatchObject({ status: 200 });
     return url;
   }
+
+  /** Lets time pass for the program. */
+  readonly passTime = (ms: number): Promise<void> => this.faults.passTime(ms, this.program);
+
+  /** Lets time pass until the work is over. @returns how much has passed, in milliseconds */
+  readonly passTimeUntil = async (work: Promise<unknown>): Promise<number> => {
+    const state = { isOver: false };
+    const end = (): boolean => (state.isOver = true);
+    work.then(end, end);
+    let passed = 0;
+    while (!state.isOver && passed < LONGEST_STEPS) {
+      await this.passTime(STEP);
+      passed += STEP;
+    }
+    return passed;
+  };
 
   async kill(): Promise<void> {
     this.program.kill('SIGKILL');
@@ -94,11 +105,6 @@ export class Scene {
     expect(this.program.output + this.program.errors).not.toContain(TOKEN);
     await this.client.expectAllStored(this.store);
   }
-}
-
-export async function timed<T>(action: Promise<T>): Promise<{ result: T; ms: number }> {
-  const began = performance.now();
-  return { result: await action, ms: performance.now() - began };
 }
 
 export const LOG_OF_STORE = { suffix: 'plants.db-wal' };

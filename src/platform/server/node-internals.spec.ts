@@ -38,8 +38,8 @@ describe('configureNode()', () => {
   });
 
   it('makes the server answer a client that has ended its side, where it closes the connection', async () => {
-    server.on('request', (_: IncomingMessage, response: ServerResponse) => {
-      setTimeout(() => response.end('late'), 20);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      request.socket.once('end', () => response.end('late'));
     });
     const socket = client().end('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     let received = '';

@@ -1,6 +1,13 @@
-import { expect, it } from '@jest/globals';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, expect, it, jest } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BatchOperation, BatchQueue } from './batch-queue.js';
+
+/** What the clock says, in milliseconds. */
+let now = 0;
+
+beforeEach(() => {
+  jest.spyOn(performance, 'now').mockImplementation(() => now);
+});
 
 /** A queue of which each batch does so many items, and takes as long as the next of these times, in milliseconds. */
 function queueOf(table: string, times: number[] = [], maxItems = 1): BatchQueue<number, string> {
@@ -8,7 +15,8 @@ function queueOf(table: string, times: number[] = [], maxItems = 1): BatchQueue<
     name: 'page',
     measure: () => 0,
     execute: async (_, items) => {
-      await sleep(times.shift() ?? 0);
+      await nextTurn();
+      now += times.shift() ?? 0;
       return items.map((item) => `done ${item}`);
     },
   };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, QueryResult } from 'typeorm';
 import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
@@ -78,7 +78,7 @@ describe("TypeORM's SQLite driver", () => {
       .transaction((manager) => manager.query('SELECT * FROM nothing'))
       .catch(() => undefined);
     // What is traced comes a moment after it was executed.
-    while (statements.at(-1) !== 'ROLLBACK') await sleep(1);
+    while (statements.at(-1) !== 'ROLLBACK') await nextTurn();
     expect(statements).toEqual([
       'BEGIN IMMEDIATE',
       'SELECT 1',

@@ -1,0 +1,155 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { Faults } from '../../support/faults.js';
+import { ClientConnection } from '../../support/http/connection.js';
+import { createRequest } from '../../support/plant-requests.js';
+import { Scene, STEP } from '../../support/scene.js';
+import { TOKEN } from '../../support/token.js';
+
+const READY = 'GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n';
+/** How long an idle connection is kept, and a client may take to send or to read, in milliseconds. */
+const GRACE_MS = 2_000;
+const SAME_SIGNAL_MS = 1_000;
+
+afterAll(() => Scene.close());
+
+/** A client of a program, and requests of its own. */
+class Client extends ClientConnection {
+  constructor(url: string) {
+    super(Number(new URL(url).port));
+  }
+
+  async create(): Promise<void> {
+    await this.write(createRequest(TOKEN), 1);
+  }
+}
+
+function clients(url: string, count: number): Client[] {
+  return Array.from({ length: count }, () => new Client(url));
+}
+
+/** Clients that keep the connection on which their request was answered. */
+async function idleClients(url: string, count: number): Promise<Client[]> {
+  const idle = clients(url, count);
+  for (const client of idle) await client.create();
+  for (const client of idle) expect(await client.next()).toMatchObject({ status: 200 });
+  return idle;
+}
+
+/** Resolves when the program does not listen any more. */
+async function refusesConnections(url: string): Promise<void> {
+  for (;;) {
+    const client = new Client(url);
+    if (!(await client.opened)) return;
+    client.reset();
+  }
+}
+
+(Faults.areSupported ? describe : describe.skip)('the program, told to stop', () => {
+  it('answers on connections that were idle, and keeps others for a grace time', () =>
+    Scene.play(
+      async ({ faults, program, passTime, passTimeUntil }) => {
+        const url = await program.listening();
+        const [probe, ...idle] = await idleClients(url, 25);
+        const [asking, keeping] = [idle.slice(0, 16), idle.slice(16)];
+        const [silent, halfHead, halfBody, deaf] = clients(url, 4) as [
+          Client,
+          Client,
+          Client,
+          Client,
+        ];
+        await halfHead.write('POST /plants HTTP/1.1\r\nHost:');
+        await halfBody.write(createRequest(TOKEN).slice(0, -1));
+        deaf.pause();
+        await deaf.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20));
+        // An answer on a further connection tells that these have been accepted.
+        await fetch(`${url}/health/live`);
+        faults.stopTime();
+        // Signals that follow within a second are one.
+        for (let round = 0; round < 3; round++) program.kill('SIGTERM');
+        await refusesConnections(url);
+        await probe?.write(READY);
+        const closing = { headers: { connection: 'close' } };
+        expect(await probe?.next()).toMatchObject({ status: 503, ...closing });
+        for (const client of asking) await client.create();
+        for (const client of asking) {
+          expect(await client.next()).toMatchObject({ status: 200, ...closing });
+        }
+        expect([silent, ...keeping].map(({ isOpen }) => isOpen)).not.toContain(false);
+        await passTime(GRACE_MS - STEP);
+        expect([silent, ...keeping].map(({ isOpen }) => isOpen)).not.toContain(false);
+        await passTimeUntil(Promise.all([silent, ...keeping].map(({ closed }) => closed)));
+        expect(await passTimeUntil(program.exited())).toBeLessThanOrEqual(GRACE_MS);
+        expect(await program.exited()).toBe(0);
+        deaf.reset();
+      },
+      { env: { SHUTDOWN_GRACE_MS: '' } },
+    ));
+
+  it.each([
+    [
+      'lets what else runs in the process finish, such as an export of traces',
+      "process.once('beforeExit',()=>console.log('finished'))",
+      /^finished$/m,
+    ],
+    ['waits for it only briefly', 'setInterval(()=>0,1e3)', /"msg":"Stopped"/],
+  ])('%s', (_, script, output) =>
+    Scene.play(
+      async ({ program }) => {
+        await program.listening();
+        program.kill('SIGTERM');
+        expect(await program.exited()).toBe(0);
+        expect(program.output).toMatch(output);
+      },
+      { env: { NODE_OPTIONS: `--import data:text/javascript,${script}` } },
+    ),
+  );
+
+  it('exits 1 by a second signal a second later, without waiting for its clients', () =>
+    Scene.play(
+      async ({ faults, program, passTime, passTimeUntil }) => {
+        const url = await program.listening();
+        const half = new Client(url);
+        await half.write('POST /plants HTTP/1.1\r\nHost:');
+        // An answer on another connection tells that the first has been accepted.
+        await fetch(`${url}/health/live`);
+        program.kill('SIGTERM');
+        await program.printed(/SIGTERM: answering what has arrived/);
+        faults.stopTime();
+        await passTime(SAME_SIGNAL_MS + 100);
+        expect(half.isOpen).toBe(true);
+        program.kill('SIGTERM');
+        await half.closed;
+        await program.printed(/"Stopped"/);
+        await passTimeUntil(program.exited());
+        expect(await program.exited()).toBe(1);
+      },
+      { env: { SHUTDOWN_GRACE_MS: '' } },
+    ));
+
+  it('by errors that nothing caught, logs them, answers and exits 1', () => {
+    const bugs =
+      'process.on("SIGUSR2",()=>{Promise.reject(new Error("lost"));throw new Error("boom")})';
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(bugs)}`;
+    return Scene.play(
+      async ({ program }) => {
+        const url = await program.listening();
+        const busy = clients(url, 8);
+        const sent = busy.map(async (client) => {
+          do await client.create();
+          while ((await client.next())?.headers.connection === 'keep-alive');
+        });
+        await fetch(`${url}/health/ready`);
+        program.kill('SIGUSR2');
+        expect(await program.exited()).toBe(1);
+        await Promise.all(sent);
+        const answers = busy.flatMap((client) => client.answers);
+        expect(answers.every(({ status }) => status === 200)).toBe(true);
+        expect(answers.some(({ headers }) => headers.connection === 'close')).toBe(true);
+        expect(program.output).toMatch(/"level":60.*boom/);
+        expect(program.output).toMatch(/"level":60.*lost/);
+        expect(program.output).toContain('Stopped');
+      },
+      { env: { NODE_OPTIONS } },
+    );
+  });
+});
