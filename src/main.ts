@@ -7,6 +7,7 @@ import { AccessTokens } from './platform/auth/access-tokens.js';
 import { JwtTokens } from './platform/auth/jwt-tokens.js';
 import { describeSettings, loadEnvFile } from './platform/config/env-file.js';
 import { Env, EnvError } from './platform/config/env.js';
+import { VERSION } from './platform/config/version.js';
 import {
   DatabaseStartError,
   type StoreDataSource,
@@ -41,6 +42,7 @@ async function start(): Promise<void> {
     await once(app.getHttpServer().listen(address), 'listening');
     shutDownOnSignals(app);
     const reach = env.HOST in ANY_ADDRESS ? ', and at all other addresses of this machine' : '';
+    logger.log(`Plant Store ${VERSION} on Node ${process.versions.node}`);
     logger.log(`Listening on ${getUrl(app)}, Swagger UI at ${getUrl(app)}/docs${reach}`);
     logger.log(`Accepting ${describeTokens(app)}`);
     logger.log(`Storing in ${app.get<StoreDataSource>(DataSource).description}`);

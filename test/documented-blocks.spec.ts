@@ -146,7 +146,7 @@ shift 2
 case "$script:$DATABASE_URL" in
   *:postgres*) ;;
   start*) exec node dist/main.js ;;
-  db:*) exec node "dist/commands/$(echo "$script" | tr : -).js" "$@" ;;
+  db:* | new:token:*) exec node "dist/commands/$(echo "$script" | tr : -).js" "$@" ;;
 esac
 `,
   docker: '',

@@ -219,6 +219,29 @@ describe('a forged JWT gets 40101', () => {
     );
   });
 
+  it.each([
+    ['algorithm', 'HMAC with the public key as JWK'],
+    ['unknown-key', 'another key under an unknown id'],
+    ['signature', 'a signature of zeros'],
+    ['issuer', 'another issuer'],
+    ['audience', 'another audience'],
+    ['expired', 'expired'],
+    ['not-yet-valid', 'not yet valid'],
+    ['type', 'the type of a logout token'],
+    ['bound-to-key', 'a claim to be bound to a key'],
+    ['malformed', 'no expiry'],
+    ['unknown', 'encrypted'],
+  ])('and is counted for the reason %s: %s', async (reason, forgery) => {
+    const count = async (): Promise<number> => {
+      const text = String((await app.get('/metrics')).body);
+      const series = new RegExp(`^auth_failures_total\\{reason="${reason}"\\} (\\d+)$`, 'm');
+      return Number(series.exec(text)?.[1] ?? 0);
+    };
+    const before = await count();
+    await createWith((await FORGERIES[forgery]?.()) ?? '');
+    expect(await count()).toBe(before + 1);
+  });
+
   it('and none makes the keys be fetched again so soon', () => {
     expect(issuer.fetches).toBe(1);
   });

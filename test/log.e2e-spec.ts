@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,8 +7,11 @@ import { freePort } from './support/free-port.js';
 import { exchange } from './support/http/connection.js';
 import type { Program } from './support/program.js';
 import { ProgramFolder } from './support/program-folder.js';
+import { TokenIssuer } from './support/token-issuer.js';
 
 const SECRET = 'do-not-log-me';
+const NAMED = ['the-first-of-garden-app', 'the-second-of-garden-app'];
+const NAMED_ENTRIES = NAMED.map((token) => `garden-app:sha256:${hash('sha256', token)}`);
 const LONG = 'x'.repeat(100);
 
 let folder: ProgramFolder;
@@ -16,7 +20,7 @@ let url: string;
 
 beforeAll(async () => {
   folder = await ProgramFolder.create();
-  program = folder.start({ ACCESS_TOKENS: SECRET });
+  program = folder.start({ ACCESS_TOKENS: [SECRET, ...NAMED_ENTRIES].join() });
   url = await program.listening();
 });
 
@@ -44,8 +48,42 @@ describe('the log', () => {
       path: '/plants',
       status: 200,
       ms: expect.any(Number),
+      msg: 'POST /plants 200',
     });
     expect(program.output.match(/request-1/g)).toHaveLength(1);
+  });
+
+  it('names the client of a token with a name, and the code of a failure', async () => {
+    const create = async (requestId: string, token: string, name: string): Promise<unknown> => {
+      const headers = {
+        Authorization: `Bearer ${token}`,
+        'Content-Type': 'application/json',
+        'X-Request-Id': requestId,
+      };
+      const body = JSON.stringify({ id: 2, name });
+      await fetch(`${url}/plants`, { method: 'POST', headers, body });
+      return await lineWith(requestId);
+    };
+    const [first = '', second = ''] = NAMED;
+    const client = 'garden-app';
+    expect(await create('named-1', first, 'n')).toMatchObject({ client, status: 200 });
+    const msg = 'POST /plants 409';
+    expect(await create('named-2', second, 'n')).toMatchObject({ client, error: 40901, msg });
+    expect(await create('named-3', first, 'o')).toMatchObject({ client, error: 40900, msg });
+    const refused = await create('unknown', 'another', 'n');
+    expect(refused).toMatchObject({ status: 401, error: 40101 });
+    expect(refused).not.toHaveProperty('client');
+    expect(await create('unnamed', SECRET, 'n')).not.toHaveProperty('client');
+  });
+
+  it('has no line at info for a probe or a scrape that succeeds', async () => {
+    const headers = { Authorization: `Bearer ${SECRET}`, 'X-Request-Id': 'probe' };
+    for (const path of ['/health/live', '/health/ready', '/metrics']) {
+      expect(await fetch(url + path, { headers })).toMatchObject({ status: 200 });
+    }
+    await fetch(`${url}/metrics`, { headers: { 'X-Request-Id': 'failed' } });
+    expect(await lineWith('failed')).toMatchObject({ path: '/metrics', error: 40100 });
+    expect(program.output).not.toContain('probe');
   });
 
   it('names the trace that the client belongs to, if its traceparent is valid', async () => {
@@ -62,7 +100,12 @@ describe('the log', () => {
     const port = Number(new URL(url).port);
     const received = await exchange(port, 'nonsense\r\n\r\n');
     const [, requestId = ''] = /X-Request-Id: (\S+)/.exec(received) ?? [];
-    expect(await lineWith(requestId)).toMatchObject({ level: 30, status: 400 });
+    expect(await lineWith(requestId)).toMatchObject({
+      level: 30,
+      status: 400,
+      error: 40000,
+      msg: 'The request is not well-formed HTTP',
+    });
   });
 
   it('is one JSON object a line, whatever clients send, and holds no body, token or query', async () => {
@@ -97,6 +140,44 @@ describe('the log', () => {
     await fetch(url, { headers: { 'X-Request-Id': 'request-3' } });
     await lineWith('request-3');
     expect(program.output).not.toContain('aborted');
+  });
+});
+
+describe('the log of requests with JWTs', () => {
+  let issuer: TokenIssuer;
+  let other: Program;
+  let plants: string;
+
+  beforeAll(async () => {
+    issuer = await TokenIssuer.start();
+    const env = { ...issuer.env, LOG_LEVEL: 'debug', DATABASE_URL: 'sqlite::memory:' };
+    other = folder.start(env);
+    plants = `${await other.listening()}/plants`;
+  });
+
+  afterAll(() => issuer.stop());
+
+  async function read(requestId: string, claims: object): Promise<void> {
+    const Authorization = `Bearer ${await issuer.token(claims)}`;
+    await fetch(plants, { headers: { Authorization, 'X-Request-Id': requestId } });
+  }
+
+  it.each([
+    ['client_id', { client_id: 'app', azp: 'other' }, { client: 'app', sub: 'gardener' }],
+    ['azp', { azp: 'app' }, { client: 'app', sub: 'gardener' }],
+    ['long', { client_id: LONG, sub: LONG }, { client: LONG.slice(0, 64), sub: LONG.slice(0, 64) }],
+    ['neither', { azp: 7, sub: undefined }, {}],
+  ])('names the client and the subject of a good one: %s', async (name, claims, expected) => {
+    await read(name, claims);
+    const [line] = await other.printed(new RegExp(`^.*"requestId":"${name}".*"path".*$`, 'm'));
+    const { client, sub } = JSON.parse(line) as Record<string, unknown>;
+    expect({ client, sub }).toEqual({ client: undefined, sub: undefined, ...expected });
+  });
+
+  it('says at debug why one is refused', async () => {
+    await read('expired', { exp: 1 });
+    const [line] = await other.printed(/^.*"requestId":"expired".*"reason".*$/m);
+    expect(JSON.parse(line)).toMatchObject({ level: 20, reason: 'expired' });
   });
 });
 

@@ -56,6 +56,22 @@ describe('GET /metrics', () => {
     expect(valueOf(await scrape(), series)).toBe(before + 1);
   });
 
+  it('has the version of the program and of Node', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    const labels = `version="${version}",node="${process.version}"`;
+    expect(valueOf(await scrape(), `plant_store_build_info{${labels}}`)).toBe(1);
+  });
+
+  it.each([
+    ['missing', {}],
+    ['unknown', { Authorization: 'Bearer unknown' }],
+  ])('counts requests that are answered 401 because their token is %s', async (reason, headers) => {
+    const series = `auth_failures_total{reason="${reason}"}`;
+    const before = valueOf(await scrape(), series);
+    await app.request('GET', '/plants', { headers });
+    expect(valueOf(await scrape(), series)).toBe(before + 1);
+  });
+
   it('counts what becomes of creates', async () => {
     const before = await scrape();
     await app.create('{"id":2,"name":"n"}');
@@ -102,7 +118,8 @@ describe('GET /metrics', () => {
       // No route reads rows yet.
       await plants.find('1');
       const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
-      const named = text.match(/\b(?:http|store|nodejs|process)_[a-z0-9_]+\b/g) ?? [];
+      const named =
+        text.match(/\b(?:auth|http|store|plant_store|nodejs|process)_[a-z0-9_]+\b/g) ?? [];
       expect(named.length).toBeGreaterThan(5);
       const shown = await scrape();
       for (const name of new Set(named))

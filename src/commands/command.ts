@@ -12,7 +12,7 @@ const OPERATOR_ERRORS = [CommandError, DatabaseStartError, EnvError];
 
 /** Runs a command of the command line: a failure is one sentence on standard error, and exit code 1. */
 export async function runCommand(
-  command: (...args: (string | undefined)[]) => Promise<void>,
+  command: (...args: (string | undefined)[]) => Promise<void> | void,
 ): Promise<void> {
   try {
     loadEnvFile();

@@ -10,7 +10,10 @@ export class Program {
   output = '';
   errors = '';
 
+  private readonly closed: Promise<unknown>;
+
   private constructor(private readonly child: ChildProcess) {
+    this.closed = once(child, 'close');
     child.stdout?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     child.stderr?.on('data', (chunk: Buffer) => (this.errors += chunk.toString()));
   }
@@ -108,7 +111,7 @@ export class Program {
 
   /** Resolves with the exit code, or with null after a signal. */
   async exited(): Promise<number | null> {
-    if (!this.hasExited) await once(this.child, 'close');
+    await this.closed;
     return this.child.exitCode;
   }
 

@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { parseDigest } from '../config/setting-formats.js';
+import { parseTokenDigest } from '../config/setting-formats.js';
 import { FULL_ACCESS, type Grant, READ_ACCESS } from './scopes.js';
 
 interface KnownToken {
@@ -12,9 +12,9 @@ export class AccessTokens {
   private readonly tokens: readonly KnownToken[];
 
   /**
-   * @param entries tokens, or `sha256:` and the 64 hexadecimal digits of a token's digest
+   * @param entries tokens, or their digests, which may have names: entries of ACCESS_TOKENS
    * @param readEntries the same, of tokens that may only read
-   * @param developmentToken one more, made for this run because no token was configured
+   * @param developmentToken one more, for a development start where no token was configured
    */
   constructor(
     entries: readonly string[],
@@ -23,14 +23,14 @@ export class AccessTokens {
   ) {
     const all = developmentToken === undefined ? entries : [...entries, developmentToken];
     this.tokens = [
-      ...readEntries.map((entry) => ({ digest: digestEntry(entry), grant: READ_ACCESS })),
-      ...all.map((entry) => ({ digest: digestEntry(entry), grant: FULL_ACCESS })),
+      ...readEntries.map((entry) => readEntry(entry, READ_ACCESS)),
+      ...all.map((entry) => readEntry(entry, FULL_ACCESS)),
     ];
   }
 
-  /** Accepts one token, of 256 random bits. */
-  static forDevelopment(): AccessTokens {
-    return new AccessTokens([], [], randomBytes(32).toString('base64url'));
+  /** Accepts one token: the given one, or where that is empty a random one. */
+  static forDevelopment(token: string): AccessTokens {
+    return new AccessTokens([], [], token || createToken());
   }
 
   get count(): number {
@@ -50,9 +50,17 @@ export class AccessTokens {
   }
 }
 
-function digestEntry(entry: string): Buffer {
-  const digest = parseDigest(entry);
-  return digest === undefined ? digestToken(entry) : Buffer.from(digest, 'hex');
+function readEntry(entry: string, access: Grant): KnownToken {
+  const digest = parseTokenDigest(entry);
+  if (digest === undefined) return { digest: digestToken(entry), grant: access };
+  const { digits, name } = digest;
+  const grant = name === undefined ? access : { ...access, caller: { client: name } };
+  return { digest: Buffer.from(digits, 'hex'), grant };
+}
+
+/** Creates a token of 256 random bits. */
+export function createToken(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 /** Makes the SHA-256 digest that stands for a token wherever one is kept. */

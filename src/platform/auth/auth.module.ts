@@ -1,10 +1,13 @@
-import { Module } from '@nestjs/common';
+import { Logger, Module } from '@nestjs/common';
 import { Env } from '../config/env.js';
-import { splitList } from '../config/setting-formats.js';
+import { parseTokenDigest, splitList } from '../config/setting-formats.js';
 import { AccessTokens } from './access-tokens.js';
 import { JwtTokens } from './jwt-tokens.js';
 import { RateLimits } from './rate-limits.js';
 import { Scopes } from './scopes.js';
+
+/** A shorter token may be guessed, in characters. */
+const MIN_TOKEN_LENGTH = 16;
 
 @Module({
   providers: [
@@ -21,9 +24,21 @@ export class AuthModule {}
 function createAccessTokens(env: Env): AccessTokens {
   const entries = splitList(env.ACCESS_TOKENS);
   const readEntries = splitList(env.READ_ACCESS_TOKENS);
-  return entries.length + readEntries.length === 0 && env.AUTH_JWKS_URL === ''
-    ? AccessTokens.forDevelopment()
-    : new AccessTokens(entries, readEntries);
+  if (entries.length + readEntries.length === 0 && env.AUTH_JWKS_URL === '') {
+    return AccessTokens.forDevelopment(env.DEVELOPMENT_TOKEN);
+  }
+  if (env.NODE_ENV === 'production') warnOfShortTokens([...entries, ...readEntries]);
+  return new AccessTokens(entries, readEntries);
+}
+
+function warnOfShortTokens(entries: readonly string[]): void {
+  const isShort = (entry: string): boolean =>
+    entry.length < MIN_TOKEN_LENGTH && parseTokenDigest(entry) === undefined;
+  const count = entries.filter(isShort).length;
+  if (count === 0) return;
+  new Logger('Auth').warn(
+    `Configured tokens with fewer than ${MIN_TOKEN_LENGTH} characters, which may be guessed: ${count}. npm run new:token makes random ones`,
+  );
 }
 
 /** @returns null, which Nest can inject, when no identity provider is configured */

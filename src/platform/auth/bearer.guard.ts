@@ -1,9 +1,17 @@
-import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import {
+  type CanActivate,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  Logger,
+} from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
+import { type AuthFailure, countAuthFailure } from '../observability/metrics.js';
+import type { RequestLocals } from '../observability/pino-logger.js';
 import { continueTrace } from '../observability/trace-context.js';
 import { AccessTokens, digestToken } from './access-tokens.js';
 import { IS_PUBLIC } from './auth.decorators.js';
@@ -27,6 +35,8 @@ interface Credentials {
  */
 @Injectable()
 export class BearerGuard implements CanActivate {
+  private readonly logger = new Logger('Auth');
+
   /** The last credentials of each connection, by their header. */
   private readonly lastCredentials = new WeakMap<Socket, ReadonlyMap<string, Credentials>>();
 
@@ -45,7 +55,9 @@ export class BearerGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     if (this.isPublic(context)) return true;
     const credentials = this.getCredentials(context);
-    if (credentials === undefined) return this.reject(context, ErrorCatalogue.TOKEN_MISSING);
+    if (credentials === undefined) {
+      return this.reject(context, ErrorCatalogue.TOKEN_MISSING, 'missing');
+    }
     const grant = credentials.grant ?? this.jwts?.getCached(credentials.digest);
     if (grant === undefined) return this.verify(context, credentials);
     return this.allow(context, credentials, grant);
@@ -72,27 +84,35 @@ export class BearerGuard implements CanActivate {
   /** Verifies a JWT that is not cached, unless its address is over the limit of failures. */
   private async verify(context: ExecutionContext, credentials: Credentials): Promise<boolean> {
     const { digest, token } = credentials;
+    let failure: AuthFailure = 'unknown';
     if (this.jwts !== null && isJwtLike(token)) {
       const [request, response] = context.getArgs<[Request, Response]>();
       this.limits.failures?.check(response, toAddressKey(request.ip));
-      const grant = await this.jwts.verify(digest, token, continueTrace(request.headers));
-      if (grant !== undefined) return this.allow(context, credentials, grant);
+      const verified = await this.jwts.verify(digest, token, continueTrace(request.headers));
+      if (typeof verified === 'object') return this.allow(context, credentials, verified);
+      failure = verified;
     }
-    return this.reject(context, ErrorCatalogue.TOKEN_REFUSED);
+    return this.reject(context, ErrorCatalogue.TOKEN_REFUSED, failure);
   }
 
   private allow(context: ExecutionContext, { digest }: Credentials, grant: Grant): true {
-    if (this.limits.requests !== undefined) {
-      const [, response] = context.getArgs<[Request, Response]>();
-      this.limits.requests.count(response, digest.toString('base64url'));
-    }
+    const [, response] = context.getArgs<[Request, Response<unknown, RequestLocals>]>();
+    response.locals.caller = grant.caller;
+    this.limits.requests?.count(response, digest.toString('base64url'));
     this.scopes.check(grant, context);
     return true;
   }
 
-  private reject(context: ExecutionContext, entry: ErrorEntry): never {
-    const [request, response] = context.getArgs<[Request, Response]>();
+  private reject(context: ExecutionContext, entry: ErrorEntry, failure: AuthFailure): never {
+    const [request, response] = context.getArgs<[Request, Response<unknown, RequestLocals>]>();
     const address = toAddressKey(request.ip);
+    countAuthFailure(failure);
+    // The answer must not help to guess; the operator has to tell an expired token from a wrong one.
+    this.logger.debug({
+      requestId: response.locals.requestId,
+      reason: failure,
+      msg: 'Token refused',
+    });
     // Count failures first: this limit also caps verification, even for requests the other refuses.
     this.limits.failures?.count(response, address);
     this.limits.requests?.count(response, address);

@@ -7,6 +7,8 @@ import {
   type JWTVerifyResult,
 } from 'jose';
 import { ApiError } from '../errors/api-error.js';
+import type { AuthFailure } from '../observability/metrics.js';
+import type { Caller } from '../observability/pino-logger.js';
 import type { TraceHeaders } from '../observability/trace-context.js';
 import { ProviderKeys, providerUnavailable } from './provider-keys.js';
 import type { Grant } from './scopes.js';
@@ -28,6 +30,8 @@ const CLOCK_TOLERANCE_SECONDS = 5;
 const CACHE_TTL_MS = 5 * 60_000;
 /** How many verified tokens are cached. */
 const MAX_CACHED = 10_000;
+/** How much of a claim that names the caller is logged, in characters. */
+const MAX_LOGGED_CLAIM = 64;
 /** How many tokens may be under verification, or wait for the provider's keys. */
 const MAX_PENDING = 1_000;
 
@@ -60,7 +64,7 @@ export class JwtTokens {
   private readonly logger = new Logger(JwtTokens.name);
   private readonly keys: ProviderKeys;
   private readonly cached = new Map<string, CachedGrant>();
-  private readonly pending = new Map<string, Promise<Grant | undefined>>();
+  private readonly pending = new Map<string, Promise<Grant | AuthFailure>>();
 
   constructor(private readonly rules: JwtRules) {
     this.keys = new ProviderKeys(rules.jwksUrl);
@@ -77,7 +81,7 @@ export class JwtTokens {
   }
 
   /**
-   * Verifies a token and returns what it allows; undefined when it is not accepted.
+   * Verifies a token and returns what it allows, or why it is not accepted.
    *
    * @param trace the trace that a fetch of the provider's keys belongs to
    * @throws ApiError 50300 the provider's keys cannot be fetched
@@ -86,7 +90,7 @@ export class JwtTokens {
     digest: Buffer,
     token: string,
     trace: TraceHeaders = {},
-  ): Promise<Grant | undefined> {
+  ): Promise<Grant | AuthFailure> {
     const key = toCacheKey(digest);
     const other = this.pending.get(key);
     if (other !== undefined) return await other;
@@ -98,16 +102,20 @@ export class JwtTokens {
     return await verification;
   }
 
-  private async check(key: string, token: string, trace: TraceHeaders): Promise<Grant | undefined> {
+  private async check(
+    key: string,
+    token: string,
+    trace: TraceHeaders,
+  ): Promise<Grant | AuthFailure> {
     try {
       const { payload, protectedHeader } = await this.verifySignatureAndClaims(token, trace);
-      if (!TYPES.includes(protectedHeader.typ?.toLowerCase())) return undefined;
+      if (!TYPES.includes(protectedHeader.typ?.toLowerCase())) return 'type';
       // RFC 7800: it is valid only with a proof of possession of a key, which is not checked here.
-      if (payload.cnf !== undefined) return undefined;
+      if (payload.cnf !== undefined) return 'bound-to-key';
       return this.cache(key, payload);
     } catch (error) {
       if (error instanceof ApiError) throw error;
-      if (error instanceof errors.JOSEError) return undefined;
+      if (error instanceof errors.JOSEError) return classifyRefusal(error);
       this.logger.error(error);
       throw providerUnavailable(1);
     }
@@ -146,6 +154,7 @@ export class JwtTokens {
       expiry: ((payload.exp ?? 0) + CLOCK_TOLERANCE_SECONDS) * 1_000,
       cachedUntil: performance.now() + CACHE_TTL_MS,
       scopes: parseScopeClaims(payload),
+      caller: readCaller(payload),
     };
     if (this.cached.size >= MAX_CACHED) {
       const [oldest = ''] = this.cached.keys();
@@ -154,6 +163,33 @@ export class JwtTokens {
     this.cached.set(key, grant);
     return grant;
   }
+}
+
+/** The checks of the claims that a provider's configuration, or a clock, may get wrong. */
+const FAILURES_BY_CLAIM: Readonly<Record<string, AuthFailure>> = {
+  iss: 'issuer',
+  aud: 'audience',
+  nbf: 'not-yet-valid',
+};
+
+function classifyRefusal(error: errors.JOSEError): AuthFailure {
+  if (error instanceof errors.JWTExpired) return 'expired';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return FAILURES_BY_CLAIM[error.claim] ?? 'malformed';
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
+  if (error instanceof errors.JWKSNoMatchingKey) return 'unknown-key';
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'algorithm';
+  return 'malformed';
+}
+
+/** Reads the client (RFC 9068 section 2.2; `azp` of OpenID Connect) and the subject, for the log. */
+function readCaller({ client_id, azp, sub }: JWTPayload): Caller {
+  return { client: toLoggedClaim(client_id ?? azp), sub: toLoggedClaim(sub) };
+}
+
+function toLoggedClaim(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.slice(0, MAX_LOGGED_CLAIM) : undefined;
 }
 
 /** Reads the scopes from `scope` (RFC 9068 section 2.2.3) and `scp`, which some providers use, also as a list. */

@@ -5,10 +5,14 @@ import { Env } from '../config/env.js';
 import { parseScopes } from '../config/setting-formats.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import type { Caller } from '../observability/pino-logger.js';
 import { REQUIRED_SCOPES } from './auth.decorators.js';
 
 /** The methods that only read (RFC 9110 section 9.2.1). */
 const READING = new Set(['GET', 'HEAD']);
+
+const READ_ONLY =
+  'This access token may only read: ask the operator of the service for one that may write';
 
 /** What a good token allows. */
 export interface Grant {
@@ -16,6 +20,8 @@ export interface Grant {
   readonly isReadOnly?: boolean;
   /** The scopes of an identity provider's token; the service's own tokens need none. */
   readonly scopes?: ReadonlySet<unknown>;
+  /** Who has the token, for the log; undefined for a token without a name. */
+  readonly caller?: Caller;
 }
 
 export const FULL_ACCESS: Grant = {};
@@ -36,14 +42,13 @@ export class Scopes {
   }
 
   /** @throws ApiError 40300 when the token does not allow the request */
-  check(grant: Grant, context: ExecutionContext): void {
-    if (grant === FULL_ACCESS) return;
+  check({ isReadOnly, scopes }: Grant, context: ExecutionContext): void {
+    if (isReadOnly === undefined && scopes === undefined) return;
     const [{ method }] = context.getArgs<[Request]>();
     const isReading = READING.has(method);
-    if (grant.isReadOnly === true && !isReading) {
-      throw insufficientScope('The access token may only read');
+    if (isReadOnly === true && !isReading) {
+      throw insufficientScope(READ_ONLY);
     }
-    const { scopes } = grant;
     if (scopes === undefined) return;
     const needed = this.getRequiredByRoute(context) ?? (isReading ? this.toRead : this.toWrite);
     if (needed.every((scope) => scopes.has(scope))) return;

@@ -7,6 +7,8 @@ const PROVIDER = {
   AUTH_AUDIENCE: 'plants',
 };
 
+const DIGEST = '0aF9'.repeat(16);
+
 describe('loadEnv', () => {
   it('has a default for every variable, and takes an empty one for unset', () => {
     const defaults = {
@@ -42,7 +44,12 @@ describe('loadEnv', () => {
     { DATABASE_URL: 'postgres://me@ignored/plants?host=/var/run/postgresql' },
     { DATABASE_POOL_SIZE: '1' },
     { ACCESS_TOKENS: ' a , b/c+d=e~!, ,' },
-    { ACCESS_TOKENS: `sha256:${'0aF9'.repeat(16)}` },
+    { ACCESS_TOKENS: `sha256:${DIGEST}` },
+    { ACCESS_TOKENS: `garden-app:sha256:${DIGEST},garden-app:sha256:${DIGEST}` },
+    { ACCESS_TOKENS: `${'n'.repeat(64)}:sha256:${DIGEST}` },
+    { ACCESS_TOKENS: 'a:b:sha256:c' },
+    { ACCESS_TOKENS: `${'n'.repeat(65)}:sha256:c` },
+    { READ_ACCESS_TOKENS: `A.b_c-9:sha256:${DIGEST}` },
     { CORS_ORIGINS: 'https://a.example, http://localhost:8080' },
     PROVIDER,
     { ...PROVIDER, NODE_ENV: 'production', AUTH_SCOPE: 'plants:write plants' },
@@ -82,6 +89,9 @@ describe('loadEnv', () => {
     { ACCESS_TOKENS: 'two words' },
     { ACCESS_TOKENS: 'good,sha256:abc' },
     { ACCESS_TOKENS: `SHA256:${'g'.repeat(64)}` },
+    { ACCESS_TOKENS: 'garden-app:sha256:abc' },
+    { ACCESS_TOKENS: `garden-app:sha256:${DIGEST}0` },
+    { READ_ACCESS_TOKENS: 'x:sha256:' },
     { NODE_ENV: 'production', ACCESS_TOKENS: ' , ' },
     { HEADERS_TIMEOUT_MS: '99' },
     { REQUEST_TIMEOUT_MS: 'soon' },

@@ -12,6 +12,7 @@ import {
   isJwksUrl,
   isScopeList,
   isTokenEntry,
+  isVisibleAscii,
   JWKS_URL_RULE,
   parseRate,
   parseTrustedProxies,
@@ -70,6 +71,10 @@ export class Env {
   /** The tokens that clients may use to read only, comma-separated. */
   @Rule(TOKENS_RULE, (value) => splitList(value).every(isTokenEntry))
   readonly READ_ACCESS_TOKENS: string = '';
+
+  /** The token of a development start without any other; made anew by every such start where it is empty. */
+  @Rule('must be in visible ASCII', (value) => value === '' || isVisibleAscii(value))
+  readonly DEVELOPMENT_TOKEN: string = '';
 
   /** The identity provider whose access tokens clients may use: JWKS URL, issuer, audience. */
   @Rule(JWKS_URL_RULE, (value) => value === '' || isJwksUrl(value))

@@ -13,23 +13,34 @@ export function splitList(list: string): string[] {
 }
 
 export const TOKENS_RULE =
-  'must be a comma-separated list of tokens in visible ASCII, or of sha256: and 64 hexadecimal digits';
+  'must be a comma-separated list of tokens in visible ASCII, or of digests like sha256:<64 hexadecimal digits> or <name>:sha256:<64 hexadecimal digits>';
 
-/** Marks an entry of ACCESS_TOKENS that is the digest of a token and not the token itself. */
-const DIGEST_PREFIX = 'sha256:';
-const DIGEST_ENTRY = /^sha256:[0-9a-f]{64}$/i;
+/** Begins an entry of ACCESS_TOKENS that is the digest of a token, perhaps with a name for the log. */
+const DIGEST_START = /^(?:[\w.-]{1,64}:)?sha256:/i;
+const DIGEST = /^(?:([\w.-]{1,64}):)?sha256:([0-9a-f]{64})$/i;
 const VISIBLE_ASCII = /^[!-~]+$/;
 
-/** Whether this is a token, or `sha256:` and the 64 hexadecimal digits of one's digest. */
-export function isTokenEntry(entry: string): boolean {
-  return entry.toLowerCase().startsWith(DIGEST_PREFIX)
-    ? DIGEST_ENTRY.test(entry)
-    : VISIBLE_ASCII.test(entry);
+/** The digest of a token, as the operator configures it. */
+export interface TokenDigest {
+  /** 64 hexadecimal digits. */
+  readonly digits: string;
+  /** Whose token it is, for the log. */
+  readonly name: string | undefined;
 }
 
-/** Reads the hexadecimal digits of an entry that is a digest; undefined of one that is a token. */
-export function parseDigest(entry: string): string | undefined {
-  return DIGEST_ENTRY.test(entry) ? entry.slice(DIGEST_PREFIX.length) : undefined;
+export function isVisibleAscii(value: string): boolean {
+  return VISIBLE_ASCII.test(value);
+}
+
+/** Whether this is a token or the digest of one. A malformed digest is neither. */
+export function isTokenEntry(entry: string): boolean {
+  return DIGEST_START.test(entry) ? DIGEST.test(entry) : isVisibleAscii(entry);
+}
+
+/** Reads an entry that is the digest of a token; undefined of one that is a token. */
+export function parseTokenDigest(entry: string): TokenDigest | undefined {
+  const [, name, digits] = DIGEST.exec(entry) ?? [];
+  return digits === undefined ? undefined : { digits, name };
 }
 
 export const JWKS_URL_RULE =

@@ -118,7 +118,8 @@ export const ErrorCatalogue = register({
     error: 40300,
     message: 'The access token does not have the scope that this service asks for',
     when: 'the access token is good, but may only read, or lacks a scope that the request needs',
-    advice: 'Ask the identity provider for the scope in WWW-Authenticate.',
+    advice:
+      'Use a token that may do this. Where WWW-Authenticate names a scope, ask the identity provider for it.',
     headers: {
       'WWW-Authenticate': 'Bearer realm="plant-store", error="insufficient_scope"',
     },

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { VERSION } from '../config/version.js';
 
 /** The metrics of this process. They are constants because a process has one of each. */
 export const registry = new Registry();
@@ -7,6 +8,14 @@ const registers = [registry];
 collectDefaultMetrics({ register: registry });
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const buildInfo = new Gauge({
+  name: 'plant_store_build_info',
+  help: 'The version of the program and of Node, as labels; always 1',
+  labelNames: ['version', 'node'],
+  registers,
+});
+buildInfo.set({ version: VERSION, node: process.version }, 1);
 
 const requestDuration = new Histogram({
   name: 'http_request_duration_seconds',
@@ -38,6 +47,36 @@ export function countRequest(
     status: status ?? 'aborted',
   };
   requestDuration.observe(labels, seconds);
+}
+
+const authFailures = new Counter({
+  name: 'auth_failures_total',
+  help: 'Requests answered 401 by reason',
+  labelNames: ['reason'],
+  registers,
+});
+
+/**
+/**
+ * Why a request is answered 401. An `unknown` token is not configured, and not in the form of a JWT;
+ * the reasons from `malformed` on are those of a JWT.
+ */
+export type AuthFailure =
+  | 'missing'
+  | 'unknown'
+  | 'malformed'
+  | 'algorithm'
+  | 'unknown-key'
+  | 'signature'
+  | 'issuer'
+  | 'audience'
+  | 'expired'
+  | 'not-yet-valid'
+  | 'type'
+  | 'bound-to-key';
+
+export function countAuthFailure(reason: AuthFailure): void {
+  authFailures.inc({ reason });
 }
 
 export const openConnections = new Gauge({

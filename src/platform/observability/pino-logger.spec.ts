@@ -47,10 +47,10 @@ describe('PinoLogger', () => {
   it.each<[string, RequestFields]>([
     [
       'a path of any characters',
-      { requestId: 'a', path: '/"\\\u0000\n\ud800é', status: 404, ms: 0.1 },
+      { requestId: 'a', path: '/"\\\u0000\n\ud800é', status: 404, ms: 0.1, msg: 'GET /"\n 404' },
     ],
-    ['a method of none', { requestId: 'a', method: undefined, status: undefined }],
-    ['a trace', { requestId: 'a', clientAddress: '::1', trace_id: 'b', span_id: 'c' }],
+    ['a method of none', { requestId: 'a', method: undefined, status: undefined, msg: 'Not HTTP' }],
+    ['a trace', { requestId: 'a', clientAddress: '::1', trace_id: 'b', span_id: 'c', msg: 'm' }],
   ])('writes a request with %s as pino does', (_, fields) => {
     jest.spyOn(Date, 'now').mockReturnValue(1_000);
     const written: string[] = [];
@@ -70,7 +70,7 @@ describe('PinoLogger', () => {
     const { logger, lines } = recorded('info');
     logger.debug('detail', 'Subject');
     logger.log('Mapped {/plants, POST} route', 'RouterExplorer');
-    logger.request('debug', { requestId: 'a' });
+    logger.request('debug', { requestId: 'a', msg: 'm' });
     expect(lines).toEqual([]);
   });
 });

@@ -17,15 +17,35 @@ export interface RequestOrigin extends Partial<TraceFields> {
   readonly clientAddress?: string;
 }
 
+/** Who sends a request, as far as its token says. */
+export interface Caller {
+  /** The name of a configured token, or the client of a JWT. */
+  readonly client?: string | undefined;
+  /** The subject of a JWT. */
+  readonly sub?: string | undefined;
+}
+
+/** What is kept of a request for its log line, in `response.locals`. */
+export interface RequestLocals {
+  requestId: string;
+  /** Undefined where it has no good token, or one without a name. */
+  caller?: Caller | undefined;
+  /** The code that it was answered with, or that broke its answer off. */
+  error?: number | undefined;
+}
+
 /** What is logged of a request; never its body, its token or its query. */
-export interface RequestFields extends RequestOrigin {
+export interface RequestFields extends RequestOrigin, Caller {
   readonly requestId: string;
   readonly method?: string | undefined;
   readonly path?: string | undefined;
   readonly status?: number | undefined;
+  readonly error?: number | undefined;
   readonly ms?: number | undefined;
   /** Whether the connection closed before all of the answer was sent. */
-  readonly incomplete?: boolean;
+  readonly incomplete?: boolean | undefined;
+  /** What readers of the log see first, such as `POST /plants 200`. */
+  readonly msg: string;
 }
 
 /** Writes what the program logs through Nest's `Logger` as JSON lines on standard output. */

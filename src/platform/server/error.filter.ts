@@ -14,6 +14,7 @@ import { ConstraintError } from '../database/constraint.error.js';
 import { storeFailures } from '../database/data-source/store-failures.js';
 import { StoreUnavailableError } from '../database/store-unavailable.error.js';
 import { ApiError } from '../errors/api-error.js';
+import type { RequestLocals } from '../observability/pino-logger.js';
 import { listErrors, ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
 
 /** Answers every exception of Nest, Express and the handlers in the Error shape. */
@@ -24,11 +25,12 @@ export class ErrorFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
-    const response = http.getResponse<Response>();
+    const response = http.getResponse<Response<unknown, RequestLocals>>();
     if (exception instanceof RequestAbortedError) return;
 
     const error = exceptionToApiError(exception, request, response);
-    const requestId = response.locals.requestId as string;
+    const { requestId } = response.locals;
+    response.locals.error = error.body.error;
     // Other 503s are logged at their source; under overload every request would repeat them.
     if (exception instanceof StoreUnavailableError) storeFailures.report(exception, { requestId });
     else if (error.status >= 500 && error.status !== 503) {

@@ -93,7 +93,9 @@ function answer(
     requestId,
     method: req.method,
     status,
+    error: body.error,
     ...describeOrigin(req as Request, trace.getActiveSpan()),
+    msg: body.message,
   });
   countRequest(req.method, undefined, status, 0);
   const fields = { ...headers, ...SECURITY_HEADERS, [REQUEST_ID]: requestId, Connection: 'close' };
@@ -134,6 +136,6 @@ function close(socket: Socket, { status, headers, body }: ApiError, logger: Pino
   // A client that is still sending would lose the answer if the connection closed at once.
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  logger.request('info', { requestId, status });
+  logger.request('info', { requestId, status, error: body.error, msg: body.message });
   countRequest(undefined, undefined, status, 0);
 }

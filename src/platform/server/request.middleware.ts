@@ -4,7 +4,7 @@ import type { Request, RequestHandler } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import type { PinoLogger, RequestOrigin } from '../observability/pino-logger.js';
+import type { PinoLogger, RequestLocals, RequestOrigin } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
 import { addDefaultHeaders } from './fast-express-adapter.js';
 import { readTrace } from '../observability/trace-context.js';
@@ -14,8 +14,8 @@ export const REQUEST_ID = 'X-Request-Id';
 /** The ids that a client may choose: they are logged, and returned to the client. */
 const REQUEST_ID_PATTERN = /^[\w.:/+=@-]{1,128}$/;
 
-/** Probes come every few seconds: they are logged at info only when they fail. */
-const PROBES = '/health/';
+/** Probes and scrapes come every few seconds: they are logged at info only when they fail. */
+const PROBE = /^\/(?:health\/|metrics$)/;
 
 /** The longest path that is logged in full, in characters. */
 const MAX_LOGGED_PATH = 256;
@@ -47,18 +47,31 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
     const requestId = getRequestId(req);
     const span = trace.getActiveSpan();
     const origin = describeOrigin(req, span);
-    res.locals.requestId = requestId;
+    const locals = res.locals as RequestLocals;
+    locals.requestId = requestId;
     addDefaultHeaders(res, REQUEST_ID, requestId, ...SECURITY_LIST);
     if (span !== undefined) res.on('finish', () => nameSpanByRoute(span, req));
     res.on('close', () => {
       const ms = performance.now() - began;
       const path = toLoggedPath(req.originalUrl);
       const status = res.headersSent ? res.statusCode : undefined;
-      const logAtInfo = status !== undefined && !(status === 200 && path.startsWith(PROBES));
-      const incomplete = status !== undefined && !res.writableFinished;
-      // V8 keeps every new number's text until its next full collection, so there are few.
-      const fields = { requestId, method: req.method, path, status, ms: Math.round(ms * 10) / 10 };
-      const line = { ...fields, ...(incomplete && { incomplete }), ...origin };
+      const logAtInfo = status !== undefined && !(status === 200 && PROBE.test(path));
+      const isIncomplete = status !== undefined && !res.writableFinished;
+      const { error, caller } = locals;
+      const fields = {
+        requestId,
+        method: req.method,
+        path,
+        status,
+        error,
+        client: caller?.client,
+        sub: caller?.sub,
+        // V8 keeps every new number's text until its next full collection, so there are few.
+        ms: Math.round(ms * 10) / 10,
+        incomplete: isIncomplete || undefined,
+        msg: `${req.method} ${path} ${status ?? 'aborted'}`,
+      };
+      const line = origin === undefined ? fields : { ...fields, ...origin };
       logger.request(logAtInfo ? 'info' : 'debug', line);
       countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
     });
