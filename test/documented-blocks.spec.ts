@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { delimiter } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { existsSync } from 'node:fs';
+import { symlink } from 'node:fs/promises';
 import ts from 'typescript';
+import { Env } from '../src/platform/config/env.js';
 import { type Block, blocksOf, DOCUMENTS, ROOT } from './support/documents.js';
 import { ProgramFolder } from './support/program-folder.js';
 
@@ -13,7 +12,7 @@ const BLOCKS = DOCUMENTS.flatMap(blocksOf);
 
 /** What is shown and not run: what a command prints, drawings, files of other programs. */
 const SHOWN = ['', 'mermaid', 'yaml'];
-/** Tests that run the blocks of a document in their own way. */
+/** What runs the blocks of a document in its own way. */
 const OTHER_TESTS: readonly (readonly [document: string, language: string, test: string])[] = [
   ['README.md', 'console', 'test/readme.e2e-spec.ts'],
   ['docs/adding-a-module.md', 'ts', 'test/proofs/walkthrough/walkthrough.ts'],
@@ -25,57 +24,74 @@ const GIVEN: Readonly<Record<string, string>> = {
   'docs/postgresql.md':
     "declare const dataSource: import('../src/platform/database/data-source/store-data-source.js').StoreDataSource;",
 };
+/** The variables that commands of documents set for others than the program. */
+const VARIABLES_OF_OTHERS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'POSTGRES_PASSWORD'];
 
-/** Blocks whose fence names the test that runs them, as in "```sh test/readme.e2e-spec.ts". */
-const marked = BLOCKS.filter(({ language, file }) => language === 'sh' && file !== '');
-const commands = BLOCKS.filter(({ language, file }) => language === 'sh' && file === '');
+const commands = BLOCKS.filter(({ language }) => language === 'sh');
 const programs = BLOCKS.filter(
   ({ language, file, document }) => language === 'ts' && file === '' && document in GIVEN,
 );
 
-it('every block of a document is run by a test', () => {
+it('every block of a document is checked', () => {
   const others = BLOCKS.filter(({ document, language }) =>
     OTHER_TESTS.some((one) => one[0] === document && one[1] === language),
   );
-  const run = new Set([...commands, ...marked, ...programs, ...others]);
-  const missed = BLOCKS.filter((block) => !run.has(block) && !SHOWN.includes(block.language));
+  const checked = new Set([...commands, ...programs, ...others]);
+  const missed = BLOCKS.filter((block) => !checked.has(block) && !SHOWN.includes(block.language));
   expect(missed.map(nameOf)).toEqual([]);
-  const tests = [...OTHER_TESTS.map(([, , test]) => test), ...marked.map(({ file }) => file)];
-  expect(tests.filter((test) => !existsSync(ROOT + test))).toEqual([]);
+  expect(OTHER_TESTS.filter(([, , test]) => !existsSync(ROOT + test))).toEqual([]);
 });
 
-describe('a block of commands, pasted whole', () => {
+describe('a block of commands', () => {
+  it('is one that a shell understands', () => {
+    for (const { text } of commands) execFileSync('sh', ['-n'], { input: text });
+  });
+
+  it('names only files that exist', () => {
+    const missing = commands.flatMap((block) =>
+      [...block.text.matchAll(/[\w-]+(?:\/[\w-]+)+\.m?js\b/g)]
+        .filter(([path]) => !existsSync(ROOT + path))
+        .map(([path]) => `${nameOf(block)} ${path}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('sets only settings, and variables that it uses itself', () => {
+    const known = [...Object.keys(new Env()), ...VARIABLES_OF_OTHERS];
+    const unknown = commands.flatMap((block) =>
+      [...block.text.matchAll(/(?:^|\s)([A-Z_]+)=/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => !known.includes(name) && !block.text.includes(`$${name}`))
+        .map((name) => `${nameOf(block)} ${name}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+});
+
+describe('a block of commands of README, pasted whole', () => {
+  /** The store of a program that has run there, and what is built. */
   let folder: ProgramFolder;
 
   beforeAll(async () => {
-    folder = await clone();
-    // The documents speak of a store that is in use.
+    folder = await ProgramFolder.create();
+    for (const name of ['dist', 'node_modules']) await symlink(ROOT + name, folder.file(name));
     const program = folder.start();
     await program.listening();
     program.kill('SIGTERM');
     await program.exited();
   });
 
-  afterAll(async () => {
-    await folder.remove();
+  afterAll(() => folder.remove());
+
+  // npm itself would install, build or test.
+  const blocks = commands
+    .filter(({ document }) => document === 'README.md')
+    .map((block) => ({ name: nameOf(block), text: block.text.replaceAll(/^npm .*\n/gm, '') }))
+    .filter(({ text }) => text !== '');
+
+  it.each(blocks)('$name runs, or starts the program', async ({ text }) => {
+    expect(await paste(text, folder.path)).toBe('done');
   });
-
-  it.each(commands.map((block) => ({ name: nameOf(block), block })))(
-    '$name runs, or starts the program',
-    async ({ block }) => {
-      const { status, output } = await paste(block, folder);
-      expect({ status, output }).toEqual({ status: 'done', output });
-    },
-  );
-
-  it.each(commands.map((block) => ({ name: nameOf(block), block })))(
-    '$name sets no variable for the shell alone',
-    ({ block }) => {
-      const used = (name: string): boolean => block.text.includes(`$${name}`);
-      const names = [...block.text.matchAll(/^([A-Z_]+)=\S+$/gm)].map(([, name = '']) => name);
-      expect(names.filter((name) => !used(name))).toEqual([]);
-    },
-  );
 });
 
 it('a block of TypeScript is compiled', () => {
@@ -116,79 +132,26 @@ function nameOf({ document, line }: Block): string {
   return `${document}:${line}`;
 }
 
-/** A folder that looks like a clone that is installed and built, but for commands that take minutes. */
-async function clone(): Promise<ProgramFolder> {
-  const folder = await ProgramFolder.create();
-  const entries = readdirSync(ROOT).filter((name) => !['.git', '.env', 'data'].includes(name));
-  await Promise.all(entries.map((name) => symlink(ROOT + name, folder.file(name))));
-  await mkdir(folder.file('.bin'));
-  await mkdir(folder.file('backups'));
-  for (const [name, script] of Object.entries(STAND_INS)) {
-    await writeFile(folder.file(`.bin/${name}`), `#!/bin/sh\n${script}`, { mode: 0o755 });
-  }
-  return folder;
-}
-
-/** What stands in for commands that install, build, test, or need another service. */
-const STAND_INS = {
-  npm: `
-case "$1" in
-  ci | cit | install | test | version) exit 0 ;;
-  pack) exec test -f "\${2:-.}/package.json" ;;
-  start) set -- run start ;;
-  run) ;;
-  *) echo "npm $1 has no stand-in" >&2; exit 1 ;;
-esac
-script=$2
-grep -q "^    \\"$script\\":" package.json || { echo "there is no script $script" >&2; exit 1; }
-shift 2
-[ "$1" != -- ] || shift
-case "$script:$DATABASE_URL" in
-  *:postgres*) ;;
-  start*) exec node dist/main.js ;;
-  db:* | new:token:*) exec node "dist/commands/$(echo "$script" | tr : -).js" "$@" ;;
-esac
-`,
-  docker: '',
-  // What it imports is not installed.
-  node: `[ "$1" != --import ] || shift 2; exec "${process.execPath}" "$@"`,
-  psql: '',
-  strace: 'while [ "$1" != node ]; do shift; done; exec "$@"',
-};
-
-/**
- * Pastes a block into a shell, with what earlier blocks of its document have exported. It is done
- * when the shell exits with 0, or the program listens and then stops.
- */
-async function paste(
-  { document, text }: Block,
-  folder: ProgramFolder,
-): Promise<{ status: string; output: string }> {
-  const exports = folder.file(`.bin/${document.replaceAll('/', '-')}.exports`);
-  const block = text.replaceAll(' /backups/', ` ${folder.file('backups')}/`);
-  const script = `[ ! -f ${exports} ] || . ${exports}\n${block}\nexport -p > ${exports}`;
-  const shell = spawn('sh', ['-ec', script], {
-    cwd: folder.path,
+/** Pastes a block into a shell, whose end with 0 it is to be; a program that listens is stopped. */
+async function paste(text: string, cwd: string): Promise<string> {
+  const { PATH } = process.env;
+  const shell = spawn('sh', ['-ec', text], {
+    cwd,
+    // Its process group has the program that the shell starts.
     detached: true,
-    env: {
-      PATH: [folder.file('.bin'), process.env.PATH].join(delimiter),
-      PORT: '0',
-      SHUTDOWN_GRACE_MS: '0',
-    },
+    env: { PATH, PORT: '0', SHUTDOWN_GRACE_MS: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
-  const keep = (chunk: Buffer): unknown => (output += chunk.toString());
-  shell.stdout.on('data', keep);
-  shell.stderr.on('data', keep);
-  const closed = once(shell, 'close').then(([code]) => (code === 0 ? 'done' : `exit ${code}`));
-  for (;;) {
-    const status = await Promise.race([closed, sleep(50, undefined)]);
-    if (status !== undefined) return { status, output };
-    if (output.includes('Listening on')) {
+  let isStopped = false;
+  for (const stream of [shell.stdout, shell.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (isStopped || !output.includes('Listening on')) return;
+      isStopped = true;
       process.kill(-(shell.pid ?? 0), 'SIGTERM');
-      await closed;
-      return { status: 'done', output };
-    }
+    });
   }
+  const [code] = (await once(shell, 'close')) as [number | null];
+  return code === 0 || output.includes('Stopped') ? 'done' : output;
 }

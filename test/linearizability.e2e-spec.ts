@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { tmpdir } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpAnswer } from './support/http/answer.js';
 import type { HttpRequest } from './support/http/request.js';
 import { SeededRandom } from './support/seeded-random.js';
@@ -65,6 +64,7 @@ type Misbehaviour = (request: HttpRequest) => Promise<HttpAnswer | undefined>;
 
 const cache = new Map<string, HttpAnswer>();
 const lost = new Set<string>();
+const replaced = new Map<string, HttpRequest>();
 
 /** What stands between the clients and the programs, and does wrong what it does. */
 const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
@@ -82,10 +82,13 @@ const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
     lost.add(request.target);
     return { status: 204, headers: {}, body: '', closes: false };
   },
-  'sends a replace again, after its answer': async (request) => {
+  'sends a replace again, after its answer and the next request': async (request) => {
     const answer = await send(request);
-    if (request.method === 'PUT' && answer?.status === 200) {
-      void sleep(5).then(() => send(request));
+    const repeated = replaced.get(request.target);
+    replaced.delete(request.target);
+    if (repeated !== undefined) await send(repeated);
+    else if (request.method === 'PUT' && answer?.status === 200) {
+      replaced.set(request.target, request);
     }
     return answer;
   },

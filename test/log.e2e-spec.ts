@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './support/free-port.js';
+import { until } from './support/until.js';
 import { exchange } from './support/http/connection.js';
 import type { Program } from './support/program.js';
 import { ProgramFolder } from './support/program-folder.js';
@@ -227,7 +227,7 @@ describe('standard output that is closed', () => {
     });
     other.stopReading();
     const live = `http://127.0.0.1:${port}/health/live`;
-    while (!(await fetch(live).catch(() => undefined))?.ok) await sleep(20);
+    await until(async () => (await fetch(live).catch(() => undefined))?.ok === true);
     // The program prints its token, if it makes one, before it can be told to stop.
     for (let round = 0; round < 20; round++) expect(await fetch(live)).toMatchObject({ ok: true });
     other.kill('SIGTERM');

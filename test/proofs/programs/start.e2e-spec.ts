@@ -108,11 +108,8 @@ it.each([
 
 describe('a start that cannot succeed exits 1 with one line for each fault', () => {
   async function expectRefusal(env: Record<string, string>, ...lines: RegExp[]): Promise<void> {
-    const began = performance.now();
     const program = folder.start(env);
     expect(await program.exited()).toBe(1);
-    // Nest's TypeORM module would try for 27 s; a busy machine may take seconds for one attempt.
-    expect(performance.now() - began).toBeLessThan(15_000);
     const printed = program.errors.trimEnd().split('\n');
     expect(printed).toEqual(lines.map((line) => expect.stringMatching(line)));
     expect(program.output).toBe('');

@@ -5,9 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { inNewFolder } from '../../support/new-folder.js';
 import type { Proof } from '../proof.js';
 
-// npm run test:walkthrough: in a copy of the project, adds a module by the command and tests it, then
-// another as docs/adding-a-module.md says, whose last step is to check the whole with both. With
-// --brief that leaves out what was there before on PostgreSQL, which takes minutes.
+// In a copy of the project, adds a module by the command and tests it, then another as
+// docs/adding-a-module.md says, and ends with the tests that a module can break.
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const LEFT_OUT = ['.git', 'node_modules', 'dist', 'data', 'coverage'];

