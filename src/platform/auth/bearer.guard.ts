@@ -15,6 +15,7 @@ import type { RequestLocals } from '../observability/pino-logger.js';
 import { continueTrace } from '../observability/trace-context.js';
 import { AccessTokens, digestToken } from './access-tokens.js';
 import { IS_PUBLIC } from './auth.decorators.js';
+import { getClient, nameClient } from './client.js';
 import { isJwtLike, JwtTokens } from './jwt-tokens.js';
 import { RateLimits, toAddressKey } from './rate-limits.js';
 import { type Grant, Scopes } from './scopes.js';
@@ -27,6 +28,8 @@ interface Credentials {
   readonly digest: Buffer;
   /** What the token allows if it is one of the service's own, which stay the same until it stops. */
   readonly grant: Grant | undefined;
+  /** Stands for the token if it is one of those. */
+  readonly name: string | undefined;
 }
 
 /**
@@ -76,7 +79,9 @@ export class BearerGuard implements CanActivate {
     const token = CREDENTIALS.exec(authorization)?.[1];
     if (token === undefined) return undefined;
     const digest = digestToken(token);
-    const credentials = { token, digest, grant: this.tokens.find(digest) };
+    const grant = this.tokens.find(digest);
+    const name = grant && digest.toString('base64url');
+    const credentials = { token, digest, grant, name };
     this.lastCredentials.set(socket, new Map([[authorization, credentials]]));
     return credentials;
   }
@@ -87,18 +92,23 @@ export class BearerGuard implements CanActivate {
     let failure: AuthFailure = 'unknown';
     if (this.jwts !== null && isJwtLike(token)) {
       const [request, response] = context.getArgs<[Request, Response]>();
-      this.limits.failures?.check(response, toAddressKey(request.ip));
-      const verified = await this.jwts.verify(digest, token, continueTrace(request.headers));
+      nameClient(request.socket, undefined);
+      const client = getClient(request);
+      this.limits.failures?.check(response, client.address);
+      const trace = continueTrace(request.headers);
+      const verified = await this.jwts.verify(digest, token, client, trace);
       if (typeof verified === 'object') return this.allow(context, credentials, verified);
       failure = verified;
     }
     return this.reject(context, ErrorCatalogue.TOKEN_REFUSED, failure);
   }
 
-  private allow(context: ExecutionContext, { digest }: Credentials, grant: Grant): true {
-    const [, response] = context.getArgs<[Request, Response<unknown, RequestLocals>]>();
+  private allow(context: ExecutionContext, credentials: Credentials, grant: Grant): true {
+    const [request, response] = context.getArgs<[Request, Response<unknown, RequestLocals>]>();
+    const name = credentials.name ?? grant.client;
+    nameClient(request.socket, name);
     response.locals.caller = grant.caller;
-    this.limits.requests?.count(response, digest.toString('base64url'));
+    this.limits.requests?.count(response, name ?? toAddressKey(request.ip));
     this.scopes.check(grant, context);
     return true;
   }
@@ -113,6 +123,7 @@ export class BearerGuard implements CanActivate {
       reason: failure,
       msg: 'Token refused',
     });
+    nameClient(request.socket, undefined);
     // Count failures first: this limit also caps verification, even for requests the other refuses.
     this.limits.failures?.count(response, address);
     this.limits.requests?.count(response, address);

@@ -1,17 +1,21 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { passSeconds, resetClocks } from '../../../test/support/clock.js';
 import { AUDIENCE, ISSUER, TokenIssuer } from '../../../test/support/token-issuer.js';
 import { digestToken } from './access-tokens.js';
 import { isJwtLike, JwtTokens } from './jwt-tokens.js';
 
+const CLIENT = { name: '192.0.2.1', address: '192.0.2.1' };
 const HEADER = Buffer.from('{"alg":"ES256","kid":"a"}').toString('base64url');
 
 beforeAll(() => {
   Logger.overrideLogger(false);
 });
+
+afterEach(resetClocks);
 
 describe('isJwtLike', () => {
   it.each([
@@ -34,7 +38,7 @@ describe('cached tokens', () => {
     const { cached } = jwts as unknown as { cached: Map<string, object> };
     for (let index = 0; index < 10_000; index++) cached.set(String(index), {});
     const token = await provider.token();
-    await jwts.verify(digestToken(token), token);
+    await jwts.verify(digestToken(token), token, CLIENT);
     expect(jwts.getCached(digestToken(token))).toBeDefined();
     expect(cached.size).toBe(10_000);
     expect(cached.has('0')).toBe(false);
@@ -43,21 +47,45 @@ describe('cached tokens', () => {
 });
 
 describe('tokens that wait for the keys of a provider', () => {
-  it('are at most 1000; the next one is 503 at once', async () => {
+  it('are at most 1000, of which the client with most loses the first', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const jwksUrl = new URL(`http://127.0.0.1:${port}`);
     const jwts = new JwtTokens({ jwksUrl, issuer: 'i', audience: 'a' });
-    const verify = (index: number): Promise<unknown> => {
+    const verify = (index: number, client = CLIENT): Promise<unknown> => {
       const token = `${HEADER}.${Buffer.from(String(index)).toString('base64url')}.AA`;
-      return jwts.verify(digestToken(token), token);
+      return jwts.verify(digestToken(token), token, client);
     };
-    const waiting = Promise.allSettled(Array.from({ length: 1_000 }, (_, index) => verify(index)));
+    const forged = Array.from({ length: 1_000 }, (_, index) => verify(index));
+    const settled = Promise.allSettled(forged);
     await once(server, 'request');
-    await expect(verify(1_000)).rejects.toMatchObject({ status: 503 });
+    let isRefused = false;
+    const other = verify(1_000, { name: '192.0.2.2', address: '192.0.2.2' });
+    void other.catch(() => (isRefused = true));
+    await expect(forged[0]).rejects.toMatchObject({ status: 503 });
+    expect(isRefused).toBe(false);
     server.closeAllConnections();
-    expect(new Set((await waiting).map(({ status }) => status))).toEqual(new Set(['rejected']));
+    await expect(other).rejects.toMatchObject({ status: 503 });
+    expect(new Set((await settled).map(({ status }) => status))).toEqual(new Set(['rejected']));
     server.close();
+  });
+
+  it('do not keep those of a known key waiting', async () => {
+    const provider = await TokenIssuer.start();
+    const jwksUrl = new URL(provider.env.AUTH_JWKS_URL ?? '');
+    const jwts = new JwtTokens({ jwksUrl, issuer: ISSUER, audience: AUDIENCE });
+    const verify = (token: string): Promise<unknown> =>
+      jwts.verify(digestToken(token), token, CLIENT);
+    await verify(await provider.token());
+    provider.instead = () => undefined;
+    // Old enough to be fetched anew, first for unknown keys and then for all.
+    for (const seconds of [40, 230]) {
+      passSeconds(seconds);
+      const forged = await provider.token({}, { kid: 'unknown' });
+      void verify(forged).catch(() => undefined);
+      await expect(verify(await provider.token())).resolves.toMatchObject({});
+    }
+    await provider.stop();
   });
 });

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import {
   errors,
+  type JWTHeaderParameters,
   type JWTPayload,
   jwtVerify,
   type JWTVerifyGetKey,
@@ -10,6 +11,7 @@ import { ApiError } from '../errors/api-error.js';
 import type { AuthFailure } from '../observability/metrics.js';
 import type { Caller } from '../observability/pino-logger.js';
 import type { TraceHeaders } from '../observability/trace-context.js';
+import type { Client } from './client.js';
 import { ProviderKeys, providerUnavailable } from './provider-keys.js';
 import type { Grant } from './scopes.js';
 
@@ -19,7 +21,7 @@ const ALGORITHMS = [
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 /** RFC 9068 section 2.1; many providers issue access tokens as plain JWTs (RFC 7519 section 5.1). */
-const TYPES = ['at+jwt', 'application/at+jwt', 'jwt', undefined];
+const TYPES: readonly unknown[] = ['at+jwt', 'application/at+jwt', 'jwt', undefined];
 /** RFC 7515 section 7.1: header, payload and signature in base64url. */
 const COMPACT_JWS = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const MAX_LENGTH = 8_192;
@@ -32,8 +34,8 @@ const CACHE_TTL_MS = 5 * 60_000;
 const MAX_CACHED = 10_000;
 /** How much of a claim that names the caller is logged, in characters. */
 const MAX_LOGGED_CLAIM = 64;
-/** How many tokens may be under verification, or wait for the provider's keys. */
-const MAX_PENDING = 1_000;
+/** The last moment that a date can have (ECMA-262 section 21.4.1.1), in seconds since 1970. */
+const LAST_MOMENT = 8_640_000_000_000;
 
 /** Which access tokens are meant for this service. */
 export interface JwtRules {
@@ -83,21 +85,21 @@ export class JwtTokens {
   /**
    * Verifies a token and returns what it allows, or why it is not accepted.
    *
-   * @param trace the trace that a fetch of the provider's keys belongs to
+   * @param client who waits, where the provider's keys have to be fetched
+   * @param trace the trace that such a fetch belongs to
    * @throws ApiError 50300 the provider's keys cannot be fetched
    */
   async verify(
     digest: Buffer,
     token: string,
+    client: Client,
     trace: TraceHeaders = {},
   ): Promise<Grant | AuthFailure> {
     const key = toCacheKey(digest);
     const other = this.pending.get(key);
     if (other !== undefined) return await other;
-    if (this.pending.size >= MAX_PENDING) {
-      throw providerUnavailable(1);
-    }
-    const verification = this.check(key, token, trace).finally(() => this.pending.delete(key));
+    const getKey: JWTVerifyGetKey = (header, jws) => this.keys.find(header, jws, client, trace);
+    const verification = this.check(key, token, getKey).finally(() => this.pending.delete(key));
     this.pending.set(key, verification);
     return await verification;
   }
@@ -105,11 +107,15 @@ export class JwtTokens {
   private async check(
     key: string,
     token: string,
-    trace: TraceHeaders,
+    getKey: JWTVerifyGetKey,
   ): Promise<Grant | AuthFailure> {
     try {
-      const { payload, protectedHeader } = await this.verifySignatureAndClaims(token, trace);
-      if (!TYPES.includes(protectedHeader.typ?.toLowerCase())) return 'type';
+      const { payload, protectedHeader } = await this.verifySignatureAndClaims(token, getKey);
+      if (!hasAcceptedType(protectedHeader)) return 'type';
+      // Only a JWE can be compressed (RFC 7516 section 4.1.3).
+      if ('zip' in protectedHeader) return 'malformed';
+      // A JSON number may be greater than every time: such a token would never expire.
+      if ((payload.exp ?? 0) > LAST_MOMENT) return 'malformed';
       // RFC 7800: it is valid only with a proof of possession of a key, which is not checked here.
       if (payload.cnf !== undefined) return 'bound-to-key';
       return this.cache(key, payload);
@@ -123,10 +129,9 @@ export class JwtTokens {
 
   private async verifySignatureAndClaims(
     token: string,
-    trace: TraceHeaders,
+    getKey: JWTVerifyGetKey,
   ): Promise<JWTVerifyResult> {
     const { issuer, audience } = this.rules;
-    const getKey: JWTVerifyGetKey = (header, jws) => this.keys.find(header, jws, trace);
     const options = {
       algorithms: ALGORITHMS,
       issuer,
@@ -155,6 +160,7 @@ export class JwtTokens {
       cachedUntil: performance.now() + CACHE_TTL_MS,
       scopes: parseScopeClaims(payload),
       caller: readCaller(payload),
+      client: readClient(payload),
     };
     if (this.cached.size >= MAX_CACHED) {
       const [oldest = ''] = this.cached.keys();
@@ -190,6 +196,18 @@ function readCaller({ client_id, azp, sub }: JWTPayload): Caller {
 
 function toLoggedClaim(value: unknown): string | undefined {
   return typeof value === 'string' ? value.slice(0, MAX_LOGGED_CLAIM) : undefined;
+}
+
+function hasAcceptedType({ typ }: JWTHeaderParameters): boolean {
+  const type: unknown = typ;
+  return TYPES.includes(typeof type === 'string' ? type.toLowerCase() : type);
+}
+
+/** The client that a token was issued to (RFC 9068 section 2.2), or else the user. */
+function readClient({ client_id: clientId, azp, sub }: JWTPayload): string | undefined {
+  const client = [clientId, azp].find((claim) => typeof claim === 'string');
+  if (client !== undefined) return `client ${client}`;
+  return typeof sub === 'string' ? `user ${sub}` : undefined;
 }
 
 /** Reads the scopes from `scope` (RFC 9068 section 2.2.3) and `scp`, which some providers use, also as a list. */

@@ -10,13 +10,19 @@ import {
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { TraceHeaders } from '../observability/trace-context.js';
+import type { Client } from './client.js';
+import { FairShare } from './fair-share.js';
 
 /** How long keys are used without fetching them anew, in milliseconds. */
 const MAX_AGE_MS = 5 * 60_000;
+/** At which age they are fetched anew while they are still used, in milliseconds. */
+const REFRESH_AGE_MS = 4 * 60_000;
 /** After a fetch, unknown key ids trigger no other for this long, in milliseconds. */
 const COOLDOWN_MS = 30_000;
 /** How long the provider may take to answer, in milliseconds. */
 const TIMEOUT_MS = 5_000;
+/** How many tokens may wait for a fetch. */
+export const MAX_WAITING_TOKENS = 1_000;
 /** The least time between two fetches, above all after one that failed, in milliseconds. */
 const FETCH_SPACING_MS = 10_000;
 
@@ -33,6 +39,7 @@ export class ProviderKeys {
   private nextLogAt = 0;
   /** The trace that the next fetch belongs to. */
   private trace: TraceHeaders = {};
+  private readonly waiting = new FairShare(MAX_WAITING_TOKENS);
 
   constructor(url: URL) {
     this.keys = createRemoteJWKSet(url, {
@@ -44,8 +51,9 @@ export class ProviderKeys {
   }
 
   /**
-   * Finds the key of a token.
+   * Finds the key of a token, without waiting for the provider where the key is known.
    *
+   * @param client who waits for the provider
    * @param trace the trace of the request, which a fetch then belongs to
    * @throws JOSEError the token names none of the keys, or more than one
    * @throws ApiError 50300 the provider fails, which is not the token's fault
@@ -53,18 +61,25 @@ export class ProviderKeys {
   async find(
     header: JWSHeaderParameters,
     token: FlattenedJWSInput,
+    client: Client,
     trace: TraceHeaders,
   ): Promise<CryptoKey> {
     try {
-      await this.fetchIfOlder(MAX_AGE_MS, trace);
+      this.trace = trace;
+      const age = performance.now() - this.fetchedAt;
+      if (age >= MAX_AGE_MS) await this.waitForFetch(client);
+      // Whoever needs it later sees whether it has failed.
+      else if (age >= REFRESH_AGE_MS) void this.reload().catch(() => undefined);
       try {
         return await this.keys(header, token);
       } catch (error) {
         const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-        if (!isUnknown || !(await this.fetchIfOlder(COOLDOWN_MS, trace))) throw error;
+        if (!isUnknown || performance.now() - this.fetchedAt < COOLDOWN_MS) throw error;
+        await this.waitForFetch(client);
         return await this.keys(header, token);
       }
     } catch (error) {
+      if (error instanceof ApiError) throw error;
       // Where the provider has no keys at all, the token is not at fault.
       if (isAboutToken(error) && this.keys.jwks()?.keys.length !== 0) throw error;
       const now = performance.now();
@@ -76,12 +91,19 @@ export class ProviderKeys {
     }
   }
 
-  private async fetchIfOlder(ageMs: number, trace: TraceHeaders): Promise<boolean> {
-    if (performance.now() - this.fetchedAt < ageMs) return false;
-    this.trace = trace;
+  private async waitForFetch(client: Client): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const waiting = this.waiting.hold(client, () => reject(providerUnavailable(1)));
+      waiting.update(1);
+      void this.reload()
+        .then(resolve, reject)
+        .finally(() => waiting.end());
+    });
+  }
+
+  private async reload(): Promise<void> {
     await this.keys.reload();
     this.fetchedAt = performance.now();
-    return true;
   }
 
   private async fetch(

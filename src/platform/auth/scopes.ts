@@ -22,6 +22,8 @@ export interface Grant {
   readonly scopes?: ReadonlySet<unknown>;
   /** Who has the token, for the log; undefined for a token without a name. */
   readonly caller?: Caller;
+  /** The client of an identity provider that has the token, by whatever the token says of it. */
+  readonly client?: string | undefined;
 }
 
 export const FULL_ACCESS: Grant = {};

@@ -41,6 +41,8 @@ export { type CreateOutcome, REMOVE };
 /** How many rows one commit writes, and one statement reads. */
 const MAX_WRITTEN = 1_024;
 const MAX_READ = 128;
+/** How many changes one commit makes: all may be of one row, and each is a statement then. */
+const MAX_CHANGED = 128;
 
 /** A value that a property may be given: an int64 may be a bigint. */
 type Given<Value> = string extends Value ? Value | bigint : Value;
@@ -144,13 +146,14 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const { sql, json, classifier } = store.accessTable(columns);
     const writeQueue = <Item, Outcome>(
       operation: BatchOperation<Item, Outcome>,
+      maxItems = MAX_WRITTEN,
     ): BatchQueue<Item, Outcome> =>
-      new BatchQueue(tableName, operation, 'commit', store.writers, MAX_WRITTEN);
+      new BatchQueue(tableName, operation, 'commit', store.writers, maxItems);
     this.inserts = writeQueue(new InsertRows(sql, classifier));
     this.additions = writeQueue(new AddRows(sql, classifier));
     this.replaces = writeQueue(new ReplaceRows(sql, classifier));
     this.removes = writeQueue(new RemoveRows(sql, classifier));
-    this.changes = writeQueue(new ChangeRows(sql, classifier));
+    this.changes = writeQueue(new ChangeRows(sql, classifier), MAX_CHANGED);
 
     const { readers, pageReaders, maxPages } = store;
     this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', readers, MAX_READ);

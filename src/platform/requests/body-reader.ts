@@ -1,13 +1,17 @@
 import { parse as parseContentType } from 'content-type';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { getClient } from '../auth/client.js';
+import { FairShare } from '../auth/fair-share.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 /** The longest body that is read, in bytes. */
 export const BODY_LIMIT = 102_400;
-/** How much of bodies that are not complete may be held in memory, of all requests together, in bytes. */
-const PARTIAL_BODIES_LIMIT = 64 * 1024 * 1024;
+/** How much memory bodies may take until they are handled, of all clients together, in bytes. */
+export const WAITING_BODIES_LIMIT = 64 * 1024 * 1024;
+/** How much memory is taken for a body at first, in bytes. */
+const FIRST_CAPACITY = 2_048;
 
 /** The client left before its request was complete, so that there is no answer. */
 export class RequestAbortedError extends Error {}
@@ -62,39 +66,48 @@ function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
   return bytes;
 }
 
-/** The bytes in memory of all bodies that are not complete. */
-let partialBodies = 0;
+/** Bodies that have not come whole, and those whose request waits to be handled. */
+export const waitingBodies = new FairShare(WAITING_BODIES_LIMIT);
 
-/** Resolves with the whole body, or, of one beyond the limit, with what exceeded it first. */
+/**
+ * Resolves with the whole body, or with the start of one beyond the limit. It is copied into one buffer
+ * that grows: a chunk, however small, keeps everything in memory that was read together with it.
+ */
 function readBytes(req: IncomingMessage): Promise<Buffer> {
   if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let bytes = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
     let length = 0;
     const settle = (): void => {
-      partialBodies -= length;
+      holding.end();
       req.off('data', onData).off('end', onEnd).off('close', onClose);
       req.pause();
     };
     const onData = (chunk: Buffer): void => {
-      chunks.push(chunk);
-      length += chunk.length;
-      partialBodies += chunk.length;
-      if (partialBodies > PARTIAL_BODIES_LIMIT) {
-        settle();
-        reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
-      } else if (length > BODY_LIMIT) {
-        onEnd();
+      const wanted = Math.min(length + chunk.length, BODY_LIMIT + 1);
+      if (wanted > bytes.length) {
+        const larger = Buffer.allocUnsafeSlow(
+          Math.min(Math.max(wanted, 2 * bytes.length), BODY_LIMIT + 1),
+        );
+        bytes.copy(larger);
+        bytes = larger;
       }
+      length += chunk.copy(bytes, length);
+      holding.update(bytes.length);
+      if (length > BODY_LIMIT) onEnd();
     };
     const onEnd = (): void => {
       settle();
-      resolve(Buffer.concat(chunks));
+      resolve(bytes.subarray(0, length));
     };
     const onClose = (): void => {
       settle();
       reject(new RequestAbortedError());
     };
+    const holding = waitingBodies.hold(getClient(req), () => {
+      settle();
+      reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
+    });
     req.on('data', onData).on('end', onEnd).on('close', onClose);
   });
 }

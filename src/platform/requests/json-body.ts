@@ -1,10 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { JsonSyntaxError, NotAnObjectError, readJson } from '../json/json-reader.js';
 import { ValidationErrors } from '../validation/validation-errors.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
 import { readJsonText } from './body-reader.js';
+import { Turns } from './turns.js';
 
 /**
  * The JSON body of a request, as an instance of a class. It is read when it is first awaited: Nest
@@ -14,12 +15,12 @@ export class JsonBody implements PromiseLike<object> {
   private read: Promise<object> | undefined;
 
   constructor(
-    private readonly request: IncomingMessage,
-    private readonly response: ServerResponse,
+    private readonly request: Request,
+    private readonly response: Response,
     private readonly dto: CompiledDto,
   ) {}
 
-  /** Rejects with ApiError 40001, 40002, 41300, 41500 or RequestAbortedError. */
+  /** Rejects with ApiError 40001, 40002, 41300, 41500, 50300 or RequestAbortedError. */
   then<Result = object, Failure = never>(
     onFulfilled?: ((body: object) => Result | PromiseLike<Result>) | null,
     onRejected?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null,
@@ -30,7 +31,9 @@ export class JsonBody implements PromiseLike<object> {
 
   private async readOnce(): Promise<object> {
     const { request, response, dto } = this;
-    return parseBody(await readJsonText(request, response, listMediaTypes(dto)), dto);
+    const text = await readJsonText(request, response, listMediaTypes(dto));
+    await Turns.ofHandlers.take(request, response, text);
+    return parseBody(text, dto);
   }
 }
 

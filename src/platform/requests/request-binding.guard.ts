@@ -5,9 +5,10 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { IS_PUBLIC } from '../auth/auth.decorators.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { ValidationErrors } from '../validation/validation-errors.js';
@@ -16,17 +17,28 @@ import { type HandlerParameters, parametersOf } from './handler-parameters.js';
 import { JsonBody, listMediaTypes } from './json-body.js';
 import { readParameters } from './read-parameters.js';
 import { parseQuery, QuerySyntaxError } from './query-string.js';
+import { Turns } from './turns.js';
+
+/** What is known of a handler before any request. */
+interface Handler {
+  readonly parameters: Partial<HandlerParameters>;
+  readonly isPublic: boolean;
+}
+
+/** Nest's own, such as of a path that no route has. */
+const UNKNOWN: Handler = { parameters: {}, isPublic: true };
 
 /**
  * Gives a handler its `@Query()`, `@Param()` and `@Body()` as checked instances of the classes that
- * it declares. It runs after the token's guard, and refuses a bad path or query before the body is
- * read. Nest awaits the body after the last guard.
+ * it declares, once it is the turn of the request. It runs after the token's guard, and refuses a bad
+ * path or query before the body is read. Nest awaits the body after the last guard.
  */
 @Injectable()
 export class RequestBindingGuard implements CanActivate, OnModuleInit {
-  private readonly handlers = new Map<unknown, HandlerParameters>();
+  private readonly handlers = new Map<unknown, Handler>();
 
   constructor(
+    private readonly reflector: Reflector,
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
   ) {}
@@ -37,23 +49,27 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
       const controller = metatype as Type<object>;
       const prototype = controller.prototype as Record<string, unknown>;
       for (const method of this.scanner.getAllMethodNames(prototype)) {
-        const parameters = parametersOf(controller, method);
-        if (parameters === undefined) continue;
-        this.handlers.set(prototype[method], parameters);
+        const parameters: Handler['parameters'] = parametersOf(controller, method) ?? {};
+        const places = [prototype[method], controller] as Type<object>[];
+        const isPublic = this.reflector.getAllAndOverride(IS_PUBLIC, places) === true;
+        this.handlers.set(prototype[method], { parameters, isPublic });
         if (parameters.body !== undefined) documentMediaTypes(prototype, method, parameters.body);
       }
     }
   }
 
-  /** @throws ApiError 40003 */
-  canActivate(context: ExecutionContext): boolean {
-    const parameters = this.handlers.get(context.getHandler());
-    if (parameters === undefined) return true;
+  /** @throws ApiError 40003, 50300 */
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const { parameters, isPublic } = this.handlers.get(context.getHandler()) ?? UNKNOWN;
     const { body, query, path } = parameters;
     const [request, response] = context.getArgs<[Request, Response]>();
     if (query !== undefined || path !== undefined) setParameters(request, query, path);
-    if (body !== undefined) request.body = new JsonBody(request, response, body);
-    return true;
+    if (body !== undefined) {
+      request.body = new JsonBody(request, response, body);
+      return true;
+    }
+    const turn = isPublic ? undefined : Turns.ofHandlers.take(request, response);
+    return turn?.then(() => true) ?? true;
   }
 }
 

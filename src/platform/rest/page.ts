@@ -22,6 +22,7 @@ import type { JsonPage, PageQuery } from '../database/batched-repository.js';
 import { isInt64Text } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
+import { endTurn, Turns } from '../requests/turns.js';
 import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-json.js';
 import { IsOptionalNotNull, Satisfies } from '../validation/types.decorators.js';
 import { prefersMediaType } from './accept.js';
@@ -91,9 +92,14 @@ function IsCursor(): PropertyDecorator {
 /** Answers with a page, and with a `Link` (RFC 8288) to the next one, which is of the same query. */
 @Injectable()
 class PageInterceptor implements NestInterceptor<JsonPage> {
-  intercept(context: ExecutionContext, next: CallHandler<JsonPage>): Observable<unknown> {
+  /** @throws ApiError 50300 */
+  async intercept(
+    context: ExecutionContext,
+    next: CallHandler<JsonPage>,
+  ): Promise<Observable<unknown>> {
     const [request, response] = context.getArgs<[Request, Response]>();
     const query = request.query as unknown as PageQueryDto;
+    await Turns.ofPages.take(request, response);
     response.vary('Accept');
     return next.handle().pipe(
       map(({ json, next: end }) => {
@@ -101,9 +107,31 @@ class PageInterceptor implements NestInterceptor<JsonPage> {
           response.setHeader('Link', `<${request.path}?${writeQuery(query, end)}>; rel="next"`);
         }
         if (json instanceof JsonText) return json;
-        return toStream(query.format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE, json);
+        const type = query.format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE;
+        return toStream(type, readInTurn(json, request, response));
       }),
     );
+  }
+}
+
+/** Reads the pieces of a page, each when it is the turn of the request. */
+async function* readInTurn(
+  pieces: AsyncIterable<string>,
+  request: Request,
+  response: Response,
+): AsyncGenerator<string, void, undefined> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      await Turns.ofPages.take(request, response);
+      const { done, value } = await iterator.next();
+      endTurn(response);
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    endTurn(response);
+    await iterator.return?.();
   }
 }
 

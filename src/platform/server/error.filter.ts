@@ -8,6 +8,7 @@ import {
 import type { Request, Response } from 'express';
 import { STATUS_CODES } from 'node:http';
 import { RequestAbortedError } from '../requests/body-reader.js';
+import { endTurn } from '../requests/turns.js';
 import { isRejectedByPipes } from '../requests/handler-parameters.js';
 import { sendJson } from './send-json.js';
 import { ConstraintError } from '../database/constraint.error.js';
@@ -26,6 +27,7 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response<unknown, RequestLocals>>();
+    endTurn(response);
     if (exception instanceof RequestAbortedError) return;
 
     const error = exceptionToApiError(exception, request, response);

@@ -9,9 +9,11 @@ import {
   ServerResponse,
 } from 'node:http';
 import { writeJson } from '../json/json-writer.js';
+import { endTurn } from '../requests/turns.js';
 import { stopListening } from './node-internals.js';
-import { JSON_TYPE, limitUnsent } from './send-json.js';
+import { JSON_TYPE } from './send-json.js';
 import { sendStream } from './send-stream.js';
+import { countUnsent } from './unsent-answers.js';
 
 /**
  * Express for an API: paths are exact, nothing is added to answers, and a bigint in one is an exact
@@ -80,6 +82,12 @@ export class FastExpressAdapter extends ExpressAdapter {
         }
         return super.writeHead(status, ...(rest as []));
       }
+
+      override end(...rest: unknown[]): this {
+        super.end(...(rest as []));
+        countUnsent(this);
+        return this;
+      }
     }
     app.request = inherit(ExpressRequest, app.request);
     app.response = inherit(ExpressResponse, app.response);
@@ -94,13 +102,13 @@ export class FastExpressAdapter extends ExpressAdapter {
 
   /** Answers with an object as Express's `json()` would, without reading its settings. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    endTurn(response);
     if (statusCode !== undefined) response.statusCode = statusCode;
     if (body instanceof StreamableFile) {
       return sendStream(response, body, (error) => this.log.error(error));
     }
     if (!isJson(body)) return super.reply(response, body, statusCode) as unknown;
     const text = writeJson(body);
-    limitUnsent(response, text.length);
     addDefaultHeaders(response, 'Content-Type', JSON_TYPE);
     // Otherwise Node writes it by itself.
     if (response.req.method === 'HEAD' || response.req.httpVersion !== '1.1')

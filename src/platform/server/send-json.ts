@@ -1,8 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { Response } from 'express';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 const logger = new Logger('Http');
 
@@ -10,11 +8,6 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The methods whose answers depend on `Accept`. */
 const READING = new Set<string | undefined>(['GET', 'HEAD']);
-
-/** Longer answers, in characters, are counted while they have not been sent. */
-const LARGE_ANSWER = 128 * 1024;
-/** How many characters all of them may have together. */
-const MAX_UNSENT = 128 * 1024 * 1024;
 
 /** How much of an unread body is read and discarded after an early answer, in bytes. */
 const DISCARD_LIMIT = 8 * 1024 * 1024;
@@ -82,20 +75,4 @@ function discardBody(req: IncomingMessage, done: () => void): void {
     if (left < 0) finish();
   });
   req.on('end', finish).on('close', finish).resume();
-}
-
-let unsent = 0;
-
-/**
- * Keeps clients that ask for much and do not read from using up the memory.
- *
- * @param length the length of the answer in characters
- * @throws ApiError 50300
- */
-export function limitUnsent(response: ServerResponse, length: number): void {
-  // An answer whose client has gone already does not close again.
-  if (length <= LARGE_ANSWER || response.closed) return;
-  if (unsent + length > MAX_UNSENT) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
-  unsent += length;
-  response.once('close', () => (unsent -= length));
 }

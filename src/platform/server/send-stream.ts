@@ -1,6 +1,7 @@
 import type { StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import { once } from 'node:events';
+import { countUnsent } from './unsent-answers.js';
 
 /**
  * Answers with a stream, which is read only as fast as the client reads. An error before the first
@@ -28,12 +29,15 @@ export async function sendStream(
   try {
     const isHead = response.req.method === 'HEAD';
     while (piece.done !== true && !isHead && !response.closed) {
-      if (!response.write(piece.value)) await waitForDrain(response);
+      const isTaken = response.write(piece.value);
+      countUnsent(response);
+      if (!isTaken) await waitForDrain(response);
+      countUnsent(response);
       piece = await pieces.next();
     }
     response.end();
   } catch (error) {
-    onBroken(error);
+    if (!response.closed) onBroken(error);
     response.destroy();
   } finally {
     await pieces.return?.();

@@ -133,8 +133,13 @@ export class SqliteConnectionPool {
     this.file?.assertSame();
   }
 
+  /** Closes the store once all that is under way has ended. What comes after that waits for ever. */
   async close(): Promise<void> {
     this.isClosed = true;
+    await Promise.allSettled([
+      ...[...new Set([this.writers, this.readers, this.pageReaders])].map((pool) => pool.acquire()),
+      ...Array.from({ length: MAX_READERS }, () => this.enterReaders()),
+    ]);
     const prebegun = await this.takePrebegun();
     const all = new Set([...this.idle.splice(0), prebegun, ...this.reads, this.commits]);
     for (const connection of all) await connection?.close();
