@@ -77,7 +77,7 @@ describe('RATE_LIMIT', () => {
     expect(headers.get('ratelimit-policy')).toMatch(/^"requests"; q=3; w=60; pk=:[\w+/=]+:$/);
   });
 
-  it('counts each token for itself, and requests without a good one by address', async () => {
+  it('counts each client for itself, and requests without a good token by address', async () => {
     await start({ RATE_LIMIT: '2/60' });
     const jwt = await issuer.token();
     expect(await statusesOf(3, 'wrong')).toEqual([401, 401, 429]);
@@ -85,7 +85,12 @@ describe('RATE_LIMIT', () => {
     expect(await statusesOf(3, TOKEN)).toEqual([200, 200, 429]);
     expect(await statusesOf(3, OTHER_TOKEN)).toEqual([200, 200, 429]);
     expect(await statusesOf(3, jwt)).toEqual([200, 200, 429]);
-    expect(await statusesOf(1, await issuer.token())).toEqual([200]);
+    // However many tokens a client of the provider gets.
+    expect(await statusesOf(1, await issuer.token())).toEqual([429]);
+    for (const claims of [{ client_id: 'a' }, { azp: 'b' }, { sub: 'c' }]) {
+      expect(await statusesOf(2, await issuer.token(claims))).toEqual([200, 200]);
+      expect(await statusesOf(1, await issuer.token(claims))).toEqual([429]);
+    }
   });
 
   it('neither counts nor refuses what needs no token', async () => {

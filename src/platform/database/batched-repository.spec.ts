@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 import sqlite3 from 'sqlite3';
 import { Plant } from '../../modules/plants/plant.entity.js';
@@ -168,29 +169,55 @@ describe('BatchedRepository', () => {
     expect(await storedIds()).toHaveLength(10_000);
   });
 
-  it('refuses at once what would wait too long, but tries a slow store that is idle', async () => {
-    let now = 0;
-    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
-    const createSlowly = async (id: number): Promise<void> => {
+  describe('under slow commits', () => {
+    /** The time, and how much of it the event loop has waited, in milliseconds. */
+    const clock = { now: 0, idle: 0 };
+
+    beforeEach(() => {
+      Object.assign(clock, { now: 0, idle: 0 });
+      jest.spyOn(performance, 'now').mockImplementation(() => clock.now);
+      jest.spyOn(performance, 'eventLoopUtilization').mockImplementation((before) => ({
+        idle: clock.idle - (before?.idle ?? 0),
+        active: 0,
+        utilization: 0,
+      }));
+    });
+
+    afterEach(() => {
+      jest.restoreAllMocks();
+    });
+
+    async function createSlowly(id: number, isIdle: boolean): Promise<void> {
       const create = commits.create(plant(id));
-      now += 3_000;
+      clock.now += 3_000;
+      if (isIdle) clock.idle += 3_000;
       await create;
-    };
+    }
+
     const createTwo = (...ids: number[]): Promise<PromiseSettledResult<unknown>[]> =>
       Promise.allSettled(ids.map((id) => commits.create(plant(id))));
-    await commits.create(plant(0));
-    await createSlowly(1);
-    // One slow commit alone says nothing of the next.
-    expect(await createTwo(2, 3)).toMatchObject([{ value: 'created' }, { value: 'created' }]);
-    await createSlowly(4);
-    await createSlowly(5);
-    expect(await createTwo(6, 7)).toMatchObject([
-      { value: 'created' },
-      { reason: { status: 503 } },
-    ]);
-    clock.mockRestore();
-    expect(await commits.create(plant(7))).toBe('created');
-    expect(await storedIds()).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+
+    it('refuses at once what would wait too long, but tries a store that is idle', async () => {
+      await commits.create(plant(0));
+      await createSlowly(1, true);
+      // One slow commit alone says nothing of the next.
+      expect(await createTwo(2, 3)).toMatchObject([{ value: 'created' }, { value: 'created' }]);
+      await createSlowly(4, true);
+      await createSlowly(5, true);
+      expect(await createTwo(6, 7)).toMatchObject([
+        { value: 'created' },
+        { reason: { status: 503 } },
+      ]);
+      jest.restoreAllMocks();
+      expect(await commits.create(plant(7))).toBe('created');
+      expect(await storedIds()).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+    });
+
+    it('refuses nothing for the time in which the program had other work', async () => {
+      await createSlowly(0, false);
+      await createSlowly(1, false);
+      expect(await createTwo(2, 3)).toMatchObject([{ value: 'created' }, { value: 'created' }]);
+    });
   });
 
   it('bounds the queue by size too, and splits large rows over commits', async () => {

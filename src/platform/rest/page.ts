@@ -124,10 +124,10 @@ async function* readInTurn(
   try {
     for (;;) {
       await Turns.ofPages.take(request, response);
-      const { done, value } = await iterator.next();
+      const piece = await iterator.next();
       endTurn(response);
-      if (done === true) return;
-      yield value;
+      if (piece.done === true) return;
+      yield piece.value;
     }
   } finally {
     endTurn(response);
