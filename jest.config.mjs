@@ -44,7 +44,6 @@ export default {
     '!src/shutdown.ts',
     '!src/commands/db-*.ts',
     '!src/commands/write-documents.ts',
-    '!src/**/*.causes.ts',
   ],
   coverageProvider: 'v8',
   coverageThreshold: { global: { lines: 95, branches: 95 } },
@@ -57,7 +56,7 @@ export default {
     {
       ...shared,
       displayName: 'sqlite',
-      roots: ['src', 'test'],
+      roots: ['test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
       testPathIgnorePatterns: ['/test/postgres/', '/test/proofs/', '/test/fuzz/planted'],
       globals: { engine: 'sqlite' },
@@ -65,7 +64,7 @@ export default {
     {
       ...shared,
       displayName: 'postgres',
-      roots: ['src', 'test'],
+      roots: ['test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
       testPathIgnorePatterns: [
         '/test/sqlite/',

@@ -1,6 +1,23 @@
 // Made from openapi.json: npm run openapi
 
 export interface paths {
+    "/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List changes, oldest first, or follow them */
+        get: operations["listChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/plants": {
         parameters: {
             query?: never;
@@ -43,6 +60,38 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Change: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            at: string;
+            /**
+             * @description Where to go on after this change
+             * @example vJ0kAaO9Uw3c.42
+             */
+            cursor: string;
+            /**
+             * @description The row as a page shows it; absent of one that was removed
+             * @example {
+             *       "id": 7,
+             *       "name": "Monstera"
+             *     }
+             */
+            data?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description The key of the row
+             * @example 7
+             */
+            id: (number | bigint) | string | Record<string, never>;
+            /**
+             * @description What happened: `created`, `replaced` or `removed` after the kind of the row
+             * @example plant.created
+             */
+            type: string;
+        };
         Error: {
             /**
              * Format: int32
@@ -228,6 +277,68 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listChanges: {
+        parameters: {
+            query?: {
+                /** @description How many to list at most */
+                limit?: number;
+                /** @description The cursor of the last change that is known, or `latest`. By default a page starts at the oldest change that is kept, and a stream with what comes next */
+                after?: string;
+            };
+            header?: {
+                /** @description The id of the last event of a stream that broke; counts for streams only, before `after` */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of changes, or changes as they are committed */
+            200: {
+                headers: {
+                    /** @description The next page, with rel="next", while there is more */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Change"][];
+                    "text/event-stream": string;
+                };
+            };
+            /**
+             * @description Error response, an unexpected error.
+             *
+             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
+             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            408: components["responses"]["Error408"];
+            /** @description - 41000: changes that are no longer kept were asked for */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            417: components["responses"]["Error417"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     listPlants: {
         parameters: {
             query?: {

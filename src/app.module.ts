@@ -1,9 +1,10 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { APP_FILTER, APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { AuthModule } from './platform/auth/auth.module.js';
 import { BearerGuard } from './platform/auth/bearer.guard.js';
 import { ConfigModule } from './platform/config/config.module.js';
+import { loadEnv } from './platform/config/env.js';
 import { DatabaseModule } from './platform/database/data-source/database.module.js';
 import { DocsModule } from './platform/openapi/docs.module.js';
 import { RequestBindingGuard } from './platform/requests/request-binding.guard.js';
@@ -12,6 +13,7 @@ import { HealthModule } from './platform/health/health.module.js';
 import { Connections } from './platform/server/connections.js';
 import { RouteNotFoundFilter } from './platform/server/route-not-found.filter.js';
 import { LoggingModule } from './platform/observability/logging.module.js';
+import { ChangesModule } from './modules/changes/changes.module.js';
 import { PlantsModule } from './modules/plants/plants.module.js';
 import { schema } from './schema.js';
 
@@ -36,4 +38,14 @@ import { schema } from './schema.js';
     { provide: APP_FILTER, useClass: RouteNotFoundFilter },
   ],
 })
-export class AppModule {}
+export class AppModule {
+  /**
+   * The modules that the environment asks for, and more.
+   *
+   * @throws EnvError
+   */
+  static create(features: readonly Type[]): DynamicModule {
+    const isFeedOn = loadEnv().CHANGE_FEED === 'on';
+    return { module: AppModule, imports: [...(isFeedOn ? [ChangesModule] : []), ...features] };
+  }
+}

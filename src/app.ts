@@ -21,7 +21,7 @@ import { PinoLogger } from './platform/observability/pino-logger.js';
  */
 export async function createApp(features: readonly Type[] = []): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
-    { module: AppModule, imports: [...features] },
+    AppModule.create(features),
     new FastExpressAdapter(createExpress()),
     // A start that fails throws its one reason, and prints nothing of its own.
     { abortOnError: false, bufferLogs: true, autoFlushLogs: false, bodyParser: false },

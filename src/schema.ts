@@ -4,6 +4,7 @@ import { IndexPlantsByTag1795219200000 } from './modules/plants/migrations/17952
 import { IndexPlantsByName1795500000000 } from './modules/plants/migrations/1795500000000-index-plants-by-name.js';
 import { JobRun } from './platform/database/jobs/job-run.entity.js';
 import { CreateJobRuns1795400000000 } from './platform/database/jobs/migrations/1795400000000-create-job-runs.js';
+import { CreateChanges1795600000000 } from './platform/database/change-feed/migrations/1795600000000-create-changes.js';
 import { Plant } from './modules/plants/plant.entity.js';
 
 /** Every entity, and every migration in the order in which they run. */
@@ -14,5 +15,6 @@ export const schema: Schema = {
     IndexPlantsByTag1795219200000,
     CreateJobRuns1795400000000,
     IndexPlantsByName1795500000000,
+    CreateChanges1795600000000,
   ],
 };

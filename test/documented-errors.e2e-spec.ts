@@ -34,6 +34,7 @@ const SHARED = listCauses({
         Promise.reject(new ConstraintError('unique', 'plants', ['name']));
       return app.create(PLANT);
     },
+    CHANGES_GONE: (app) => app.get('/changes?after=other-epoch0.1'),
     PRECONDITION_FAILED: async (app) => {
       await app.create(PLANT);
       return await app.get('/plants/1', { 'If-Match': '"other"' });
@@ -89,6 +90,7 @@ describe('every error of the catalogue', () => {
         REQUEST_TIMEOUT_MS: '200',
         HEADERS_TIMEOUT_MS: '200',
         RATE_LIMIT: '3/60',
+        CHANGE_FEED: 'on',
         AUTH_SCOPE: 'plants:write',
         ...issuer.env,
       },

@@ -37,7 +37,7 @@ let app: TestApp;
 let document: Document;
 
 beforeAll(async () => {
-  app = await TestApp.start();
+  app = await TestApp.start({ CHANGE_FEED: 'on' });
   document = (await app.request('GET', '/openapi.json')).body as Document;
 });
 

@@ -135,7 +135,7 @@ describe("Nest's own exceptions", () => {
     ['bad', 40000, 'a is bad; b is bad'],
     // 40900 is the plants'.
     ['taken', 40999, 'the name is taken'],
-    ['gone', 41000, 'it was removed'],
+    ['gone', 41099, 'it was removed'],
     ['of-express', 41300, ErrorCatalogue.BODY_TOO_LARGE.message],
     ['teapot', 41800, 'short and stout'],
     ['shy', 40400, ErrorCatalogue.NOT_FOUND.message],

@@ -4,9 +4,13 @@ import { TRANSIENT_DATABASE_URL } from '../platform/config/database-url.js';
 import { buildOpenApi } from '../platform/openapi/build-openapi.js';
 import { listErrors, getStatus } from '../platform/errors/error-catalogue.js';
 
-// Writes openapi.json and the table of docs/errors.md from the application itself, on a store that
-// does not last.
-Object.assign(process.env, { DATABASE_URL: TRANSIENT_DATABASE_URL, LOG_LEVEL: 'silent' });
+// Writes openapi.json and the table of docs/errors.md from the application itself with all that can be
+// switched on, on a store that does not last.
+Object.assign(process.env, {
+  DATABASE_URL: TRANSIENT_DATABASE_URL,
+  LOG_LEVEL: 'silent',
+  CHANGE_FEED: 'on',
+});
 const app = await createApp();
 await app.init();
 writeFileSync('openapi.json', `${JSON.stringify(buildOpenApi(app), null, 2)}\n`);

@@ -1,8 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { int64, nullable, text } from '../../platform/database/columns.js';
+import { RecordChanges } from '../../platform/database/record-changes.decorator.js';
 
 /** A plant in the store. */
 @Entity('plants')
+@RecordChanges('plant')
 export class Plant {
   /** An int64 as a decimal string, since a JavaScript number cannot hold every one. */
   @PrimaryColumn(int64())

@@ -32,6 +32,16 @@ interface Credentials {
   readonly name: string | undefined;
 }
 
+/** When the token of a request expires, by `Date.now()`, for an answer that lasts. */
+export function getTokenExpiry({ locals }: Response): number {
+  return (locals.tokenExpiry as number | undefined) ?? Infinity;
+}
+
+function setTokenExpiry(context: ExecutionContext, expiry: number): void {
+  const [, { locals }] = context.getArgs<[Request, Response]>();
+  locals.tokenExpiry = expiry;
+}
+
 /**
  * Lets a request through that carries an accepted bearer token and keeps to the limits, or whose
  * route is `@Public()`. Known tokens are checked synchronously.
@@ -110,6 +120,7 @@ export class BearerGuard implements CanActivate {
     response.locals.caller = grant.caller;
     this.limits.requests?.count(response, name ?? toAddressKey(request.ip));
     this.scopes.check(grant, context);
+    if (grant.expiry !== undefined) setTokenExpiry(context, grant.expiry);
     return true;
   }
 

@@ -24,6 +24,8 @@ export interface Grant {
   readonly caller?: Caller;
   /** The client of an identity provider that has the token, by whatever the token says of it. */
   readonly client?: string | undefined;
+  /** When it ends, by `Date.now()`; the service's own tokens do not. */
+  readonly expiry?: number;
 }
 
 export const FULL_ACCESS: Grant = {};

@@ -9,11 +9,13 @@ import {
   parseDatabaseUrl,
 } from './database-url.js';
 import {
+  DURATION_RULE,
   isJwksUrl,
   isScopeList,
   isTokenEntry,
   isVisibleAscii,
   JWKS_URL_RULE,
+  parseDuration,
   parseRate,
   parseTrustedProxies,
   PROXIES_RULE,
@@ -24,6 +26,7 @@ import {
 } from './setting-formats.js';
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
+const SWITCH = ['on', 'off'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
@@ -56,6 +59,14 @@ export class Env {
   /** How long a transaction of a module may last before it is rolled back, in milliseconds. */
   @WholeNumber(100, 3_600_000)
   readonly TRANSACTION_TIMEOUT_MS: number = 10_000;
+
+  /** Whether the feed of changes is recorded and served. */
+  @IsIn(SWITCH, { message: `must be one of ${SWITCH.join(', ')}` })
+  readonly CHANGE_FEED: (typeof SWITCH)[number] = 'off';
+
+  /** How long changes are kept. */
+  @Rule(DURATION_RULE, (value) => parseDuration(value) !== undefined)
+  readonly CHANGE_RETENTION: string = '7d';
 
   /** The tokens that clients may use, comma-separated. */
   @Rule(TOKENS_RULE, (value) => splitList(value).every(isTokenEntry))

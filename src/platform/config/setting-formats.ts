@@ -93,6 +93,22 @@ export function parseRate(value: string): Rate | 'off' | undefined {
   return { limit: Number(limit), windowMs: Number(seconds) * 1_000 };
 }
 
+export const DURATION_RULE = 'must be a number with s, m, h or d, like 12h or 7d';
+
+const DURATION = /^([1-9]\d{0,7})([smhd])$/;
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Reads a duration and returns it in milliseconds; undefined when it is none. */
+export function parseDuration(value: string): number | undefined {
+  const [, number, unit = ''] = DURATION.exec(value) ?? [];
+  return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 0);
+}
+
 export const PROXIES_RULE =
   'must be the number of reverse proxies in front, or a comma-separated list of their addresses or subnets';
 

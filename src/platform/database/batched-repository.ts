@@ -372,7 +372,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   ): Promise<Outcome> {
     if (manager !== undefined) return await queue.executeAlone(joinTransaction(manager), item);
     this.store.assertOutsideTransaction();
-    return await queue.add(item);
+    const outcome = await queue.add(item);
+    this.store.onCommit();
+    return outcome;
   }
 
   /**

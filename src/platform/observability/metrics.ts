@@ -132,6 +132,33 @@ const readDuration = new Histogram({
   registers,
 });
 
+export const feedListeners = new Gauge({
+  name: 'change_feed_listeners',
+  help: 'Clients that follow the feed of changes',
+  registers,
+});
+
+/** By `performance.now()`; undefined where no change waits. */
+let changesWaitSince: number | undefined;
+
+new Gauge({
+  name: 'change_feed_delay_seconds',
+  help: 'How long committed changes have waited for transactions that are still open',
+  registers,
+  collect() {
+    this.set(changesWaitSince === undefined ? 0 : (performance.now() - changesWaitSince) / 1_000);
+  },
+});
+
+/**
+ * @param isWaiting whether there are changes that cannot be given out yet
+ * @param hasAdvanced whether others could be, since this was asked last
+ */
+export function updateFeedDelay(isWaiting: boolean, hasAdvanced: boolean): void {
+  const since = hasAdvanced ? undefined : changesWaitSince;
+  changesWaitSince = isWaiting ? (since ?? performance.now()) : undefined;
+}
+
 const queues = new Map<string, { readonly labels: Labels; readonly waiting: () => number }>();
 new Gauge({
   name: 'store_queue_rows',

@@ -35,7 +35,7 @@ export const NDJSON_TYPE = 'application/x-ndjson';
 /** How many rows a page has at most; lines may be any number. */
 const MAX_LIMIT = 1_000;
 
-const LINK = {
+export const LINK = {
   Link: {
     description: 'The next page, with rel="next", while there is more',
     schema: { type: 'string' as const },
@@ -103,9 +103,7 @@ class PageInterceptor implements NestInterceptor<JsonPage> {
     response.vary('Accept');
     return next.handle().pipe(
       map(({ json, next: end }) => {
-        if (end !== undefined) {
-          response.setHeader('Link', `<${request.path}?${writeQuery(query, end)}>; rel="next"`);
-        }
+        setNextLink(request, response, end);
         if (json instanceof JsonText) return json;
         const type = query.format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE;
         return toStream(type, readInTurn(json, request, response));
@@ -158,6 +156,17 @@ export function ApiPage(type: Type, description: string): MethodDecorator {
 export function describeLines(type: Type): { type: 'string'; description: string } {
   const name = getSchemaPath(type).split('/').at(-1);
   return { type: 'string', description: `One ${name} as JSON per line, each ended by a line feed` };
+}
+
+/**
+ * Sets the `Link` to the next page, which is of the same query.
+ *
+ * @param end where this page ended; undefined when it is the last
+ */
+export function setNextLink(request: Request, response: Response, end: string | undefined): void {
+  if (end === undefined) return;
+  const query = request.query as unknown as PageQueryDto;
+  response.setHeader('Link', `<${request.path}?${writeQuery(query, end)}>; rel="next"`);
 }
 
 /** The parameters of the next page, always in this order, whichever the client's was. */

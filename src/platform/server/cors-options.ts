@@ -7,7 +7,7 @@ export function createCorsOptions(origins: string[]): CorsOptionsDelegate<Reques
   const options = {
     origin: origins,
     allowedHeaders: [
-      ...['Authorization', 'Content-Type', 'If-Match', 'If-None-Match'],
+      ...['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'Last-Event-ID'],
       'X-Request-Id',
     ],
     exposedHeaders: [

@@ -69,7 +69,10 @@ function toErrorKind(exception: HttpException, request: Request): ErrorKind {
   const status = exception.getStatus();
   if (status < 400 || status > 599) return ErrorCatalogue.INTERNAL;
   if (status === 400 && isRejectedByPipes(request)) return ErrorCatalogue.INVALID_PARAMETERS;
-  const shared: readonly ErrorKind[] = Object.values(ErrorCatalogue);
+  // One kind is of the feed of changes alone.
+  const shared = Object.values(ErrorCatalogue).filter(
+    (kind) => kind !== ErrorCatalogue.CHANGES_GONE,
+  );
   const code = status * 100;
   const isTaken = listErrors().some(({ error }) => error === code);
   return (

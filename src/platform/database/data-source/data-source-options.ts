@@ -15,16 +15,19 @@ export interface Schema {
 }
 
 type DatabaseEnv = Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'> &
-  Partial<Pick<Env, 'TRANSACTION_TIMEOUT_MS'>>;
+  Partial<Pick<Env, 'TRANSACTION_TIMEOUT_MS' | 'CHANGE_FEED'>>;
 
 /** The options of the data source: the program, the commands and TypeORM's own share them. */
 export function dataSourceOptions(
-  { DATABASE_URL, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS }: DatabaseEnv,
+  { DATABASE_URL, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS, CHANGE_FEED }: DatabaseEnv,
   schema: Schema,
 ): DataSourceOptions {
   const url = parseDatabaseUrl(DATABASE_URL);
   if (url === undefined) throw new TypeError('not a database URL');
-  const extra: StoreExtra = { transactionTimeoutMs: TRANSACTION_TIMEOUT_MS };
+  const extra: StoreExtra = {
+    transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
+    changeFeed: CHANGE_FEED,
+  };
   const options =
     url.type === 'sqlite' ? sqliteOptions(url) : postgresOptions(url, DATABASE_POOL_SIZE);
   return {

@@ -6,6 +6,7 @@ import type { FailureClassifier } from '../batching/isolate-failures.js';
 import type { JsonReader } from '../batching/read-pages.js';
 import type { SessionPool } from '../batching/session.js';
 import type { TableSql } from '../batching/table-sql.js';
+import { type ChangeLog, listRecordedTables } from '../change-feed/change-log.js';
 import type { SchemaBuilder } from './schema-builder.js';
 import { StoreEntityManager } from './store-entity-manager.js';
 
@@ -16,6 +17,8 @@ export class DatabaseStartError extends Error {}
 export interface StoreExtra {
   /** How long a transaction of TypeORM may last, in milliseconds. */
   readonly transactionTimeoutMs: number | undefined;
+  /** Whether changes are recorded; undefined leaves that as it is in the store. */
+  readonly changeFeed: 'on' | 'off' | undefined;
 }
 
 /** A query runner whose caller may allow itself more time, or less. */
@@ -59,6 +62,11 @@ export abstract class StoreDataSource extends DataSource {
 
   /** How many pages one read is of, at most. */
   abstract readonly maxPages: number;
+
+  abstract readonly changeLog: ChangeLog;
+
+  /** Is called when this program has committed what may be changes. */
+  onCommit: () => void = () => undefined;
 
   abstract accessTable(columns: EntityColumns): TableAccess;
 
@@ -114,6 +122,16 @@ export abstract class StoreDataSource extends DataSource {
 
   override async destroy(): Promise<void> {
     if (this.isInitialized) await super.destroy();
+  }
+
+  /** @throws DatabaseStartError when another program needs the feed of changes, which this one is not to have */
+  protected async setUpChangeFeed(queryRunner: QueryRunner): Promise<void> {
+    const { changeFeed } = this.options.extra as StoreExtra;
+    if (changeFeed === 'on') {
+      await this.changeLog.switchOn(queryRunner, listRecordedTables(this));
+    } else if (changeFeed === 'off') {
+      await this.changeLog.switchOff(queryRunner);
+    }
   }
 
   /** @throws DatabaseStartError when a newer version of the program has made the schema */

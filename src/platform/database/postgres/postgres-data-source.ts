@@ -11,6 +11,7 @@ import {
   StoreDataSource,
   type TableAccess,
 } from '../data-source/store-data-source.js';
+import { PostgresChangeLog } from './postgres-change-log.js';
 import { postgresDialect } from './postgres-dialect.js';
 import { StorePostgresDriver } from './postgres-driver.js';
 import { classifyFailure, toConstraintError } from './postgres-errors.js';
@@ -44,6 +45,10 @@ export class PostgresDataSource extends StoreDataSource {
   /** Each page is a statement, and has a connection of its own. */
   readonly maxPages = 1;
   private readonly log = new Logger(PostgresDataSource.name);
+  readonly changeLog = new PostgresChangeLog(
+    () => this.driver.createOwnPool({ max: 1, onConnect: setUpConnection }),
+    () => this.underMigrationLock((queryRunner) => this.setUpChangeFeed(queryRunner)),
+  );
   private opened: OwnPools | undefined;
 
   constructor(options: DataSourceOptions) {
@@ -72,19 +77,35 @@ export class PostgresDataSource extends StoreDataSource {
     await this.migrate();
   }
 
-  /** Brings the schema up to date, one program at a time. */
+  /** Brings the schema up to date. */
   private async migrate(): Promise<void> {
+    await this.underMigrationLock(async (queryRunner) => {
+      await this.runNewMigrations(queryRunner).catch(async (error: unknown) => {
+        await this.assertOwnTables(queryRunner);
+        throw error;
+      });
+      await this.setUpChangeFeed(queryRunner);
+    });
+  }
+
+  /** Does work on the schema, one program at a time. */
+  private async underMigrationLock(
+    work: (queryRunner: QueryRunner) => Promise<void>,
+  ): Promise<void> {
     const queryRunner = this.createQueryRunner();
     try {
       // Another program may take long to migrate, and a migration may be long.
       await queryRunner.setTimeLimit(undefined);
       // A statement that waited for the lock would keep the other program's index from being created.
       while (!(await this.tryMigrationLock(queryRunner))) await sleep(MIGRATION_POLL_MS);
-      await this.runNewMigrations(queryRunner).catch(async (error: unknown) => {
-        await this.assertOwnTables(queryRunner);
-        throw error;
-      });
-      await queryRunner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+      try {
+        await work(queryRunner);
+      } finally {
+        // Without its connection the lock is gone already.
+        await queryRunner
+          .query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK])
+          .catch(() => undefined);
+      }
     } finally {
       await queryRunner.release();
     }
@@ -190,6 +211,7 @@ export class PostgresDataSource extends StoreDataSource {
   override async destroy(): Promise<void> {
     const { opened } = this;
     this.opened = undefined;
+    await this.changeLog.close();
     await opened?.writers.close();
     await opened?.readers.close();
     await opened?.pageReaders.close();

@@ -95,19 +95,26 @@ export const postgresSchemaBuilder: SchemaBuilder = {
   },
 };
 
-/**
- * Changes a table. The statement waits for transactions that use the table, and everybody else would
- * wait behind it, so it gives up soon and tries again.
- *
- * @throws Error of the driver when the table is in use for two minutes
- */
 async function alterTable(queryRunner: QueryRunner, sql: string): Promise<void> {
+  await withBriefLocks(queryRunner, () => queryRunner.query(sql));
+}
+
+/**
+ * Does work in a transaction that locks tables. It waits for transactions that use them, and everybody
+ * else would wait behind it, so it gives up soon and tries again.
+ *
+ * @throws Error of the driver when the tables are in use for two minutes
+ */
+export async function withBriefLocks(
+  queryRunner: QueryRunner,
+  work: () => Promise<unknown>,
+): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     // Within the transaction of a migration this is a savepoint.
     await queryRunner.startTransaction();
     try {
       await queryRunner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-      await queryRunner.query(sql);
+      await work();
       await queryRunner.commitTransaction();
       return;
     } catch (error) {

@@ -8,6 +8,7 @@ import { StoreDataSource, type TableAccess } from '../data-source/store-data-sou
 import { assertOutsideTransaction } from './fair-write-lock.js';
 import { flushFolders } from './flush-to-disk.js';
 import { IN_MEMORY } from './sqlite-connection-pool.js';
+import { SqliteChangeLog } from './sqlite-change-log.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { SqliteEntityManager, StoreSqliteDriver } from './sqlite-driver.js';
 import { classifyFailure, sqliteReason, toConstraintError } from './sqlite-errors.js';
@@ -22,6 +23,7 @@ export class SqliteDataSource extends StoreDataSource {
   readonly schemaBuilder = sqliteSchemaBuilder;
   /** To wake the thread that reads takes as long as to read a page. */
   readonly maxPages = 8;
+  readonly changeLog = new SqliteChangeLog();
   private lock: SqliteLock | undefined;
 
   constructor(options: DataSourceOptions) {
@@ -50,6 +52,7 @@ export class SqliteDataSource extends StoreDataSource {
     const queryRunner = this.createQueryRunner();
     try {
       await this.runNewMigrations(queryRunner);
+      await this.setUpChangeFeed(queryRunner);
     } finally {
       await queryRunner.release();
     }

@@ -1,4 +1,5 @@
 import type { EntityColumns, JsonMember } from '../batching/entity-columns.js';
+import { writeObject } from '../batching/json-object.js';
 import { describeShape, listValues, type Page } from '../batching/page.js';
 import {
   type JsonReader,
@@ -26,7 +27,7 @@ export class SqliteJsonReader implements JsonReader {
     private readonly sql: TableSql,
     members: readonly JsonMember[],
   ) {
-    this.json = writeObject(sql.columns, members);
+    this.json = writeObject(sql.columns, members, writeValue);
     this.bytes = countBytes(sql.columns, members);
   }
 
@@ -120,17 +121,8 @@ export class SqliteJsonReader implements JsonReader {
   }
 }
 
-/** A row as a JSON object, without members for what is NULL. */
-function writeObject(columns: EntityColumns, members: readonly JsonMember[]): string {
-  const written = members.map(({ name, column, kind }, index) => {
-    const sql = columns.quoteColumn(column);
-    const member = `'${index === 0 ? '' : ','}${name.replaceAll("'", "''")}:' || ${writeValue(sql, kind)}`;
-    return column.isNullable ? `CASE WHEN ${sql} IS NULL THEN '' ELSE ${member} END` : member;
-  });
-  return `'{' || ${written.join(' || ')} || '}'`;
-}
-
-function writeValue(sql: string, kind: JsonMember['kind']): string {
+/** Writes the SQL that makes JSON of a value. */
+export function writeValue(sql: string, kind: JsonMember['kind']): string {
   switch (kind) {
     case 'number':
     case 'json':

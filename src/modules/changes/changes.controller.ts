@@ -1,0 +1,30 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
+import type { JsonPage } from '../../platform/database/batched-repository.js';
+import { ApiErrors } from '../../platform/errors/api-errors.decorator.js';
+import { ErrorCatalogue } from '../../platform/errors/error-catalogue.js';
+import { ApiTag } from '../../platform/rest/api-section.decorator.js';
+import { ApiPageOrEvents, type EventStream } from '../../platform/rest/event-stream.js';
+import { ChangesService } from './changes.service.js';
+import { ChangeDto } from './dto/change.dto.js';
+import { ListChangesDto } from './dto/list-changes.dto.js';
+
+@ApiTag(
+  'changes',
+  'The feed of changes: all that was committed, and the changes of a row in their order',
+)
+@Controller('changes')
+export class ChangesController {
+  constructor(private readonly changes: ChangesService) {}
+
+  @Get()
+  @ApiOperation({
+    operationId: 'listChanges',
+    summary: 'List changes, oldest first, or follow them',
+  })
+  @ApiPageOrEvents(ChangeDto, 'A page of changes, or changes as they are committed')
+  @ApiErrors(ErrorCatalogue.CHANGES_GONE)
+  list(@Query() query: ListChangesDto): Promise<JsonPage | EventStream> {
+    return query.isStream ? this.changes.follow(query) : this.changes.list(query);
+  }
+}

@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import type { JsonPage } from '../../platform/database/batched-repository.js';
+import { ChangeFeed } from '../../platform/database/change-feed.js';
+import { JsonText } from '../../platform/json/json-text.js';
+import { EventStream, type ServerSentEvent } from '../../platform/rest/event-stream.js';
+import { LATEST, type ListChangesDto } from './dto/list-changes.dto.js';
+
+@Injectable()
+export class ChangesService {
+  constructor(private readonly feed: ChangeFeed) {}
+
+  /** @throws ApiError 40003, 41000, 50300 */
+  async list({ after, limit }: ListChangesDto): Promise<JsonPage> {
+    if (after === LATEST) {
+      return { json: new JsonText('[]'), next: await this.feed.getLatestCursor() };
+    }
+    const { changes, cursor } = await this.feed.read(after, limit);
+    return { json: new JsonText(`[${changes.map(({ json }) => json).join()}]`), next: cursor };
+  }
+
+  /** @throws ApiError 40003, 41000, 50300 */
+  async follow({ after, lastEventId }: ListChangesDto): Promise<EventStream> {
+    const given = lastEventId ?? (after === LATEST ? undefined : after);
+    if (given !== undefined) await this.feed.assertReadable(given);
+    const cursor = given ?? (await this.feed.getLatestCursor());
+    return new EventStream((signal) => this.writeEvents(cursor, signal));
+  }
+
+  private async *writeEvents(
+    cursor: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly ServerSentEvent[], void, undefined> {
+    // Who loses the stream before the first change goes on from here.
+    yield [{ id: cursor }];
+    for await (const { changes } of this.feed.follow(cursor, signal)) {
+      yield changes.map((change) => ({ id: change.cursor, event: change.type, data: change.json }));
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
+
+@ApiSchema({ name: 'Change' })
+export class ChangeDto {
+  @ApiProperty({ description: 'Where to go on after this change', example: 'vJ0kAaO9Uw3c.42' })
+  cursor!: string;
+
+  @ApiProperty({
+    description: 'What happened: `created`, `replaced` or `removed` after the kind of the row',
+    pattern: String.raw`^[a-z-]+\.(created|replaced|removed)$`,
+    example: 'plant.created',
+  })
+  type!: string;
+
+  @ApiProperty({
+    description: 'The key of the row',
+    oneOf: [{ type: 'integer', format: 'int64' }, { type: 'string' }, { type: 'object' }],
+    example: 7,
+  })
+  id!: unknown;
+
+  @ApiProperty({ description: 'When it happened', format: 'date-time' })
+  at!: string;
+
+  @ApiPropertyOptional({
+    description: 'The row as a page shows it; absent of one that was removed',
+    type: 'object',
+    additionalProperties: true,
+    example: { id: 7, name: 'Monstera' },
+  })
+  data?: object;
+}

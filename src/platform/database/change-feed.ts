@@ -1,0 +1,302 @@
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Env } from '../config/env.js';
+import { parseDuration } from '../config/setting-formats.js';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { feedListeners, updateFeedDelay } from '../observability/metrics.js';
+import { BatchQueue } from './batching/batch-queue.js';
+import {
+  type FeedPage,
+  type PageRequest,
+  type Progress,
+  ReadFeedPages,
+  ReadProgress,
+  removeChangesBefore,
+} from './change-feed/change-log.js';
+import { storeFailures } from './data-source/store-failures.js';
+import type { StoreDataSource } from './data-source/store-data-source.js';
+import { JobRunner } from './job-runner.js';
+
+/** How often the store is asked for changes that others have made, in milliseconds. */
+const POLL_MS = 1_000;
+/** How long commits are gathered before listeners hear of them, in milliseconds. */
+const GATHER_MS = 20;
+/** How often the store is asked for changes that wait for open transactions, in milliseconds. */
+const SETTLE_MS = 10;
+/** How often changes that are too old are removed, in milliseconds. */
+const RETENTION_MS = 60_000;
+/** How many changes a listener gets at once. */
+const FOLLOWED_CHANGES = 1_000;
+
+const CURSOR = /^([\w-]{12})\.(0|[1-9]\d{0,14})$/;
+
+/** A change of a row. */
+export interface Change {
+  readonly cursor: string;
+  /** What happened, such as `plant.created`. */
+  readonly type: string;
+  /** The whole change, as JSON. */
+  readonly json: string;
+}
+
+/** Changes, oldest first. */
+export interface ChangePage {
+  readonly changes: readonly Change[];
+  /** Where to go on. */
+  readonly cursor: string;
+}
+
+/** A place in the feed: behind the change with this number. */
+interface Position {
+  readonly epoch: string;
+  readonly number: number;
+}
+
+/** The feed of changes: all that was committed and nothing else, and the changes of one row in their order. */
+@Injectable()
+export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
+  private readonly progress: BatchQueue<undefined, Progress>;
+  private readonly pages: BatchQueue<PageRequest, FeedPage>;
+  private readonly retentionMs: number;
+  /** What listeners have asked for behind a number, until there are more changes. */
+  private readonly shared = new Map<number, Promise<ChangePage | undefined>>();
+  private last: Progress | undefined;
+  private next = new Signal();
+  private listeners = 0;
+  private announcing: NodeJS.Timeout | undefined;
+  private readonly timers: NodeJS.Timeout[] = [];
+  private readonly stopping = new AbortController();
+
+  constructor(
+    @InjectDataSource() private readonly store: StoreDataSource,
+    private readonly jobs: JobRunner,
+    { CHANGE_RETENTION }: Env,
+  ) {
+    // One read after another, since the engine compares each with the one before.
+    const readers = { size: 1, acquire: () => store.readers.acquire() };
+    const readProgress = new ReadProgress(store.changeLog);
+    this.progress = new BatchQueue('changes', readProgress, 'read', readers, 10_000);
+    this.pages = new BatchQueue('changes', new ReadFeedPages(), 'read', store.pageReaders, 1);
+    this.retentionMs = parseDuration(CHANGE_RETENTION) ?? Infinity;
+  }
+
+  onModuleInit(): void {
+    const announce = (): void => {
+      this.announcing ??= setTimeout(() => void this.announce(), GATHER_MS);
+    };
+    this.store.onCommit = announce;
+    this.store.subscribers.push({ afterTransactionCommit: announce });
+    this.store.changeLog.listen(() => void this.lookForListeners());
+    this.timers.push(
+      setInterval(() => void this.poll(), POLL_MS).unref(),
+      setInterval(() => void this.removeOld().catch(report), RETENTION_MS).unref(),
+    );
+  }
+
+  /** Ends the listeners, after what is due to them. */
+  beforeApplicationShutdown(): void {
+    this.stopping.abort();
+    this.wakeListeners();
+  }
+
+  onApplicationShutdown(): void {
+    for (const timer of this.timers) clearInterval(timer);
+    clearTimeout(this.announcing);
+  }
+
+  /** @throws ApiError 50300 */
+  async getLatestCursor(): Promise<string> {
+    const { epoch, settled } = await this.readProgress();
+    return writeCursor({ epoch, number: settled });
+  }
+
+  /**
+   * Reads changes, from the oldest that is kept or from a cursor on.
+   *
+   * @throws ApiError 40003, 41000, 50300
+   */
+  async read(after: string | undefined, limit: number): Promise<ChangePage> {
+    const progress = await this.readProgress();
+    const number = after === undefined ? progress.removed : checkCursor(after, progress).number;
+    const page = await this.readPage({ epoch: progress.epoch, number }, progress.settled, limit);
+    if (page !== undefined) return page;
+    // The oldest changes have been removed meanwhile.
+    if (after === undefined) return await this.read(after, limit);
+    throw new ApiError(ErrorCatalogue.CHANGES_GONE);
+  }
+
+  /** @throws ApiError 40003, 41000, 50300 when there is nothing to follow from this cursor */
+  async assertReadable(after: string): Promise<void> {
+    checkCursor(after, await this.readProgress());
+  }
+
+  /**
+   * Gives changes from a cursor on, as they are committed, and an empty page once a second. Ends when
+   * the program stops, the store fails or changes are removed before they were asked for: whoever goes
+   * on from the last cursor misses nothing, or is told.
+   */
+  async *follow(after: string, signal: AbortSignal): AsyncGenerator<ChangePage, void, undefined> {
+    let position = readCursor(after);
+    this.count(1);
+    try {
+      while (position !== undefined && !signal.aborted) {
+        const event = this.next;
+        const page = await this.readShared(position);
+        if (page === undefined) return;
+        if (page.changes.length === 0) {
+          if (this.stopping.signal.aborted && !(await this.hasMore(position))) return;
+          await event.given;
+        }
+        yield page;
+        position = readCursor(page.cursor);
+      }
+    } catch (error) {
+      report(error);
+    } finally {
+      this.count(-1);
+    }
+  }
+
+  private count(change: number): void {
+    this.listeners += change;
+    feedListeners.set(this.listeners);
+  }
+
+  private async hasMore({ number }: Position): Promise<boolean> {
+    return (await this.readProgress()).settled > number;
+  }
+
+  /** Reads progress as it is from now on; calls that wait share one statement. */
+  private async readProgress(): Promise<Progress & { readonly epoch: string }> {
+    const progress = await this.progress.add(undefined);
+    const { epoch, newest, settled } = progress;
+    // Another program has switched the feed off since this one lost its connection.
+    if (epoch === undefined) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
+    const hasAdvanced = epoch !== this.last?.epoch || settled > this.last.settled;
+    if (hasAdvanced) {
+      this.last = progress;
+      this.shared.clear();
+      this.wakeListeners();
+    }
+    updateFeedDelay(newest > settled, hasAdvanced);
+    return { ...progress, epoch };
+  }
+
+  /** Reads a page once for all listeners that go on from the same change. */
+  private async readShared(position: Position): Promise<ChangePage | undefined> {
+    const { epoch, settled } = this.last ?? (await this.readProgress());
+    if (epoch !== position.epoch) return undefined;
+    if (settled <= position.number) return { changes: [], cursor: writeCursor(position) };
+    const { shared } = this;
+    const known = shared.get(position.number);
+    if (known !== undefined) return await known;
+    const page = this.readPage(position, settled, FOLLOWED_CHANGES);
+    shared.set(position.number, page);
+    return await page;
+  }
+
+  /** @returns undefined where changes behind this position are not kept */
+  private async readPage(
+    position: Position,
+    until: number,
+    limit: number,
+  ): Promise<ChangePage | undefined> {
+    if (until <= position.number) return { changes: [], cursor: writeCursor(position) };
+    const { epoch, removed, rows } = await this.pages.add({ after: position.number, until, limit });
+    if (epoch !== position.epoch || removed > position.number) return undefined;
+    const changes = rows.map(({ number, at, type, id, data }): Change => {
+      const cursor = writeCursor({ epoch, number });
+      const row = data === null ? '' : `,"data":${data}`;
+      const json = `{"cursor":"${cursor}","type":"${type}","id":${id},"at":"${at}"${row}}`;
+      return { cursor, type, json };
+    });
+    return { changes, cursor: changes.at(-1)?.cursor ?? writeCursor(position) };
+  }
+
+  private wakeListeners(): void {
+    const { next } = this;
+    this.next = new Signal();
+    next.give();
+  }
+
+  /** Says that this program has committed something. */
+  private async announce(): Promise<void> {
+    this.announcing = undefined;
+    this.store.changeLog.notify();
+    await this.lookForListeners();
+  }
+
+  /** Looks for changes until those that are there are settled, as long as anybody listens. */
+  private async lookForListeners(): Promise<void> {
+    const began = performance.now();
+    try {
+      while (this.listeners > 0 && !this.stopping.signal.aborted) {
+        const { newest, settled } = await this.readProgress();
+        if (settled >= newest) return;
+        // The longer a transaction has been open, the less often it is looked for.
+        await sleep(Math.max(SETTLE_MS, (performance.now() - began) / 10));
+      }
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  private async poll(): Promise<void> {
+    await this.readProgress().catch(report);
+    this.wakeListeners();
+  }
+
+  private async removeOld(): Promise<void> {
+    const now = await this.store.readClock();
+    const { settled } = await this.readProgress();
+    const minute = new Date(now - (now % RETENTION_MS));
+    await this.jobs.runOnce('remove old changes', minute, (signal) =>
+      removeChangesBefore(this.store, now - this.retentionMs, settled, signal),
+    );
+  }
+}
+
+/** Is given once, to all that wait. */
+class Signal {
+  give: () => void = () => undefined;
+  readonly given = new Promise<void>((resolve) => (this.give = resolve));
+}
+
+function report(error: unknown): void {
+  storeFailures.report(error as Error);
+}
+
+function writeCursor({ epoch, number }: Position): string {
+  return `${epoch}.${number}`;
+}
+
+/** @returns undefined for text that is no cursor */
+function readCursor(cursor: string): Position | undefined {
+  const [, epoch, number] = CURSOR.exec(cursor) ?? [];
+  return epoch === undefined ? undefined : { epoch, number: Number(number) };
+}
+
+/** @throws ApiError 40003, 41000 */
+function checkCursor(cursor: string, { epoch, removed, newest }: Progress): Position {
+  const position = readCursor(cursor);
+  if (position === undefined) throw invalid('it is no cursor of this feed');
+  if (position.epoch !== epoch || position.number < removed) {
+    throw new ApiError(ErrorCatalogue.CHANGES_GONE);
+  }
+  if (position.number > newest) throw invalid('there is no such change yet');
+  return position;
+}
+
+function invalid(reason: string): ApiError {
+  return new ApiError(
+    ErrorCatalogue.INVALID_PARAMETERS,
+    `The cursor, in after or Last-Event-ID, is not valid: ${reason}`,
+  );
+}

@@ -1,0 +1,247 @@
+import { randomBytes } from 'node:crypto';
+import type { DataSource, QueryRunner } from 'typeorm';
+import type { BatchOperation } from '../batching/batch-queue.js';
+import { EntityColumns } from '../batching/entity-columns.js';
+import { writeObject, type WriteValue } from '../batching/json-object.js';
+import { PIECE_BYTES } from '../batching/read-pages.js';
+import type { Session, Statement } from '../batching/session.js';
+import { getRecordedName } from '../record-changes.decorator.js';
+
+/** The feed at a moment. */
+export interface FeedState {
+  /** Undefined while the feed is off. */
+  readonly epoch: string | undefined;
+  /** The number up to which changes were removed, since they are too old. */
+  readonly removed: number;
+  /** The number of the newest change that was committed; that of the last one removed where there is none. */
+  readonly newest: number;
+}
+
+/** How far the feed can be given out. */
+export interface Progress extends FeedState {
+  /** The number of the newest change below which no other can appear any more. */
+  readonly settled: number;
+}
+
+/** A change as it is stored. */
+export interface RecordedChange {
+  readonly number: number;
+  readonly at: string;
+  readonly type: string;
+  /** The key of the row, as JSON. */
+  readonly id: string;
+  /** The row, as JSON; null of one that was removed. */
+  readonly data: string | null;
+}
+
+/** How an engine records changes, in the commit that makes them. */
+export interface ChangeLog {
+  /**
+   * Records changes from now on, unless that is so already: what records them is then left as it is.
+   * Otherwise an epoch begins.
+   *
+   * @throws DatabaseStartError
+   */
+  switchOn(queryRunner: QueryRunner, tables: readonly RecordedTable[]): Promise<void>;
+
+  /**
+   * Records no changes from now on.
+   *
+   * @throws DatabaseStartError when another program needs them
+   */
+  switchOff(queryRunner: QueryRunner): Promise<void>;
+
+  /** Begins an epoch, in a transaction: removes all changes, and makes every cursor invalid. */
+  beginEpoch(queryRunner: QueryRunner): Promise<void>;
+
+  /** Reads how far the feed can be given out. To be called once at a time. */
+  readProgress(session: Session): Promise<Progress>;
+
+  /** Tells the other programs of the store that there are changes. */
+  notify(): void;
+
+  /** @param onNotified is called when another program says that there are changes */
+  listen(onNotified: () => void): void;
+
+  close(): Promise<void>;
+}
+
+/** A table whose changes are recorded. */
+export class RecordedTable {
+  /**
+   * @param name what a row is called in the feed
+   * @throws TypeError when a row of it cannot be written as JSON
+   */
+  constructor(
+    readonly columns: EntityColumns,
+    readonly name: string,
+  ) {
+    if (columns.jsonMembers === undefined) {
+      throw new TypeError(
+        `Changes of ${columns.metadata.name} cannot be recorded: it has a column that only the program can write as JSON`,
+      );
+    }
+  }
+
+  get tableName(): string {
+    return this.columns.metadata.tableName;
+  }
+
+  /** Writes the SQL that makes JSON of a row, and of its key. */
+  writeJson(row: 'OLD.' | 'NEW.', writeValue: WriteValue): { id: string; data: string } {
+    const { columns } = this;
+    const members = columns.jsonMembers ?? [];
+    const keys = members.filter(({ column }) => column.isPrimary);
+    const [key, ...others] = keys;
+    const data = writeObject(columns, members, writeValue, row);
+    if (key === undefined || others.length > 0) {
+      return { id: writeObject(columns, keys, writeValue, row), data };
+    }
+    const { column, kind } = key;
+    return { id: writeValue(row + columns.quoteColumn(column), kind, column), data };
+  }
+}
+
+/** The tables whose changes are recorded, by the names of the rows. */
+export function listRecordedTables(store: DataSource): RecordedTable[] {
+  return store.entityMetadatas.flatMap(({ target }) => {
+    const name = getRecordedName(target);
+    if (name === undefined) return [];
+    const columns = new EntityColumns(store.getRepository(target), (value) => value);
+    return [new RecordedTable(columns, name)];
+  });
+}
+
+export function newEpoch(): string {
+  return randomBytes(9).toString('base64url');
+}
+
+export async function isFeedOn(queryRunner: QueryRunner): Promise<boolean> {
+  const rows = (await queryRunner.query(
+    'SELECT 1 FROM change_feed WHERE epoch IS NOT NULL',
+  )) as unknown[];
+  return rows.length > 0;
+}
+
+const FEED_STATE: Statement = {
+  name: 'feed state',
+  text: `SELECT epoch, removed, coalesce((SELECT max(number) FROM changes), removed) AS newest
+         FROM change_feed`,
+};
+
+export async function readFeedState(session: Session): Promise<FeedState> {
+  type Row = Record<'removed' | 'newest', number | string> & { readonly epoch: string | null };
+  const [row] = await session.query<Row>(FEED_STATE, []);
+  return {
+    epoch: row?.epoch ?? undefined,
+    removed: Number(row?.removed ?? 0),
+    newest: Number(row?.newest ?? 0),
+  };
+}
+
+/** Reads how far the feed can be given out, once for all who ask meanwhile. */
+export class ReadProgress implements BatchOperation<undefined, Progress> {
+  readonly name = 'progress';
+
+  constructor(private readonly changeLog: ChangeLog) {}
+
+  measure(): number {
+    return 0;
+  }
+
+  async execute(session: Session, requests: readonly undefined[]): Promise<Progress[]> {
+    const progress = await this.changeLog.readProgress(session);
+    return requests.map(() => progress);
+  }
+}
+
+/** The changes with numbers above one and up to another: as many as fit into a few hundred KiB. */
+export interface PageRequest {
+  readonly after: number;
+  readonly until: number;
+  readonly limit: number;
+}
+
+/** Changes, oldest first, and what the feed was at the moment when they were read. */
+export interface FeedPage {
+  readonly epoch: string | undefined;
+  readonly removed: number;
+  readonly rows: readonly RecordedChange[];
+}
+
+/** Every engine takes `$1` for the first parameter. */
+const READ_PAGE: Statement = {
+  name: 'read changes',
+  text: `
+    SELECT epoch, removed, number, at, type, page.id, data
+    FROM change_feed LEFT JOIN (
+      SELECT * FROM (
+        SELECT *, sum(bytes) OVER (ORDER BY number) - bytes AS before
+        FROM (
+          SELECT number, at, type, id, data, coalesce(octet_length(data), 0) AS bytes
+          FROM changes WHERE number > $1 AND number <= $2 ORDER BY number LIMIT $3) AS found) AS measured
+      WHERE before < ${PIECE_BYTES}) AS page ON true
+    ORDER BY number`,
+};
+
+/** Reads pages of the feed. */
+export class ReadFeedPages implements BatchOperation<PageRequest, FeedPage> {
+  readonly name = 'page';
+
+  measure(): number {
+    return 0;
+  }
+
+  async execute(session: Session, requests: readonly PageRequest[]): Promise<FeedPage[]> {
+    type Row = Omit<RecordedChange, 'number'> & {
+      readonly epoch: string | null;
+      readonly removed: number | string;
+      readonly number: number | string | null;
+    };
+    const pages: FeedPage[] = [];
+    for (const { after, until, limit } of requests) {
+      const rows = await session.query<Row>(READ_PAGE, [after, until, limit]);
+      pages.push({
+        epoch: rows[0]?.epoch ?? undefined,
+        removed: Number(rows[0]?.removed ?? 0),
+        rows: rows.flatMap(({ number, ...row }) =>
+          number === null ? [] : [{ ...row, number: Number(number) }],
+        ),
+      });
+    }
+    return pages;
+  }
+}
+
+/** How many changes are removed in one transaction. */
+const REMOVED_AT_ONCE = 1_000;
+
+/**
+ * Removes the changes before a time, oldest first. The newest change stays, so that no number is given
+ * twice.
+ *
+ * @param time in milliseconds since 1970
+ * @param settled the number of a change before which no other can appear
+ */
+export async function removeChangesBefore(
+  store: DataSource,
+  time: number,
+  settled: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const oldest = await store.query<{ number: number | string; at: string }[]>(
+      'SELECT number, at FROM changes WHERE number < $1 ORDER BY number LIMIT $2',
+      [settled, REMOVED_AT_ONCE],
+    );
+    const kept = oldest.findIndex(({ at }) => Date.parse(at) >= time);
+    const last = oldest.at(kept === -1 ? -1 : kept - 1);
+    if (last === undefined || kept === 0) return;
+    await store.transaction(async (manager) => {
+      const number = Number(last.number);
+      await manager.query('UPDATE change_feed SET removed = $1 WHERE removed < $1', [number]);
+      await manager.query('DELETE FROM changes WHERE number <= $1', [number]);
+    });
+  }
+}

@@ -1,0 +1,320 @@
+import type { Notification, Pool, PoolClient } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { QueryRunner } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { JsonKind } from '../batching/entity-columns.js';
+import type { Session } from '../batching/session.js';
+import {
+  type ChangeLog,
+  isFeedOn,
+  newEpoch,
+  type Progress,
+  readFeedState,
+  type RecordedTable,
+} from '../change-feed/change-log.js';
+import { storeFailures } from '../data-source/store-failures.js';
+import { DatabaseStartError } from '../data-source/store-data-source.js';
+import { withBriefLocks } from './postgres-schema-builder.js';
+
+/** What the names of the functions begin with, each of which records the changes of a table. */
+const PREFIX = 'record_change_';
+/** The longest name that a server keeps. */
+const MAX_NAME = 63;
+const SEQUENCE = 'changes_number';
+const CHANNEL = 'plant_store_changes';
+
+/** The advisory lock that all programs share that have the feed on. */
+const LOCK = `1688401, hashtext(current_schema())`;
+
+/** How long a program waits from one notification to the next, in milliseconds. */
+const NOTIFY_INTERVAL_MS = 25;
+/** How long a program waits before it connects again, in milliseconds. */
+const RECONNECT_MS = 1_000;
+
+/** Takes a transaction number, which is greater than those of all transactions that have written. */
+const TAKE_TRANSACTION = { name: 'transaction', text: 'SELECT pg_current_xact_id()::text AS id' };
+/** The least number of the transactions that have written and are under way. */
+const OLDEST_TRANSACTION = {
+  name: 'oldest transaction',
+  text: 'SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS id',
+};
+
+/** The newest change of a moment, which is settled once all transactions below a number have ended. */
+interface Mark {
+  readonly newest: number;
+  readonly transaction: bigint;
+}
+
+/**
+ * Records changes by triggers. They number changes by a sequence, so the changes of one row are in
+ * order: a transaction holds the row from before it draws a number until it ends. Numbers are drawn and
+ * committed in different orders. A change is settled once every transaction has ended that may have
+ * drawn a number below.
+ */
+export class PostgresChangeLog implements ChangeLog {
+  private settled = { epoch: undefined as string | undefined, number: 0 };
+  private mark: Mark | undefined;
+  private pool: Pool | undefined;
+  private client: PoolClient | undefined;
+  private onNotified: () => void = () => undefined;
+  private notifyTimer: NodeJS.Timeout | undefined;
+  private isNotificationDue = false;
+  private isClosed = false;
+
+  /**
+   * @param openPool gives the connection that holds the lock and hears notifications
+   * @param reopen switches the feed on after that connection was lost
+   */
+  constructor(
+    private readonly openPool: () => Pool,
+    private readonly reopen: () => Promise<void>,
+  ) {}
+
+  async switchOn(queryRunner: QueryRunner, tables: readonly RecordedTable[]): Promise<void> {
+    await this.connect();
+    const schema = await readSchema(queryRunner);
+    const wanted = tables.map((table) => ({ table, ...writeFunction(table, schema) }));
+    const known = await listFunctions(queryRunner);
+    const isUnchanged =
+      known.length === wanted.length &&
+      wanted.every(({ name, source }) =>
+        known.some((one) => one.name === name && one.source === source && one.triggers === 2),
+      );
+    if (isUnchanged && (await isFeedOn(queryRunner))) return;
+    await withBriefLocks(queryRunner, async () => {
+      await queryRunner.query(`CREATE SEQUENCE IF NOT EXISTS ${SEQUENCE} OWNED BY changes.number`);
+      await dropFunctions(queryRunner, known);
+      for (const { table, name, source } of wanted) {
+        const on = table.columns.table;
+        await queryRunner.query(
+          `CREATE FUNCTION "${name}"() RETURNS trigger LANGUAGE plpgsql AS $record$${source}$record$`,
+        );
+        await queryRunner.query(
+          `CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON ${on}
+           FOR EACH ROW EXECUTE FUNCTION "${name}"()`,
+        );
+        await queryRunner.query(
+          `CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON ${on}
+           FOR EACH STATEMENT EXECUTE FUNCTION "${name}"()`,
+        );
+      }
+      await this.beginEpoch(queryRunner);
+    });
+  }
+
+  async switchOff(queryRunner: QueryRunner): Promise<void> {
+    if (!(await isFeedOn(queryRunner))) return;
+    const [lock] = (await queryRunner.query(`SELECT pg_try_advisory_lock(${LOCK}) AS taken`)) as {
+      taken: boolean;
+    }[];
+    if (lock?.taken !== true) {
+      throw new DatabaseStartError(
+        'Another program on this store has CHANGE_FEED=on: set it here too, or stop that program first',
+      );
+    }
+    const known = await listFunctions(queryRunner);
+    await withBriefLocks(queryRunner, async () => {
+      await dropFunctions(queryRunner, known);
+      await queryRunner.query('UPDATE change_feed SET epoch = NULL');
+    });
+    await queryRunner.query(`SELECT pg_advisory_unlock(${LOCK})`);
+  }
+
+  async beginEpoch(queryRunner: QueryRunner): Promise<void> {
+    // Waits for the transactions that have recorded changes: none of theirs may appear later.
+    await queryRunner.query('TRUNCATE changes');
+    await queryRunner.query('UPDATE change_feed SET epoch = $1, removed = 0', [newEpoch()]);
+  }
+
+  async readProgress(session: Session): Promise<Progress> {
+    const [state, oldest] = await Promise.all([
+      readFeedState(session),
+      readNumber(session, OLDEST_TRANSACTION),
+    ]);
+    const { epoch, newest, removed } = state;
+    if (epoch !== this.settled.epoch || newest < this.settled.number) {
+      this.settled = { epoch, number: 0 };
+      this.mark = undefined;
+    }
+    this.settle(oldest);
+    if (this.mark === undefined && newest > this.settled.number) {
+      // Each statement has a snapshot of its own: a transaction that may have drawn a number below the
+      // newest had begun before this number is taken.
+      const [transaction, next] = await Promise.all([
+        readNumber(session, TAKE_TRANSACTION),
+        readNumber(session, OLDEST_TRANSACTION),
+      ]);
+      this.mark = { newest, transaction };
+      this.settle(next);
+    }
+    return { ...state, settled: Math.max(this.settled.number, removed) };
+  }
+
+  private settle(oldest: bigint): void {
+    if (this.mark === undefined || oldest <= this.mark.transaction) return;
+    this.settled = { ...this.settled, number: this.mark.newest };
+    this.mark = undefined;
+  }
+
+  notify(): void {
+    this.isNotificationDue = true;
+    this.notifyTimer ??= setTimeout(() => void this.sendNotification(), 0);
+  }
+
+  private async sendNotification(): Promise<void> {
+    this.isNotificationDue = false;
+    // The others poll too, so none that is lost is missed for long.
+    await this.client?.query(`NOTIFY ${CHANNEL}`).catch(() => undefined);
+    this.notifyTimer = setTimeout(() => {
+      this.notifyTimer = undefined;
+      if (this.isNotificationDue) this.notify();
+    }, NOTIFY_INTERVAL_MS);
+  }
+
+  listen(onNotified: () => void): void {
+    this.onNotified = onNotified;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    clearTimeout(this.notifyTimer);
+    this.client?.release(true);
+    await this.pool?.end();
+  }
+
+  /** Connects for as long as the program runs: the server ends the lock with the connection. */
+  private async connect(): Promise<void> {
+    if (this.client !== undefined) return;
+    this.pool ??= this.openPool();
+    const client = await this.pool.connect();
+    this.client = client;
+    client.on('error', () => undefined);
+    client.once('end', () => void this.reconnect());
+    client.on('notification', ({ processId }: Notification) => {
+      const own = (client as PoolClient & { readonly processID: number }).processID;
+      if (processId !== own) this.onNotified();
+    });
+    await client.query(`SELECT pg_advisory_lock_shared(${LOCK})`);
+    await client.query(`LISTEN ${CHANNEL}`);
+  }
+
+  private async reconnect(): Promise<void> {
+    this.client = undefined;
+    while (!this.isClosed) {
+      try {
+        await this.reopen();
+        return;
+      } catch (error) {
+        storeFailures.report(error as Error);
+        await sleep(RECONNECT_MS);
+      }
+    }
+  }
+}
+
+/** What records the changes of a table. */
+interface RecordFunction {
+  readonly name: string;
+  readonly source: string;
+}
+
+function writeFunction(table: RecordedTable, schema: string): RecordFunction {
+  const old = table.writeJson('OLD.', writeValue);
+  const next = table.writeJson('NEW.', writeValue);
+  const record = (what: string, id: string, data: string): string =>
+    `INSERT INTO ${schema}.changes (number, at, type, id, data)
+     VALUES (nextval('${schema}.${SEQUENCE}'), clock_timestamp(), '${table.name}.${what}', ${id}, ${data});`;
+  const source = `
+DECLARE
+  id text;
+  data text;
+BEGIN
+  IF TG_OP = 'TRUNCATE' THEN
+    RAISE EXCEPTION 'TRUNCATE is not possible while the changes of % are recorded: use DELETE', TG_TABLE_NAME
+      USING ERRCODE = 'feature_not_supported';
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    id := ${next.id};
+    data := ${next.data};
+  END IF;
+  IF TG_OP = 'UPDATE' THEN
+    IF id = (${old.id}) THEN
+      IF data <> (${old.data}) THEN
+        ${record('replaced', 'id', 'data')}
+      END IF;
+      RETURN NULL;
+    END IF;
+  END IF;
+  IF TG_OP <> 'INSERT' THEN
+    ${record('removed', old.id, 'NULL')}
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    ${record('created', 'id', 'data')}
+  END IF;
+  RETURN NULL;
+END`;
+  return { name: (PREFIX + table.tableName).slice(0, MAX_NAME), source };
+}
+
+function writeValue(sql: string, kind: JsonKind, { type }: ColumnMetadata): string {
+  switch (kind) {
+    case 'number':
+    case 'boolean':
+      return `${sql}::text`;
+    case 'json':
+      return sql;
+    case 'string':
+      return `to_json(${writeText(sql, type)})::text`;
+    default: {
+      const { scale } = kind;
+      if (scale === 0) return `${sql}::text`;
+      const unit = `1${'0'.repeat(scale)}`;
+      return `CASE WHEN ${sql} < 0 THEN '-' ELSE '' END || abs(${sql}) / ${unit} || '.' || lpad((abs(${sql}) % ${unit})::text, ${scale}, '0')`;
+    }
+  }
+}
+
+/** The one spelling of a value, whatever the settings of the session are. */
+function writeText(sql: string, type: unknown): string {
+  if (type === 'date') return `to_char(${sql}, 'YYYY-MM-DD')`;
+  if (type === 'timestamp with time zone') {
+    return `to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  }
+  return `${sql}::text`;
+}
+
+/** The schema in which the tables are, quoted: whoever writes to them may have another search path. */
+async function readSchema(queryRunner: QueryRunner): Promise<string> {
+  const [row] = (await queryRunner.query('SELECT quote_ident(current_schema()) AS schema')) as {
+    schema: string;
+  }[];
+  return row?.schema ?? '';
+}
+
+/** The functions that record changes, and how many triggers call each of them. */
+async function listFunctions(
+  queryRunner: QueryRunner,
+): Promise<(RecordFunction & { readonly triggers: number })[]> {
+  return (await queryRunner.query(
+    `SELECT proname AS name, prosrc AS source,
+       (SELECT count(*)::int FROM pg_trigger WHERE tgfoid = pg_proc.oid AND tgenabled <> 'D') AS triggers
+     FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND starts_with(proname, $1)`,
+    [PREFIX],
+  )) as (RecordFunction & { readonly triggers: number })[];
+}
+
+/** Drops functions with their triggers. */
+async function dropFunctions(
+  queryRunner: QueryRunner,
+  functions: readonly RecordFunction[],
+): Promise<void> {
+  for (const { name } of functions) await queryRunner.query(`DROP FUNCTION "${name}"() CASCADE`);
+}
+
+async function readNumber(
+  session: Session,
+  statement: { name: string; text: string },
+): Promise<bigint> {
+  const [row] = await session.query<{ id: string }>(statement, []);
+  return BigInt(row?.id ?? 0);
+}

@@ -1,0 +1,125 @@
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  type StreamableFile,
+  type Type,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiExtraModels, ApiHeader, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { map, type Observable } from 'rxjs';
+import { getTokenExpiry } from '../auth/bearer.guard.js';
+import type { JsonPage } from '../database/batched-repository.js';
+import { prefersMediaType } from './accept.js';
+import { LINK, setNextLink } from './page.js';
+import { toStream } from './stream.js';
+
+const JSON_TYPE = 'application/json';
+const EVENT_STREAM_TYPE = 'text/event-stream';
+
+/** How long a stream is silent at most, in milliseconds: proxies close what is silent for longer. */
+const HEARTBEAT_MS = 15_000;
+const COMMENT = ':\n\n';
+
+/** An event, as the HTML standard defines it in section 9.2. */
+export interface ServerSentEvent {
+  /** What the client sends as `Last-Event-ID` to go on after this event. */
+  readonly id: string;
+  readonly event?: string;
+  /** JSON. An event without data only sets the id. */
+  readonly data?: string;
+}
+
+/** Events that are sent as they happen, until the client has gone or its token expires. */
+export class EventStream {
+  /** @param open gives the events in batches, and an empty batch at least once a second */
+  constructor(readonly open: (signal: AbortSignal) => AsyncIterable<readonly ServerSentEvent[]>) {}
+}
+
+/** Whether a client asks for events, and not for JSON. */
+export function prefersEvents(accept: string | undefined): boolean {
+  return prefersMediaType(accept, EVENT_STREAM_TYPE, JSON_TYPE);
+}
+
+/** Answers with a page and the `Link` to the next one, or with a stream of events. */
+@Injectable()
+class PageOrEventsInterceptor implements NestInterceptor<JsonPage | EventStream> {
+  intercept(
+    context: ExecutionContext,
+    next: CallHandler<JsonPage | EventStream>,
+  ): Observable<unknown> {
+    const [request, response] = context.getArgs<[Request, Response]>();
+    response.vary('Accept');
+    return next.handle().pipe(
+      map((result) => {
+        if (result instanceof EventStream) return send(result, response);
+        setNextLink(request, response, result.next);
+        return result.json;
+      }),
+    );
+  }
+}
+
+/**
+ * Answers with a page of these and a `Link` to the next one, or with events to a client that accepts
+ * `text/event-stream`. The handler returns a `JsonPage` or an {@link EventStream}.
+ */
+export function ApiPageOrEvents(type: Type, description: string): MethodDecorator {
+  const name = getSchemaPath(type).split('/').at(-1);
+  return applyDecorators(
+    UseInterceptors(PageOrEventsInterceptor),
+    ApiExtraModels(type),
+    ApiHeader({
+      name: 'Last-Event-ID',
+      description:
+        'The id of the last event of a stream that broke; counts for streams only, before `after`',
+      required: false,
+    }),
+    ApiOkResponse({
+      description,
+      headers: LINK,
+      content: {
+        [JSON_TYPE]: { schema: { type: 'array', items: { $ref: getSchemaPath(type) } } },
+        [EVENT_STREAM_TYPE]: {
+          schema: {
+            type: 'string',
+            description: `Server-Sent Events, each with one ${name} as its data, whose cursor is the id`,
+          },
+        },
+      },
+    }),
+  );
+}
+
+function send({ open }: EventStream, response: Response): StreamableFile {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  // Proxies are not to gather events.
+  response.setHeader('X-Accel-Buffering', 'no');
+  return toStream(EVENT_STREAM_TYPE, writeEvents(open(gone.signal), getTokenExpiry(response)));
+}
+
+/** @param expiry when the stream ends, by `Date.now()` */
+async function* writeEvents(
+  batches: AsyncIterable<readonly ServerSentEvent[]>,
+  expiry: number,
+): AsyncGenerator<string, void, undefined> {
+  let sentAt = performance.now();
+  for await (const events of batches) {
+    if (Date.now() >= expiry) return;
+    const isSilent = performance.now() - sentAt >= HEARTBEAT_MS;
+    if (events.length === 0 && !isSilent) continue;
+    sentAt = performance.now();
+    yield events.map((event) => writeEvent(event)).join('') || COMMENT;
+  }
+}
+
+function writeEvent({ id, event, data }: ServerSentEvent): string {
+  const name = event === undefined ? '' : `event: ${event}\n`;
+  // JSON has line breaks only between its tokens.
+  const line = data === undefined ? '' : `data: ${data.replace(/[\r\n]+/g, ' ')}\n`;
+  return `id: ${id}\n${name}${line}\n`;
+}
