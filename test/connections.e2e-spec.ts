@@ -240,6 +240,29 @@ describe('a client that does not read', () => {
   });
 });
 
+describe('clients that leave before the end of their bodies', () => {
+  it('leave nothing behind that counts against the bodies of others', async () => {
+    app = await TestApp.start();
+    const sockets = serverSockets();
+    const head = createRequest(TOKEN).replace(
+      /Content-Length: .*/s,
+      'Content-Length: 100000\r\n\r\n',
+    );
+    for (let round = 0; round < 6; round++) {
+      const clients = Array.from({ length: 220 }, () => socketTo(app.port));
+      for (const client of clients) client.write(head + ' '.repeat(99_999));
+      const isThere = ({ bytesRead }: Socket): boolean => bytesRead === head.length + 99_999;
+      await until(() => sockets.length === clients.length && sockets.every(isThere));
+      for (const client of clients) client.destroy();
+      await until(() => sockets.every(({ closed }) => closed));
+      sockets.length = 0;
+    }
+    // Not all of it comes with the headers.
+    const body = `{"id":1,"name":"${'x'.repeat(90_000)}"}`;
+    expect((await app.create(body)).status).toBe(200);
+  });
+});
+
 describe('a client that ends its side after its requests', () => {
   it('gets all its answers, and the connection is closed', async () => {
     app = await TestApp.start();

@@ -121,6 +121,21 @@ describe('a transaction', () => {
     warned.mockRestore();
   });
 
+  it('that was lost is followed by another one of the same query runner', async () => {
+    holdTimeouts();
+    const queryRunner = dataSource.createQueryRunner();
+    await queryRunner.startTransaction();
+    await queryRunner.manager.insert(Plant, plant(1));
+    passTimeouts(TRANSACTION_TIMEOUT_MS);
+    await expect(queryRunner.commitTransaction()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await queryRunner.rollbackTransaction();
+    await queryRunner.startTransaction();
+    await queryRunner.manager.insert(Plant, plant(2));
+    await queryRunner.commitTransaction();
+    await queryRunner.release();
+    expect(await storedIds()).toEqual([2]);
+  });
+
   it('goes on for longer where its module says so', async () => {
     holdTimeouts();
     await dataSource.withTimeLimit(5_000, (manager) =>

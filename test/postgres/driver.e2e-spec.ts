@@ -4,6 +4,8 @@ import type { QueryRunner } from 'typeorm';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
+import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
+import type { PostgresDataSource } from '../../src/platform/database/postgres/postgres-data-source.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -94,5 +96,30 @@ describe("TypeORM's PostgreSQL driver", () => {
     await expect(runner.query('DELETE FROM plants')).rejects.toBeInstanceOf(StoreUnavailableError);
     await runner.query('SET default_transaction_read_only = off');
     await runner.release();
+  });
+});
+
+describe('the PostgreSQL store', () => {
+  it('takes no commit for one that the server answers with ROLLBACK', async () => {
+    const session = await (dataSource as PostgresDataSource).writers.acquire();
+    const transaction = await session.begin();
+    const insert = { name: 'insert', text: "INSERT INTO plants (id, name) VALUES (1, 'a')" };
+    await transaction.query(insert, []);
+    await transaction.query({ name: 'fail', text: 'SELECT 1 / 0' }, []).catch(() => undefined);
+    await expect(transaction.commit()).rejects.toThrow('The transaction was rolled back');
+    session.release(false);
+    expect(await dataSource.getRepository(Plant).count()).toBe(0);
+  });
+
+  it('finds a row by its text though another text has the same hash', async () => {
+    await dataSource.query(
+      `CREATE OR REPLACE FUNCTION plant_store_text_hash(text) RETURNS bytea
+       LANGUAGE sql IMMUTABLE AS $$ SELECT '\\x00'::bytea $$`,
+    );
+    const rows = new BatchedRepository(dataSource.getRepository(Plant), { hashed: ['tag'] });
+    const plants = ['a', 'b'].map((tag, index) => ({ id: String(index), name: 'n', tag }));
+    for (const plant of plants) await rows.create(plant);
+    const { rows: found } = await rows.list({ limit: 10 }, { tag: 'b' });
+    expect(found).toEqual([plants[1]]);
   });
 });

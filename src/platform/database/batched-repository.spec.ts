@@ -13,6 +13,7 @@ import { openDatabase } from './data-source/open-database.js';
 import { schema } from '../../schema.js';
 import type { SqliteConnection } from './sqlite/sqlite-connection.js';
 import type { SqliteDataSource } from './sqlite/sqlite-data-source.js';
+import { JsonText } from '../json/json-text.js';
 import { BatchedRepository } from './batched-repository.js';
 
 let folder: string;
@@ -124,6 +125,31 @@ describe('BatchedRepository', () => {
       'different',
     ]);
     expect(await storedIds()).toEqual(['4', '5', '6']);
+  });
+
+  it('answers 503 to a conflict that cannot be told, and stores the others', async () => {
+    await commits.create(plant(1, 'old'));
+    const all = connection.all.bind(connection);
+    connection.all = (sql, parameters) =>
+      sql.includes('LEFT JOIN') ? Promise.reject(new Error('no')) : all(sql, parameters);
+    const results = await Promise.allSettled([1, 2].map((id) => commits.create(plant(id))));
+    expect(results).toMatchObject([{ reason: { status: 503 } }, { value: 'created' }]);
+    expect(await storedIds()).toEqual(['1', '2']);
+  });
+
+  it('reads pages of different limits and filters together, each as it was asked for', async () => {
+    await Promise.all(plants(9).map((row) => commits.create(row)));
+    // The first goes alone; those that come meanwhile are read together.
+    const queries = [
+      { query: { limit: 1 }, ids: [1] },
+      { query: { limit: 2 }, ids: [1, 2] },
+      { query: { limit: 5 }, ids: [1, 2, 3, 4, 5] },
+      { query: { limit: 2, sort: '-id' }, ids: [9, 8] },
+      { query: { limit: 2, after: '4' }, ids: [5, 6] },
+    ];
+    const pages = await Promise.all(queries.map(({ query }) => commits.page(query)));
+    const read = pages.map(({ json }) => JSON.parse((json as JsonText).text) as { id: number }[]);
+    expect(read.map((page) => page.map(({ id }) => id))).toEqual(queries.map(({ ids }) => ids));
   });
 
   it('fails a row that the store refuses alone', async () => {

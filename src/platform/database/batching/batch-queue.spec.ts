@@ -1,4 +1,4 @@
-import { beforeEach, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BatchOperation, BatchQueue } from './batch-queue.js';
 
@@ -7,6 +7,10 @@ let now = 0;
 
 beforeEach(() => {
   jest.spyOn(performance, 'now').mockImplementation(() => now);
+});
+
+afterEach(() => {
+  jest.useRealTimers();
 });
 
 /** A queue of which each batch does so many items, and takes as long as the next of these times, in milliseconds. */
@@ -23,6 +27,36 @@ function queueOf(table: string, times: number[] = [], maxItems = 1): BatchQueue<
   const session = { assertStored: () => undefined, release: () => undefined };
   const sessions = { size: 1, acquire: () => Promise.resolve(session as never) };
   return new BatchQueue(table, operation, 'read', sessions, maxItems);
+}
+
+/** More characters than may wait. */
+const TOO_MANY = 33 * 1024 * 1024;
+/** Longer than an item may wait, in milliseconds. */
+const TOO_LONG = 5_001;
+
+/** A queue of items that are as many characters, on a store whose batches end when they are told to. */
+function stuckQueue(table: string): {
+  readonly queue: BatchQueue<number, string>;
+  readonly endBatch: () => void;
+} {
+  let endBatch = (): void => undefined;
+  const operation: BatchOperation<number, string> = {
+    name: 'page',
+    measure: (characters) => characters,
+    execute: async (_, items) => {
+      await new Promise<void>((resolve) => (endBatch = resolve));
+      return items.map((item) => `done ${item}`);
+    },
+  };
+  const session = { assertStored: () => undefined, release: () => undefined };
+  const sessions = { size: 1, acquire: () => Promise.resolve(session as never) };
+  const queue = new BatchQueue(table, operation, 'read', sessions, 1);
+  return { queue, endBatch: () => endBatch() };
+}
+
+function passTime(ms: number): void {
+  now += ms;
+  jest.advanceTimersByTime(ms);
 }
 
 const ITEMS = Array.from({ length: 20 }, (_, index) => index);
@@ -59,4 +93,37 @@ it('lets the event loop go on while it answers a large batch', async () => {
   const turnOfEach = await Promise.all(items.map((item) => queue.add(item).then(() => turns)));
   clearImmediate(turn);
   expect(new Set(turnOfEach).size).toBe(5);
+});
+
+it('refuses what waits too long, taken by a batch or not, and takes as much again', async () => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
+  const { queue, endBatch } = stuckQueue('stuck');
+  const taken = queue.add(1);
+  await nextTurn();
+  const waiting = queue.add(TOO_MANY);
+  await expect(queue.add(1)).rejects.toMatchObject({ status: 503 });
+  passTime(1_000);
+  const results = Promise.allSettled([taken, waiting]);
+  passTime(TOO_LONG - 1_000);
+  expect(await results).toMatchObject([{ reason: { status: 503 } }, { reason: { status: 503 } }]);
+  const next = queue.add(1);
+  endBatch();
+  await nextTurn();
+  endBatch();
+  expect(await next).toBe('done 1');
+});
+
+it('refuses nothing that has not waited too long', async () => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
+  const { queue, endBatch } = stuckQueue('late');
+  const taken = queue.add(1).catch(() => 'refused');
+  await nextTurn();
+  passTime(2_000);
+  const waiting = queue.add(2);
+  passTime(TOO_LONG - 2_000);
+  expect(await taken).toBe('refused');
+  endBatch();
+  await nextTurn();
+  endBatch();
+  expect(await waiting).toBe('done 2');
 });

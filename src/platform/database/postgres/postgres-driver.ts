@@ -98,8 +98,28 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
 
   override async rollbackTransaction(): Promise<void> {
     if (this.transactionDepth === 1) this.timer?.stop();
+    if (this.lost === undefined) {
+      await super.rollbackTransaction();
+      return;
+    }
     // The server has rolled it back, or will when it finds the connection closed.
-    if (this.lost === undefined) await super.rollbackTransaction();
+    this.transactionDepth = Math.max(0, this.transactionDepth - 1);
+    if (this.transactionDepth === 0) this.forgetConnection(this.lost);
+  }
+
+  /** Gives a closed connection up, so that the next statement gets another one. */
+  private forgetConnection(reason: Error): void {
+    const { connectedQueryRunners } = this.driver;
+    connectedQueryRunners.splice(connectedQueryRunners.indexOf(this), 1);
+    this.releaseCallback?.(reason);
+    Object.assign(this, {
+      releaseCallback: undefined,
+      databaseConnection: undefined,
+      databaseConnectionPromise: undefined,
+    });
+    this.isTransactionActive = false;
+    this.statementLimit = STATEMENT_TIMEOUT_MS;
+    this.lost = undefined;
   }
 
   override async release(): Promise<void> {
