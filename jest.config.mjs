@@ -44,6 +44,7 @@ export default {
     '!src/shutdown.ts',
     '!src/commands/db-*.ts',
     '!src/commands/write-documents.ts',
+    '!src/**/*.causes.ts',
   ],
   coverageProvider: 'v8',
   coverageThreshold: { global: { lines: 95, branches: 95 } },
@@ -56,7 +57,7 @@ export default {
     {
       ...shared,
       displayName: 'sqlite',
-      roots: ['test'],
+      roots: ['src', 'test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
       testPathIgnorePatterns: ['/test/postgres/', '/test/proofs/', '/test/fuzz/planted'],
       globals: { engine: 'sqlite' },
@@ -64,7 +65,7 @@ export default {
     {
       ...shared,
       displayName: 'postgres',
-      roots: ['test'],
+      roots: ['src', 'test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
       testPathIgnorePatterns: [
         '/test/sqlite/',

@@ -514,6 +514,19 @@ describe('a change of a row', () => {
     expect(await pots.change('1', () => undefined)).toMatchObject({ size: 1, version: 1 });
   });
 
+  it('give the next decision a row as it will be read', async () => {
+    const seen: (Pot | undefined)[] = [];
+    const next = { id: 1n, name: 'Ming', price: 5n, place: { room: 'a' }, shelfId: 1n } as never;
+    const changed = await Promise.all([
+      pots.change('1', () => next),
+      pots.change('1', (row) => void seen.push(row)),
+    ]);
+    const stored = await pots.find('1');
+    const { createdAt, updatedAt, ...rest } = stored ?? pot();
+    expect([createdAt, updatedAt].every((date) => date instanceof Date)).toBe(true);
+    for (const row of [...changed, ...seen]) expect(row).toMatchObject(rest);
+  });
+
   it('sees what the changes before it have left, however many come at once', async () => {
     const changes = Array.from({ length: 300 }, (_, index) =>
       pots.change(index % 2 === 0 ? '1' : '5', (row) =>

@@ -2,28 +2,29 @@ import { readdirSync } from 'node:fs';
 import type { ErrorEntry } from '../../src/platform/errors/error-catalogue.js';
 import type { Answer, TestApp } from './test-app.js';
 
-const FOLDER = new URL('../causes/', import.meta.url);
+const MODULES = new URL('../../src/modules/', import.meta.url).pathname;
 
 /** Gets the answer that has the error. */
 export type Cause = (app: TestApp) => Promise<Answer>;
 
-/** One way to get each error of a feature: what a file of test/causes exports. */
+/** One way to get each error of a module: the default export of its `*.causes.ts`. */
 export interface ErrorCauses<Entries extends Readonly<Record<string, ErrorEntry>>> {
   readonly entries: Entries;
   readonly causes: Readonly<Record<keyof Entries, Cause>>;
 }
 
-/** The causes of the errors of all features, by the names of the errors. */
+/** The causes of the errors of all modules, by the names of the errors. */
 export async function loadErrorCauses(): Promise<(readonly [string, ErrorEntry, Cause])[]> {
-  const features = await Promise.all(
-    readdirSync(FOLDER).map(async (file) => {
-      const module = (await import(new URL(file, FOLDER).pathname)) as {
+  const files = readdirSync(MODULES, { recursive: true, encoding: 'utf8' });
+  const causes = files
+    .filter((path) => path.endsWith('.causes.ts'))
+    .map(async (path) => {
+      const module = (await import(MODULES + path)) as {
         default: ErrorCauses<Readonly<Record<string, ErrorEntry>>>;
       };
-      return module.default;
-    }),
-  );
-  return features.flatMap(listCauses);
+      return listCauses(module.default);
+    });
+  return (await Promise.all(causes)).flat();
 }
 
 export function listCauses<Entries extends Readonly<Record<string, ErrorEntry>>>({

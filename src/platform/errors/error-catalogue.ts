@@ -201,7 +201,16 @@ export const ErrorCatalogue = register({
     error: 50300,
     message: 'The store is unavailable or overloaded; retry in a moment',
     when: 'the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: what was stored after all is not stored twice, and the answer says so',
-    advice: 'Retry after the seconds in Retry-After.',
+    advice:
+      'Retry after the seconds in Retry-After, unless the message says that it may be stored twice.',
     headers: { 'Retry-After': '1' },
   },
 });
+
+/** {@link ErrorCatalogue.UNAVAILABLE} where what is created has no key yet by which to know it again. */
+export const MAY_BE_STORED: ErrorEntry = {
+  ...ErrorCatalogue.UNAVAILABLE,
+  message:
+    'The store is unavailable or overloaded. What you sent may be stored: look before you retry, or it may be stored twice',
+  when: 'the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry may create a second one',
+};

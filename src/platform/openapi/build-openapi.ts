@@ -7,6 +7,8 @@ import { ErrorDto } from '../errors/error.dto.js';
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   /** From `@ApiErrors()`. */
   'x-errors'?: ErrorEntry[];
+  /** From `@ApiCreated()`: 50300 in other words. */
+  'x-own-unavailable'?: ErrorEntry[];
   /** From `@ApiTag()`. */
   'x-tag-description'?: string;
 };
@@ -91,17 +93,21 @@ function describeErrors(operation: Operation, shared: Responses): void {
   operation.security ??= [{ [BEARER]: [] }];
   const body = operation.requestBody as { readonly content: object } | undefined;
   const isPatch = body !== undefined && 'application/merge-patch+json' in body.content;
-  const own = [...(operation['x-errors'] ?? []), ...(isPatch ? WITH_PATCH : [])];
+  const own = [
+    ...(operation['x-errors'] ?? []),
+    ...(operation['x-own-unavailable'] ?? []),
+    ...(isPatch ? WITH_PATCH : []),
+  ];
+  const isShared = ({ error }: ErrorEntry): boolean => own.every((one) => one.error !== error);
   delete operation['x-errors'];
+  delete operation['x-own-unavailable'];
   const groups = [
-    ANY_OPERATION,
+    ANY_OPERATION.filter(isShared),
     hasParameter(operation, ({ in: place }) => place === 'query' || place === 'path')
       ? WITH_PARAMETERS
       : [],
     hasParameter(operation, ({ name }) => name === 'If-Match') ? WITH_PRECONDITIONS : [],
-    body === undefined
-      ? []
-      : WITH_BODY.filter((entry) => !own.some(({ error }) => error === entry.error)),
+    body === undefined ? [] : WITH_BODY.filter(isShared),
     own,
   ];
   for (const status of new Set(groups.flat().map(getStatus))) {

@@ -1,5 +1,5 @@
 import { ApiError } from '../../errors/api-error.js';
-import { ErrorCatalogue } from '../../errors/error-catalogue.js';
+import { MAY_BE_STORED } from '../../errors/error-catalogue.js';
 import type { BatchOperation } from './batch-queue.js';
 import { countCharacters, type RawRow, type Values } from './entity-columns.js';
 import { nameForeignKey } from './foreign-keys.js';
@@ -7,13 +7,10 @@ import { type FailureClassifier, isolateFailures, type Result } from './isolate-
 import { atomically, type Session } from './session.js';
 import type { TableSql } from './table-sql.js';
 
-const MAY_BE_STORED =
-  'The store is unavailable or overloaded. What you sent may be stored: look before you retry, or it may be stored twice';
-
 /** Inserts rows under keys that are drawn for them, and resolves with the rows. */
 export class AddRows implements BatchOperation<Values, RawRow> {
   readonly name = 'add';
-  readonly refusal = new ApiError(ErrorCatalogue.UNAVAILABLE, MAY_BE_STORED);
+  readonly refusal = new ApiError(MAY_BE_STORED);
 
   constructor(
     private readonly sql: TableSql,

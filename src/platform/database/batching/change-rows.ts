@@ -164,7 +164,7 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
           const values = columns.encodeRow(decision);
           const kind = current === undefined ? 'insert' : 'update';
           writes.push({ key, kind, values, change });
-          const next = Object.assign(columns.metadata.create() as ObjectLiteral, current, decision);
+          const next = columns.decodeValues(values, current);
           countVersion(next, current, columns);
           rows.set(key, next);
           results.set(change, next);

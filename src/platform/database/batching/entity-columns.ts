@@ -142,6 +142,21 @@ export class EntityColumns {
   }
 
   /**
+   * The row that encoded values make.
+   *
+   * @param current what the row has in the columns to which the store itself gives their values
+   */
+  decodeValues(values: Values, current: ObjectLiteral | undefined): ObjectLiteral {
+    const row = Object.assign(this.metadata.create() as ObjectLiteral, current);
+    for (const [index, column] of this.inserted.entries()) {
+      if (!this.compared.includes(column)) continue;
+      const value: unknown = this.driver.prepareHydratedValue(values[index], column);
+      column.setEntityValue(row, value);
+    }
+    return row;
+  }
+
+  /**
    * The columns that are members of a row as JSON, those of the key first; undefined when there is
    * one that only the program can write.
    */

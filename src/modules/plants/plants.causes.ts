@@ -1,5 +1,12 @@
-import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
-import type { ErrorCauses } from '../support/error-causes.js';
+import { PlantErrors } from './plants.errors.js';
+import type { ErrorCauses } from '../../../test/support/error-causes.js';
+import type { TestApp } from '../../../test/support/test-app.js';
+
+/** Creates a plant, another one for each number. Resolves with its id as JSON. */
+export async function createPlant(app: TestApp, n: number): Promise<string> {
+  await app.create(`{"id":${n},"name":"n"}`);
+  return String(n);
+}
 
 export default {
   entries: PlantErrors,
