@@ -119,6 +119,7 @@ describe('openapi.json', () => {
     const plants = [
       'createPlant',
       'listPlants',
+      'importPlants',
       'readPlant',
       'replacePlant',
       'patchPlant',

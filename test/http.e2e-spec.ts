@@ -50,8 +50,8 @@ describe('a known path with another method', () => {
   it.each([
     ['PUT', '/plants', 'GET, HEAD, OPTIONS, POST'],
     ['DELETE', '/plants?id=1', 'GET, HEAD, OPTIONS, POST'],
-    ['POST', '/plants/1', 'DELETE, GET, HEAD, OPTIONS, PUT'],
-    ['PATCH', '/plants/x', 'DELETE, GET, HEAD, OPTIONS, PUT'],
+    ['POST', '/plants/1', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
+    ['PATCH', '/plants/import', 'OPTIONS, POST'],
     ['POST', '/', 'GET, HEAD, OPTIONS'],
     ['POST', '/docs', 'GET, HEAD, OPTIONS'],
     ['PUT', '/docs/swagger-ui.css', 'GET, HEAD, OPTIONS'],
@@ -64,7 +64,7 @@ describe('a known path with another method', () => {
 
   it.each([
     ['/plants', 'GET, HEAD, OPTIONS, POST'],
-    ['/plants/1', 'DELETE, GET, HEAD, OPTIONS, PUT'],
+    ['/plants/1', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
     ['/docs', 'GET, HEAD, OPTIONS'],
     ['/openapi.json', 'GET, HEAD, OPTIONS'],
   ])('gets 204 for OPTIONS %s and is told of %s', async (path, allow) => {

@@ -17,6 +17,12 @@ import { ApiTag } from '../../platform/rest/api-section.decorator.js';
 import { ApiErrors } from '../../platform/errors/api-errors.decorator.js';
 import { ApiRepresentation, type Representation } from '../../platform/rest/etag.js';
 import { IdDto } from '../../platform/rest/id.dto.js';
+import {
+  ApiImport,
+  type BodyLines,
+  type ImportResultDto,
+  Lines,
+} from '../../platform/rest/import.js';
 import { ApiPage } from '../../platform/rest/page.js';
 import { type Preconditions, RequestPreconditions } from '../../platform/rest/preconditions.js';
 import { ListPlantsDto } from './dto/list-plants.dto.js';
@@ -39,6 +45,13 @@ export class PlantsController {
   @ApiErrors(PlantErrors.ID_IN_USE, PlantErrors.ALREADY_EXISTS)
   create(@Body() plant: NewPlantDto): Promise<PlantDto> {
     return this.plants.create(plant);
+  }
+
+  @Post('import')
+  @ApiOperation({ operationId: 'importPlants', summary: 'Create any number of plants' })
+  @ApiImport(NewPlantDto, 'What became of the lines')
+  import(@Lines(NewPlantDto) plants: BodyLines<NewPlantDto>): Promise<ImportResultDto> {
+    return this.plants.import(plants);
   }
 
   @Get()

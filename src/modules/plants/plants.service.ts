@@ -3,6 +3,7 @@ import type { JsonPage } from '../../platform/database/batched-repository.js';
 import { startsWithIgnoringCase } from '../../platform/database/filters.js';
 import { ApiError } from '../../platform/errors/api-error.js';
 import { makeEtag, type Representation } from '../../platform/rest/etag.js';
+import { type BodyLines, importLines, type ImportResultDto } from '../../platform/rest/import.js';
 import { applyMergePatch } from '../../platform/rest/merge-patch.js';
 import type { Preconditions } from '../../platform/rest/preconditions.js';
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
@@ -25,6 +26,11 @@ export class PlantsService {
     if (outcome === 'identical') throw new ApiError(PlantErrors.ALREADY_EXISTS);
     if (outcome === 'different') throw new ApiError(PlantErrors.ID_IN_USE);
     return plant;
+  }
+
+  /** @throws ApiError 40800, 41500, 50300 */
+  import(plants: BodyLines<NewPlantDto>): Promise<ImportResultDto> {
+    return importLines(plants, (part) => this.plants.createAll(part), PlantErrors.ID_IN_USE);
   }
 
   /** @throws ApiError 40401, 50300 */

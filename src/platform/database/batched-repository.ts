@@ -14,7 +14,13 @@ import {
 import { EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
 import { type CursorScope, readCursor, writeCursor } from './batching/cursor.js';
 import { FindRows } from './batching/find-rows.js';
-import { type CreateOutcome, InsertRows, type NewRow } from './batching/insert-rows.js';
+import {
+  type CreateOutcome,
+  InsertLists,
+  InsertRows,
+  type NewRow,
+} from './batching/insert-rows.js';
+import type { Result } from './batching/isolate-failures.js';
 import type { Page as PageRequest, SortKey } from './batching/page.js';
 import {
   type PageText,
@@ -119,6 +125,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly hashed: ReadonlySet<string>;
 
   private readonly inserts: BatchQueue<NewRow, CreateOutcome>;
+  private readonly imports: BatchQueue<readonly NewRow[], Result<CreateOutcome>[]>;
   private readonly additions: BatchQueue<Values, RawRow>;
   private readonly replaces: BatchQueue<Replacement, WriteOutcome>;
   private readonly removes: BatchQueue<{ readonly key: string }, WriteOutcome>;
@@ -149,7 +156,10 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       maxItems = MAX_WRITTEN,
     ): BatchQueue<Item, Outcome> =>
       new BatchQueue(tableName, operation, 'commit', store.writers, maxItems);
-    this.inserts = writeQueue(new InsertRows(sql, classifier));
+    const insertRows = new InsertRows(sql, classifier);
+    this.inserts = writeQueue(insertRows);
+    // A list is a commit of its own, so that new rows wait for one list at most.
+    this.imports = writeQueue(new InsertLists(insertRows), 1);
     this.additions = writeQueue(new AddRows(sql, classifier));
     this.replaces = writeQueue(new ReplaceRows(sql, classifier));
     this.removes = writeQueue(new RemoveRows(sql, classifier));
@@ -172,6 +182,21 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
     const values = this.columns.encodeRow(row);
     return await this.write(this.inserts, { key: this.columns.keyOf(values), values }, manager);
+  }
+
+  /**
+   * Stores new rows in one commit, each as {@link create} does; of rows with one key the first wins.
+   * Resolves with what became of each. An error stands for a row that breaks a rule of the table.
+   *
+   * @throws ApiError 50300 when it is not known which of them are stored
+   */
+  async createAll(rows: readonly RowInput<Row>[]): Promise<readonly (CreateOutcome | Error)[]> {
+    if (rows.length === 0) return [];
+    const list = rows.map((row): NewRow => {
+      const values = this.columns.encodeRow(row);
+      return { key: this.columns.keyOf(values), values };
+    });
+    return await this.write(this.imports, list, undefined);
   }
 
   /**

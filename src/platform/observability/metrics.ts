@@ -91,6 +91,13 @@ export const droppedConnections = new Counter({
   registers,
 });
 
+export const importedLines = new Counter({
+  name: 'import_lines_total',
+  help: 'Lines of imports by what became of them: created, identical or failed',
+  labelNames: ['outcome'],
+  registers,
+});
+
 const operations = new Counter({
   name: 'store_operations_total',
   help: 'What became of rows, by table and operation; unavailable: the store failed, refused: too many waited',

@@ -36,8 +36,7 @@ export async function readJsonText(
   } else if (req.headers['transfer-encoding'] === undefined) {
     throw emptyBody();
   }
-  // RFC 9110 section 10.1.1: an expectation in HTTP/1.0 is ignored.
-  if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
+  continueIfExpected(req, res);
 
   const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req));
   // A chunked body shows its length only once it is there.
@@ -46,6 +45,12 @@ export async function readJsonText(
     throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is not UTF-8');
   }
   return bytes.toString();
+}
+
+/** Tells a client that waits for it to send the body. */
+export function continueIfExpected(req: IncomingMessage, res: ServerResponse): void {
+  // RFC 9110 section 10.1.1: an expectation in HTTP/1.0 is ignored.
+  if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
 }
 
 function checkBody(req: IncomingMessage, length: number, mediaTypes: readonly string[]): void {

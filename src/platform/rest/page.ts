@@ -21,6 +21,7 @@ import { map, type Observable } from 'rxjs';
 import type { JsonPage, PageQuery } from '../database/batched-repository.js';
 import { isInt64Text } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
+import { NDJSON_TYPE } from '../requests/body-lines.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
 import { endTurn, Turns } from '../requests/turns.js';
 import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-json.js';
@@ -29,8 +30,6 @@ import { prefersMediaType } from './accept.js';
 import { toStream } from './stream.js';
 
 const JSON_TYPE = 'application/json';
-/** JSON with one value per line. */
-export const NDJSON_TYPE = 'application/x-ndjson';
 
 /** How many rows a page has at most; lines may be any number. */
 const MAX_LIMIT = 1_000;

@@ -1,15 +1,48 @@
-import type { Express } from 'express';
+import { NotFoundException } from '@nestjs/common';
+import type { Express, RequestHandler } from 'express';
 
 // This file depends on an internal of Express's router: its types leave out `match()`. The tests of
 // 405 in test/http.e2e-spec.ts fail when an upgrade changes it.
 
 type Layer = Express['router']['stack'][number];
 
+/** The methods of the paths that routes spell out, without a parameter. */
+const fixedPaths = new WeakMap<Express, ReadonlyMap<string, readonly string[]>>();
+
+/**
+ * Keeps a path that a route spells out from the patterns of others: `/plants/import` is not one of
+ * `/plants/:id`, whatever the method.
+ */
+export const matchFixedPathsFirst: RequestHandler = (req, _, next) => {
+  const methods = listFixedPaths(req.app as Express).get(req.path);
+  const method = req.method === 'HEAD' ? 'GET' : req.method;
+  next(methods?.includes(method) === false ? new NotFoundException() : undefined);
+};
+
+function listFixedPaths(app: Express): ReadonlyMap<string, readonly string[]> {
+  const known = fixedPaths.get(app);
+  if (known !== undefined) return known;
+  const paths = new Map<string, string[]>();
+  for (const layer of app.router.stack) {
+    const path = layer.route?.path;
+    if (path === undefined || /[:*{]/.test(path)) continue;
+    paths.set(path, [...(paths.get(path) ?? []), ...listMethods(layer)]);
+  }
+  fixedPaths.set(app, paths);
+  return paths;
+}
+
+function listMethods({ route }: Layer): string[] {
+  return route?.stack.map(({ method }) => method.toUpperCase()) ?? [];
+}
+
 /** Lists the methods of all routes on a path for an `Allow` header; none for an unknown path. */
-export function listAllowedMethods({ router }: Express, path: string): string[] {
-  const methods = router.stack
-    .filter((layer) => layer.route !== undefined && matches(layer, path))
-    .flatMap((layer) => layer.route?.stack.map(({ method }) => method.toUpperCase()) ?? []);
+export function listAllowedMethods(app: Express, path: string): string[] {
+  const methods =
+    listFixedPaths(app).get(path) ??
+    app.router.stack
+      .filter((layer) => layer.route !== undefined && matches(layer, path))
+      .flatMap(listMethods);
   if (methods.length === 0) return [];
   const implied = methods.includes('GET') ? ['HEAD', 'OPTIONS'] : ['OPTIONS'];
   return [...new Set([...methods, ...implied])].sort();

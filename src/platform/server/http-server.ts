@@ -8,6 +8,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
+import { hasOwnTimeLimits } from '../requests/body-lines.js';
 import type { Connections } from './connections.js';
 import { configureNode } from './node-internals.js';
 import type { Handler } from './request-queue.js';
@@ -19,6 +20,8 @@ import {
 } from './request.middleware.js';
 import { JSON_TYPE, sendJson } from './send-json.js';
 
+/** The code of Node's error for a request that did not arrive in time. */
+const REQUEST_TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 /** How long a refused connection stays open for its client to read the answer, in milliseconds. */
 const LINGER_MS = 2_000;
 
@@ -72,6 +75,7 @@ export function configureServer(
     refuse(socket, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'This is not a proxy'));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === REQUEST_TIMEOUT && hasOwnTimeLimits(socket)) return;
     refuse(socket, parserErrorToApiError(error));
   });
 }
@@ -108,7 +112,7 @@ function parserErrorToApiError({ code }: NodeJS.ErrnoException): ApiError {
       return new ApiError(ErrorCatalogue.HEADERS_TOO_LARGE);
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ApiError(ErrorCatalogue.BODY_TOO_LARGE, 'The chunk extensions are too large');
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case REQUEST_TIMEOUT:
       return new ApiError(ErrorCatalogue.REQUEST_TIMEOUT);
     default:
       return new ApiError(ErrorCatalogue.MALFORMED_REQUEST);

@@ -180,7 +180,7 @@ export class BatchQueue<Item, Outcome> {
     const { idle } = performance.eventLoopUtilization(before);
     this.batchTimes = [idle, ...this.batchTimes.slice(0, 1)];
     if (batch.length > 0) {
-      const outcomes = results.map((result) => describeResult(result, this.kind));
+      const outcomes = results.flatMap((result) => describeResult(result, this.kind));
       this.metrics.done(outcomes, (performance.now() - began) / 1_000);
     }
     this.inFlight.delete(batch);
@@ -250,8 +250,11 @@ export class BatchQueue<Item, Outcome> {
   }
 }
 
-/** The name of a result in the metrics. */
-function describeResult(result: unknown, kind: 'commit' | 'read'): string {
+/** The name of a result in the metrics, or those of the rows of one. */
+function describeResult(result: unknown, kind: 'commit' | 'read'): string | string[] {
+  if (kind === 'commit' && Array.isArray(result)) {
+    return result.flatMap((row: unknown) => describeResult(row, kind));
+  }
   if (typeof result === 'string') return result;
   if (result instanceof ConstraintError) return 'violation';
   if (result instanceof ApiError && result.status < 500) return 'rejected';

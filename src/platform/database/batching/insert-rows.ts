@@ -21,6 +21,26 @@ export interface NewRow {
   readonly values: Values;
 }
 
+/** Inserts lists of rows, each row as it would be inserted alone. */
+export class InsertLists implements BatchOperation<readonly NewRow[], Result<CreateOutcome>[]> {
+  readonly name = 'import';
+
+  constructor(private readonly rows: InsertRows) {}
+
+  measure(list: readonly NewRow[]): number {
+    return list.reduce((sum, row) => sum + this.rows.measure(row), 0);
+  }
+
+  async execute(
+    session: Session,
+    lists: readonly (readonly NewRow[])[],
+  ): Promise<Result<CreateOutcome>[][]> {
+    const results: Result<CreateOutcome>[][] = [];
+    for (const list of lists) results.push(await this.rows.execute(session, list));
+    return results;
+  }
+}
+
 /** Inserts rows. Of those with one key the first wins. */
 export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
   readonly name = 'create';
