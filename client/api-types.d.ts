@@ -36,6 +36,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/plants/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Create any number of plants */
+        post: operations["importPlants"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/plants/{id}": {
         parameters: {
             query?: never;
@@ -101,6 +118,27 @@ export interface components {
             /** @description Text message */
             message: string;
         };
+        ImportFailure: {
+            /**
+             * Format: int32
+             * @description As `error` of Error
+             */
+            error: number;
+            /** @description The number of the line, from 1 */
+            line: number;
+            /** @description As `message` of Error */
+            message: string;
+        };
+        ImportResult: {
+            /** @description How many lines were stored */
+            created: number;
+            /** @description How many lines were refused */
+            failed: number;
+            /** @description The first 1000 that were refused */
+            failures: components["schemas"]["ImportFailure"][];
+            /** @description How many lines were stored already */
+            identical: number;
+        };
         NewPlant: {
             /**
              * Format: int64
@@ -163,6 +201,19 @@ export interface components {
         };
     };
     responses: {
+        /**
+         * @description Error response, an unexpected error.
+         *
+         *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
+         */
+        Error400: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /**
          * @description - 40100: no bearer token
          *     - 40101: the bearer token is not accepted
@@ -448,6 +499,40 @@ export interface operations {
                 };
             };
             413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            417: components["responses"]["Error417"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    importPlants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description What became of the lines */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResult"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            408: components["responses"]["Error408"];
             415: components["responses"]["Error415"];
             417: components["responses"]["Error417"];
             429: components["responses"]["Error429"];

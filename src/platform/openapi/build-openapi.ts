@@ -3,6 +3,7 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { BEARER } from '../auth/auth.decorators.js';
 import { ErrorCatalogue, type ErrorEntry, getStatus } from '../errors/error-catalogue.js';
 import { ErrorDto } from '../errors/error.dto.js';
+import { NDJSON_TYPE } from '../requests/body-lines.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   /** From `@ApiErrors()`. */
@@ -42,6 +43,8 @@ const WITH_BODY: readonly ErrorEntry[] = [
   ErrorCatalogue.BODY_TOO_LARGE,
   ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
 ];
+/** What is wrong with a line is said in the answer. */
+const WITH_LINES: readonly ErrorEntry[] = [ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE];
 /** Names the media types that a PATCH takes (RFC 5789 section 3.1). */
 const WITH_PATCH: readonly ErrorEntry[] = [
   { ...ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE, headers: { 'Accept-Patch': '' } },
@@ -107,7 +110,9 @@ function describeErrors(operation: Operation, shared: Responses): void {
       ? WITH_PARAMETERS
       : [],
     hasParameter(operation, ({ name }) => name === 'If-Match') ? WITH_PRECONDITIONS : [],
-    body === undefined ? [] : WITH_BODY.filter(isShared),
+    body === undefined
+      ? []
+      : (NDJSON_TYPE in body.content ? WITH_LINES : WITH_BODY).filter(isShared),
     own,
   ];
   for (const status of new Set(groups.flat().map(getStatus))) {

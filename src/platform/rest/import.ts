@@ -109,18 +109,21 @@ async function storePart<Dto>(
 ): Promise<void> {
   const values = part.flatMap(({ value }) => (value instanceof ApiError ? [] : [value]));
   const outcomes = await createAll(values);
+  const counts = { created: 0, identical: 0, failed: 0 };
   let index = 0;
   for (const { number, value } of part) {
     const outcome = value instanceof ApiError ? value : outcomes[index++];
     if (outcome === 'created' || outcome === 'identical') {
-      result[outcome]++;
-      importedLines.inc({ outcome });
+      counts[outcome]++;
       continue;
     }
     const { body } = outcome === 'different' ? new ApiError(keyTaken) : toFailure(outcome);
-    result.failed++;
-    importedLines.inc({ outcome: 'failed' });
+    counts.failed++;
     if (result.failures.length < MAX_FAILURES) result.failures.push({ line: number, ...body });
+  }
+  for (const [outcome, count] of Object.entries(counts) as [keyof typeof counts, number][]) {
+    result[outcome] += count;
+    importedLines.inc({ outcome }, count);
   }
 }
 

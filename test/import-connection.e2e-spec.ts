@@ -1,0 +1,140 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
+import { passSeconds, resetClocks } from './support/clock.js';
+import { TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
+import { until } from './support/until.js';
+
+const HEAD = `POST /plants/import HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`;
+const END = '0\r\n\r\n';
+
+let app: TestApp;
+let client: Socket;
+/** The server's end of the connection. */
+let socket: Socket;
+let received: string;
+
+async function start(env: Record<string, string> = {}): Promise<void> {
+  app = await TestApp.start(env);
+  const accepted = once(app.nest.getHttpServer(), 'connection') as Promise<[Socket]>;
+  client = connect(app.port, '127.0.0.1').on('error', () => undefined);
+  received = '';
+  client.setEncoding('utf8').on('data', (text: string) => (received += text));
+  client.write(HEAD);
+  [socket] = await accepted;
+}
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  resetClocks();
+  client.destroy();
+  await app.close();
+});
+
+function chunk(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+}
+
+function line(id: number, name = 'n'): string {
+  return `{"id":${id},"name":"${name}"}\n`;
+}
+
+async function isStored(id: number): Promise<boolean> {
+  return (await app.get(`/plants/${id}`)).status === 200;
+}
+
+describe('the client of an import', () => {
+  it('is not waited for longer than it may send nothing', async () => {
+    await start({ REQUEST_TIMEOUT_MS: '300' });
+    client.write(chunk(line(1)));
+    await until(() => received.includes('\r\n\r\n'));
+    expect(received).toMatch(/^HTTP\/1\.1 408 /);
+    expect(received).toContain('{"error":40800,');
+    expect(await isStored(1)).toBe(true);
+  });
+
+  it('is not waited for when it sends on, but too slowly', async () => {
+    await start({ REQUEST_TIMEOUT_MS: '300' });
+    const drip = setInterval(() => client.write(chunk(' ')), 20);
+    await until(() => received.includes('\r\n\r\n'));
+    clearInterval(drip);
+    expect(received).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it('may take longer than any other whole request', async () => {
+    await start();
+    client.write(chunk(line(1)));
+    await until(() => isStored(1));
+    const timeout = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    app.nest.getHttpServer().emit('clientError', timeout, socket);
+    client.write(chunk(line(2)) + END);
+    await until(() => received.includes('"created":2'));
+  });
+
+  it('is not held to a limit while the store keeps it waiting', async () => {
+    await start();
+    let goOn: () => void = () => undefined;
+    const isHeld = new Promise<void>((resolve) => (goOn = resolve));
+    const plants = app.nest.get(PlantsRepository);
+    const createAll = plants.createAll.bind(plants);
+    const parts = jest.spyOn(plants, 'createAll').mockImplementation(async (rows) => {
+      await isHeld;
+      return await createAll(rows);
+    });
+    let sent = 0;
+    // The system holds some megabytes, whoever reads them.
+    while (client.writableLength < 8 * 1024 * 1024) {
+      client.write(chunk(line(++sent, 'x'.repeat(50_000))));
+      if (sent % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await until(() => parts.mock.calls.length > 0);
+    const waiting = client.writableLength;
+    passSeconds(3_600);
+    expect(await isStored(1)).toBe(false);
+    expect(client.writableLength).toBe(waiting);
+    client.write(END);
+    goOn();
+    await until(() => received.includes('\r\n\r\n'));
+    expect(received).toContain(`{"created":${sent},"identical":0,"failed":0,"failures":[]}`);
+  });
+
+  it('gets 503 when the server stops', async () => {
+    await start();
+    client.write(chunk(line(1)));
+    await until(() => isStored(1));
+    const closed = once(client, 'close');
+    const stopped = app.nest.close();
+    await closed;
+    expect(received).toMatch(/^HTTP\/1\.1 503 [^]*\r\nRetry-After: 1\r\n[^]*"error":50300/);
+    await stopped;
+  });
+
+  it('may leave: what has arrived in whole lines stays, and half a line does not', async () => {
+    await start();
+    client.write(chunk(line(1)) + chunk(line(2).slice(0, -1)));
+    await until(() => isStored(1));
+    client.resetAndDestroy();
+    await once(socket, 'close');
+    expect(await isStored(2)).toBe(false);
+  });
+
+  it('gets 400 for chunks that are malformed, and the lines before them stay', async () => {
+    await start();
+    client.write(chunk(line(1)));
+    await until(() => isStored(1));
+    client.write('no chunk\r\n');
+    await once(client, 'close');
+    expect(received).toMatch(/^HTTP\/1\.1 400 [^]*"error":40000/);
+  });
+
+  it('may send its next request on the same connection', async () => {
+    await start();
+    client.write(
+      `${chunk(line(1))}${END}GET /plants/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+    );
+    await until(() => received.includes('{"id":1,"name":"n"}'));
+    expect(received).toContain('{"created":1,');
+  });
+});
