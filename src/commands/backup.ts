@@ -14,6 +14,7 @@ const PROGRESS_INTERVAL_MS = 2_000;
  *
  * @param onProgress takes a line of progress
  * @param signal stops the copying
+ * @param mode `ro` for a store that no program serves from
  * @returns the size of the copy in bytes
  * @throws CommandError
  */
@@ -22,8 +23,9 @@ export async function backUp(
   target: string,
   onProgress: (line: string) => void,
   signal?: AbortSignal,
+  mode: 'ro' | 'rw' = 'rw',
 ): Promise<number> {
-  const store = await StoreReader.open(source, 'rw');
+  const store = await StoreReader.open(source, mode);
   const partial = join(dirname(target), `${basename(target)}.${process.pid}.partial`);
   try {
     await refuseTarget(source, target);

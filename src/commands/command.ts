@@ -36,7 +36,7 @@ export function getStorePath(): string {
   const url = parseDatabaseUrl(DATABASE_URL);
   if (url?.type === 'postgres') {
     throw new CommandError(
-      'DATABASE_URL names a PostgreSQL database, and this command is for SQLite files: use pg_dump to back it up, pg_amcheck to check it, and npm run typeorm -- migration:show for its schema',
+      'DATABASE_URL names a PostgreSQL database, and this command is for SQLite files: use pg_dump to back it up, pg_restore to restore it, and pg_amcheck to check it',
     );
   }
   if (url?.type !== 'sqlite' || url.path === ':memory:') {

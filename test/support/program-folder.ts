@@ -1,7 +1,17 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Program } from './program.js';
+
+const COMMANDS = new URL('../../dist/commands/', import.meta.url).pathname;
+
+/** What a command that is over has printed. */
+export interface Ended {
+  readonly exitCode: number;
+  readonly output: string;
+  readonly errors: string;
+}
 
 /** An empty folder, and the programs that tests start in it. */
 export class ProgramFolder {
@@ -18,6 +28,18 @@ export class ProgramFolder {
     const program = Program.start(this.path, env, ...args);
     this.programs.push(program);
     return program;
+  }
+
+  /** Runs a built command in the folder, with this environment and no other. */
+  async run(command: string, args: string[], env: Record<string, string>): Promise<Ended> {
+    return await new Promise((resolve) => {
+      const child = execFile(
+        process.execPath,
+        [`${COMMANDS}${command}.js`, ...args],
+        { cwd: this.path, env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env } },
+        (_, output, errors) => resolve({ exitCode: child.exitCode ?? -1, output, errors }),
+      );
+    });
   }
 
   /** The path of a file in the folder. */

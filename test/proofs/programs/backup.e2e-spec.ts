@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import {
   chmod,
   cp,
@@ -22,10 +21,9 @@ import { CommandError } from '../../../src/commands/command.js';
 import { Faults } from '../../support/faults.js';
 import { schema } from '../../../src/schema.js';
 import type { Program } from '../../support/program.js';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { type Ended, ProgramFolder } from '../../support/program-folder.js';
 import { TOKEN } from '../../support/token.js';
 
-const DIST = new URL('../../../dist/', import.meta.url).pathname;
 const CLIENTS = 16;
 
 let folder: ProgramFolder;
@@ -42,12 +40,6 @@ function start(store: string): Program {
   return folder.start({ ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${store}` });
 }
 
-interface Ended {
-  readonly exitCode: number;
-  readonly output: string;
-  readonly errors: string;
-}
-
 /** Runs a built command in the folder of the store. */
 async function run(
   command: string,
@@ -55,15 +47,7 @@ async function run(
   url = 'sqlite:plants.db',
   others: Record<string, string> = {},
 ): Promise<Ended> {
-  return await new Promise((resolve) => {
-    const env = { PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: url, ...others };
-    const child = execFile(
-      process.execPath,
-      [`${DIST}commands/${command}.js`, ...args],
-      { cwd: folder.path, env },
-      (_, output, errors) => resolve({ exitCode: child.exitCode ?? -1, output, errors }),
-    );
-  });
+  return await folder.run(command, args, { DATABASE_URL: url, ...others });
 }
 
 async function create(url: string, id: number): Promise<number> {

@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSourceOptions } from 'typeorm';
 import { Env } from '../../config/env.js';
+import { PinoLogger } from '../../observability/pino-logger.js';
 import { JobRunner } from '../job-runner.js';
 import { dataSourceOptions, type Schema } from './data-source-options.js';
 import { openDatabase } from './open-database.js';
@@ -10,9 +11,10 @@ import { openDatabase } from './open-database.js';
 export class DatabaseModule {
   static forRoot(schema: Schema): DynamicModule {
     const typeOrm = TypeOrmModule.forRootAsync({
-      inject: [Env],
-      useFactory: (env: Env) => ({
-        ...dataSourceOptions(env, schema),
+      inject: [Env, PinoLogger],
+      useFactory: (env: Env, logger: PinoLogger) => ({
+        // Nest's own logger would keep the lines until the application is there.
+        ...dataSourceOptions(env, schema, (line) => logger.log(line, 'Store')),
         // TypeORM would print what this program says in its own words.
         logger: 'debug' as const,
         // A store that cannot be opened stops the start at once.

@@ -19,6 +19,8 @@ export interface StoreExtra {
   readonly transactionTimeoutMs: number | undefined;
   /** Whether changes are recorded; undefined leaves that as it is in the store. */
   readonly changeFeed: 'on' | 'off' | undefined;
+  /** Takes a line on a change of the schema when it begins, and another when it is over. */
+  readonly log: ((line: string) => void) | undefined;
 }
 
 /** A query runner whose caller may allow itself more time, or less. */
@@ -139,11 +141,19 @@ export abstract class StoreDataSource extends DataSource {
     const executor = new MigrationExecutor(this, queryRunner);
     executor.transaction = 'each';
     const executed = await executor.getExecutedMigrations();
-    const { unknown } = compareMigrations(this.migrationNames, executed);
+    const { unknown, missing } = compareMigrations(this.migrationNames, executed);
     if (unknown.length > 0) {
-      throw new DatabaseStartError('The database is newer than this program: run a newer version');
+      throw new DatabaseStartError(
+        `The database is newer than this program, which does not know ${unknown.join(', ')}: run the version that was run last, or restore the backup that was made before it`,
+      );
     }
+    if (missing.length === 0) return;
+    const { log = () => undefined } = this.options.extra as StoreExtra;
+    const from = this.migrationNames.filter((name) => !missing.includes(name)).at(-1) ?? 'none';
+    log(`Migrating the schema from ${from} to ${missing.at(-1)}`);
+    const began = performance.now();
     await executor.executePendingMigrations();
+    log(`Migrated the schema in ${((performance.now() - began) / 1_000).toFixed(1)} seconds`);
   }
 }
 

@@ -1,0 +1,20 @@
+import { CommandError, getStorePath, runCommand } from './command.js';
+import { restore } from './restore.js';
+
+// npm run db:restore -- <file>
+
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => stopping.abort());
+}
+
+await runCommand(async (file, ...others) => {
+  if (file === undefined || others.length > 0) {
+    throw new CommandError('Name the copy to restore: npm run db:restore -- <file>');
+  }
+  const store = getStorePath();
+  const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
+  const kept = await restore(file, store, onProgress, stopping.signal);
+  if (kept !== undefined) console.log(`The store as it was is kept as ${kept}`);
+  console.log(`${store} is now what ${file} holds: start the program`);
+});

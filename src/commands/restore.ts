@@ -1,0 +1,99 @@
+import { link, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { codeOf } from '../platform/database/data-source/error-code.js';
+import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
+import { flush, flushFolders } from '../platform/database/sqlite/flush-to-disk.js';
+import { SqliteLock } from '../platform/database/sqlite/sqlite-lock.js';
+import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.js';
+import { backUp } from './backup.js';
+import { checkStore } from './check.js';
+import { CommandError } from './command.js';
+import { StoreReader } from './store-reader.js';
+
+/** The files of a store, which belong together: a log beside another file would destroy that. */
+const SUFFIXES = ['', '-wal', '-shm', '-journal'];
+
+/**
+ * Puts a copy of a SQLite store in the place of the store, which is kept beside it under another
+ * name. Nothing is moved before the copy is checked, complete and on disk.
+ *
+ * @param copy a file that db:backup made, or any other store
+ * @param store the path of the store; it need not exist
+ * @param onProgress takes a line of progress
+ * @param signal stops it before anything is moved
+ * @returns the path under which the former store is kept; undefined where there was none
+ * @throws CommandError, DatabaseStartError
+ */
+export async function restore(
+  copy: string,
+  store: string,
+  onProgress: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  onProgress(`checking ${copy}`);
+  const { faults } = await checkStore(copy);
+  if (faults.length > 0) throw new CommandError(`${copy} is not restored:\n${faults.join('\n')}`);
+  await assertWritable(store);
+  const lock = await lockStore(store);
+  const restored = `${store}.${process.pid}.restored`;
+  try {
+    await assertUnused(store);
+    await backUp(copy, restored, onProgress, signal, 'ro');
+    const kept = await keepFormerStore(store);
+    await link(restored, store);
+    await flushFolders(store);
+    return kept;
+  } finally {
+    await rm(restored, { force: true });
+    await lock.release();
+  }
+}
+
+async function lockStore(store: string): Promise<SqliteLock> {
+  try {
+    return await SqliteLock.take(store);
+  } catch (error) {
+    if (!(error instanceof DatabaseStartError)) throw error;
+    throw new CommandError(`A program serves from ${resolve(store)}: stop it first`);
+  }
+}
+
+/**
+ * Version 1.0 of the program takes no lock, and neither do other programs that read the file.
+ *
+ * @throws CommandError when another program has the store open
+ */
+async function assertUnused(store: string): Promise<void> {
+  if (!(await exists(store))) return;
+  const reader = await StoreReader.open(store, 'rw');
+  try {
+    await reader.all('PRAGMA locking_mode = EXCLUSIVE');
+    await reader.all('BEGIN EXCLUSIVE');
+  } catch (error) {
+    // A store that is damaged is what a copy is restored for.
+    if (codeOf(error) !== 'SQLITE_BUSY') return;
+    throw new CommandError(`Another program has ${resolve(store)} open: stop it first`);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function keepFormerStore(store: string): Promise<string | undefined> {
+  const now = new Date().toISOString().replaceAll(':', '-');
+  const kept = `${store}.before-${now}`;
+  let isThere = false;
+  for (const suffix of SUFFIXES) {
+    if (!(await exists(store + suffix))) continue;
+    await rename(store + suffix, kept + suffix);
+    isThere = true;
+  }
+  await flush(dirname(resolve(store)));
+  return isThere ? kept : undefined;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
+}
