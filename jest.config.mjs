@@ -1,4 +1,7 @@
 /** @type {import('jest').Config} */
+// Whatever depends on the local time of the machine shows here.
+process.env.TZ = 'America/New_York';
+
 export const shared = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],

@@ -36,7 +36,11 @@ export class TestStore {
       await client.query(sql);
       await client.end();
     };
-    await execute(`CREATE DATABASE ${database} ENCODING UTF8 TEMPLATE template0`);
+    // A locale that does not sort by code point, and a time zone with a summer time.
+    await execute(
+      `CREATE DATABASE ${database} ENCODING UTF8 TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`,
+    );
+    await execute(`ALTER DATABASE ${database} SET timezone TO 'America/New_York'`);
     const own = Object.assign(new URL(url), { pathname: `/${database}` });
     return new TestStore(own.href, () => execute(`DROP DATABASE ${database} WITH (FORCE)`));
   }

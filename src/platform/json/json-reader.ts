@@ -150,7 +150,8 @@ class JsonReader {
       } else if (shape.readJson !== undefined) {
         const start = this.position;
         this.skipValue(depth);
-        return shape.readJson(this.text.slice(start, this.position)) ?? SOME_OBJECT;
+        const value = shape.readJson(this.text.slice(start, this.position));
+        return value === undefined ? SOME_OBJECT : value;
       } else if (first === QUOTE) {
         const text = this.readString();
         return shape.readString?.(text) ?? text;

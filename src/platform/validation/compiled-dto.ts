@@ -105,7 +105,10 @@ export class CompiledDto {
     const nested = nestedType && this.compileNested(nestedType, type);
     const valueType = rules.valueType?.type;
     this.members.push({ name, type, valueType, rules, nested });
-    this.shape.members.push({ name, shape: toShape(type, rules, nested) });
+    this.shape.members.push({
+      name,
+      shape: toShape(type, rules, nested, this.patched !== undefined),
+    });
   }
 
   /** RFC 7396 section 2: an object in a patch is itself a patch, an array is not. */
@@ -249,8 +252,19 @@ function toShape(
   type: unknown,
   { valueType }: PropertyRules,
   nested: CompiledDto | undefined,
+  isOfPatch: boolean,
 ): ValueShape {
   if (nested !== undefined) return type === Array ? { items: nested.shape } : nested.shape;
-  if (valueType !== undefined) return valueType.each ? { items: valueType.type } : valueType.type;
+  if (valueType !== undefined) {
+    const shape = isOfPatch ? readNull(valueType.type) : valueType.type;
+    return valueType.each ? { items: valueType.type } : shape;
+  }
   return isScalar(type) ? 'scalar' : 'json';
+}
+
+/** Reads null as itself, which removes a member in a patch, also where null is a value of the type. */
+function readNull(type: ValueType): ValueType {
+  const { readJson } = type;
+  if (readJson === undefined) return type;
+  return { ...type, readJson: (source) => (source === 'null' ? null : readJson(source)) };
 }

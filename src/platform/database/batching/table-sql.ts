@@ -43,7 +43,7 @@ export interface SqlDialect {
   insertOrder(columns: EntityColumns): string;
 
   /** The text of a column's value, by which keys are compared and pages go on. */
-  asText(sql: string): string;
+  asText(sql: string, type: unknown): string;
 
   /** A column in the list of a SELECT, so that no digit is lost. */
   selected(columns: EntityColumns, column: ColumnMetadata): string;
@@ -240,7 +240,7 @@ export class TableSql {
 
   /** The text of what rows are sorted by, so that a page can go on after a row. */
   sortTexts({ order }: Page): string[] {
-    return order.map((key) => this.dialect.asText(this.sortExpression(key)));
+    return order.map((key) => this.dialect.asText(this.sortExpression(key), key.column.type));
   }
 
   /** What rows are sorted by. An index has to be of the same words. */
@@ -285,7 +285,9 @@ export class TableSql {
   /** The texts of the key's columns, as `key0`, `key1`, ... */
   private keyTexts(prefix = ''): string {
     return this.columns.keys
-      .map((key, index) => `${this.dialect.asText(prefix + this.name(key))} AS key${index}`)
+      .map(
+        (key, index) => `${this.dialect.asText(prefix + this.name(key), key.type)} AS key${index}`,
+      )
       .join(', ');
   }
 

@@ -36,6 +36,7 @@ interface OwnPools {
   readonly pageReaders: PostgresPool;
 }
 
+const ZONED = new Set<unknown>(['timestamp with time zone', 'timestamptz']);
 const JSON_TYPES = new Set<unknown>(['json', 'jsonb']);
 
 /** A store on a PostgreSQL server, on pools of connections, for any number of programs. */
@@ -169,7 +170,7 @@ export class PostgresDataSource extends StoreDataSource {
   encodeValue(value: unknown, { type }: ColumnMetadata): unknown {
     if (typeof value === 'bigint') return String(value);
     if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
-    if (value instanceof Date) return localTime(value);
+    if (value instanceof Date) return ZONED.has(type) ? value.toISOString() : localTime(value);
     return JSON_TYPES.has(type) && typeof value === 'string' ? JSON.parse(value) : value;
   }
 

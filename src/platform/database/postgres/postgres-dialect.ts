@@ -45,7 +45,11 @@ export const postgresDialect: SqlDialect = {
   insertOrder: (columns: EntityColumns) =>
     `ORDER BY ${columns.keys.map((key) => `given.${columns.quoteColumn(key)}`).join(', ')}`,
 
-  asText: (sql: string) => `(${sql})::text`,
+  // The text of a moment depends on the time zone of the server.
+  asText: (sql: string, type: unknown) =>
+    type === 'timestamp with time zone'
+      ? `to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+      : `(${sql})::text`,
 
   selected: (columns: EntityColumns, column: ColumnMetadata) => columns.quoteColumn(column),
 

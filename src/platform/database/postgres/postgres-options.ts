@@ -43,7 +43,14 @@ const TIMESTAMP_WITH_TIME_ZONE = pg.types.builtins.TIMESTAMPTZ;
 /** Raw queries give a day and a moment as text in the one spelling that rows have, and not in local time. */
 const getTypeParser: CustomTypesConfig['getTypeParser'] = (oid, format) => {
   if (oid === DATE) return (text: string) => text;
-  if (oid === TIMESTAMP_WITH_TIME_ZONE) return (text: string) => new Date(text).toISOString();
+  if (oid === TIMESTAMP_WITH_TIME_ZONE) {
+    // The server writes it in its own time zone: 0001-12-31 19:03:58-04:56:02 BC.
+    const parse = pg.types.getTypeParser(oid) as (text: string) => unknown;
+    return (text: string) => {
+      const moment = parse(text);
+      return moment instanceof Date ? moment.toISOString() : text;
+    };
+  }
   return pg.types.getTypeParser(oid, format) as (text: string) => unknown;
 };
 
