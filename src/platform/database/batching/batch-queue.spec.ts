@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BatchOperation, BatchQueue } from './batch-queue.js';
 
@@ -7,6 +8,10 @@ let now = 0;
 
 beforeEach(() => {
   jest.spyOn(performance, 'now').mockImplementation(() => now);
+  // The program has no other work: it waits for the store all the time.
+  jest.spyOn(performance, 'eventLoopUtilization').mockImplementation((before) => {
+    return { idle: now - (before?.idle ?? 0), active: 0, utilization: 0 };
+  });
 });
 
 afterEach(() => {

@@ -47,7 +47,9 @@ describe('the lock to write', () => {
 
   it('is passed on once, however often it is released', async () => {
     const release = await lock.acquireForBatch();
-    const second = await Promise.all([lock.acquire(), release()]).then(([next]) => next);
+    const waiting = lock.acquire();
+    release();
+    const second = await waiting;
     const third = lock.acquire() as Promise<ReleaseLock>;
     release();
     let isGranted = false;

@@ -1,0 +1,355 @@
+/** A fault to plant, and the tests that must find it. */
+export interface Mutant {
+  readonly fault: string;
+  readonly file: string;
+  /** What stands in the file once. */
+  readonly text: string;
+  readonly replacement: string;
+  /** The project of Jest, a part of the path of the tests, and of their titles. */
+  readonly test: string;
+}
+
+type Fault = readonly [fault: string, text: string, replacement: string, test?: string];
+
+/** Faults of one file, which these tests find unless a fault names others. */
+function plant(file: string, test: string, faults: readonly Fault[]): Mutant[] {
+  return faults.map(([fault, text, replacement, own = test]) => {
+    return { fault, file: `src/platform/${file}`, text, replacement, test: own };
+  });
+}
+
+const REPOSITORY = 'unit database/batched-repository.spec';
+const ROWS = 'sqlite test/batched-repository';
+const PLANTS = 'sqlite test/plants.e2e';
+const CREATES = 'sqlite test/create-plant';
+const CONNECTIONS = 'sqlite test/connections';
+const TRANSACTIONS = 'sqlite test/transactions';
+
+export const MUTANTS: readonly Mutant[] = [
+  ...plant('rest/preconditions.ts', PLANTS, [
+    ['a list of tags ends at its first fault', 'return [];', 'break;'],
+    ['a weak tag matches strongly', '!tag.isWeak && tag.opaque === etag', 'tag.opaque === etag'],
+    ['If-Match: * is a tag', "if (header.trim() === '*') return '*';", ''],
+    [
+      'If-None-Match is ignored by changes',
+      'if (hasWeakly(this.ifNoneMatch, etag)) throw',
+      'if (false) throw',
+    ],
+    ['a malformed If-Match holds', "assertParsed('If-Match', this.ifMatch);", ''],
+    [
+      'an ETag that is not current matches',
+      'if (!hasStrongly(this.ifMatch, etag)) throw',
+      'if (false) throw',
+    ],
+  ]),
+  ...plant('rest/etag.ts', PLANTS, [
+    ['304 is answered with 200', 'response.status(HttpStatus.NOT_MODIFIED);', ''],
+    ['every row has the same ETag', 'JSON.stringify(values)', "''"],
+  ]),
+  ...plant('database/batching/batch-queue.ts', 'unit batching/batch-queue', [
+    [
+      'an item that expires keeps its size counted',
+      'for (const { size } of late) this.waitingSize -= size;',
+      '',
+    ],
+    [
+      'an item that a stuck batch holds does not expire',
+      'for (const batch of this.inFlight.keys()) late.push(...batch.filter(isLate));',
+      '',
+    ],
+    [
+      'what expires takes all others with it',
+      'onTime === -1 ? this.waiting.length : onTime',
+      'this.waiting.length',
+    ],
+    ['the queue has no limit of characters', ' || this.waitingSize >= MAX_WAITING.characters', ''],
+    [
+      'the queue has no limit of items',
+      'this.waiting.length >= MAX_WAITING.items || ',
+      '',
+      REPOSITORY,
+    ],
+    [
+      'what was taken keeps its size counted',
+      '    this.waitingSize -= size;\n    return',
+      '    return',
+      REPOSITORY,
+    ],
+    ['a batch has no limit of characters', ' || size >= MAX_BATCH_CHARACTERS', '', REPOSITORY],
+    [
+      'all items of a batch get the first outcome',
+      'const result = results[index];',
+      'const result = results[0];',
+      REPOSITORY,
+    ],
+    [
+      'a large batch is answered in one turn',
+      'if (index > 0 && index % ANSWERS_PER_TURN === 0) await nextTurn();',
+      '',
+    ],
+    ['what would wait too long is not refused', ' || this.expectedTime() > MAX_EXPECTED_MS', ''],
+    [
+      'a commit to a file that was replaced counts',
+      'session.assertStored();',
+      '',
+      'sqlite sqlite/unusable-store',
+    ],
+  ]),
+  ...plant('database/batching/insert-rows.ts', REPOSITORY, [
+    [
+      'a conflict that cannot be told counts as created',
+      'for (const row of rows) if (!reasons.has(row)) reasons.set(row, failure);',
+      'void failure;',
+    ],
+    [
+      'the last of rows with one key wins',
+      'if (!first.has(row.key)) first.set(row.key, row);',
+      'first.set(row.key, row);',
+    ],
+    [
+      'another row counts as the same',
+      "comparison.isIdentical ? 'identical' : 'different'",
+      "'identical'",
+    ],
+    [
+      'a second row of a batch with the key of the first counts as created',
+      'first.get(row.key) === row && created.has(row.key)',
+      'created.has(row.key)',
+    ],
+    [
+      'a row without its parent counts as created',
+      'return findMissingParent(this.sql.columns, comparison);',
+      'return undefined;',
+      ROWS,
+    ],
+  ]),
+  ...plant('database/batching/find-rows.ts', PLANTS, [
+    [
+      'rows are found in the order of the store',
+      'return keys.map((key) => found.get(key));',
+      'return [...found.values()];',
+      ROWS,
+    ],
+  ]),
+  ...plant('database/batching/isolate-failures.ts', REPOSITORY, [
+    [
+      'a row that is refused fails its whole batch',
+      "if (classifier.classify(error) === 'store') throw error;",
+      'throw error;',
+    ],
+    [
+      'a part that is refused is left out',
+      'items.slice(begin, begin + size)',
+      'items.slice(begin, begin + size - 1)',
+    ],
+  ]),
+  ...plant('database/batching/write-rows.ts', ROWS, [
+    ['a row that is missing counts as written', "done.has(item) ? 'done' : 'missing'", "'done'"],
+    ['of changes with one key the first wins', 'counts.set(item.key, round + 1);', '', REPOSITORY],
+  ]),
+  ...plant('database/batching/change-rows.ts', ROWS, [
+    ['the second change of a row sees it as it was', '          rows.set(key, next);\n', ''],
+    ['a row that was removed is there for the next change', '          rows.delete(key);\n', ''],
+    [
+      'a change may give a row another key',
+      'if (columns.keyOf(columns.encodeRow(decision)) !== key) {',
+      'if (false) {',
+    ],
+    ['a decision may be a promise', 'if (decision instanceof Promise) {', 'if (false) {'],
+    [
+      'a change that throws fails its batch',
+      '        results.set(change, error as Error);\n',
+      '        throw error;\n',
+    ],
+  ]),
+  ...plant('database/batching/table-sql.ts', PLANTS, [
+    [
+      'a page begins with the last row of the page before',
+      "compare(page.isDescending ? '<' : '>')",
+      "compare(page.isDescending ? '<=' : '>=')",
+    ],
+    [
+      'a page is in the order of its key, whatever is asked',
+      "const direction = isDescending ? ' DESC' : '';",
+      "const direction = '';",
+    ],
+  ]),
+  ...plant('database/batching/cursor.ts', PLANTS, [
+    ['a cursor is good for any order and filter', 'signature === sign(scope) && ', ''],
+    [
+      'a cursor of a key may be any text',
+      'end.every((part, index) => isTextOf(scope.order[index], part))',
+      'true',
+    ],
+  ]),
+  ...plant('database/sqlite/sqlite-json-reader.ts', REPOSITORY, [
+    [
+      'pages of different limits get one limit',
+      '`${page.limit} ${describeShape(page)}`',
+      'describeShape(page)',
+    ],
+    [
+      'pages of different orders get one order',
+      '`${page.limit} ${describeShape(page)}`',
+      '`${page.limit}`',
+    ],
+    ['a page never has a next one', 'hasMore: hasMore === 1', 'hasMore: false', PLANTS],
+  ]),
+  ...plant('database/sqlite/fair-write-lock.ts', 'unit sqlite/fair-write-lock', [
+    [
+      'batches always go before other writers',
+      ' && (!this.wasBatch || this.others.length === 0)',
+      '',
+    ],
+    ['a lock that is released twice is passed on twice', 'if (isOver) return;', ''],
+    [
+      'a writer that was refused gets the lock',
+      'this.others.splice(this.others.indexOf(grant), 1);',
+      '',
+    ],
+    ['a writer waits for ever', 'reject(new ApiError(ErrorCatalogue.UNAVAILABLE));', ''],
+  ]),
+  ...plant('database/sqlite/sqlite-connection.ts', 'unit sqlite/sqlite-connection', [
+    [
+      'a text that is not valid stays prepared',
+      'this.statements.delete(name);\n        onError(error);',
+      'onError(error);',
+    ],
+    [
+      'statements without parameters get those of the last time',
+      'parameters.length === 0 ? `;${sql}` : sql',
+      'sql',
+    ],
+  ]),
+  ...plant('database/sqlite/sqlite-driver.ts', TRANSACTIONS, [
+    [
+      'a query runner that lost a transaction begins no other',
+      'if (this.transactionDepth === 0) this.forgetTransaction();',
+      '',
+    ],
+    ['a transaction has no time limit', '    this.limitTime(open);\n', ''],
+    [
+      'a transaction that was lost is committed',
+      "if (state.kind === 'lost') throw state.reason;\n    if (state.kind !== 'open') {\n      this.state = IDLE;",
+      "if (state.kind !== 'open') {\n      this.state = IDLE;",
+    ],
+    [
+      'an int64 is read as a double',
+      'return super.prepareHydratedValue(String(value), column) as unknown;',
+      'return value;',
+      'sqlite test/int64',
+    ],
+  ]),
+  ...plant('database/postgres/postgres-driver.ts', 'postgres test/transactions', [
+    [
+      'a query runner that lost a transaction begins no other',
+      'if (this.transactionDepth === 0) this.forgetConnection(this.lost);',
+      '',
+    ],
+    [
+      'a transaction has no time limit',
+      'this.timer.start(this.transactionLimit, (error) => this.lose(error));',
+      '',
+    ],
+  ]),
+  ...plant('database/postgres/postgres-session.ts', 'postgres postgres/driver', [
+    [
+      'a COMMIT that is answered with ROLLBACK counts',
+      "if ((await committed) !== 'COMMIT') throw new Error('The transaction was rolled back');",
+      '',
+    ],
+  ]),
+  ...plant('database/filters.ts', 'postgres postgres/driver', [
+    [
+      'a text is compared by its hash alone',
+      "? [isEqual, { key, operator: 'hash', value: encoded }]",
+      "? [{ key, operator: 'hash', value: encoded }]",
+    ],
+  ]),
+  ...plant('database/postgres/postgres-errors.ts', 'postgres postgres/locks', [
+    [
+      'a row that another session holds fails its batch',
+      "if (isLocked(error) || CONFLICTS.has(codeOf(error))) return 'lock';",
+      '',
+    ],
+  ]),
+  ...plant('database/postgres/postgres-dialect.ts', 'postgres postgres/locks', [
+    [
+      'rows are not locked before they are changed',
+      "lockSelected: 'FOR UPDATE'",
+      "lockSelected: ''",
+    ],
+  ]),
+  ...plant('requests/body-reader.ts', CREATES, [
+    [
+      'partial bodies of clients that left stay counted',
+      '    const onClose = (): void => {\n      settle();',
+      '    const onClose = (): void => {',
+      `${CONNECTIONS} leave before`,
+    ],
+    ['a body that is not UTF-8 is read', 'if (!isUtf8(bytes)) {', 'if (false) {'],
+    [
+      'a body may have any length',
+      'if (length > BODY_LIMIT) throw new ApiError(ErrorCatalogue.BODY_TOO_LARGE);',
+      '',
+    ],
+    [
+      'a chunked body is not checked',
+      'if (declared === undefined) checkBody(req, bytes.length, mediaTypes);',
+      '',
+    ],
+    [
+      'any charset is taken for UTF-8',
+      'if (!/^utf-?8$/i.test(charset)) return',
+      'if (false) return',
+    ],
+  ]),
+  ...plant('json/json-reader.ts', 'unit json/json-reader', [
+    ['of a member given twice the last counts', 'values[index] = GIVEN_TWICE;', ''],
+    ['a value may nest to any depth', 'if (depth > MAX_DEPTH) {', 'if (false) {'],
+    [
+      'text may follow the value',
+      "if (!Number.isNaN(this.skipSpace())) this.fail('nothing may follow the value');",
+      '',
+    ],
+    [
+      'a name with escapes is another name',
+      'index = members.findIndex((member) => member.name === name);',
+      '',
+    ],
+    ['a short text keeps the whole body in memory', 'hasEscapes || isPart', 'hasEscapes'],
+  ]),
+  ...plant('json/json-number.ts', 'unit json/json-number', [
+    [
+      'an integer beyond int64 is taken',
+      'value >= INT64_MIN && value <= INT64_MAX ? value : undefined',
+      'value',
+    ],
+    ['a fraction is cut off', 'if (power < 0 || end', 'if (end'],
+  ]),
+  ...plant('server/request-queue.ts', CONNECTIONS, [
+    [
+      'requests of one connection are handled at once',
+      'if (this.isIdle) this.begin({ req, res, handler });',
+      'this.begin({ req, res, handler });\n    if (this.isIdle) return;',
+    ],
+    [
+      'a connection reads on while requests wait',
+      '    waitingQueues.add(this);\n    this.pauseReading();',
+      '    waitingQueues.add(this);',
+    ],
+    [
+      'any number of requests may wait',
+      'if (++waitingInAll > WAITING_LIMIT) closeLongestQueue();',
+      '++waitingInAll;',
+    ],
+  ]),
+  ...plant('auth/scopes.ts', 'sqlite test/scopes', [
+    [
+      'a token that may only read may write',
+      'if (isReadOnly === true && !isReading) {',
+      'if (false) {',
+    ],
+    ['one scope of several is enough', 'needed.every(', 'needed.some('],
+  ]),
+];
