@@ -1,7 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { Plant } from '../src/modules/plants/plant.entity.js';
+import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
+import { ChangeFeed } from '../src/platform/database/change-feed.js';
+import { passSeconds, resetClocks } from './support/clock.js';
+import { readEvents, type StreamEvent } from './support/event-source.js';
+import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp } from './support/test-app.js';
+import { ENGINE } from './support/test-store.js';
+import { TokenIssuer } from './support/token-issuer.js';
+import { until } from './support/until.js';
 
 interface Change {
   readonly cursor: string;
@@ -11,6 +19,9 @@ interface Change {
   readonly data?: object;
 }
 
+const MONSTERA = '{"id":7,"name":"Monstera"}';
+const CREATED = ['plant.created', 7, { id: 7, name: 'Monstera' }];
+
 let app: TestApp;
 
 beforeEach(async () => {
@@ -18,9 +29,10 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await app.close();
+  resetClocks();
 });
 
-async function read(query = ''): Promise<Answer> {
+async function readPage(query = ''): Promise<Answer> {
   const answer = await app.get(`/changes${query}`);
   expect(answer).toMatchObject({ status: 200 });
   return answer;
@@ -28,11 +40,27 @@ async function read(query = ''): Promise<Answer> {
 
 /** All changes, without their cursors and times. */
 async function listChanges(): Promise<unknown[]> {
-  const { body } = await read('?limit=1000');
+  const { body } = await readPage('?limit=1000');
   return (body as Change[]).map(({ type, id, data }) => [type, id, data]);
 }
 
-const MONSTERA = '{"id":7,"name":"Monstera"}';
+function nextPath({ headers }: Answer): string {
+  return /^<(.*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
+}
+
+async function latestCursor(): Promise<string> {
+  const page = await readPage('?after=latest');
+  expect(page.body).toEqual([]);
+  return new URL(nextPath(page), app.url).searchParams.get('after') ?? '';
+}
+
+/** Starts the program again on its store. */
+async function restart(env: Record<string, string> = {}): Promise<void> {
+  const { storeUrl } = app;
+  await app.nest.close();
+  const again = await TestApp.start({ CHANGE_FEED: 'on', DATABASE_URL: storeUrl, ...env });
+  Object.assign(app, { nest: again.nest });
+}
 
 describe('the feed of changes', () => {
   it('has every change of a plant, in order, and none that changed nothing', async () => {
@@ -46,7 +74,7 @@ describe('the feed of changes', () => {
       ['plant.created', 7, { id: 7, name: 'Monstera', tag: 'in"door\n' }],
       ['plant.replaced', 7, { id: 7, name: 'Ficus' }],
       ['plant.removed', 7, undefined],
-      ['plant.created', 7, { id: 7, name: 'Monstera' }],
+      CREATED,
     ]);
   });
 
@@ -55,21 +83,20 @@ describe('the feed of changes', () => {
       '{"id":-9223372036854775808,"name":"\\u0001 \\ud83c\\udf31 \\u2028","tag":""}',
     );
     const { text } = await app.get('/plants/-9223372036854775808');
-    const { text: page } = await read();
+    const { text: page } = await readPage();
     expect(page).toContain('"id":-9223372036854775808,"at"');
     expect(JSON.parse(page)).toMatchObject([{ data: JSON.parse(text) as object }]);
   });
 
-  it('has what other modules and other programs commit, and nothing that they roll back', async () => {
+  it('has what modules and other programs commit, and nothing that they roll back', async () => {
     const dataSource = app.nest.get(DataSource);
     const plants = dataSource.getRepository(Plant);
     await plants.save({ id: '1', name: 'saved', tag: null });
-    await dataSource
-      .transaction(async (manager) => {
-        await manager.save(Plant, { id: '2', name: 'undone', tag: null });
-        throw new Error('no');
-      })
-      .catch(() => undefined);
+    const undone = dataSource.transaction(async (manager) => {
+      await manager.save(Plant, { id: '2', name: 'undone', tag: null });
+      throw new Error('no');
+    });
+    await expect(undone).rejects.toThrow('no');
     await plants.update({ id: '1' }, { id: '3' });
     await dataSource.query(`DELETE FROM plants`);
     expect(await listChanges()).toEqual([
@@ -78,5 +105,222 @@ describe('the feed of changes', () => {
       ['plant.created', 3, { id: 3, name: 'saved' }],
       ['plant.removed', 3, undefined],
     ]);
+  });
+
+  it('has each of several changes that one commit makes of a plant', async () => {
+    const plants = app.nest.get(PlantsRepository);
+    await app.create(MONSTERA);
+    const names = Array.from({ length: 20 }, (_, index) => `name ${index}`);
+    // The first is under way while the others wait for the next commit.
+    const changes = names.map((name) => plants.update('7', (plant) => ({ ...plant, name })));
+    const replacements = names.map((name) =>
+      plants.replace({ id: '7', name: `${name}, replaced` }),
+    );
+    await Promise.all([...changes, ...replacements]);
+    const shown = (await listChanges()).map(
+      (change) => (change as [string, number, Plant])[2].name,
+    );
+    const [, ...states] = shown;
+    expect(states.toSorted()).toEqual(
+      [...names, ...names.map((name) => `${name}, replaced`)].sort(),
+    );
+    expect(states.filter((name) => !name.endsWith('replaced'))).toEqual(names);
+  });
+
+  it('records no clear() as if nothing had happened', async () => {
+    await app.create(MONSTERA);
+    const clear = app.nest.get(DataSource).getRepository(Plant).clear();
+    if (ENGINE === 'postgres') await expect(clear).rejects.toThrow('use DELETE');
+    else await clear;
+    const removed = [['plant.removed', 7, undefined]];
+    expect(await listChanges()).toEqual([CREATED, ...(ENGINE === 'postgres' ? [] : removed)]);
+  });
+});
+
+describe('a page of changes', () => {
+  it('goes on by its Link, also after an empty page', async () => {
+    const first = await readPage('?limit=2');
+    expect(first.body).toEqual([]);
+    for (const id of [1, 2, 3]) await app.create(`{"id":${id},"name":"n"}`);
+    let path = nextPath(first);
+    const ids: number[][] = [];
+    for (let count = 0; count < 3; count++) {
+      const page = await app.get(path);
+      ids.push((page.body as Change[]).map(({ id }) => id));
+      path = nextPath(page);
+    }
+    expect(ids).toEqual([[1, 2], [3], []]);
+    expect(new URL(path, app.url).searchParams.get('after')).toBe(await latestCursor());
+  });
+
+  it.each([
+    ['after=nonsense', 'INVALID_PARAMETERS'],
+    ['after=', 'INVALID_PARAMETERS'],
+    ['limit=0', 'INVALID_PARAMETERS'],
+    ['limit=1001', 'INVALID_PARAMETERS'],
+    ['after=another-one0.1', 'CHANGES_GONE'],
+  ] as const)('is refused with ?%s: %s', async (query, error) => {
+    expectError(await app.get(`/changes?${query}`), error);
+  });
+
+  it('is refused beyond the newest change', async () => {
+    const [epoch = ''] = (await latestCursor()).split('.');
+    expectError(await app.get(`/changes?after=${epoch}.1`), 'INVALID_PARAMETERS');
+    await app.create(MONSTERA);
+    expect((await readPage(`?after=${epoch}.1`)).body).toEqual([]);
+  });
+
+  it('has no changes that are too old, and no cursor goes on from before them', async () => {
+    const before = await latestCursor();
+    for (const id of [1, 2, 3]) await app.create(`{"id":${id},"name":"n"}`);
+    const { body } = await readPage();
+    const [, second] = body as Change[];
+    await app.query(`UPDATE changes SET at = '2020-01-01T00:00:00.000Z' WHERE number <= 2`);
+    await app.nest.get(ChangeFeed).removeOld();
+    expect(await listChanges()).toEqual([['plant.created', 3, { id: 3, name: 'n' }]]);
+    expect((await readPage(`?after=${second?.cursor ?? ''}`)).body).toHaveLength(1);
+    expectError(await app.get(`/changes?after=${before}`), 'CHANGES_GONE');
+  });
+});
+
+describe('an epoch', () => {
+  it('outlasts a start that changes nothing', async () => {
+    await app.create(MONSTERA);
+    const cursor = await latestCursor();
+    await restart();
+    expect((await readPage(`?after=${cursor}`)).body).toEqual([]);
+    expect(await listChanges()).toEqual([CREATED]);
+  });
+
+  it('begins when the feed is switched on, and nothing of the time before is in it', async () => {
+    await app.create(MONSTERA);
+    const cursor = await latestCursor();
+    await restart({ CHANGE_FEED: 'off' });
+    expectError(await app.get('/changes'), 'NOT_FOUND');
+    expect((await app.request('GET', '/openapi.json')).text).not.toContain('/changes');
+    await app.create('{"id":8,"name":"n"}');
+    await restart();
+    expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
+    expect(await listChanges()).toEqual([]);
+    await app.delete('/plants/7');
+    expect(await listChanges()).toEqual([['plant.removed', 7, undefined]]);
+  });
+
+  it('begins when somebody has dropped what records changes', async () => {
+    const cursor = await latestCursor();
+    const name = ENGINE === 'postgres' ? 'record_change' : 'record_change_plants_insert';
+    await app.query(`DROP TRIGGER ${name} ${ENGINE === 'postgres' ? 'ON plants' : ''}`);
+    await restart();
+    expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
+    await app.create(MONSTERA);
+    expect(await listChanges()).toEqual([CREATED]);
+  });
+});
+
+describe('a stream of changes', () => {
+  const open = async (headers: Record<string, string> = {}, query = ''): Promise<Response> =>
+    await fetch(`${app.url.origin}/changes${query}`, {
+      headers: { ...app.authorization, Accept: 'text/event-stream', ...headers },
+    });
+  const read = async (events: AsyncGenerator<StreamEvent>): Promise<StreamEvent> => {
+    const { value } = await events.next();
+    if (value === undefined) throw new Error('the stream has ended');
+    return value;
+  };
+
+  it('begins with its cursor, and has what comes next', async () => {
+    await app.create(MONSTERA);
+    const response = await open();
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const events = readEvents(response);
+    expect(await read(events)).toEqual({ id: await latestCursor(), isComment: false });
+    await app.put('/plants/7', '{"name":"Ficus"}');
+    const { id, event, data = '' } = await read(events);
+    expect({ id, event }).toEqual({ id: await latestCursor(), event: 'plant.replaced' });
+    const [, change] = (await readPage()).body as Change[];
+    expect(JSON.parse(data)).toEqual(change);
+    await events.return();
+  });
+
+  it('goes on after Last-Event-ID, which wins over after', async () => {
+    const cursor = await latestCursor();
+    await app.create(MONSTERA);
+    const events = readEvents(await open({ 'Last-Event-ID': cursor }, '?after=latest'));
+    expect(await read(events)).toMatchObject({ id: cursor });
+    expect(await read(events)).toMatchObject({ event: 'plant.created' });
+    await events.return();
+  });
+
+  it.each([
+    [{ 'Last-Event-ID': 'nonsense' }, 40003],
+    [{ 'Last-Event-ID': 'another-one0.1' }, 41000],
+  ])('is refused with %j: %i', async (headers, error) => {
+    expect(await (await open(headers)).json()).toMatchObject({ error });
+  });
+
+  it('is shared: many listeners at one place cost one statement', async () => {
+    const streams = await Promise.all(Array.from({ length: 50 }, () => open()));
+    const events = streams.map((response) => readEvents(response));
+    await Promise.all(events.map(read));
+    const metric = async (): Promise<number> => {
+      const { text } = await app.get('/metrics');
+      const line = /^store_operations_total\{table="changes",operation="page".*\} (\d+)$/m.exec(
+        text,
+      );
+      return Number(line?.[1] ?? 0);
+    };
+    const before = await metric();
+    await app.create(MONSTERA);
+    for (const one of events) expect(await read(one)).toMatchObject({ event: 'plant.created' });
+    expect((await metric()) - before).toBe(1);
+    await Promise.all(events.map((one) => one.return()));
+  });
+
+  it('that is silent sends a comment', async () => {
+    const events = readEvents(await open());
+    await read(events);
+    passSeconds(15);
+    expect(await read(events)).toEqual({ isComment: true });
+    await events.return();
+  });
+
+  it('ends when the program stops, after what is due', async () => {
+    const events = readEvents(await open());
+    await read(events);
+    await app.create(MONSTERA);
+    const stopped = app.nest.close();
+    expect(await read(events)).toMatchObject({ event: 'plant.created' });
+    expect(await events.next()).toMatchObject({ done: true });
+    await stopped;
+    app = await TestApp.start({ CHANGE_FEED: 'on' });
+  });
+
+  it('ends when its client has gone', async () => {
+    const listeners = async (): Promise<string> =>
+      /^change_feed_listeners (\d+)$/m.exec((await app.get('/metrics')).text)?.[1] ?? '';
+    const leaving = new AbortController();
+    const response = await fetch(`${app.url.origin}/changes`, {
+      headers: { ...app.authorization, Accept: 'text/event-stream' },
+      signal: leaving.signal,
+    });
+    await read(readEvents(response));
+    await until(async () => (await listeners()) === '1');
+    leaving.abort();
+    await until(async () => (await listeners()) === '0');
+  });
+
+  it('ends when its token expires', async () => {
+    const issuer = await TokenIssuer.start();
+    try {
+      await app.close();
+      app = await TestApp.start({ CHANGE_FEED: 'on', ...issuer.env });
+      const headers = { Authorization: `Bearer ${await issuer.token()}` };
+      const events = readEvents(await open(headers));
+      await read(events);
+      passSeconds(24 * 3_600);
+      expect(await events.next()).toMatchObject({ done: true });
+    } finally {
+      await issuer.stop();
+    }
   });
 });

@@ -25,6 +25,6 @@ export class ChangesController {
   @ApiPageOrEvents(ChangeDto, 'A page of changes, or changes as they are committed')
   @ApiErrors(ErrorCatalogue.CHANGES_GONE)
   list(@Query() query: ListChangesDto): Promise<JsonPage | EventStream> {
-    return query.isStream ? this.changes.follow(query) : this.changes.list(query);
+    return query.isStream === true ? this.changes.follow(query) : this.changes.list(query);
   }
 }

@@ -253,7 +253,8 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     this.wakeListeners();
   }
 
-  private async removeOld(): Promise<void> {
+  /** Removes the changes that are older than the retention, unless another program does it in this minute. */
+  async removeOld(): Promise<void> {
     const now = await this.store.readClock();
     const { settled } = await this.readProgress();
     const minute = new Date(now - (now % RETENTION_MS));

@@ -27,11 +27,12 @@ export class ListChangesDto {
   after?: string;
 
   /** Whether changes are sent as they are committed. */
-  isStream = false;
+  isStream?: true;
   lastEventId?: string;
 
   readHeaders(headers: IncomingHttpHeaders): void {
-    this.isStream = prefersEvents(headers.accept);
+    if (!prefersEvents(headers.accept)) return;
+    this.isStream = true;
     const id = headers['last-event-id'];
     if (typeof id === 'string' && id !== '') this.lastEventId = id;
   }
