@@ -95,8 +95,16 @@ export function ApiPageOrEvents(type: Type, description: string): MethodDecorato
 }
 
 function send({ open }: EventStream, response: Response): StreamableFile {
+  const { socket } = response.req;
   const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  const leave = (): void => {
+    gone.abort();
+    socket.off('end', leave);
+  };
+  response.once('close', leave);
+  // Other answers are also sent to a client that has ended its side of the connection.
+  socket.once('end', leave);
+  if (socket.readableEnded) leave();
   // Proxies are not to gather events.
   response.setHeader('X-Accel-Buffering', 'no');
   return toStream(EVENT_STREAM_TYPE, writeEvents(open(gone.signal), getTokenExpiry(response)));
