@@ -2,6 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { createTextIndex, dropIndex } from '../../../platform/database/migrations.js';
 
 export class IndexPlantsByTag1795219200000 implements MigrationInterface {
+  readonly transaction = false;
+
   async up(queryRunner: QueryRunner): Promise<void> {
     await createTextIndex(queryRunner, {
       name: 'plants_tag',

@@ -20,19 +20,19 @@ type DatabaseEnv = Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'> &
 /**
  * The options of the data source: the program, the commands and TypeORM's own share them.
  *
- * @param log takes what the operator should know of a change of the schema
+ * @param logMigration takes what the operator should know of a change of the schema
  */
 export function dataSourceOptions(
   { DATABASE_URL, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS, CHANGE_FEED }: DatabaseEnv,
   schema: Schema,
-  log?: StoreExtra['log'],
+  logMigration?: StoreExtra['logMigration'],
 ): DataSourceOptions {
   const url = parseDatabaseUrl(DATABASE_URL);
   if (url === undefined) throw new TypeError('not a database URL');
   const extra: StoreExtra = {
     transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
     changeFeed: CHANGE_FEED,
-    log,
+    logMigration,
   };
   const options =
     url.type === 'sqlite' ? sqliteOptions(url) : postgresOptions(url, DATABASE_POOL_SIZE);

@@ -20,7 +20,7 @@ export interface StoreExtra {
   /** Whether changes are recorded; undefined leaves that as it is in the store. */
   readonly changeFeed: 'on' | 'off' | undefined;
   /** Takes a line on a change of the schema when it begins, and another when it is over. */
-  readonly log: ((line: string) => void) | undefined;
+  readonly logMigration: ((line: string) => void) | undefined;
 }
 
 /** A query runner whose caller may allow itself more time, or less. */
@@ -148,7 +148,7 @@ export abstract class StoreDataSource extends DataSource {
       );
     }
     if (missing.length === 0) return;
-    const { log = () => undefined } = this.options.extra as StoreExtra;
+    const { logMigration: log = () => undefined } = this.options.extra as StoreExtra;
     const from = this.migrationNames.filter((name) => !missing.includes(name)).at(-1) ?? 'none';
     log(`Migrating the schema from ${from} to ${missing.at(-1)}`);
     const began = performance.now();

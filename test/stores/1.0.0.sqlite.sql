@@ -1,0 +1,7 @@
+CREATE TABLE "migrations" ("id" integer PRIMARY KEY AUTOINCREMENT NOT NULL, "timestamp" bigint NOT NULL, "name" varchar NOT NULL);
+CREATE TABLE "plants" ("id" integer PRIMARY KEY NOT NULL, "name" text NOT NULL, "tag" text);
+INSERT INTO plants VALUES (-9223372036854775808, 'least', NULL);
+INSERT INTO plants VALUES (1, 'Monstera', 'climber');
+INSERT INTO plants VALUES (9007199254740993, 'Ficus 🌿', '');
+INSERT INTO plants VALUES (9223372036854775807, '', 'climber');
+INSERT INTO migrations VALUES (1, 1763000000000, 'CreatePlants1763000000000');
