@@ -11,7 +11,7 @@ import { ProgramFolder } from './support/program-folder.js';
 const BLOCKS = DOCUMENTS.flatMap(blocksOf);
 
 /** What is shown and not run: what a command prints, drawings, files of other programs. */
-const SHOWN = ['', 'mermaid', 'yaml'];
+const SHOWN = ['', 'json', 'mermaid', 'yaml'];
 /** What runs the blocks of a document in its own way. */
 const OTHER_TESTS: readonly (readonly [document: string, language: string, test: string])[] = [
   ['README.md', 'console', 'test/readme.e2e-spec.ts'],
@@ -21,6 +21,9 @@ const OTHER_TESTS: readonly (readonly [document: string, language: string, test:
 /** What blocks of TypeScript take as given, by document. */
 const GIVEN: Readonly<Record<string, string>> = {
   'client/README.md': 'declare const token: string;',
+  'docs/changes.md': `
+    import { Entity } from 'typeorm';
+    import { RecordChanges } from '../src/platform/database/record-changes.decorator.js';`,
   'docs/postgresql.md':
     "declare const dataSource: import('../src/platform/database/data-source/store-data-source.js').StoreDataSource;",
 };
