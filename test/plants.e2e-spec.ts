@@ -28,7 +28,7 @@ async function newPlant(members = '"name":"n"'): Promise<string> {
   return `/plants/${id}`;
 }
 
-async function etagOf(path: string): Promise<string> {
+async function readEtag(path: string): Promise<string> {
   return (await app.get(path)).headers.get('etag') ?? '';
 }
 
@@ -87,7 +87,7 @@ describe('GET /plants/{id}', () => {
   it('has a strong ETag, the same for the same name and tag, and another for others', async () => {
     const [a, b, c, d] = await Promise.all(
       ['"name":"a"', '"name":"a"', '"name":"a","tag":""', '"name":"a","tag":"null"'].map(
-        async (members) => etagOf(await newPlant(members)),
+        async (members) => readEtag(await newPlant(members)),
       ),
     );
     expect(a).toMatch(/^"[\w-]{22}"$/);
@@ -111,7 +111,7 @@ describe('GET /plants/{id}', () => {
     ['"ETAG", x', 200],
   ])('answers to If-None-Match: %s with %i', async (header, status) => {
     const path = await newPlant();
-    const etag = await etagOf(path);
+    const etag = await readEtag(path);
     const value = header.replace('ETAG', etag.slice(1, -1));
     const answer = await app.get(path, { 'If-None-Match': value });
     expect(answer.status).toBe(status);
@@ -415,7 +415,7 @@ describe.each(Object.entries(CHANGES))('%s /plants/{id} with a condition', (meth
 
   it('lets one of many with the same ETag succeed', async () => {
     const path = await newPlant();
-    const headers = { 'If-Match': await etagOf(path) };
+    const headers = { 'If-Match': await readEtag(path) };
     const answers = await Promise.all(Array.from({ length: 8 }, () => change(path, headers)));
     const failure = method === 'DELETE' ? 404 : 412;
     const statuses = answers.map(({ status }) => (status === 412 ? failure : status));

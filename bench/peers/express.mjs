@@ -3,7 +3,7 @@ import express from 'express';
 import process from 'node:process';
 import { isAllowed } from './bearer.mjs';
 import { isTaken, openPlants } from './plants-table.mjs';
-import { etagOf, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
+import { toEtag, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
 
 const plants = openPlants();
 const app = express();
@@ -48,7 +48,7 @@ app
   .get((request, response) => {
     const row = plants.find.get(response.locals.id);
     if (row === undefined) return notFound(response);
-    const etag = etagOf(row);
+    const etag = toEtag(row);
     response.set('etag', etag);
     if (isCurrent(request.headers['if-none-match'], etag)) return response.status(304).end();
     response.json(plantOf(row));

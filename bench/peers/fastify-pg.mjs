@@ -4,7 +4,7 @@ import pg from 'pg';
 import process from 'node:process';
 import { isAllowed } from './bearer.mjs';
 import { CREATE, LIST, READ, REPLACE } from './fastify-schemas.mjs';
-import { etagOf, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
+import { toEtag, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
 
 const UNIQUE_VIOLATION = '23505';
 const SELECT = 'SELECT id, name, tag FROM plants';
@@ -66,7 +66,7 @@ app.get('/plants/:id', { schema: READ }, async (request, reply) => {
   if (id === undefined) return reply.code(400).send({ error: 'not an id' });
   const { rows } = await pool.query({ ...find, values: [id] });
   if (rows.length === 0) return reply.code(404).send({ error: 'no such plant' });
-  const etag = etagOf(rows[0]);
+  const etag = toEtag(rows[0]);
   reply.header('etag', etag);
   if (isCurrent(request.headers['if-none-match'], etag)) return reply.code(304).send();
   return plantOf(rows[0]);

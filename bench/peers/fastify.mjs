@@ -4,7 +4,7 @@ import process from 'node:process';
 import { isAllowed } from './bearer.mjs';
 import { CREATE, LIST, READ, REPLACE } from './fastify-schemas.mjs';
 import { isTaken, openPlants } from './plants-table.mjs';
-import { etagOf, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
+import { toEtag, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
 
 const plants = openPlants();
 const app = Fastify({ ajv: { customOptions: { coerceTypes: false } } });
@@ -39,7 +39,7 @@ app.get('/plants/:id', { schema: READ }, (request, reply) => {
   if (id === undefined) return reply.code(400).send({ error: 'not an id' });
   const row = plants.find.get(id);
   if (row === undefined) return reply.code(404).send({ error: 'no such plant' });
-  const etag = etagOf(row);
+  const etag = toEtag(row);
   reply.header('etag', etag);
   if (isCurrent(request.headers['if-none-match'], etag)) return reply.code(304).send();
   reply.send(plantOf(row));

@@ -31,7 +31,7 @@ import process from 'node:process';
 import { __decorate, __metadata, __param } from 'tslib';
 import { Column, Entity, MoreThan, PrimaryColumn, Repository } from 'typeorm';
 import { isAllowed } from './bearer.mjs';
-import { etagOf, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
+import { toEtag, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
 
 const Plant = __decorate([Entity('plants')], class Plant {});
 __decorate([PrimaryColumn('integer')], Plant.prototype, 'id', undefined);
@@ -116,7 +116,7 @@ const PlantsController = __decorate(
 
     async read(id, ifNoneMatch, response) {
       const plant = await this.plants.find(id);
-      const etag = etagOf(plant);
+      const etag = toEtag(plant);
       response.set('etag', etag);
       if (!isCurrent(ifNoneMatch, etag)) return plantOf(plant);
       response.status(304);

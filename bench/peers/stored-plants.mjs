@@ -33,7 +33,7 @@ export function plantOf({ id, name, tag }) {
 }
 
 /** A strong one, of what is stored. */
-export function etagOf({ name, tag }) {
+export function toEtag({ name, tag }) {
   return `"${createHash('sha1')
     .update(JSON.stringify([name, tag]))
     .digest('base64url')}"`;

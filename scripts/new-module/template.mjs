@@ -494,7 +494,7 @@ function writeService(module) {
       async read(${key}: ${keyType}): Promise<Representation<Stored${Singular}Dto>> {
         const ${one} = await this.${all}.find(${find});
         if (${one} === undefined) ${notFound};
-        return { body: { ${inRow}, ...toDto(${one}) }, etag: etagOf(${one}) };
+        return { body: { ${inRow}, ...toDto(${one}) }, etag: toEtag(${one}) };
       }
 
       /** @throws ApiError 40003, 50300 */
@@ -508,7 +508,7 @@ function writeService(module) {
         ${one}: ${Singular}Dto,
         preconditions: Preconditions,
       ): Promise<${Singular}Dto> {
-        const isThere = await this.${all}.replace({ ${inRow}, ...${one} }, preconditions.check(etagOf));
+        const isThere = await this.${all}.replace({ ${inRow}, ...${one} }, preconditions.check(toEtag));
         if (!isThere) ${notFound};
         return ${one};
       }
@@ -519,7 +519,7 @@ function writeService(module) {
         patch: ${Singular}PatchDto,
         preconditions: Preconditions,
       ): Promise<${Singular}Dto> {
-        const check = preconditions.check(etagOf);
+        const check = preconditions.check(toEtag);
         const ${one} = await this.${all}.update(${find}, (stored) => {
           check?.(stored);
           return { ${inRow}, ...applyMergePatch(${Singular}Dto, toDto(stored), patch) };
@@ -530,7 +530,7 @@ function writeService(module) {
 
       /** @throws ApiError ${list(code(404, 0), '41200', '50300')} */
       async remove(${key}: ${keyType}, preconditions: Preconditions): Promise<void> {
-        const wasThere = await this.${all}.remove(${find}, preconditions.check(etagOf));
+        const wasThere = await this.${all}.remove(${find}, preconditions.check(toEtag));
         if (!wasThere) ${notFound};
       }
     }
@@ -540,7 +540,7 @@ function writeService(module) {
     }
 
     /** Changes with everything that a client can read or replace. */
-    function etagOf({ ${memberNames} }: ${Singular}): string {
+    function toEtag({ ${memberNames} }: ${Singular}): string {
       return makeEtag(${memberNames});
     }
   `;

@@ -1,7 +1,7 @@
 import { link, open, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
-import { codeOf } from '../platform/database/data-source/error-code.js';
+import { getErrorCode } from '../platform/database/data-source/error-code.js';
 import { flush } from '../platform/database/sqlite/flush-to-disk.js';
 import { StoreReader } from './store-reader.js';
 
@@ -142,6 +142,6 @@ function toCommandError(error: unknown, source: string, target: string): unknown
     SQLITE_CORRUPT: `The store ${store} is damaged: npm run db:check says where`,
     SQLITE_NOTADB: `${store} is not a SQLite database`,
   };
-  const message = messages[codeOf(error)];
+  const message = messages[getErrorCode(error)];
   return message === undefined ? error : new CommandError(message, { cause: error });
 }

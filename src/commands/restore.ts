@@ -1,6 +1,6 @@
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { codeOf } from '../platform/database/data-source/error-code.js';
+import { getErrorCode } from '../platform/database/data-source/error-code.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 import { flush, flushFolders } from '../platform/database/sqlite/flush-to-disk.js';
 import { SqliteLock } from '../platform/database/sqlite/sqlite-lock.js';
@@ -71,7 +71,7 @@ async function assertUnused(store: string): Promise<void> {
     await reader.all('BEGIN EXCLUSIVE');
   } catch (error) {
     // A store that is damaged is what a copy is restored for.
-    if (codeOf(error) !== 'SQLITE_BUSY') return;
+    if (getErrorCode(error) !== 'SQLITE_BUSY') return;
     throw new CommandError(`Another program has ${resolve(store)} open: stop it first`);
   } finally {
     await reader.close();

@@ -37,7 +37,7 @@ export class PlantsService {
   async read(id: bigint): Promise<Representation<StoredPlantDto>> {
     const plant = await this.plants.find(id);
     if (plant === undefined) throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
-    return { body: { id, ...toDto(plant) }, etag: etagOf(plant) };
+    return { body: { id, ...toDto(plant) }, etag: toEtag(plant) };
   }
 
   /** @throws ApiError 40003, 50300 */
@@ -50,14 +50,14 @@ export class PlantsService {
 
   /** @throws ApiError 40401, 41200, 50300 */
   async replace(id: bigint, plant: PlantDto, preconditions: Preconditions): Promise<PlantDto> {
-    const isThere = await this.plants.replace({ id, ...plant }, preconditions.check(etagOf));
+    const isThere = await this.plants.replace({ id, ...plant }, preconditions.check(toEtag));
     if (!isThere) throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
     return plant;
   }
 
   /** @throws ApiError 40002, 40401, 41200, 50300 */
   async update(id: bigint, patch: PlantPatchDto, preconditions: Preconditions): Promise<PlantDto> {
-    const check = preconditions.check(etagOf);
+    const check = preconditions.check(toEtag);
     const plant = await this.plants.update(id, (stored) => {
       check?.(stored);
       return { id, ...applyMergePatch(PlantDto, toDto(stored), patch) };
@@ -68,7 +68,7 @@ export class PlantsService {
 
   /** @throws ApiError 40401, 41200, 50300 */
   async remove(id: bigint, preconditions: Preconditions): Promise<void> {
-    const wasThere = await this.plants.remove(id, preconditions.check(etagOf));
+    const wasThere = await this.plants.remove(id, preconditions.check(toEtag));
     if (!wasThere) throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
   }
 }
@@ -78,6 +78,6 @@ function toDto({ name, tag }: Plant): PlantDto {
 }
 
 /** Changes with everything that a client can read or replace. */
-function etagOf({ name, tag }: Plant): string {
+function toEtag({ name, tag }: Plant): string {
   return makeEtag(name, tag);
 }

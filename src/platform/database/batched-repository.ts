@@ -181,7 +181,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    */
   async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
     const values = this.columns.encodeRow(row);
-    return await this.write(this.inserts, { key: this.columns.keyOf(values), values }, manager);
+    return await this.write(this.inserts, { key: this.columns.getKey(values), values }, manager);
   }
 
   /**
@@ -194,7 +194,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     if (rows.length === 0) return [];
     const list = rows.map((row): NewRow => {
       const values = this.columns.encodeRow(row);
-      return { key: this.columns.keyOf(values), values };
+      return { key: this.columns.getKey(values), values };
     });
     return await this.write(this.imports, list, undefined);
   }
@@ -224,7 +224,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager?: EntityManager,
   ): Promise<boolean> {
     const values = this.columns.encodeRow(row);
-    const key = this.columns.keyOf(values);
+    const key = this.columns.getKey(values);
     if (check !== undefined) return await this.changeIfThere(key, check, row, manager);
     return (await this.write(this.replaces, { key, values }, manager)) === 'done';
   }

@@ -27,7 +27,7 @@ export async function createTable(
   queryRunner: QueryRunner,
   { name, columns, key, countsUp = false, unique = {}, foreignKeys = [] }: TableDefinition,
 ): Promise<void> {
-  const builder = builderOf(queryRunner);
+  const builder = getBuilder(queryRunner);
   const table = new Table({
     name,
     columns: Object.entries(columns).map(([column, type]) => {
@@ -60,7 +60,7 @@ export async function addColumn(
     type,
   }: { readonly table: string; readonly column: string; readonly type: ColumnType | NullableType },
 ): Promise<void> {
-  await builderOf(queryRunner).addColumn(queryRunner, table, column, type);
+  await getBuilder(queryRunner).addColumn(queryRunner, table, column, type);
 }
 
 /**
@@ -68,7 +68,7 @@ export async function addColumn(
  * could write to the table meanwhile: `readonly transaction = false`.
  */
 export async function createIndex(queryRunner: QueryRunner, index: IndexDefinition): Promise<void> {
-  await builderOf(queryRunner).createIndex(queryRunner, index);
+  await getBuilder(queryRunner).createIndex(queryRunner, index);
 }
 
 /**
@@ -79,11 +79,11 @@ export async function createTextIndex(
   queryRunner: QueryRunner,
   index: TextIndexDefinition,
 ): Promise<void> {
-  await builderOf(queryRunner).createTextIndex(queryRunner, index);
+  await getBuilder(queryRunner).createTextIndex(queryRunner, index);
 }
 
 export async function dropIndex(queryRunner: QueryRunner, name: string): Promise<void> {
-  await builderOf(queryRunner).dropIndex(queryRunner, name);
+  await getBuilder(queryRunner).dropIndex(queryRunner, name);
 }
 
 /** Lets texts be sorted by code point, in a table that was made without `text()`. */
@@ -92,9 +92,9 @@ export async function sortByCodePoint(
   table: string,
   columns: readonly string[],
 ): Promise<void> {
-  await builderOf(queryRunner).sortByCodePoint(queryRunner, table, columns);
+  await getBuilder(queryRunner).sortByCodePoint(queryRunner, table, columns);
 }
 
-function builderOf({ connection }: QueryRunner): SchemaBuilder {
+function getBuilder({ connection }: QueryRunner): SchemaBuilder {
   return (connection as StoreDataSource).schemaBuilder;
 }

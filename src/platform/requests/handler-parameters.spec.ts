@@ -13,7 +13,7 @@ import {
   Req,
 } from '@nestjs/common';
 import { IsInt, IsOptional, IsString } from 'class-validator';
-import { parametersOf } from './handler-parameters.js';
+import { readHandlerParameters } from './handler-parameters.js';
 
 class Text {
   @IsString()
@@ -99,15 +99,15 @@ class Bad {
 }
 
 // Nest keeps this to itself: these tests say what an upgrade changed.
-describe('parametersOf', () => {
+describe('readHandlerParameters', () => {
   it('finds the classes of @Body(), @Query() and @Param()', () => {
-    const { body, query, path } = parametersOf(Good, 'all') ?? {};
+    const { body, query, path } = readHandlerParameters(Good, 'all') ?? {};
     expect([body?.type, query?.type, path?.type]).toEqual([Text, Page, Text]);
   });
 
   it('leaves single parameters to their pipes, and other decorators alone', () => {
-    expect(parametersOf(Good, 'none')).toBeUndefined();
-    expect(parametersOf(Good, 'piped')).toBeUndefined();
+    expect(readHandlerParameters(Good, 'none')).toBeUndefined();
+    expect(readHandlerParameters(Good, 'piped')).toBeUndefined();
   });
 
   const declare = 'write @';
@@ -132,6 +132,8 @@ describe('parametersOf', () => {
       'List.words: a parameter is declared as string, number, boolean or bigint',
     ],
   ])('refuses %s of %s', (method, decorator, reason) => {
-    expect(() => parametersOf(Bad, method)).toThrow(`Bad.${method}, ${decorator}: ${reason}`);
+    expect(() => readHandlerParameters(Bad, method)).toThrow(
+      `Bad.${method}, ${decorator}: ${reason}`,
+    );
   });
 });

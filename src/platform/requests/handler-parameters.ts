@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { isRejectedByPipes } from '@nestjs/core/internal';
 import { CompiledDto } from '../validation/compiled-dto.js';
-import { checkParameterClass } from './read-parameters.js';
+import { checkParameterDto } from './read-parameters.js';
 
 // What is taken from the inside of Nest: how it records the parameters of handlers, and that it marks
 // a request which a pipe refused.
@@ -43,7 +43,7 @@ const PLACES = new Map<number, keyof HandlerParameters>([
  *
  * @throws TypeError when a parameter is declared so that it would not be checked; says what to write
  */
-export function parametersOf(
+export function readHandlerParameters(
   controller: Type<object>,
   method: string,
 ): HandlerParameters | undefined {
@@ -57,7 +57,7 @@ export function parametersOf(
     const place = PLACES.get(Number(key.split(':')[0]));
     if (place !== undefined) {
       try {
-        const dto = classOf(place, parameter, types?.[parameter.index]);
+        const dto = compileParameter(place, parameter, types?.[parameter.index]);
         if (dto !== undefined) {
           if (found[place] !== undefined) throw new TypeError('write it once');
           found[place] = dto;
@@ -73,21 +73,21 @@ export function parametersOf(
 }
 
 /** @returns undefined for a single parameter, which its own pipe checks */
-function classOf(
+function compileParameter(
   place: keyof HandlerParameters,
   { data, pipes, schema }: RecordedParameter,
   type: Type<object> | undefined,
 ): CompiledDto | undefined {
   if (place !== 'body' && typeof data === 'string' && pipes.length > 0) return undefined;
-  if (data !== undefined || schema !== undefined || !isOwnClass(type)) {
+  if (data !== undefined || schema !== undefined || !isDeclaredClass(type)) {
     throw new TypeError(WHAT_TO_WRITE[place]);
   }
-  const dto = CompiledDto.of(type);
-  if (place !== 'body') checkParameterClass(dto);
+  const dto = CompiledDto.compile(type);
+  if (place !== 'body') checkParameterDto(dto);
   return dto;
 }
 
-function isOwnClass(type: Type<object> | undefined): type is Type<object> {
+function isDeclaredClass(type: Type<object> | undefined): type is Type<object> {
   return (
     type !== undefined &&
     !([Object, Array, String, Number, Boolean, BigInt] as unknown[]).includes(type)

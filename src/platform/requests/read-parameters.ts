@@ -42,7 +42,7 @@ export interface ReadsHeaders {
 }
 
 /** @throws TypeError when a member of the class cannot be a parameter */
-export function checkParameterClass({ type, members }: CompiledDto): void {
+export function checkParameterDto({ type, members }: CompiledDto): void {
   for (const member of members) {
     if (member.type === Array || (!CONVERSIONS.has(member.type) && !member.valueType)) {
       throw new TypeError(

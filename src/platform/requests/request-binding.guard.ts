@@ -13,7 +13,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { ValidationErrors } from '../validation/validation-errors.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
-import { type HandlerParameters, parametersOf } from './handler-parameters.js';
+import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { JsonBody, listMediaTypes } from './json-body.js';
 import { readParameters } from './read-parameters.js';
 import { parseQuery, QuerySyntaxError } from './query-string.js';
@@ -49,7 +49,7 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
       const controller = metatype as Type<object>;
       const prototype = controller.prototype as Record<string, unknown>;
       for (const method of this.scanner.getAllMethodNames(prototype)) {
-        const parameters: Handler['parameters'] = parametersOf(controller, method) ?? {};
+        const parameters: Handler['parameters'] = readHandlerParameters(controller, method) ?? {};
         const places = [prototype[method], controller] as Type<object>[];
         const isPublic = this.reflector.getAllAndOverride(IS_PUBLIC, places) === true;
         this.handlers.set(prototype[method], { parameters, isPublic });

@@ -166,7 +166,7 @@ const LineSourceOf = createParamDecorator((dto: CompiledDto, context: ExecutionC
 
 /** Gives a handler the lines of the body, each checked as a body of this class. */
 export function Lines(type: Type<object>): ParameterDecorator {
-  return LineSourceOf(CompiledDto.of(type), LinesPipe);
+  return LineSourceOf(CompiledDto.compile(type), LinesPipe);
 }
 
 /** Takes any number of lines of this class. The handler returns an {@link ImportResultDto}. */

@@ -51,7 +51,7 @@ class Pot {
 class PotPatch extends MergePatch(Pot) {}
 
 function read<Value extends object>(type: new () => Value, text: string): Value {
-  const dto = CompiledDto.of(type);
+  const dto = CompiledDto.compile(type);
   const value = readJson(text, dto.shape) as Value;
   const errors = new ValidationErrors();
   dto.check(value, errors);

@@ -28,7 +28,7 @@ export function applyMergePatch<Dto extends object>(
   current: Dto,
   patch: MergePatchOf<Dto>,
 ): Dto {
-  const dto = CompiledDto.of(base);
+  const dto = CompiledDto.compile(base);
   const result = merge(dto, current, patch) as Dto;
   const errors = new ValidationErrors();
   dto.check(result, errors);

@@ -11,7 +11,7 @@ import { IsInt64, IsText } from './types.decorators.js';
 
 /** What is wrong with a JSON text that is to be read as a class. */
 function describeErrors(type: Type<object>, text: string): string {
-  const dto = CompiledDto.of(type);
+  const dto = CompiledDto.compile(type);
   const object = readJson(text, dto.shape);
   const errors = new ValidationErrors();
   dto.check(object, errors);
@@ -51,7 +51,7 @@ describe('a class that a request is read as', () => {
   });
 
   it('has its initial values where nothing is given', () => {
-    const { shape } = CompiledDto.of(Loose);
+    const { shape } = CompiledDto.compile(Loose);
     expect(readJson('{"text":"a"}', shape)).toEqual({ text: 'a', count: 3 });
     expect(readJson('{"text":"a","count":4}', shape)).toEqual({ text: 'a', count: 4 });
   });
@@ -219,7 +219,7 @@ describe('a class that no request can be read as', () => {
     [Unchecked, `Unchecked.id: ${exact}`],
     [UncheckedList, `UncheckedList.ids: ${exact}`],
   ])('says why: %p', (type, reason) => {
-    expect(() => CompiledDto.of(type)).toThrow(reason);
+    expect(() => CompiledDto.compile(type)).toThrow(reason);
   });
 
   it('may have what class-transformer does to answers', () => {

@@ -61,7 +61,7 @@ export class CompiledDto {
   }
 
   /** @throws TypeError when nothing can be read as this class; says why */
-  static of(type: Type<object>): CompiledDto {
+  static compile(type: Type<object>): CompiledDto {
     const known = CompiledDto.compiled.get(type);
     if (known !== undefined) return known;
     const dto = new CompiledDto(type, getPatchedClass(type));
@@ -92,7 +92,7 @@ export class CompiledDto {
     documentRules(type, declared, this.members);
     // Also an answer may be documented as the class that this one extends.
     const base = Object.getPrototypeOf(declared) as Type<object>;
-    if (getRules(base).size > 0) CompiledDto.of(base);
+    if (getRules(base).size > 0) CompiledDto.compile(base);
   }
 
   private addMember(declared: Type<object>, name: string, rules: PropertyRules): void {
@@ -113,8 +113,8 @@ export class CompiledDto {
 
   /** RFC 7396 section 2: an object in a patch is itself a patch, an array is not. */
   private compileNested(nestedType: Type<object>, type: unknown): CompiledDto {
-    if (this.patched === undefined || type === Array) return CompiledDto.of(nestedType);
-    return CompiledDto.of(makePatchClass(nestedType));
+    if (this.patched === undefined || type === Array) return CompiledDto.compile(nestedType);
+    return CompiledDto.compile(makePatchClass(nestedType));
   }
 
   /**
@@ -218,7 +218,7 @@ function getMemberType(
   if (isNestedList || rules.some(({ each }) => each)) return Array;
   if (valueType !== undefined) return valueType.type.valueClass;
   for (const rule of rules) {
-    const known = TYPES_BY_RULE.get(rule.name) ?? typeOfWords(rule.name, rule.constraints);
+    const known = TYPES_BY_RULE.get(rule.name) ?? getWordType(rule.name, rule.constraints);
     if (known !== undefined) return known;
   }
   const recorded: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);
@@ -228,7 +228,7 @@ function getMemberType(
 }
 
 /** The type of the words that @IsIn() or @IsEnum() lists. */
-function typeOfWords(rule: string, [first, second]: readonly unknown[]): unknown {
+function getWordType(rule: string, [first, second]: readonly unknown[]): unknown {
   const words = rule === 'isIn' ? first : rule === 'isEnum' ? second : undefined;
   if (!Array.isArray(words) || words.length === 0) return undefined;
   if (words.every((word) => typeof word === 'string')) return String;

@@ -60,7 +60,7 @@ export function documentRules(
       ...rules.rules
         .filter(({ each }) => !each)
         .map((rule) =>
-          valueType === undefined ? SCHEMAS[rule.name]?.(rule.constraints) : rangeOf(rule),
+          valueType === undefined ? SCHEMAS[rule.name]?.(rule.constraints) : toRange(rule),
         ),
     ) as ApiPropertyOptions;
     ApiProperty(options)(type.prototype as object, name);
@@ -68,6 +68,6 @@ export function documentRules(
 }
 
 /** What a rule beside that of a type adds to its schema. */
-function rangeOf({ name, constraints }: PropertyRules['rules'][number]): object | undefined {
+function toRange({ name, constraints }: PropertyRules['rules'][number]): object | undefined {
   return name.startsWith('is') ? undefined : SCHEMAS[name]?.(constraints);
 }

@@ -90,7 +90,7 @@ export function decimalType(precision: number, scale: number): ValueType {
 
 /** Text that every engine stores exactly: without U+0000 and unpaired surrogates. Lengths are in code points. */
 export function textType(minLength?: number, maxLength?: number): ValueType {
-  const countOf = (text: string): number => {
+  const countCodePoints = (text: string): number => {
     let count = 0;
     for (let index = 0; index < text.length; index++, count++) {
       if ((text.codePointAt(index) ?? 0) > 0xffff) index++;
@@ -99,7 +99,7 @@ export function textType(minLength?: number, maxLength?: number): ValueType {
   };
   const hasLength = (text: string): boolean => {
     if (minLength === undefined && maxLength === undefined) return true;
-    const length = countOf(text);
+    const length = countCodePoints(text);
     return length >= (minLength ?? 0) && length <= (maxLength ?? Infinity);
   };
   return {

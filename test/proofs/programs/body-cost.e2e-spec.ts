@@ -84,7 +84,7 @@ function search(dto: CompiledDto): { valid: Found; any: Found } {
 }
 
 describe.each<Type<object>>([NewPlantDto, ExampleBody])('reading a body as %p', (type) => {
-  const dto = CompiledDto.of(type);
+  const dto = CompiledDto.compile(type);
 
   it(`takes of ${LENGTH} bytes at most ${RATIO} times what a valid body takes`, () => {
     const { valid, any } = search(dto);

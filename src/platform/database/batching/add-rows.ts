@@ -42,7 +42,7 @@ export class AddRows implements BatchOperation<Values, RawRow> {
     return await atomically(session, async (within) => {
       const rows = columns.counter === undefined ? given : await this.drawKeys(within, given);
       await within.query(sql.insertAll, sql.encodeRows(rows));
-      const keys = rows.map((values) => columns.keyOf(values));
+      const keys = rows.map((values) => columns.getKey(values));
       const stored = new Map<string, RawRow>();
       for (const raw of await within.query<RawRow>(sql.find, sql.encodeKeys(keys))) {
         stored.set(columns.rawKey(raw), raw);

@@ -229,7 +229,7 @@ function assertDecided(decision: Decision, columns: EntityColumns, key: string):
     void decision.catch(() => undefined);
     throw new TypeError('A change must be decided at once: its function returned a promise');
   }
-  if (columns.keyOf(columns.encodeRow(decision)) !== key) {
+  if (columns.getKey(columns.encodeRow(decision)) !== key) {
     throw new TypeError('A change must not give a row another key');
   }
 }

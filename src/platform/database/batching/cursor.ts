@@ -46,7 +46,7 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
   const end = isPlain(scope) ? [cursor] : readParts(scope, cursor);
   const isValid =
     end?.length === scope.order.length &&
-    end.every((part, index) => isTextOf(scope.order[index], part));
+    end.every((part, index) => isValidText(scope.order[index], part));
   if (isValid) return end;
   const [{ column } = { column: undefined }] = scope.order;
   const what = isPlain(scope)
@@ -77,16 +77,16 @@ function readParts(scope: CursorScope, cursor: string): string[] | undefined {
 
 /** Stands for the order and the filters. */
 function sign({ order, isDescending, conditions }: CursorScope): string {
-  const nameOf = ({ column, ignoresCase }: SortKey): unknown[] => [
+  const describeKey = ({ column, ignoresCase }: SortKey): unknown[] => [
     column.databaseName,
     ignoresCase,
   ];
-  const sorted = order.map(nameOf);
-  const filters = conditions.map(({ key, operator, value }) => [nameOf(key), operator, value]);
+  const sorted = order.map(describeKey);
+  const filters = conditions.map(({ key, operator, value }) => [describeKey(key), operator, value]);
   return hash('sha256', JSON.stringify([sorted, isDescending, filters]), 'base64url').slice(0, 11);
 }
 
-function isTextOf(key: SortKey | undefined, text: string): boolean {
+function isValidText(key: SortKey | undefined, text: string): boolean {
   const isText = key?.ignoresCase === true ? undefined : TEXTS.get(key?.column.type);
   // Engines store neither U+0000 nor unpaired surrogates.
   return isText?.(text) ?? !/[\0\ud800-\udfff]/u.test(text);

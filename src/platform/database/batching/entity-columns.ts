@@ -75,7 +75,7 @@ export class EntityColumns {
         isPrimary || !(isCreateDate || isUpdateDate || isVersion || isGenerated),
     );
     this.keyIndexes = this.keys.map((column) => this.inserted.indexOf(column));
-    this.encoders = this.inserted.map((column) => this.encoderOf(column));
+    this.encoders = this.inserted.map((column) => this.createEncoder(column));
   }
 
   get foreignKeys(): readonly ForeignKeyMetadata[] {
@@ -119,7 +119,7 @@ export class EntityColumns {
     return this.encoders.map((encode) => encode(row));
   }
 
-  private encoderOf(column: ColumnMetadata): (row: ObjectLiteral) => unknown {
+  private createEncoder(column: ColumnMetadata): (row: ObjectLiteral) => unknown {
     return (row) => {
       const value: unknown = column.getEntityValue(row);
       return this.encode(value === undefined ? defaultValue(column) : value, column);
@@ -171,7 +171,7 @@ export class EntityColumns {
   }
 
   /** The key of encoded values, as one text. */
-  keyOf(values: Values): string {
+  getKey(values: Values): string {
     const [first = 0, ...others] = this.keyIndexes;
     if (others.length === 0) return this.keyPart(values[first], this.keys[0]);
     return JSON.stringify(

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import { TableSql } from '../batching/table-sql.js';
-import { codeOf } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/error-code.js';
 import {
   DatabaseStartError,
   StoreDataSource,
@@ -199,7 +199,7 @@ export class PostgresDataSource extends StoreDataSource {
 
   describeError(error: unknown): string {
     const cause = (error as { driverError?: Error }).driverError ?? (error as Error);
-    const code = codeOf(cause);
+    const code = getErrorCode(cause);
     if (code === '') {
       return cause.message.startsWith('SASL') ? 'the server wants another password' : cause.message;
     }

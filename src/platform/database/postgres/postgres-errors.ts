@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
 import type { FailureCause } from '../batching/session.js';
 import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
-import { codeOf } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/error-code.js';
 
 /** The classes of SQLSTATE with which PostgreSQL refuses a row itself: bad data, constraints, limits. */
 const ROW_ERRORS = ['22', '23', '54'];
@@ -31,22 +31,22 @@ interface ServerError {
 }
 
 export function classifyFailure(error: unknown): FailureCause {
-  if (isLocked(error) || CONFLICTS.has(codeOf(error))) return 'lock';
-  return isOf(ROW_ERRORS, error) ? 'row' : 'store';
+  if (isLocked(error) || CONFLICTS.has(getErrorCode(error))) return 'lock';
+  return hasClass(ROW_ERRORS, error) ? 'row' : 'store';
 }
 
 /** Whether another session holds a lock, on a row or on the key of one that it has not committed. */
 export function isLocked(error: unknown): boolean {
-  return codeOf(error) === LOCK_NOT_AVAILABLE;
+  return getErrorCode(error) === LOCK_NOT_AVAILABLE;
 }
 
 /** Whether the store failed, and not what it was asked to do. */
 export function isStoreFailure(error: unknown): boolean {
-  return codeOf(error) === READ_ONLY || !isOf(STATEMENT_ERRORS, error);
+  return getErrorCode(error) === READ_ONLY || !hasClass(STATEMENT_ERRORS, error);
 }
 
-function isOf(classes: readonly string[], error: unknown): boolean {
-  const code = codeOf(error);
+function hasClass(classes: readonly string[], error: unknown): boolean {
+  const code = getErrorCode(error);
   return code.length === 5 && classes.includes(code.slice(0, 2));
 }
 
@@ -61,7 +61,7 @@ export function toConstraintError(
   entities: readonly EntityMetadata[],
   written?: string,
 ): ConstraintError | undefined {
-  const kind = KINDS[codeOf(error)];
+  const kind = KINDS[getErrorCode(error)];
   if (kind === undefined) return undefined;
   const { table, constraint, column, detail = '' } = error as ServerError;
   // Of a row that rows of other tables refer to, the server names the other table.

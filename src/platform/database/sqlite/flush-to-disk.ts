@@ -1,6 +1,6 @@
 import { open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/error-code.js';
 
 /** The user may enter the folder and not read it, or its file system flushes no folders. */
 const NOT_POSSIBLE = new Set(['EACCES', 'EPERM', 'EINVAL']);
@@ -29,6 +29,6 @@ async function flushFolder(folder: string): Promise<void> {
   try {
     await flush(folder);
   } catch (error) {
-    if (!NOT_POSSIBLE.has(codeOf(error))) throw error;
+    if (!NOT_POSSIBLE.has(getErrorCode(error))) throw error;
   }
 }

@@ -3,7 +3,7 @@ import type { DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import type { SessionPool } from '../batching/session.js';
 import { TableSql } from '../batching/table-sql.js';
-import { codeOf } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/error-code.js';
 import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
 import { assertOutsideTransaction } from './fair-write-lock.js';
 import { flushFolders } from './flush-to-disk.js';
@@ -114,7 +114,7 @@ export class SqliteDataSource extends StoreDataSource {
 
   describeError(error: unknown): string {
     const { message } = error as Error;
-    return codeOf(error) === 'SQLITE_ERROR'
+    return getErrorCode(error) === 'SQLITE_ERROR'
       ? `its tables are not those that this program makes (${message})`
       : (sqliteReason(error) ?? message);
   }

@@ -16,7 +16,7 @@ import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlread
 import { TransactionNotStartedError } from 'typeorm/error/TransactionNotStartedError.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { ConstraintError } from '../constraint.error.js';
-import { codeOf } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/error-code.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { StoreEntityManager } from '../data-source/store-entity-manager.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
@@ -474,7 +474,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     this.state = next;
     await transaction.pooled.connection.exec('ROLLBACK').catch((error: unknown) => {
       // It has been rolled back already, unless the connection is not what it was.
-      if (codeOf(error) !== 'SQLITE_ERROR') transaction.isAltered = true;
+      if (getErrorCode(error) !== 'SQLITE_ERROR') transaction.isAltered = true;
     });
     await this.giveBack(transaction, next);
   }

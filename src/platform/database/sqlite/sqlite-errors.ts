@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
 import type { FailureCause } from '../batching/session.js';
 import { ConstraintError } from '../constraint.error.js';
-import { codeOf } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/error-code.js';
 
 /** The codes with which SQLite refuses a row itself. */
 const ROW_ERRORS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']);
@@ -13,7 +13,7 @@ const STATEMENT_ERRORS = new Set([...ROW_ERRORS, 'SQLITE_ERROR', 'SQLITE_RANGE',
 const CONSTRAINT = /(UNIQUE|FOREIGN KEY|CHECK|NOT NULL) constraint failed(?:: (.+))?$/;
 
 export function classifyFailure(error: unknown): FailureCause {
-  return ROW_ERRORS.has(codeOf(error)) ? 'row' : 'store';
+  return ROW_ERRORS.has(getErrorCode(error)) ? 'row' : 'store';
 }
 
 /**
@@ -54,13 +54,13 @@ export function toConstraintError(
 
 /** Whether the store failed, and not what it was asked to do. */
 export function isStoreFailure(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = getErrorCode(error);
   return code.startsWith('SQLITE_') && !STATEMENT_ERRORS.has(code);
 }
 
 /** What went wrong with a file, in words for the operator. */
 export function sqliteReason(error: unknown): string | undefined {
-  return REASONS[codeOf(error)];
+  return REASONS[getErrorCode(error)];
 }
 
 const REASONS: Record<string, string> = {

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import sqlite3, { type Database } from 'sqlite3';
-import { codeOf } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/error-code.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 
 /** How long another program may take to give the store up, in milliseconds. */
@@ -29,7 +29,7 @@ export class SqliteLock {
       return lock;
     } catch (error) {
       await lock.release();
-      if (codeOf(error) !== 'SQLITE_BUSY') throw error;
+      if (getErrorCode(error) !== 'SQLITE_BUSY') throw error;
       throw new DatabaseStartError(
         'Another program serves from this store: stop it, or give this one a store of its own',
       );

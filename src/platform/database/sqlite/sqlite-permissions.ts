@@ -1,7 +1,7 @@
 import { access, constants, mkdir, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { codeOf } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/error-code.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 
 /** What SQLite and the lock of the program keep beside the file of a store. */
@@ -35,7 +35,7 @@ export async function assertWritable(path: string): Promise<void> {
 export async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder).catch(async (error: unknown) => {
-      if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
+      if (getErrorCode(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
       await makeFolder(dirname(folder));
       await mkdir(folder);
     });
@@ -50,12 +50,12 @@ async function assertMayWrite(path: string, mode: number): Promise<void> {
   try {
     await access(path, mode);
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw refusal(`${path} cannot be written`, error);
+    if (getErrorCode(error) !== 'ENOENT') throw refusal(`${path} cannot be written`, error);
   }
 }
 
 function refusal(what: string, cause: unknown): DatabaseStartError {
-  const reason = REASONS[codeOf(cause)] ?? `the system says ${codeOf(cause)}`;
+  const reason = REASONS[getErrorCode(cause)] ?? `the system says ${getErrorCode(cause)}`;
   return new DatabaseStartError(
     `The store cannot be used: ${what} by the user ${userName()}: ${reason}`,
     { cause },
