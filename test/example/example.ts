@@ -1,0 +1,17 @@
+import { addToSchema } from '../support/add-to-schema.js';
+import { Garden } from './gardens/garden.entity.js';
+import { GardensModule } from './gardens/gardens.module.js';
+import { CreateGardens1795600000001 } from './gardens/migrations/1795600000001-create-gardens.js';
+import { CreatePlantings1795600000002 } from './plantings/migrations/1795600000002-create-plantings.js';
+import { Planting } from './plantings/planting.entity.js';
+import { PlantingsModule } from './plantings/plantings.module.js';
+
+// Two features as `npm run new:module` writes them, and what a team adds to them by hand. Nothing of
+// the program knows of them: what starts a program with them imports this first.
+
+addToSchema({
+  entities: [Garden, Planting],
+  migrations: [CreateGardens1795600000001, CreatePlantings1795600000002],
+});
+
+export const EXAMPLE_MODULES = [GardensModule, PlantingsModule] as const;

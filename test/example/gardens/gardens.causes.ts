@@ -1,0 +1,40 @@
+import type { ErrorCauses } from '../../support/error-causes.js';
+import { type Members, oncePerApp, writeMembers } from '../../support/members.js';
+import type { Answer, TestApp } from '../../support/test-app.js';
+import { GardenErrors } from './gardens.errors.js';
+
+/** The members of a new garden as JSON: others for each number from 1 to 9. */
+export function makeGarden(n: number): Members {
+  return {
+    name: `"${n}"`,
+    kind: `"${n % 2 === 0 ? 'flower' : 'herb'}"`,
+    area: `${n}.50`,
+    openedAt: `"2026-01-0${n}T10:00:00.000Z"`,
+    note: `"${n}"`,
+    details: `{"n":${n}}`,
+  };
+}
+
+/** Creates a garden once for each number. Resolves with its id as JSON. */
+export function createGarden(app: TestApp, n: number): Promise<string> {
+  return oncePerApp(app, `garden ${n}`, async () => {
+    const { text } = await post(app, makeGarden(n));
+    return /"id":("[^"]*"|-?\d+)/.exec(text)?.[1] ?? '';
+  });
+}
+
+function post(app: TestApp, members: Members): Promise<Answer> {
+  return app.post('/gardens', writeMembers(members));
+}
+
+export default {
+  entries: GardenErrors,
+  causes: {
+    GARDEN_NOT_FOUND: (app) => app.get('/gardens/00000000-0000-4000-8000-000000000404'),
+    NAME_IN_USE: async (app) => {
+      const first = makeGarden(1);
+      await post(app, first);
+      return await post(app, { ...makeGarden(2), name: first.name });
+    },
+  },
+} satisfies ErrorCauses<typeof GardenErrors>;

@@ -1,0 +1,20 @@
+import { defineErrors } from '../../../src/platform/errors/error-catalogue.js';
+
+export const GardenErrors = defineErrors(
+  { feature: 'gardens', numbers: [10, 19] },
+  {
+    GARDEN_NOT_FOUND: {
+      error: 40410,
+      message: 'There is no garden with this id',
+      when: 'there is no garden with this id',
+      advice: 'Create it first; after a DELETE that was sent again: take it as success.',
+    },
+
+    NAME_IN_USE: {
+      error: 40912,
+      message: 'The name is in use by another garden',
+      when: 'the name is in use by another garden',
+      advice: 'Choose another name.',
+    },
+  },
+);

@@ -1,0 +1,39 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import {
+  decimal,
+  instant,
+  json,
+  nullable,
+  oneOf,
+  text,
+  uuid,
+} from '../../../../src/platform/database/columns.js';
+import { createIndex, createTable } from '../../../../src/platform/database/migrations.js';
+
+export class CreateGardens1795600000001 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await createTable(queryRunner, {
+      name: 'gardens',
+      columns: {
+        id: uuid(),
+        name: text(),
+        kind: oneOf(),
+        area: decimal(12, 2),
+        openedAt: instant(),
+        note: nullable(text()),
+        details: nullable(json()),
+      },
+      key: ['id'],
+      unique: { gardens_name_key: ['name'] },
+    });
+    await createIndex(queryRunner, {
+      name: 'gardens_area',
+      table: 'gardens',
+      columns: { area: decimal(12, 2), id: uuid() },
+    });
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.dropTable('gardens');
+  }
+}

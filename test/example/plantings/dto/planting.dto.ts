@@ -1,0 +1,13 @@
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { IsCalendarDate, IsInt32 } from '../../../../src/platform/validation/types.decorators.js';
+
+@ApiSchema({ name: 'Planting' })
+export class PlantingDto {
+  @IsCalendarDate()
+  @ApiProperty({ description: 'When the planting was planted', example: '2026-01-01' })
+  plantedOn!: string;
+
+  @IsInt32()
+  @ApiProperty({ description: 'The quantity of the planting', example: 1 })
+  quantity!: number;
+}

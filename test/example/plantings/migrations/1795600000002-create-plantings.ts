@@ -1,0 +1,41 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { date, int32, int64, uuid } from '../../../../src/platform/database/columns.js';
+import { createIndex, createTable } from '../../../../src/platform/database/migrations.js';
+
+export class CreatePlantings1795600000002 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await createTable(queryRunner, {
+      name: 'plantings',
+      columns: { gardenId: uuid(), plantId: int64(), plantedOn: date(), quantity: int32() },
+      key: ['gardenId', 'plantId'],
+      foreignKeys: [
+        {
+          columnNames: ['gardenId'],
+          referencedTableName: 'gardens',
+          referencedColumnNames: ['id'],
+          onDelete: 'CASCADE',
+        },
+        {
+          columnNames: ['plantId'],
+          referencedTableName: 'plants',
+          referencedColumnNames: ['id'],
+          onDelete: 'CASCADE',
+        },
+      ],
+    });
+    await createIndex(queryRunner, {
+      name: 'plantings_plantId',
+      table: 'plantings',
+      columns: { plantId: int64(), gardenId: uuid() },
+    });
+    await createIndex(queryRunner, {
+      name: 'plantings_plantedOn',
+      table: 'plantings',
+      columns: { plantedOn: date(), gardenId: uuid(), plantId: int64() },
+    });
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.dropTable('plantings');
+  }
+}

@@ -1,0 +1,25 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { date, int32, int64, uuid } from '../../../src/platform/database/columns.js';
+import { Garden } from '../gardens/garden.entity.js';
+import { Plant } from '../../../src/modules/plants/plant.entity.js';
+
+/** A planting in the store. */
+@Entity('plantings')
+export class Planting {
+  @ForeignKey(() => Garden, { onDelete: 'CASCADE' })
+  @PrimaryColumn(uuid())
+  gardenId!: string;
+
+  // Made by a migration, since it is not alike on every engine.
+  @Index('plantings_plantId', { synchronize: false })
+  @ForeignKey(() => Plant, { onDelete: 'CASCADE' })
+  @PrimaryColumn(int64())
+  plantId!: string;
+
+  @Index('plantings_plantedOn', { synchronize: false })
+  @Column(date())
+  plantedOn!: string;
+
+  @Column(int32())
+  quantity!: number;
+}

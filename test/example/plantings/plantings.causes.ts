@@ -1,0 +1,47 @@
+import type { ErrorCauses } from '../../support/error-causes.js';
+import { type Members, writeMembers } from '../../support/members.js';
+import type { Answer, TestApp } from '../../support/test-app.js';
+import { createGarden } from '../gardens/gardens.causes.js';
+import { createPlant } from '../../../src/modules/plants/plants.causes.js';
+import { PlantingErrors } from './plantings.errors.js';
+
+/** The members of a new planting as JSON: others for each number from 1 to 9. */
+export async function makePlanting(app: TestApp, n: number): Promise<Members> {
+  return {
+    gardenId: await createGarden(app, n),
+    plantId: await createPlant(app, n),
+    plantedOn: `"2026-01-0${n}"`,
+    quantity: `${n}`,
+  };
+}
+
+function post(app: TestApp, members: Members): Promise<Answer> {
+  return app.post('/plantings', writeMembers(members));
+}
+
+export default {
+  entries: PlantingErrors,
+  causes: {
+    PLANTING_NOT_FOUND: (app) => app.get('/plantings/00000000-0000-4000-8000-000000000404/404'),
+    KEY_IN_USE: async (app) => {
+      const first = await makePlanting(app, 1);
+      await post(app, first);
+      return await post(app, {
+        ...(await makePlanting(app, 2)),
+        gardenId: first.gardenId,
+        plantId: first.plantId,
+      });
+    },
+    ALREADY_EXISTS: async (app) => {
+      const first = await makePlanting(app, 1);
+      await post(app, first);
+      return await post(app, first);
+    },
+    NO_SUCH_GARDEN: async (app) =>
+      post(app, {
+        ...(await makePlanting(app, 1)),
+        gardenId: '"00000000-0000-4000-8000-000000000404"',
+      }),
+    NO_SUCH_PLANT: async (app) => post(app, { ...(await makePlanting(app, 1)), plantId: '404' }),
+  },
+} satisfies ErrorCauses<typeof PlantingErrors>;

@@ -1,0 +1,113 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  HttpStatus,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+} from '@nestjs/common';
+import { ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import type { JsonPage } from '../../../src/platform/database/batched-repository.js';
+import { ApiErrors } from '../../../src/platform/errors/api-errors.decorator.js';
+import { ApiTag } from '../../../src/platform/rest/api-section.decorator.js';
+import { ApiRepresentation, type Representation } from '../../../src/platform/rest/etag.js';
+import { ApiPage } from '../../../src/platform/rest/page.js';
+import {
+  type Preconditions,
+  RequestPreconditions,
+} from '../../../src/platform/rest/preconditions.js';
+import { ListPlantingsDto } from './dto/list-plantings.dto.js';
+import { NewPlantingDto } from './dto/new-planting.dto.js';
+import { PlantingKeyDto } from './dto/planting-key.dto.js';
+import { PlantingPatchDto } from './dto/planting-patch.dto.js';
+import { PlantingDto } from './dto/planting.dto.js';
+import { StoredPlantingDto } from './dto/stored-planting.dto.js';
+import { PlantingErrors } from './plantings.errors.js';
+import { PlantingsService } from './plantings.service.js';
+
+@ApiTag('plantings', 'The plantings in the store')
+@Controller('plantings')
+export class PlantingsController {
+  constructor(private readonly plantings: PlantingsService) {}
+
+  @Post()
+  @HttpCode(200)
+  @ApiOperation({ operationId: 'createPlanting', summary: 'Create a planting' })
+  @ApiOkResponse({ description: 'The planting was created', type: PlantingDto })
+  @ApiErrors(
+    PlantingErrors.KEY_IN_USE,
+    PlantingErrors.ALREADY_EXISTS,
+    PlantingErrors.NO_SUCH_GARDEN,
+    PlantingErrors.NO_SUCH_PLANT,
+  )
+  create(@Body() planting: NewPlantingDto): Promise<PlantingDto> {
+    return this.plantings.create(planting);
+  }
+
+  @Get()
+  @ApiOperation({
+    operationId: 'listPlantings',
+    summary: 'List plantings, in the order of their keys',
+  })
+  @ApiPage(StoredPlantingDto, 'A page of plantings')
+  list(@Query() query: ListPlantingsDto): Promise<JsonPage> {
+    return this.plantings.list(query);
+  }
+
+  @Get(':gardenId/:plantId')
+  @ApiOperation({ operationId: 'readPlanting', summary: 'Read a planting' })
+  @ApiRepresentation(StoredPlantingDto, 'The planting as it is stored')
+  @ApiErrors(PlantingErrors.PLANTING_NOT_FOUND)
+  read(@Param() key: PlantingKeyDto): Promise<Representation<StoredPlantingDto>> {
+    return this.plantings.read(key);
+  }
+
+  @Put(':gardenId/:plantId')
+  @ApiOperation({ operationId: 'replacePlanting', summary: 'Replace a planting' })
+  @ApiOkResponse({ description: 'The planting was replaced', type: PlantingDto })
+  @ApiErrors(
+    PlantingErrors.PLANTING_NOT_FOUND,
+    PlantingErrors.NO_SUCH_GARDEN,
+    PlantingErrors.NO_SUCH_PLANT,
+  )
+  replace(
+    @Param() key: PlantingKeyDto,
+    @Body() planting: PlantingDto,
+    @RequestPreconditions() preconditions: Preconditions,
+  ): Promise<PlantingDto> {
+    return this.plantings.replace(key, planting, preconditions);
+  }
+
+  @Patch(':gardenId/:plantId')
+  @ApiOperation({ operationId: 'patchPlanting', summary: 'Change some members of a planting' })
+  @ApiOkResponse({ description: 'The planting as it is now', type: PlantingDto })
+  @ApiErrors(
+    PlantingErrors.PLANTING_NOT_FOUND,
+    PlantingErrors.NO_SUCH_GARDEN,
+    PlantingErrors.NO_SUCH_PLANT,
+  )
+  update(
+    @Param() key: PlantingKeyDto,
+    @Body() patch: PlantingPatchDto,
+    @RequestPreconditions() preconditions: Preconditions,
+  ): Promise<PlantingDto> {
+    return this.plantings.update(key, patch, preconditions);
+  }
+
+  @Delete(':gardenId/:plantId')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  @ApiOperation({ operationId: 'removePlanting', summary: 'Remove a planting' })
+  @ApiNoContentResponse({ description: 'The planting was removed' })
+  @ApiErrors(PlantingErrors.PLANTING_NOT_FOUND)
+  remove(
+    @Param() key: PlantingKeyDto,
+    @RequestPreconditions() preconditions: Preconditions,
+  ): Promise<void> {
+    return this.plantings.remove(key, preconditions);
+  }
+}

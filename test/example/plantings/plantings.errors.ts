@@ -1,0 +1,38 @@
+import { defineErrors } from '../../../src/platform/errors/error-catalogue.js';
+
+export const PlantingErrors = defineErrors(
+  { feature: 'plantings', numbers: [20, 29] },
+  {
+    PLANTING_NOT_FOUND: {
+      error: 40420,
+      message: 'There is no planting with this key',
+      when: 'there is no planting with this key',
+      advice: 'Create it first; after a DELETE that was sent again: take it as success.',
+    },
+
+    KEY_IN_USE: {
+      error: 40920,
+      message: 'The key is in use by a different planting',
+      when: 'the key is in use by a different planting',
+      advice: 'Choose another key.',
+    },
+    ALREADY_EXISTS: {
+      error: 40921,
+      message: 'This very planting already exists',
+      when: 'this very planting already exists: a client that retried may take it as success',
+      advice: 'After a retry: take it as success.',
+    },
+    NO_SUCH_GARDEN: {
+      error: 40922,
+      message: 'There is no garden with this gardenId',
+      when: 'there is no garden with this gardenId',
+      advice: 'Create the garden first.',
+    },
+    NO_SUCH_PLANT: {
+      error: 40923,
+      message: 'There is no plant with this plantId',
+      when: 'there is no plant with this plantId',
+      advice: 'Create the plant first.',
+    },
+  },
+);
