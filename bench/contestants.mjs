@@ -37,7 +37,7 @@ export const databaseIn = (folder) => path.join(folder, DATABASE);
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));
 const inSqlite = {
   stored: async (folder) => countRows(databaseIn(folder)),
-  fill: async (folder, rows) => preload(databaseIn(folder), rows, 'ascending'),
+  fill: async (folder, rows) => preload(databaseIn(folder), rows),
   replaced: async (folder) => countRows(databaseIn(folder), REPLACED_TAG),
 };
 

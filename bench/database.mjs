@@ -33,41 +33,23 @@ export function countBeside(file) {
 }
 
 /**
- * Fills the table that the program has made.
- *
- * Random ids go in by the million, each million in order: quick, and the pages split and fill as
- * they do when random ids come one by one.
+ * Fills the table that the program has made, with ids from 1.
  *
  * @param {string} file
  * @param {number} rows
- * @param {'ascending' | 'random'} order of the ids; ascending ones begin at 1
  */
-export function preload(file, rows, order) {
+export function preload(file, rows) {
   use(file, (database) => {
     const insert = database.prepare(
       `WITH RECURSIVE n(i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n LIMIT ?)
        INSERT INTO plants (id, name, tag)
-       SELECT ${order === 'random' ? 'random()' : 'i'} AS id, 'Monstera deliciosa', 'indoor'
-       FROM n ORDER BY id`,
+       SELECT i, 'Monstera deliciosa', 'indoor' FROM n`,
     );
     for (let done = 0; done < rows; done += CHUNK) {
       insert.run(done + 1, Math.min(CHUNK, rows - done));
     }
     database.exec(TAG_INDEX);
     database.pragma('wal_checkpoint(TRUNCATE)');
-  });
-}
-
-/** @param {string} file */
-export function dropIndexes(file) {
-  use(file, (database) => {
-    const indexes = database
-      .prepare(
-        "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'plants' AND sql IS NOT NULL",
-      )
-      .pluck()
-      .all();
-    for (const name of indexes) database.exec(`DROP INDEX "${name}"`);
   });
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { OPERATIONS } from './operations.mjs';
 
 /**
@@ -6,8 +5,8 @@ import { OPERATIONS } from './operations.mjs';
  * ended.
  *
  * @typedef {object} Ids
- * @property {'ascending' | 'random' | 'scattered'} order
- * @property {number} next the next ascending id, the seed of the next random ones, or the place of
+ * @property {'ascending' | 'scattered'} order
+ * @property {number} next the next ascending id, or the place of
  *   the next scattered one
  * @property {number} [rows] scattered ids are of 1 to this, each once before any comes again
  */
@@ -38,10 +37,9 @@ export function splitIds(ids, count) {
   return [ids, ...others];
 }
 
-/** Takes the next id, as JSON text: a random int64 is beyond what a JavaScript number holds. */
+/** Takes the next id, as JSON text. */
 export function takeId(ids) {
   const number = ids.next++;
-  if (ids.order === 'random') return randomBytes(8).readBigInt64LE().toString();
   return String(ids.order === 'scattered' ? ((number * STRIDE) % ids.rows) + 1 : number);
 }
 

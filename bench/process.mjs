@@ -1,15 +1,7 @@
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 
 /** The kernel's unit in which it tells times of the processor. */
 const TICK_MS = 10;
-
-/** The memory of a process that is not swapped out, in MiB. */
-export async function residentMiB(pid) {
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)]);
-  return Number(stdout) / 1_024;
-}
 
 /** What a process has had of the processor, in milliseconds; NaN where there is no /proc. */
 export async function processorMs(pid) {

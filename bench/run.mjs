@@ -8,20 +8,13 @@ import { fileURLToPath } from 'node:url';
 import { drawChart } from './chart.mjs';
 import { besideNeighbour, CONTESTANTS, LIFE_NAMES, program } from './contestants.mjs';
 import { defaultLoad, loadNamed } from './load.mjs';
-import { bigTable } from './measure/big-table.mjs';
 import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
 import { life } from './measure/life.mjs';
-import { memory } from './measure/memory.mjs';
-import { mixed } from './measure/mixed.mjs';
 import { lifeOnPostgres, postgres } from './measure/postgres.mjs';
 import { overload } from './measure/overload.mjs';
-import { rows } from './measure/rows.mjs';
-import { startTime } from './measure/start-time.mjs';
-import { tagIndex } from './measure/tag-index.mjs';
 import { HELP, OptionError, readOptions } from './options.mjs';
 import { ContestantError } from './server.mjs';
-import { tokenVariants } from './tokens.mjs';
 
 /** What creates must keep of their rate beside a neighbour. */
 const LEAST_SHARE = 0.8;
@@ -72,22 +65,16 @@ async function main(args) {
 
 async function measureAll(setting) {
   const { contestants } = setting;
-  const few = contestants ?? [program()];
   const results = {};
-  if (setting.fixedRate) results.fixedRate = await fixedRate(setting, few, setting.fixedRate);
-  if (setting.start) results.start = await startTime(setting, few);
-  if (setting.memory) results.memory = await memory(setting, (setting.millions ?? [2]).at(-1));
-  if (setting.rows) results.rows = await rows(setting, setting.millions ?? [0, 1, 10]);
+  if (setting.fixedRate) {
+    const few = contestants ?? [program()];
+    results.fixedRate = await fixedRate(setting, few, setting.fixedRate);
+  }
   if (setting.life) results.life = await life(setting, contestants ?? peersOfLife());
-  if (setting.mixed) results.mixed = await mixed(setting, few);
-  if (setting.bigTable)
-    results.bigTable = await bigTable(setting, (setting.millions ?? [1]).at(-1));
-  if (setting.tagIndex) results.tagIndex = await tagIndex(setting);
   if (setting.postgresLife) results.postgresLife = await lifeOnPostgres(setting);
   if (setting.postgres) results.postgres = await postgres(setting);
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
   if (setting.nodes) results.nodes = await compare(setting, onEach(setting.nodes), 'Node');
-  if (setting.tokens) results.tokens = await compare(setting, await tokenVariants(), 'Tokens');
   if (setting.neighbour) results.neighbour = await neighbour(setting);
   if (setting.overload) results.overload = await overload(setting);
   if (Object.keys(results).length === 0) {

@@ -19,15 +19,6 @@ local function ascending(first)
   end
 end
 
--- A number of Lua is exact up to 2^53 only, so a random int64 is written in two parts.
-local function random(seed)
-  math.randomseed(seed)
-  return function()
-    local sign = math.random(2) == 1 and '-' or ''
-    return string.format('%s%.0f%09.0f', sign, math.random(1, 9223372035), math.random(0, 999999999))
-  end
-end
-
 local function scattered(first, rows)
   local place = first - 1
   return function()
@@ -62,8 +53,7 @@ seconds = 0
 function init(args)
   seconds = tonumber(args[1])
   local order, first = args[2], tonumber(args[3])
-  next_id = order == 'random' and random(first)
-    or order == 'scattered' and scattered(first, tonumber(args[4]))
+  next_id = order == 'scattered' and scattered(first, tonumber(args[4]))
     or ascending(first)
   method, path, body = args[6] .. ' ', template(args[7]), template(args[8])
   head = ' HTTP/1.1\r\nHost: ' .. wrk.host .. ':' .. wrk.port ..
