@@ -350,6 +350,11 @@ describe('an answer that ends the connection', () => {
   it.each([
     ['since the client asks for it', LIVE.replace('Host: a', 'Host: a\r\nConnection: close'), 200],
     ['since it comes before the body', createRequest('wrong', 'x'.repeat(200_000)), 401],
+    [
+      'since HTTP/1.0 knows no chunks',
+      `${createRequest(TOKEN).split('Content-Length')[0]?.replace('HTTP/1.1', 'HTTP/1.0').replace('Host: a', 'Host: a\r\nConnection: keep-alive')}Transfer-Encoding: chunked\r\n\r\n13\r\n{"id":1,"name":"n"}\r\n0\r\n\r\n`,
+      200,
+    ],
     ['since the request is not whole HTTP', LIVE.replace('Host: a\r\n', ''), 400],
   ])('%s is the last: what follows is not handled', async (_, request, status) => {
     app = await TestApp.start();
@@ -357,6 +362,7 @@ describe('an answer that ends the connection', () => {
     await client.write(request + createRequest(TOKEN));
     await client.closed;
     expect(client.answers).toMatchObject([{ status, headers: { connection: 'close' } }]);
-    expect(await app.rows()).toEqual([]);
+    // Only the one by chunks creates a plant.
+    expect((await app.rows()).filter(({ id }) => id !== '1')).toEqual([]);
   });
 });

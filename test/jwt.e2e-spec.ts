@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { base64url, CompactEncrypt, exportSPKI, SignJWT, UnsecuredJWT } from 'jose';
+import { base64url, CompactEncrypt, CompactSign, exportSPKI, SignJWT, UnsecuredJWT } from 'jose';
 import { passSeconds, resetClocks, setClockBy } from './support/clock.js';
 import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp } from './support/test-app.js';
@@ -114,6 +114,14 @@ async function signedWithSecret(secret: string, kid: string): Promise<string> {
     .sign(new TextEncoder().encode(secret));
 }
 
+/** Signed by the provider, with a number that JSON can write and no variable can hold. */
+async function withEndlessExpiry(): Promise<string> {
+  const claims = JSON.stringify({ iss: ISSUER, aud: AUDIENCE, ...SCOPE, exp: 0 });
+  return await new CompactSign(new TextEncoder().encode(claims.replace('"exp":0', '"exp":1e400')))
+    .setProtectedHeader({ alg: issuer.key.alg, kid: issuer.key.kid, typ: 'at+jwt' })
+    .sign(issuer.key.privateKey);
+}
+
 const good = (): Promise<string> => issuer.token(SCOPE);
 const withClaims = (claims: object) => () => issuer.token({ ...SCOPE, ...claims });
 const withHeader = (header: object) => () => issuer.token(SCOPE, header);
@@ -164,6 +172,10 @@ const FORGERIES: Record<string, () => string | Promise<string>> = {
   'an unknown critical header': withHeader({ crit: ['urn:example:rule'], 'urn:example:rule': 1 }),
   'the type of a logout token': withHeader({ typ: 'logout+jwt' }),
   'the type of a DPoP proof': withHeader({ typ: 'dpop+jwt' }),
+  'a type that is no text': withHeader({ typ: 1 }),
+  'a compressed payload': withHeader({ zip: 'DEF' }),
+  'an expiry beyond every time': withClaims({ exp: 1e300 }),
+  'an expiry beyond every number': () => withEndlessExpiry(),
   'a changed payload': alteredBy(
     ([header, payload, signature]) =>
       `${header}.${changed(payload, { sub: 'admin' })}.${signature}`,

@@ -1,4 +1,4 @@
-import { link, open, rm, stat, statfs } from 'node:fs/promises';
+import { link, open, realpath, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
 import { getErrorCode } from '../platform/database/data-source/error-code.js';
@@ -49,8 +49,12 @@ export async function backUp(
 }
 
 async function refuseTarget(source: string, target: string): Promise<void> {
-  const [sourcePath, targetPath] = [resolve(source), resolve(target)];
-  if (['', '-wal', '-shm', '-journal'].some((suffix) => sourcePath + suffix === targetPath)) {
+  // The last part of the target need not be there, and one folder may have several paths.
+  const sourcePath = await realpath(source);
+  const targetPath = join(await realpath(dirname(target)), basename(target));
+  if (
+    ['', '-wal', '-shm', '-journal', '-lock'].some((suffix) => sourcePath + suffix === targetPath)
+  ) {
     throw new CommandError('The copy would be a file of the store itself: name another');
   }
   const isThere = await stat(target).then(

@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Socket } from 'node:net';
 import { answersIn, ClientConnection, exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
+
+const OTHER_TOKEN = 'another-token-of-another-client';
 
 describe('a connection beyond MAX_CONNECTIONS', () => {
   it('is told 503 and closed, whatever it asks, while the others are served', async () => {
@@ -24,41 +27,80 @@ describe('a connection beyond MAX_CONNECTIONS', () => {
   });
 });
 
+/** The start of a request to create a plant, and all of its body but the end. */
+function startOfCreate(token: string): string {
+  const lines = [
+    'POST /plants HTTP/1.1',
+    'Host: a',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    'Content-Length: 102400',
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n${' '.repeat(102_000)}`;
+}
+
 describe('bodies that arrive piece by piece', () => {
-  it('beyond 64 MiB together are refused with 503, and those that end are served', async () => {
-    const app = await TestApp.start();
-    const lines = [
-      'POST /plants HTTP/1.1',
-      'Host: a',
-      `Authorization: Bearer ${TOKEN}`,
-      'Content-Type: application/json',
-      'Content-Length: 102400',
-    ];
-    const start = `${lines.join('\r\n')}\r\n\r\n${' '.repeat(102_000)}`;
+  it('beyond 64 MiB together cost the client with most of them some, and no other any', async () => {
+    const app = await TestApp.start({ ACCESS_TOKENS: `${TOKEN},${OTHER_TOKEN}` });
     const clients = Array.from({ length: 700 }, () => new ClientConnection(app.port));
+    const other = new ClientConnection(app.port);
     try {
+      await other.write(startOfCreate(OTHER_TOKEN));
       const answers = clients.map((client) => client.next());
-      for (const client of clients) void client.write(start);
+      for (const client of clients) void client.write(startOfCreate(TOKEN));
       expect(await Promise.race(answers)).toMatchObject({
         status: 503,
         body: expect.stringContaining('50300'),
       });
-      // The rest of the body of one that was not refused.
-      await clients[0]?.write('{"id":1,"name":"n"}'.padEnd(400));
-      expect(await answers[0]).toMatchObject({ status: 200 });
+      await other.write('{"id":1,"name":"n"}'.padEnd(400));
+      expect(await other.next()).toMatchObject({ status: 200 });
 
       // What a client does not finish counts until it has gone.
       clients.forEach((client) => client.destroy());
-      const rest = '{"id":2,"name":"n"}'.padEnd(400);
-      let status: number | undefined;
-      while (status !== 200) {
-        const late = new ClientConnection(app.port);
-        await late.write(start + rest);
-        status = (await late.next())?.status;
-        late.destroy();
-      }
+      const late = new ClientConnection(app.port);
+      await late.write(startOfCreate(TOKEN) + '{"id":2,"name":"n"}'.padEnd(400));
+      expect(await late.next()).toMatchObject({ status: 200 });
+      late.destroy();
     } finally {
-      clients.forEach((client) => client.destroy());
+      [...clients, other].forEach((client) => client.destroy());
+      await app.close();
+    }
+  });
+});
+
+describe('clients that do not read their long pages', () => {
+  it('keep no page from others, and no more than a bound of them is held', async () => {
+    const app = await TestApp.start({ READ_ACCESS_TOKENS: OTHER_TOKEN });
+    for (let id = 1; id <= 100; id++) {
+      const { status } = await app.create(`{"id":${id},"name":"${'x'.repeat(100_000)}"}`);
+      expect(status).toBe(200);
+    }
+    const page = `GET /plants?limit=1000 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${OTHER_TOKEN}\r\n\r\n`;
+    const readers = Array.from({ length: 600 }, () => {
+      const reader = new ClientConnection(app.port);
+      reader.pause();
+      return reader;
+    });
+    const sockets = new Set<Socket>();
+    app.nest.getHttpServer().on('connection', (socket: Socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    });
+    try {
+      for (const reader of readers) await reader.write(page);
+      for (let round = 0; round < 3; round++) {
+        const answer = await app.get('/plants?limit=1000');
+        expect({ status: answer.status, plants: (answer.body as []).length }).toEqual({
+          status: 200,
+          plants: 100,
+        });
+        expect((await app.get('/plants/1')).status).toBe(200);
+      }
+      let unsent = 0;
+      for (const { writableLength } of sockets) unsent += writableLength;
+      expect(unsent).toBeLessThan(80 * 1024 * 1024);
+    } finally {
+      for (const reader of readers) reader.destroy();
       await app.close();
     }
   });

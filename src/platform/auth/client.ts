@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { toAddressKey } from './rate-limits.js';
 
@@ -7,6 +6,12 @@ export interface Client {
   /** Stands for the last good token of the connection, or is the address where there is none. */
   readonly name: string;
   readonly address: string;
+}
+
+/** A request, or only its connection, whose address may be that of a proxy. */
+interface RequestOrigin {
+  readonly socket: Socket;
+  readonly ip?: string | undefined;
 }
 
 const names = new WeakMap<Socket, string>();
@@ -18,8 +23,7 @@ export function nameClient(socket: Socket, name: string | undefined): void {
 }
 
 /** Finds out whose request it is. Takes microseconds, so it is left until something has to wait. */
-export function getClient(request: IncomingMessage & { readonly ip?: string | undefined }): Client {
-  const { socket } = request;
-  const address = toAddressKey(request.ip ?? socket.remoteAddress);
+export function getClient({ socket, ip = socket.remoteAddress }: RequestOrigin): Client {
+  const address = toAddressKey(ip);
   return { name: names.get(socket) ?? address, address };
 }

@@ -11,7 +11,12 @@ import {
   REMOVE,
   type RowChange,
 } from './batching/change-rows.js';
-import { EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
+import {
+  countCharacters,
+  EntityColumns,
+  type RawRow,
+  type Values,
+} from './batching/entity-columns.js';
 import { type CursorScope, readCursor, writeCursor } from './batching/cursor.js';
 import { FindRows } from './batching/find-rows.js';
 import {
@@ -225,7 +230,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   ): Promise<boolean> {
     const values = this.columns.encodeRow(row);
     const key = this.columns.getKey(values);
-    if (check !== undefined) return await this.changeIfThere(key, check, row, manager);
+    if (check !== undefined) {
+      return await this.changeIfThere(key, check, row, manager, countCharacters(values));
+    }
     return (await this.write(this.replaces, { key, values }, manager)) === 'done';
   }
 
@@ -290,6 +297,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     check: (stored: Row) => void,
     next: Decision,
     manager: EntityManager | undefined,
+    size = 0,
   ): Promise<boolean> {
     let isThere = false;
     const decide: RowChange['decide'] = (current) => {
@@ -298,7 +306,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       check(current as Row);
       return next;
     };
-    await this.write(this.changes, { key, decide }, manager);
+    await this.write(this.changes, { key, size, decide }, manager);
     return isThere;
   }
 

@@ -6,19 +6,27 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { RequestAbortedError, waitingBodies } from './body-reader.js';
 
+/** How many requests are handled at a time: a flush of a slow disk answers many at once. */
+export const MAX_HANDLED = 4_096;
+/** How many pages and pieces of pages are read at a time. */
+export const MAX_PAGES = 16;
+/** How much the bodies of the requests under way may have together, in bytes. */
+export const HANDLED_BODIES_LIMIT = 32 * 1024 * 1024;
+
 /**
  * Bounds how many requests are handled at a time, and lets clients that wait go on in turn, so that
  * a burst of one does not keep the others waiting.
  */
 export class Turns {
-  /** For handlers. A flush of a slow disk answers many at once. */
-  static readonly ofHandlers = new Turns(4_096, 64);
-  /** For pages and their pieces: nothing else waits for them. */
-  static readonly ofPages = new Turns(16, 16);
+  static readonly ofHandlers = new Turns(MAX_HANDLED, 64);
+  /** Pages have turns of their own, so that nothing else waits for them. */
+  static readonly ofPages = new Turns(MAX_PAGES, MAX_PAGES);
 
   private readonly waiting = new FairQueue<() => void>();
   /** How many may begin before the event loop goes on. */
   private quota: number;
+  /** The bodies of the requests under way, in bytes. */
+  private bytes = 0;
 
   /**
    * @param free how many there may be at a time
@@ -45,20 +53,24 @@ export class Turns {
     if (response.closed) throw new RequestAbortedError();
     if ('turn' in locals) endTurn(response);
     else response.on('close', () => endTurnSoon(response));
-    if (this.free === 0 || this.quota === 0) return this.wait(getClient(request), response, body);
-    this.begin(response);
+    const bytes = body === '' ? 0 : Buffer.byteLength(body);
+    if (!this.mayBegin()) return this.wait(getClient(request), response, bytes);
+    this.begin(response, bytes);
     return undefined;
   }
 
-  /** Gives a turn back. */
-  release(): void {
-    this.free++;
-    this.beginWaiting();
+  private mayBegin(): boolean {
+    return this.free > 0 && this.quota > 0 && this.bytes < HANDLED_BODIES_LIMIT;
   }
 
-  private begin({ locals }: Response): void {
-    locals.turn = this;
+  private begin({ locals }: Response, bytes: number): void {
     this.free--;
+    this.bytes += bytes;
+    locals.turn = () => {
+      this.free++;
+      this.bytes -= bytes;
+      this.beginWaiting();
+    };
     if (--this.quota > 0) return;
     setImmediate(() => {
       this.quota = this.perTurn;
@@ -67,10 +79,10 @@ export class Turns {
   }
 
   private beginWaiting(): void {
-    while (this.free > 0 && this.quota > 0 && !this.waiting.isEmpty) this.waiting.shift()?.();
+    while (!this.waiting.isEmpty && this.mayBegin()) this.waiting.shift()?.();
   }
 
-  private async wait(client: Client, response: Response, body: string): Promise<void> {
+  private async wait(client: Client, response: Response, bytes: number): Promise<void> {
     const { waiting } = this;
     response.locals.turn = undefined;
     await new Promise<void>((resolve, reject) => {
@@ -81,7 +93,7 @@ export class Turns {
       };
       const begin = (): void => {
         stopWaiting();
-        this.begin(response);
+        this.begin(response, bytes);
         resolve();
       };
       const leave = (): void => {
@@ -95,16 +107,16 @@ export class Turns {
       const holding = waitingBodies.hold(client, leave);
       response.on('close', leave);
       waiting.push(client, begin);
-      holding.update(Buffer.byteLength(body));
+      holding.update(bytes);
     });
   }
 }
 
 /** Lets others be served once the answer begins, or while a request waits for its client. */
 export function endTurn({ locals }: Response): void {
-  const turns = locals.turn as Turns | undefined;
+  const release = locals.turn as (() => void) | undefined;
   locals.turn = undefined;
-  turns?.release();
+  release?.();
 }
 
 /** Work does not end with its client: until it has ended, it counts, as long as any may wait. */

@@ -7,7 +7,7 @@ import { WRITE_TIMEOUT_MS } from '../config/env.js';
 import { droppedConnections, openConnections } from '../observability/metrics.js';
 import { ConnectionDrain, DRAIN_CLIENT_MS, readReceived } from './connection-drain.js';
 import { ConnectionTimeout } from './connection-timeout.js';
-import { RequestQueue } from './request-queue.js';
+import { type Handler, RequestQueue } from './request-queue.js';
 
 /** How many connections beyond the limit get 503; further ones are closed unanswered. */
 const REFUSAL_HEADROOM = 1_000;
@@ -17,6 +17,8 @@ const WRITE_CHECK_MS = 1_000;
 const DRAIN_ACCEPT_MS = 1_000;
 /** How long an answer may take to be made when the server stops: longer than any write waits. */
 const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 250;
+/** How long before its end a stop refuses what has no answer yet, in milliseconds. */
+const DRAIN_REFUSE_MS = 500;
 /** How often connections to be closed are looked for when the server stops, in milliseconds. */
 const DRAIN_CHECK_MS = 50;
 
@@ -48,6 +50,8 @@ class Connection {
 export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   private readonly open = new Map<Socket, Connection>();
   private accepted = 0;
+  /** Answers requests that there is no time for any more. */
+  refuse: Handler = (req) => req.socket.destroy();
   /** Resolves when the server accepts no more connections; undefined until it stops. */
   private acceptingEnded: Promise<void> | undefined;
 
@@ -84,9 +88,10 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     for (const { drain } of open.values()) void drain.start(this.acceptingEnded);
     await this.acceptingEnded;
     const sweep = setInterval(() => {
-      const isOver = performance.now() > end;
+      const left = end - performance.now();
       for (const { requests, drain } of open.values()) {
-        if (isOver) requests.destroy();
+        if (left < 0) requests.destroy();
+        else if (left < DRAIN_REFUSE_MS) requests.refuseCurrent(this.refuse);
         else drain.check(graceMs);
       }
     }, DRAIN_CHECK_MS);

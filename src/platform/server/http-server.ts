@@ -46,6 +46,7 @@ export function configureServer(
     (req, res) =>
       answer(req, res, new ApiError(entry, message), logger);
   const refuseConnection = answerWith(ErrorCatalogue.UNAVAILABLE);
+  connections.refuse = refuseConnection;
   const refuseExpectation = answerWith(ErrorCatalogue.EXPECTATION_FAILED);
   const refusePath = answerWith(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
   const route: Handler = (req, res) => {

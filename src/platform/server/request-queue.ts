@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { getClient } from '../auth/client.js';
 
 /** How many requests may wait for the one before them, on all connections together. */
 export const WAITING_LIMIT = 20_000;
@@ -34,7 +35,7 @@ export class RequestQueue {
   /** Resolves when all that the client has sent is read. Undefined unless the server stops. */
   private readAhead: (() => Promise<void>) | undefined;
 
-  constructor(private readonly socket: Socket) {
+  constructor(readonly socket: Socket) {
     // Node resumes the socket at the end of each request, and whenever a body is read.
     socket.on('resume', () => {
       if (!this.isReadingPaused) return;
@@ -60,6 +61,11 @@ export class RequestQueue {
     return this.waiting.length;
   }
 
+  /** Stands for the client of the last request with a good token, or for its address. */
+  get clientName(): string {
+    return getClient(this).name;
+  }
+
   /** Handles a request once those before it have been answered. */
   handle(req: IncomingMessage, res: ServerResponse, handler: Handler): void {
     if (this.intake !== 'open') {
@@ -69,6 +75,9 @@ export class RequestQueue {
     // Node drops what follows such a request in the same chunk. If that is the head of another
     // request, its body would be parsed as a request.
     if (req.headers.upgrade !== undefined) this.intake = 'closed';
+    // Whoever sends this may not know chunks, and so sees other requests than the parser does
+    // (RFC 9112 section 6.1).
+    if (req.httpVersion === '1.0' && 'transfer-encoding' in req.headers) this.intake = 'closed';
     if (this.isIdle) this.begin({ req, res, handler });
     // AsyncResource keeps the context of the request, such as its trace.
     else this.enqueue({ req, res, handler: AsyncResource.bind(handler) });
@@ -101,6 +110,15 @@ export class RequestQueue {
     if (waiting.length > 0 || typeof intake === 'object') return;
     this.intake = 'closed';
     current.setHeader('Connection', 'close');
+  }
+
+  /** Answers the request under way, if it has come whole and has no answer so far, and ends there. */
+  refuseCurrent(refuse: Handler): void {
+    const { current, isAnswerDue } = this;
+    this.intake = 'closed';
+    this.forgetWaiting();
+    if (current === undefined || !isAnswerDue) this.socket.destroy();
+    else refuse(current.req, current);
   }
 
   /** Closes the connection at once. */
@@ -177,11 +195,16 @@ export class RequestQueue {
   }
 }
 
-/** Closes the connection on which most requests wait: the most likely to be abuse. */
+/** Of the client with most requests that wait, closes the connection with most of them. */
 function closeLongestQueue(): void {
-  let longest: RequestQueue | undefined;
+  const clients = new Map<string, { length: number; longest: RequestQueue }>();
+  let largest: { length: number; longest: RequestQueue } | undefined;
   for (const queue of waitingQueues) {
-    if (queue.length > (longest?.length ?? 0)) longest = queue;
+    const client = clients.get(queue.clientName) ?? { length: 0, longest: queue };
+    clients.set(queue.clientName, client);
+    client.length += queue.length;
+    if (queue.length > client.longest.length) client.longest = queue;
+    if (client.length > (largest?.length ?? 0)) largest = client;
   }
-  longest?.destroy();
+  largest?.longest.destroy();
 }

@@ -10,9 +10,9 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 const READING = new Set<string | undefined>(['GET', 'HEAD']);
 
 /** How much of an unread body is read and discarded after an early answer, in bytes. */
-const DISCARD_LIMIT = 8 * 1024 * 1024;
+export const DISCARD_LIMIT = 8 * 1024 * 1024;
 /** How long reading and discarding it may take. */
-const DISCARD_MS = 5_000;
+export const DISCARD_MS = 5_000;
 
 /** Answers with JSON, also before the body of the request has arrived. */
 export function sendJson(

@@ -9,6 +9,7 @@ import {
   readFile,
   rm,
   stat,
+  symlink,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -207,6 +208,11 @@ describe('a command that cannot do its work exits 1 with one sentence, and leave
     const before = await readdir(folder.path);
     await expectRefusal('./plants.db', /file of the store itself/);
     await expectRefusal('plants.db-wal', /file of the store itself/);
+    // A start would delete what it takes for the journal of a commit that was broken off.
+    await symlink(folder.path, folder.file('link'));
+    await expectRefusal('link/plants.db-journal', /file of the store itself/);
+    await expectRefusal('link/plants.db-lock', /file of the store itself/);
+    await rm(folder.file('link'));
     await expectRefusal('none/copy.db', /^There is no folder \/.*none: make it first$/);
     await expectRefusal('new.db', /^There is no store/, 'none.db');
     expect(await readdir(folder.path)).toEqual(before);

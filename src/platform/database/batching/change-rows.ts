@@ -21,6 +21,8 @@ export type Decision = ObjectLiteral | typeof REMOVE | undefined;
 /** A change of one row, which is decided while nobody else can change it. */
 export interface RowChange {
   readonly key: string;
+  /** How many characters it holds in memory while it waits. */
+  readonly size?: number;
   /** Gets the row as it is, or undefined where there is none. What it throws fails this change alone. */
   readonly decide: (current: ObjectLiteral | undefined) => Decision;
 }
@@ -53,8 +55,8 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
   ) {}
 
   /** The rows of a batch are all in memory: the last ones that were read tell how large they are. */
-  measure(): number {
-    return this.rowSize;
+  measure({ size = 0 }: RowChange): number {
+    return this.rowSize + size;
   }
 
   async execute(session: Session, changes: readonly RowChange[]): Promise<Result<ChangedRow>[]> {

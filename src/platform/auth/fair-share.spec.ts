@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import { FairQueue } from './fair-queue.js';
+import { FairShare, type Holding } from './fair-share.js';
+
+const client = (name: string, address = '192.0.2.1') => ({ name, address });
+
+describe('a share of 10', () => {
+  function hold(share: FairShare, dropped: string[], name: string, address?: string): Holding {
+    return share.hold(client(name, address), () => dropped.push(`${name} ${address ?? ''}`.trim()));
+  }
+
+  it('is taken from the client that holds most, whoever comes last', () => {
+    const share = new FairShare(10);
+    const dropped: string[] = [];
+    for (let index = 0; index < 3; index++) hold(share, dropped, 'greedy').update(3);
+    hold(share, dropped, 'modest').update(2);
+    expect(dropped).toEqual(['greedy']);
+  });
+
+  it('is taken from the address that holds most, within one client', () => {
+    const share = new FairShare(10);
+    const dropped: string[] = [];
+    hold(share, dropped, 'one', 'a').update(4);
+    hold(share, dropped, 'one', 'b').update(6);
+    hold(share, dropped, 'other').update(1);
+    expect(dropped).toEqual(['one b']);
+  });
+
+  it('loses what has waited longest for its next byte, within one address', () => {
+    const share = new FairShare(10);
+    const dropped: number[] = [];
+    const [first, second] = [1, 2].map((index) =>
+      share.hold(client('one'), () => dropped.push(index)),
+    );
+    first?.update(4);
+    second?.update(4);
+    first?.update(5);
+    first?.update(7);
+    expect(dropped).toEqual([2]);
+  });
+
+  it('counts nothing that has ended', () => {
+    const share = new FairShare(10);
+    const dropped: string[] = [];
+    for (let index = 0; index < 5; index++) {
+      const holding = hold(share, dropped, 'one');
+      holding.update(9);
+      holding.end();
+      holding.end();
+    }
+    expect(dropped).toEqual([]);
+  });
+});
+
+describe('a fair queue', () => {
+  it('serves clients in turn, and the addresses of each in turn', () => {
+    const queue = new FairQueue<string>();
+    for (const item of ['a1', 'a2', 'a3']) queue.push(client('a'), item);
+    queue.push(client('a', '192.0.2.2'), 'A1');
+    for (const item of ['b1', 'b2']) queue.push(client('b'), item);
+    queue.delete(client('a'), 'a2');
+    const served = [];
+    while (!queue.isEmpty) served.push(queue.shift());
+    expect(served).toEqual(['a1', 'b1', 'A1', 'b2', 'a3']);
+    expect(queue.shift()).toBeUndefined();
+  });
+});

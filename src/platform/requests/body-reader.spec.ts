@@ -1,0 +1,35 @@
+import { expect, it } from '@jest/globals';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { BODY_LIMIT, readJsonText } from './body-reader.js';
+
+const MIB = 1024 * 1024;
+
+function request(): PassThrough & IncomingMessage {
+  return Object.assign(new PassThrough(), {
+    headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+    socket: {},
+    httpVersion: '1.1',
+  }) as unknown as PassThrough & IncomingMessage;
+}
+
+it('keeps no chunk, however small, nor what was read together with it', async () => {
+  const req = request();
+  const text = readJsonText(req, {} as ServerResponse, ['application/json']);
+  for (let index = 0; index < 90_000; index++) {
+    if (!req.write(Buffer.alloc(16_384, 32).subarray(0, 1))) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  // All that was read together is 1.4 GiB.
+  expect(process.memoryUsage().arrayBuffers).toBeLessThan(500 * MIB);
+  req.end('{}');
+  expect((await text).trim()).toBe('{}');
+});
+
+it('keeps no more of a body than says that it is too long', async () => {
+  const req = request();
+  const text = readJsonText(req, {} as ServerResponse, ['application/json']);
+  for (let index = 0; index < 4; index++) req.write(Buffer.alloc(BODY_LIMIT / 2));
+  await expect(text).rejects.toMatchObject({ status: 413 });
+});

@@ -1,0 +1,87 @@
+import { afterEach, expect, it, jest } from '@jest/globals';
+import type { Request, Response } from 'express';
+import { EventEmitter } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { RequestAbortedError } from './body-reader.js';
+import { endTurn, Turns } from './turns.js';
+
+/** A request of a client at this address, and its answer. */
+function ask(ip: string): [Request, Response & { closed: boolean }] {
+  const response = Object.assign(new EventEmitter(), { locals: {}, closed: false });
+  return [
+    { ip, socket: {} } as unknown as Request,
+    response as unknown as Response & { closed: boolean },
+  ];
+}
+
+function leave(response: Response & { closed: boolean }): void {
+  response.closed = true;
+  response.emit('close');
+}
+
+/** Takes all turns for pages. */
+async function takeAll(): Promise<(Response & { closed: boolean })[]> {
+  const holders = Array.from({ length: 16 }, () => {
+    const [request, response] = ask('192.0.2.1');
+    void Turns.ofPages.take(request, response);
+    return response;
+  });
+  // Some may begin only in the next turn of the event loop.
+  await nextTurn();
+  return holders;
+}
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+it('gives a turn to one of each client that waits before the second of any', async () => {
+  const holders = await takeAll();
+  await nextTurn();
+  await nextTurn();
+  const begun: string[] = [];
+  const waiting = ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2'].map((ip, index) => {
+    const [request, response] = ask(ip);
+    const turn = Turns.ofPages.take(request, response)?.then(() => begun.push(`${ip} ${index}`));
+    return { response, turn };
+  });
+  for (const holder of holders.slice(0, 2)) endTurn(holder);
+  await Promise.all([waiting[0]?.turn, waiting[3]?.turn]);
+  expect(begun).toEqual(['192.0.2.1 0', '192.0.2.2 3']);
+  for (const holder of holders) endTurn(holder);
+  await Promise.all(waiting.map(({ turn }) => turn));
+  for (const { response } of waiting) endTurn(response);
+});
+
+it('waits for no client that has gone, and for none longer than its deadline', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  const holders = await takeAll();
+  const [request, gone] = ask('192.0.2.1');
+  const left = Turns.ofPages.take(request, gone);
+  leave(gone);
+  await expect(left).rejects.toThrow(RequestAbortedError);
+  const late = Turns.ofPages.take(...ask('192.0.2.1'));
+  jest.advanceTimersByTime(5_001);
+  await expect(late).rejects.toMatchObject({ status: 503 });
+  const [again, closed] = ask('192.0.2.1');
+  closed.closed = true;
+  expect(() => Turns.ofPages.take(again, closed)).toThrow(RequestAbortedError);
+  for (const holder of holders) endTurn(holder);
+});
+
+it('counts the work for a client that has gone until it has ended', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  const holders = await takeAll();
+  await nextTurn();
+  const [request, response] = ask('192.0.2.1');
+  let hasBegun = false;
+  void Turns.ofPages.take(request, response)?.then(() => (hasBegun = true));
+  for (const holder of holders) leave(holder);
+  await Promise.resolve();
+  expect(hasBegun).toBe(false);
+  jest.advanceTimersByTime(4_999);
+  if (holders[0] !== undefined) endTurn(holders[0]);
+  await nextTurn();
+  expect(hasBegun).toBe(true);
+  for (const one of [...holders, response]) endTurn(one);
+});

@@ -1,0 +1,44 @@
+import { expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { maxHeaderSize } from 'node:http';
+import { join } from 'node:path';
+import { MAX_WAITING_TOKENS } from '../src/platform/auth/provider-keys.js';
+import { Env, WRITE_TIMEOUT_MS } from '../src/platform/config/env.js';
+import { MAX_WAITING } from '../src/platform/database/batching/batch-queue.js';
+import { BODY_LIMIT, WAITING_BODIES_LIMIT } from '../src/platform/requests/body-reader.js';
+import { HANDLED_BODIES_LIMIT, MAX_HANDLED, MAX_PAGES } from '../src/platform/requests/turns.js';
+import { WAITING_LIMIT } from '../src/platform/server/request-queue.js';
+import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/server/send-json.js';
+import { UNSENT_LIMIT } from '../src/platform/server/unsent-answers.js';
+import { ROOT } from './support/documents.js';
+
+const MIB = 1024 * 1024;
+const count = (value: number): string => value.toLocaleString('en-US');
+
+/** What docs/security.md says of each bound, from the code that keeps it. */
+const BOUNDS: Readonly<Record<string, string>> = {
+  'one body': `${count(BODY_LIMIT)} B`,
+  headers: `${maxHeaderSize / 1024} KiB`,
+  'a text in a query, as a URL encodes it': '4,096 B',
+  'bodies that are not whole, or wait for a turn': `${WAITING_BODIES_LIMIT / MIB} MiB`,
+  'bodies of requests that are handled': `${HANDLED_BODIES_LIMIT / MIB} MiB`,
+  'requests that are handled': count(MAX_HANDLED),
+  'pages and pieces that are read': count(MAX_PAGES),
+  'a wait for a turn': `${WRITE_TIMEOUT_MS / 1_000} s`,
+  'a wait for the store': `${WRITE_TIMEOUT_MS / 1_000} s`,
+  'rows that wait for a commit or to be read': count(MAX_WAITING.items),
+  'characters of rows that wait': `${MAX_WAITING.characters / MIB} Mi`,
+  'answers that are written and not taken': `${UNSENT_LIMIT / MIB} MiB`,
+  'time in which a client takes nothing': `${new Env().SEND_TIMEOUT_MS / 1_000} s`,
+  "tokens that wait for the provider's keys": count(MAX_WAITING_TOKENS),
+  'requests that wait for the one before them': count(WAITING_LIMIT),
+  connections: count(new Env().MAX_CONNECTIONS),
+  'an unread body after an early answer': `${DISCARD_LIMIT / MIB} MiB, ${DISCARD_MS / 1_000} s`,
+};
+
+it('the table of bounds in docs/security.md has every bound, and each as the code keeps it', () => {
+  const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+  const [, section = ''] = /^## Bounds$([^]*?)^## /m.exec(text) ?? [];
+  const rows = [...section.matchAll(/^\| (.*?) +\| (.*?) +\| .*$/gm)].slice(2);
+  expect(Object.fromEntries(rows.map(([, what = '', much = '']) => [what, much]))).toEqual(BOUNDS);
+});

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TokenIssuer } from '../../support/token-issuer.js';
+
+// A process of its own, which takes half a core at most. It is given the port, two tokens and the id of
+// a plant, and says on standard output at which address its identity provider never answers.
+
+/** How much of a core the attack may take. */
+const SHARE = 0.5;
+const PARTIAL_BODIES = 700;
+const SLOW_READERS = 300;
+const STORM = 500;
+const BURST = 1_000;
+
+const [writer = '', reader = '', plant = ''] = process.argv.slice(2);
+const began = performance.now();
+let port = 0;
+
+/** Waits until no more than the share of a core has been taken. */
+async function throttle(): Promise<void> {
+  const { user, system } = process.cpuUsage();
+  const ahead = (user + system) / 1_000 / SHARE - (performance.now() - began);
+  await sleep(Math.max(1, ahead));
+}
+
+function open(): Socket {
+  const socket = connect({ port, host: '127.0.0.1' });
+  return socket.on('error', () => undefined);
+}
+
+function head(method: string, target: string, token: string, ...fields: string[]): string {
+  const lines = [`${method} ${target} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${token}`];
+  return `${[...lines, ...fields].join('\r\n')}\r\n\r\n`;
+}
+
+const CHUNKED = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
+
+/** Keeps so many connections open, each of which is opened again when the server closes it. */
+async function keepOpen(count: number, start: (socket: Socket) => void): Promise<never> {
+  const sockets = new Set<Socket>();
+  for (;;) {
+    while (sockets.size < count) {
+      const socket = open();
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+      start(socket);
+      await throttle();
+    }
+    await throttle();
+    await sleep(10);
+  }
+}
+
+const slowReaders = (): Promise<never> =>
+  keepOpen(SLOW_READERS, (socket) => {
+    socket.pause();
+    socket.write(head('GET', '/plants?limit=1000', reader));
+  });
+
+const partialBodies = (): Promise<never> => {
+  const chunks = '1\r\n \r\n'.repeat(90_000);
+  let opened = 0;
+  return keepOpen(PARTIAL_BODIES, (socket) => {
+    socket.resume();
+    const target = `/plants/${plant}`;
+    // Some are one-byte chunks, and the others nearly the longest body.
+    if (opened++ % 8 === 0) socket.write(head('PUT', target, writer, ...CHUNKED) + chunks);
+    else {
+      const fields = ['Content-Type: application/json', 'Content-Length: 102400'];
+      socket.write(head('PUT', target, writer, ...fields) + ' '.repeat(102_000));
+    }
+  });
+};
+
+/** Many requests at once, whose clients leave after some time whether they are answered or not. */
+async function repeatAtOnce(count: number, request: (index: number) => string): Promise<never> {
+  for (;;) {
+    const sockets = Array.from({ length: count }, () => open().resume());
+    for (const [index, socket] of sockets.entries()) socket.write(request(index));
+    await sleep(2_000);
+    for (const socket of sockets) socket.destroy();
+    await throttle();
+  }
+}
+
+const storms = (): Promise<never> =>
+  repeatAtOnce(STORM, (index) => {
+    const body = JSON.stringify({ name: `storm ${index}` });
+    const fields = ['If-Match: *', 'If-None-Match: "none"', 'Content-Type: application/json'];
+    const length = `Content-Length: ${body.length}`;
+    return head('PUT', `/plants/${plant}`, writer, ...fields, length) + body;
+  });
+
+const bursts = (): Promise<never> =>
+  repeatAtOnce(BURST, () => head('GET', `/plants/${plant}`, reader));
+
+async function forgeries(issuer: TokenIssuer): Promise<never> {
+  for (let index = 0; ; index++) {
+    const socket = open().resume();
+    const token = await issuer.token({ n: index }, { kid: `unknown ${index}` });
+    socket.write(head('GET', `/plants/${plant}`, token, 'Connection: close'));
+    await throttle();
+  }
+}
+
+const issuer = await TokenIssuer.start();
+const provider = createServer().listen(0, '127.0.0.1');
+await once(provider, 'listening');
+console.log(`provider ${(provider.address() as AddressInfo).port}`);
+const [given] = (await once(process.stdin, 'data')) as [Buffer];
+port = Number(given.toString());
+await Promise.all([slowReaders(), partialBodies(), storms(), bursts(), forgeries(issuer)]);
