@@ -41,7 +41,10 @@ function startOfCreate(token: string): string {
 
 describe('bodies that arrive piece by piece', () => {
   it('beyond 64 MiB together cost the client with most of them some, and no other any', async () => {
-    const app = await TestApp.start({ ACCESS_TOKENS: `${TOKEN},${OTHER_TOKEN}` });
+    const app = await TestApp.start({
+      ACCESS_TOKENS: `${TOKEN},${OTHER_TOKEN}`,
+      MAX_CONNECTIONS: '',
+    });
     const clients = Array.from({ length: 700 }, () => new ClientConnection(app.port));
     const other = new ClientConnection(app.port);
     try {
@@ -70,7 +73,7 @@ describe('bodies that arrive piece by piece', () => {
 
 describe('clients that do not read their long pages', () => {
   it('keep no page from others, and no more than a bound of them is held', async () => {
-    const app = await TestApp.start({ READ_ACCESS_TOKENS: OTHER_TOKEN });
+    const app = await TestApp.start({ READ_ACCESS_TOKENS: OTHER_TOKEN, MAX_CONNECTIONS: '' });
     for (let id = 1; id <= 100; id++) {
       const { status } = await app.create(`{"id":${id},"name":"${'x'.repeat(100_000)}"}`);
       expect(status).toBe(200);

@@ -1,6 +1,7 @@
 import type { StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import { once } from 'node:events';
+import { ApiError } from '../errors/api-error.js';
 import { countUnsent } from './unsent-answers.js';
 
 /**
@@ -37,7 +38,8 @@ export async function sendStream(
     }
     response.end();
   } catch (error) {
-    if (!response.closed) onBroken(error);
+    // Under overload every stream may break off: that is no fault to look into.
+    if (!response.closed && !(error instanceof ApiError)) onBroken(error);
     response.destroy();
   } finally {
     await pieces.return?.();
