@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,6 +34,12 @@ function faults(file: string, options: ts.CompilerOptions = {}): string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
 }
 
+/** What git would add of the client. */
+function listUntracked(): string {
+  const list = ['ls-files', '--others', '--exclude-standard', 'client'];
+  return execFileSync('git', list, { cwd: ROOT, encoding: 'utf8' });
+}
+
 it('client/plant-store-client.ts has types that Node can strip, in a project that is not strict', () => {
   const options = { erasableSyntaxOnly: true, verbatimModuleSyntax: true };
   expect(faults(`${ROOT}client/plant-store-client.ts`, options)).toEqual([]);
@@ -40,8 +47,10 @@ it('client/plant-store-client.ts has types that Node can strip, in a project tha
 
 describe('client/, packed and installed', () => {
   let installed: string;
+  let untracked: string;
 
   beforeAll(async () => {
+    untracked = listUntracked();
     const pack = ['pack', `${ROOT}client`, '--json', '--pack-destination', folder];
     execFileSync('npm', pack, { cwd: ROOT, stdio: ['ignore', 'ignore', 'ignore'] });
     installed = join(folder, 'node_modules/plant-store-client');
@@ -53,21 +62,49 @@ describe('client/, packed and installed', () => {
   it('depends on nothing', async () => {
     const text = await readFile(join(installed, 'package.json'), 'utf8');
     expect(Object.keys(JSON.parse(text) as object)).not.toContain('dependencies');
-    const code = await readFile(join(installed, 'dist/plant-store-client.js'), 'utf8');
+    const code = await readFile(join(installed, 'dist/esm/plant-store-client.js'), 'utf8');
     expect(code).not.toMatch(/^import|require\(/m);
   });
 
-  it('runs', () => {
-    const script =
-      "import { PlantStoreClient, PlantStoreError } from 'plant-store-client'; console.log(new PlantStoreClient('', '') instanceof Object, new PlantStoreError(409, { error: 40900, message: 'm' }).status)";
-    const node = ['--input-type=module', '--eval', script];
+  it('has its licence, and links only to what it has', async () => {
+    const licence = await readFile(join(ROOT, 'LICENSE'), 'utf8');
+    expect(await readFile(join(installed, 'LICENSE'), 'utf8')).toBe(licence);
+    const readme = await readFile(join(installed, 'README.md'), 'utf8');
+    const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+    expect(links.length).toBeGreaterThan(0);
+    expect(links.filter((link) => !existsSync(join(installed, link)))).toEqual([]);
+  });
+
+  it('was packed without a file that git would add', () => {
+    expect(listUntracked()).toEqual(untracked);
+  });
+
+  it.each([
+    ['module', "import { PlantStoreClient, PlantStoreError } from 'plant-store-client';"],
+    ['commonjs', "const { PlantStoreClient, PlantStoreError } = require('plant-store-client');"],
+  ])('runs in a program of type %s', (type, imports) => {
+    const script = `${imports} console.log(new PlantStoreClient('', '') instanceof Object, new PlantStoreError(409, { error: 40900, message: 'm' }).status)`;
+    const node = [`--input-type=${type}`, '--eval', script];
     expect(execFileSync(process.execPath, node, { cwd: folder, encoding: 'utf8' })).toBe(
       'true 409\n',
     );
   });
 
-  it('has its types', async () => {
-    const file = join(folder, 'use.mts');
+  it.each<[string, string, ts.CompilerOptions]>([
+    ['an ES module', 'use.mts', {}],
+    ['CommonJS, node16', 'use.cts', { module: ts.ModuleKind.Node16 }],
+    [
+      'CommonJS, node10',
+      'use.ts',
+      {
+        module: ts.ModuleKind.CommonJS,
+        // eslint-disable-next-line @typescript-eslint/no-deprecated -- many programs still have it
+        moduleResolution: ts.ModuleResolutionKind.Node10,
+        ignoreDeprecations: '6.0',
+      },
+    ],
+  ])('has its types in %s', async (_, name, options) => {
+    const file = join(folder, name);
     const source = [
       "import { PlantStoreClient } from 'plant-store-client';",
       "const client = new PlantStoreClient('http://127.0.0.1', 'token');",
@@ -75,7 +112,7 @@ describe('client/, packed and installed', () => {
       "export const plant = client.createPlant({ name: 'without an id' });",
     ];
     await writeFile(file, source.join('\n'));
-    expect(faults(file)).toEqual([
+    expect(faults(file, options)).toEqual([
       expect.stringMatching(/^Argument of type .*\n.*Property 'id' is missing/),
     ]);
   });

@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import {
   type NewPlant,
   type PlantQuery,
@@ -170,6 +173,137 @@ describe('the typed client', () => {
     atFirst(loseAnswer);
     await client.removePlant(30);
     expect(await app.row('30')).toBeUndefined();
+  });
+
+  it('changes single members of a plant', async () => {
+    const id = 9007199254740993n + 40n;
+    await client.createPlant({ id, name: 'a', tag: 't' });
+    expect(await client.patchPlant(id, { name: 'b' })).toEqual({ name: 'b', tag: 't' });
+    expect(await client.patchPlant(id, { tag: null })).toEqual({ name: 'b' });
+    const { etag } = await client.readPlant(id);
+    await client.patchPlant(id, { tag: 'u' }, etag);
+    const { error } = ErrorCatalogue.PRECONDITION_FAILED;
+    await expect(client.patchPlant(id, { tag: 'v' }, etag)).rejects.toMatchObject({ error });
+    await client.removePlant(id);
+  });
+
+  it('imports plants of any iterable, and exports what a query finds', async () => {
+    const ids = Array.from({ length: 3_000 }, (_, index) => 9100000000000000001n + BigInt(index));
+    async function* plants(): AsyncGenerator<NewPlant> {
+      for (const id of ids) yield await Promise.resolve({ id, name: `Import ${id}` });
+    }
+    const counts = { identical: 0, failed: 0, failures: [] };
+    expect(await client.importPlants(plants())).toEqual({ ...counts, created: 3_000 });
+    const first = [{ id: ids[0] ?? 0, name: 'other' }];
+    expect(await client.importPlants(first)).toMatchObject({
+      failures: [{ line: 1, error: 40900 }],
+    });
+    expect(await client.importPlants([])).toEqual({ ...counts, created: 0 });
+
+    const exported: bigint[] = [];
+    for await (const { id } of client.exportPlants({ name: 'IMPORT ' })) exported.push(id);
+    expect(exported).toEqual(ids);
+    const listed = await list({ name: 'import ', sort: '-name', limit: 1_000 });
+    expect(listed.map(({ id }) => id)).toEqual(ids.toReversed());
+    for await (const { id } of client.exportPlants({ sort: '-id', limit: 1 })) {
+      expect(id).toBe((await list({ sort: '-id', limit: 1 }))[0]?.id);
+    }
+    await expect(client.exportPlants({ name: '' }).next()).rejects.toMatchObject({ error: 40003 });
+  });
+
+  it('passes on what the source of an import throws', async () => {
+    function* plants(): Generator<NewPlant> {
+      yield { id: 1, name: 'n' };
+      throw new TypeError('the file ends');
+    }
+    await expect(client.importPlants(plants())).rejects.toThrow('the file ends');
+  });
+
+  it.each([2 ** 53, -(2 ** 53), 1.5, NaN, Infinity])('refuses the number %s', async (id) => {
+    const fetches = jest.spyOn(globalThis, 'fetch');
+    await expect(client.createPlant({ id, name: 'n' })).rejects.toThrow(RangeError);
+    await expect(client.readPlant(id)).rejects.toThrow(RangeError);
+    await expect(client.listPlants({ after: id }).next()).rejects.toThrow(RangeError);
+    expect(fetches).not.toHaveBeenCalled();
+  });
+
+  it('takes a URL with a slash at its end', async () => {
+    const slashed = new PlantStoreClient(`${app.url.origin}/`, TOKEN);
+    expect(await slashed.createPlant({ id: 50, name: 'n' })).toEqual({ name: 'n' });
+  });
+
+  it.each([429, 502, 503, 504])('sends again what was answered %i', async (status) => {
+    const html = new Response('<html>', { status, headers: { 'Retry-After': '0' } });
+    atFirst(() => Promise.resolve(html));
+    expect((await client.readPlant(50)).plant.name).toBe('n');
+  });
+
+  it("makes an error of an answer that is not the service's", async () => {
+    const retryAfter = new Date(Date.now() + 60_000).toUTCString();
+    const proxied = new PlantStoreClient(app.url.origin, TOKEN, {
+      attempts: 1,
+      fetch: () =>
+        Promise.resolve(
+          new Response('<html>', { status: 502, headers: { 'Retry-After': retryAfter } }),
+        ),
+    });
+    const error = await proxied.readPlant(50).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(PlantStoreError);
+    expect(error).toMatchObject({ status: 502, error: 50200 });
+    expect((error as PlantStoreError).retryAfter).toBeGreaterThan(0);
+  });
+
+  describe('of a server that is silent', () => {
+    let silent: Server;
+    let url: string;
+
+    beforeAll(async () => {
+      silent = createServer((request, response) => {
+        request.resume();
+        // An export begins, and then nothing comes.
+        if (request.headers.accept === 'application/x-ndjson') {
+          response.writeHead(200).write('{"id":1,"name":"n"}\n');
+        }
+      });
+      await once(silent.listen(0, '127.0.0.1'), 'listening');
+      url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    });
+
+    afterAll(() => {
+      silent.closeAllConnections();
+      silent.close();
+    });
+
+    it('gives up after its time and its attempts', async () => {
+      const fetches = jest.spyOn(globalThis, 'fetch');
+      const impatient = new PlantStoreClient(url, TOKEN, { timeoutMs: 50, attempts: 2 });
+      await expect(impatient.readPlant(1)).rejects.toMatchObject({ name: 'TimeoutError' });
+      expect(fetches).toHaveBeenCalledTimes(2);
+      await expect(impatient.importPlants([])).rejects.toMatchObject({ name: 'TimeoutError' });
+      expect(fetches).toHaveBeenCalledTimes(3);
+      const lines = impatient.exportPlants();
+      expect(await lines.next()).toMatchObject({ value: { id: 1n } });
+      await expect(lines.next()).rejects.toMatchObject({ name: 'TimeoutError' });
+    });
+
+    it('gives up when its caller says so', async () => {
+      const patient = new PlantStoreClient(url, TOKEN);
+      const reason = new Error('enough');
+      const stop = new AbortController();
+      const { signal } = stop;
+      const calls = [
+        patient.createPlant({ id: 1, name: 'n' }, { signal }),
+        patient.readPlant(1, undefined, { signal }),
+        patient.replacePlant(1, { name: 'n' }, undefined, { signal }),
+        patient.patchPlant(1, {}, undefined, { signal }),
+        patient.removePlant(1, undefined, { signal }),
+        patient.listPlants({}, { signal }).next(),
+        patient.importPlants([], { signal }),
+      ];
+      stop.abort(reason);
+      for (const call of calls) await expect(call).rejects.toBe(reason);
+      await expect(patient.readPlant(1, undefined, { signal })).rejects.toBe(reason);
+    });
   });
 
   it('has the types of openapi.json; after a change run: npm run openapi', () => {

@@ -16,8 +16,9 @@ let client: Socket;
 let socket: Socket;
 let received: string;
 
-async function start(env: Record<string, string> = {}): Promise<void> {
-  app = await TestApp.start(env);
+/** @param timeoutMs how long the server waits for the client */
+async function start(timeoutMs = 30_000): Promise<void> {
+  app = await TestApp.start({ REQUEST_TIMEOUT_MS: String(timeoutMs) });
   const accepted = once(app.nest.getHttpServer(), 'connection') as Promise<[Socket]>;
   client = connect(app.port, '127.0.0.1').on('error', () => undefined);
   received = '';
@@ -47,7 +48,7 @@ async function isStored(id: number): Promise<boolean> {
 
 describe('the client of an import', () => {
   it('is not waited for longer than it may send nothing', async () => {
-    await start({ REQUEST_TIMEOUT_MS: '300' });
+    await start(300);
     client.write(chunk(line(1)));
     await until(() => received.includes('\r\n\r\n'));
     expect(received).toMatch(/^HTTP\/1\.1 408 /);
@@ -56,7 +57,7 @@ describe('the client of an import', () => {
   });
 
   it('is not waited for when it sends on, but too slowly', async () => {
-    await start({ REQUEST_TIMEOUT_MS: '300' });
+    await start(300);
     const drip = setInterval(() => client.write(chunk(' ')), 20);
     await until(() => received.includes('\r\n\r\n'));
     clearInterval(drip);
@@ -116,7 +117,7 @@ describe('the client of an import', () => {
     client.write(chunk(line(1)) + chunk(line(2).slice(0, -1)));
     await until(() => isStored(1));
     client.resetAndDestroy();
-    await once(socket, 'close');
+    await new Promise((resolve) => socket.once('close', resolve));
     expect(await isStored(2)).toBe(false);
   });
 
