@@ -35,7 +35,11 @@ export const MUTANTS: readonly Mutant[] = [
       'if (hasWeakly(this.ifNoneMatch, etag)) throw',
       'if (false) throw',
     ],
-    ['a malformed If-Match holds', "assertParsed('If-Match', this.ifMatch);", ''],
+    [
+      'a malformed If-None-Match lets a change through',
+      "assertParsed('If-None-Match', this.ifNoneMatch);",
+      '',
+    ],
     [
       'an ETag that is not current matches',
       'if (!hasStrongly(this.ifMatch, etag)) throw',
@@ -152,7 +156,7 @@ export const MUTANTS: readonly Mutant[] = [
     ['a row that was removed is there for the next change', '          rows.delete(key);\n', ''],
     [
       'a change may give a row another key',
-      'if (columns.keyOf(columns.encodeRow(decision)) !== key) {',
+      'if (columns.getKey(columns.encodeRow(decision)) !== key) {',
       'if (false) {',
     ],
     ['a decision may be a promise', 'if (decision instanceof Promise) {', 'if (false) {'],
@@ -178,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
     ['a cursor is good for any order and filter', 'signature === sign(scope) && ', ''],
     [
       'a cursor of a key may be any text',
-      'end.every((part, index) => isTextOf(scope.order[index], part))',
+      'end.every((part, index) => isValidText(scope.order[index], part))',
       'true',
     ],
   ]),
@@ -269,7 +273,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...plant('database/postgres/postgres-errors.ts', 'postgres postgres/locks', [
     [
       'a row that another session holds fails its batch',
-      "if (isLocked(error) || CONFLICTS.has(codeOf(error))) return 'lock';",
+      "if (isLocked(error) || CONFLICTS.has(getErrorCode(error))) return 'lock';",
       '',
     ],
   ]),
