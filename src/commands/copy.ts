@@ -13,6 +13,7 @@ import {
 import { BatchedRepository } from '../platform/database/batched-repository.js';
 import { schema } from '../schema.js';
 import { CommandError, formatCount } from './command.js';
+import { beginEpochIn } from './new-epoch.js';
 
 /** How many rows travel at once. */
 const PAGE_ROWS = 1_000;
@@ -30,7 +31,8 @@ export interface CopiedTable {
 
 /**
  * Copies every row of one store into another, on whichever engines, and then compares the two. What
- * is there already is left alone, so an interrupted copy is finished by another.
+ * is there already is left alone, so an interrupted copy is finished by another. Changes that were
+ * recorded are not copied: where the second store records changes, an epoch begins.
  *
  * @param from where to read, as in DATABASE_URL; no program may write to it meanwhile
  * @param to where to write; its schema is brought up to date
@@ -51,6 +53,7 @@ export async function copyStore(
       for (const metadata of parentsFirst(source.entityMetadatas)) {
         copied.push(await copyTable(source, target, metadata, onProgress));
       }
+      await beginEpochIn(target);
       return copied;
     } finally {
       await target.destroy();

@@ -8,6 +8,7 @@ import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.j
 import { backUp } from './backup.js';
 import { checkStore } from './check.js';
 import { CommandError } from './command.js';
+import { beginEpoch } from './new-epoch.js';
 import { StoreReader } from './store-reader.js';
 
 /** The files of a store, which belong together: a log beside another file would destroy that. */
@@ -39,6 +40,7 @@ export async function restore(
   try {
     await assertUnused(store);
     await backUp(copy, restored, onProgress, signal, 'ro');
+    await beginEpoch(`sqlite:${restored}`);
     const kept = await keepFormerStore(store);
     await link(restored, store);
     await flushFolders(store);

@@ -1,0 +1,48 @@
+import { isFeedOn } from '../platform/database/change-feed/change-log.js';
+import { dataSourceOptions } from '../platform/database/data-source/data-source-options.js';
+import { createDataSource } from '../platform/database/data-source/open-database.js';
+import {
+  DatabaseStartError,
+  type StoreDataSource,
+} from '../platform/database/data-source/store-data-source.js';
+import { schema } from '../schema.js';
+
+/**
+ * Begins an epoch of the feed of changes in a store that is not what it was: whoever mirrors it has to
+ * read everything anew.
+ *
+ * @param url of the store, as in DATABASE_URL
+ * @returns whether changes are recorded there
+ * @throws DatabaseStartError
+ */
+export async function beginEpoch(url: string): Promise<boolean> {
+  const store = createDataSource(
+    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
+  );
+  try {
+    await store.initialize().catch((error: unknown) => {
+      throw new DatabaseStartError(
+        `The store cannot be used, ${store.description}: ${store.describeError(error)}`,
+      );
+    });
+    return await beginEpochIn(store);
+  } finally {
+    await store.destroy();
+  }
+}
+
+/** @returns whether changes are recorded in the store */
+export async function beginEpochIn(store: StoreDataSource): Promise<boolean> {
+  const queryRunner = store.createQueryRunner();
+  try {
+    // A store of an older version has no feed.
+    if (!(await queryRunner.hasTable('change_feed'))) return false;
+    if (!(await isFeedOn(queryRunner))) return false;
+    await queryRunner.startTransaction();
+    await store.changeLog.beginEpoch(queryRunner);
+    await queryRunner.commitTransaction();
+    return true;
+  } finally {
+    await queryRunner.release();
+  }
+}
