@@ -26,14 +26,18 @@ const FOR_MODULES = [
   /^platform\/(rest|errors)\//,
   /^platform\/database\/[^/]+$/,
   /^platform\/(auth|validation)\/[^/]+\.decorators?\.ts$/,
-  /^platform\/json\/json-text\.ts$/,
+  // The classes of values.
+  /^platform\/json\/(decimal|json-text)\.ts$/,
 ];
 
 /** The files that put the modules together. */
 const COMPOSITION_ROOTS = ['app.module.ts', 'schema.ts'];
 
 const ENGINES = /sqlite|postgres|\bpg\b|pragma|rowid/i;
-const MAY_NAME_AN_ENGINE = ['platform/database/', 'commands/', 'platform/config/database-url.ts'];
+const MAY_NAME_AN_ENGINE = [
+  ...['platform/database/sqlite/', 'platform/database/postgres/', 'platform/database/data-source/'],
+  ...['commands/', 'platform/config/database-url.ts'],
+];
 
 /** The text of each file by its path below src. */
 type Sources = ReadonlyMap<string, string>;
@@ -182,6 +186,9 @@ describe('the rules for imports', () => {
     [MODULE, `import { a } from '../../platform/database/a.js';`, undefined],
     [MODULE, `import { a } from '../../platform/database/batching/a.js';`, 'not meant for modules'],
     [MODULE, `import { schema } from '../../schema.js';`, 'not below it'],
+    ['platform/database/a.ts', `import { a } from './batching/a.js';`, undefined],
+    ['platform/database/a.ts', `import { a } from './sqlite/a.js';`, 'names an engine'],
+    ['platform/database/batching/a.ts', `import { a } from '../postgres/a.js';`, 'names an engine'],
     ['platform/errors/a.ts', `import { Env } from '../config/env.js';`, 'not below it'],
     ['platform/errors/a.ts', `let env: import('../config/env.js').Env;`, 'not below it'],
     ['platform/auth/a.ts', `import { a } from '../requests/json-body.js';`, 'not below it'],
