@@ -215,22 +215,25 @@ export class TableSql {
     const conditions = page.conditions.map((condition) =>
       this.condition(condition, () => value(index++)),
     );
-    const compare = (operator: string): void => {
-      const left = page.order.map((key) => this.sortExpression(key)).join(', ');
-      const right = page.order
-        .map(({ column, ignoresCase }) =>
-          ignoresCase ? value(index++) : this.dialect.fromText(value(index++), column),
-        )
-        .join(', ');
-      conditions.push(
-        page.order.length === 1
-          ? `${left} ${operator} ${right}`
-          : `(${left}) ${operator} (${right})`,
+    const bounds: string[] = [];
+    const compare = (operator: '<' | '>' | '<=' | '>='): void => {
+      const left = page.order.map((key) => this.sortExpression(key));
+      const right = page.order.map(({ column, ignoresCase }) =>
+        ignoresCase ? value(index++) : this.dialect.fromText(value(index++), column),
       );
+      if (page.order.length === 1) {
+        bounds.push(`${left.join()} ${operator} ${right.join()}`);
+        return;
+      }
+      // Not every engine finds the first row by a comparison of several expressions.
+      bounds.push(`${left[0]} ${operator[0]}= ${right[0]}`);
+      bounds.push(`(${left.join(', ')}) ${operator} (${right.join(', ')})`);
     };
     if (page.after !== undefined) compare(page.isDescending ? '<' : '>');
     if (page.until !== undefined) compare(page.isDescending ? '>=' : '<=');
-    return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+    // Of several bounds, an engine may take the first: that of a page is narrower than that of a prefix.
+    const all = [...bounds, ...conditions];
+    return all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
   }
 
   pageOrder({ order, isDescending }: Page): string {
