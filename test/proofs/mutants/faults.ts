@@ -77,7 +77,6 @@ export const MUTANTS: readonly Mutant[] = [
       'what was taken keeps its size counted',
       '    this.waitingSize -= size;\n    return',
       '    return',
-      REPOSITORY,
     ],
     ['a batch has no limit of characters', ' || size >= MAX_BATCH_CHARACTERS', '', REPOSITORY],
     [
@@ -96,7 +95,7 @@ export const MUTANTS: readonly Mutant[] = [
       'a commit to a file that was replaced counts',
       'session.assertStored();',
       '',
-      'sqlite sqlite/unusable-store',
+      'sqlite sqlite/store-faults',
     ],
   ]),
   ...plant('database/batching/insert-rows.ts', REPOSITORY, [

@@ -132,3 +132,13 @@ it('refuses nothing that has not waited too long', async () => {
   endBatch();
   expect(await waiting).toBe('done 2');
 });
+
+it('counts what waits, and not what a batch has taken', async () => {
+  const { queue, endBatch } = stuckQueue('taken');
+  for (let round = 0; round < 3; round++) {
+    const outcome = queue.add(TOO_MANY);
+    await nextTurn();
+    endBatch();
+    expect(await outcome).toBe(`done ${TOO_MANY}`);
+  }
+});
