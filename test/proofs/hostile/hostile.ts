@@ -89,6 +89,7 @@ async function measure(
   await honest.fill();
   await honest.run(ALONE_MS);
   const alone = await honest.run(ALONE_MS);
+  console.log(`p99 alone: ${alone.toFixed(1)} ms`);
   const memoryBefore = await program.residentMemory();
   const descriptorsBefore = program.openDescriptors();
 
@@ -100,6 +101,7 @@ async function measure(
   const windows: number[] = [];
   for (let window = 0; window < WINDOWS; window++) {
     windows.push(await honest.run(attackMs / WINDOWS));
+    console.log(`p99 under attack: ${windows.at(-1)?.toFixed(1)} ms`);
   }
   clearInterval(sampling);
   attack.kill('SIGKILL');
@@ -119,7 +121,7 @@ async function measure(
   } while (!isBack && performance.now() < end);
 
   console.log(`honest requests: ${honest.answers}, not answered as they should be: ${honest.faults.length}
-p99: ${alone.toFixed(1)} ms alone, ${attacked.toFixed(1)} ms under attack (${windows.map((ms) => ms.toFixed(1)).join(', ')})
+p99: ${alone.toFixed(1)} ms alone, ${attacked.toFixed(1)} ms under attack
 memory: ${memoryBefore.toFixed(0)} MiB before, ${memory.toFixed(0)} at most, ${memoryAfter.toFixed(0)} after
 descriptors: ${descriptorsBefore} before, ${descriptorsAfter} after`);
   const faults = [...honest.faults];
