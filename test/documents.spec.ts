@@ -2,11 +2,45 @@ import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { MUTANTS } from './proofs/mutants/faults.js';
-import { DOCUMENTS, ROOT } from './support/documents.js';
+import { DOCUMENTS, ROOT, sentencesOf } from './support/documents.js';
 
 const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
   scripts: Record<string, string>;
 };
+
+const MAX_WORDS_OF_SENTENCE = 25;
+const MAX_WORDS_OF_PAGE = 1_200;
+/** Grows with every release. */
+const CHANGELOG = 'CHANGELOG.md';
+/** Pages that are still to be shortened. */
+const LONG = [
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'bench/README.md',
+  'client/README.md',
+  'docs/adding-a-module.md',
+  'docs/architecture.md',
+  'docs/errors.md',
+  'docs/operations.md',
+  'docs/performance.md',
+  'docs/postgresql.md',
+  'docs/security.md',
+];
+
+describe.each(
+  DOCUMENTS.filter((path) => !LONG.includes(path) && !path.startsWith('docs/decisions')),
+)('%s', (path) => {
+  it('has only sentences of 25 words at most', () => {
+    const sentences = sentencesOf(path);
+    expect(sentences.filter((text) => countWords(text) > MAX_WORDS_OF_SENTENCE)).toEqual([]);
+  });
+
+  it('has 1,200 words at most', () => {
+    if (path === CHANGELOG) return;
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    expect(countWords(text)).toBeLessThanOrEqual(MAX_WORDS_OF_PAGE);
+  });
+});
 
 describe.each([...DOCUMENTS, '.ci/run', '.github/workflows/ci.yml', 'Dockerfile'])('%s', (path) => {
   const text = readFileSync(join(ROOT, path), 'utf8');
@@ -56,6 +90,10 @@ it('each fault that the proof "mutants" plants has its text in the code once', (
   );
   expect(gone.map(({ fault, file }) => `${file}: ${fault}`)).toEqual([]);
 });
+
+function countWords(text: string): number {
+  return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+}
 
 /** The anchors of a document's headings, as GitHub makes them. */
 function headingsOf(file: string): Set<string> {

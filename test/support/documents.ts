@@ -32,3 +32,19 @@ export function blocksOf(document: string): Block[] {
     },
   );
 }
+
+/** The sentences of a document that are prose, each as plain text. */
+export function sentencesOf(document: string): string[] {
+  const prose = readFileSync(join(ROOT, document), 'utf8')
+    .replaceAll(BLOCK, '')
+    .replaceAll(/^(?:\||#).*$/gm, '\n')
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/`[^`]+`/g, 'code')
+    .replaceAll('**', '')
+    .replaceAll(/^ *(?:[-*]|\d+\.) /gm, '\n\n');
+  return prose
+    .split(/\n\s*\n/)
+    .flatMap((paragraph) => paragraph.split(/(?<=[.!?][")]*)\s+(?=\S)/))
+    .map((sentence) => sentence.replaceAll(/\s+/g, ' ').trim())
+    .filter((sentence) => sentence !== '');
+}
