@@ -34,6 +34,7 @@ How:
   --dir FOLDER         where databases go; its disk is what is measured (bench/data)
   --chart FILE         draw the comparison
   --json FILE          write every figure
+  --record             add the tables and the machine to docs/measurements/<date>.md
   --help               print this`;
 
 /** The message is one line for the reader. */
@@ -61,6 +62,7 @@ export function readOptions(args) {
     folder: values.dir,
     chart: values.chart,
     json: values.json,
+    record: values.record,
   };
 }
 
@@ -88,6 +90,7 @@ function parse(args) {
         dir: string,
         chart: string,
         json: string,
+        record: boolean,
         help: boolean,
       },
     });

@@ -14,6 +14,7 @@ import { life } from './measure/life.mjs';
 import { lifeOnPostgres, postgres } from './measure/postgres.mjs';
 import { overload } from './measure/overload.mjs';
 import { HELP, OptionError, readOptions } from './options.mjs';
+import { record } from './record.mjs';
 import { ContestantError } from './server.mjs';
 
 /** What creates must keep of their rate beside a neighbour. */
@@ -60,6 +61,7 @@ async function main(args) {
     const report = { date: new Date().toISOString(), ...machine, options, results, faults };
     await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);
   }
+  if (options.record) console.log(`\nRecorded in ${await record(args, { ...setting, loadName })}`);
   verdict(faults);
 }
 

@@ -1,10 +1,14 @@
+/** The tables that were printed, in their order. */
+export const printedTables = [];
+
 /**
- * A plain table: the first column to the left, the others to the right.
+ * Prints a plain table: the first column to the left, the others to the right.
  *
  * @param {string[]} head
  * @param {string[][]} rows
  */
 export function printTable(title, head, rows) {
+  printedTables.push({ title, head, rows });
   const widths = head.map((_, column) =>
     Math.max(...[head, ...rows].map((row) => row[column].length)),
   );

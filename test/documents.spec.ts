@@ -17,13 +17,10 @@ const LONG = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'bench/README.md',
-  'client/README.md',
   'docs/adding-a-module.md',
   'docs/architecture.md',
   'docs/errors.md',
   'docs/operations.md',
-  'docs/performance.md',
-  'docs/postgresql.md',
   'docs/security.md',
 ];
 

@@ -1,0 +1,40 @@
+import { appendFile, mkdir } from 'node:fs/promises';
+import os from 'node:os';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { flushCost } from './flush-cost.mjs';
+import { printedTables } from './table.mjs';
+
+/**
+ * Adds what was printed to the measurements of this day, with the command and the machine.
+ *
+ * @param {string[]} args of the command
+ * @param {string} folder where the databases were
+ * @returns {Promise<string>} the path of the file
+ */
+export async function record(args, { folder, loadName }) {
+  const now = new Date().toISOString();
+  const measurements = fileURLToPath(new URL('../docs/measurements/', import.meta.url));
+  const file = `${measurements}${now.slice(0, 10)}.md`;
+  const [{ model }] = os.cpus();
+  const command = ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
+  const machine = [
+    ['ended', now],
+    ['processor', `${model.trim()}, ${os.availableParallelism()} cores`],
+    ['memory', `${Math.round(os.totalmem() / 2 ** 30)} GiB`],
+    ['system', `${os.type()} ${os.release()}`],
+    ['Node', process.version],
+    ['load', loadName],
+    ['flush of 4 KiB', `${flushCost(folder).toFixed(2)} ms`],
+  ];
+  await mkdir(measurements, { recursive: true });
+  const tables = [{ title: '', head: ['machine', ''], rows: machine }, ...printedTables];
+  await appendFile(file, [`## \`${command}\``, ...tables.map(toMarkdown), ''].join('\n\n'));
+  return file;
+}
+
+function toMarkdown({ title, head, rows }) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  const lines = [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  return title === '' ? lines : `${title}:\n\n${lines}`;
+}
