@@ -17,9 +17,11 @@ type Responses = Operation['responses'];
 
 const DESCRIPTION = `A plant store over HTTP with JSON bodies.
 
-A string has neither U+0000 nor unpaired surrogates. An \`int64\` is a JSON number with all its digits, never a string.`;
+A string has neither U+0000 nor unpaired surrogates. An \`int64\` is a JSON number with all its digits, never a string.
+
+The [OpenAPI document](/openapi.json) of this page.`;
 const TOKENS =
-  'An access token: one that the operator of the service has given out, or a JWT of its identity provider. Sent as "Authorization: Bearer <ACCESS_TOKEN>".';
+  'An access token: one that the operator of the service has given out, or a JWT of its identity provider. Sent as "Authorization: Bearer <ACCESS_TOKEN>". A development start without tokens prints one in its terminal.';
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
 /** The failures that operations share. */
@@ -68,7 +70,12 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
   // Clients need not know what is in a token, and not every one is a JWT.
   delete (document.components?.securitySchemes?.[BEARER] as { bearerFormat?: string }).bearerFormat;
   const operations: Operation[] = Object.values(document.paths).flatMap((path) =>
-    METHODS.flatMap((method) => path[method] ?? []),
+    METHODS.flatMap((method) => {
+      const operation: Operation | undefined = path[method];
+      if (operation === undefined) return [];
+      operation.description ??= describeUse(method, operation);
+      return operation;
+    }),
   );
   document.tags = describeTags(operations);
   const shared: Responses = {};
@@ -76,6 +83,30 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
   Object.assign(document.components ?? {}, { responses: shared });
   const paths = mapValues(document.paths, (path) => mapValues({ ...path }, sortKeys));
   return { ...(sortKeys(document) as OpenAPIObject), paths } as OpenAPIObject;
+}
+
+/** Describes what every operation of a kind does, where its module says nothing of its own. */
+function describeUse(method: string, operation: Operation): string | undefined {
+  const sentences = [
+    method === 'put' &&
+      'Replaces all of it: an optional member that the body leaves out is removed. Safe to retry.',
+    method === 'patch' &&
+      'A JSON merge patch (RFC 7396): changes the members that the body names, and removes those that are null. Safe to retry.',
+    method === 'delete' && 'Safe to retry: a retry answers 404 if the first attempt went through.',
+    hasHeader(operation, 'Link') &&
+      'Follow the `Link` with `rel="next"` until there is none. Use it as it is: it holds all parameters of the next page.',
+    method !== 'get' &&
+      hasParameter(operation, ({ name }) => name === 'If-Match') &&
+      'To change only what you have read, send its `ETag` as `If-Match`: the answer is 412 if somebody has changed it since.',
+  ];
+  const said = sentences.filter((sentence) => sentence !== false);
+  return said.length === 0 ? undefined : said.join(' ');
+}
+
+function hasHeader({ responses }: Operation, name: string): boolean {
+  return Object.values(responses).some(
+    (response) => response !== undefined && 'headers' in response && name in (response.headers ?? {}),
+  );
 }
 
 function describeTags(operations: readonly Operation[]): { name: string; description: string }[] {

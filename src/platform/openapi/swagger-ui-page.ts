@@ -182,7 +182,8 @@ export const STYLE = `
   .swagger-ui .highlight-code .copy-to-clipboard { bottom: 5px; right: 9px; }
   .swagger-ui pre.microlight > code { white-space: pre-wrap !important; word-break: normal !important; overflow-wrap: anywhere; }
   .swagger-ui .failures { padding: 0 20px 20px; font-size: 14px; font-family: sans-serif; color: #3b4151; }
-  .dark-mode .swagger-ui .failures { color: #e4e6e6; }
+  .dark-mode .swagger-ui :is(.failures, .headers-wrapper td, .header-col) { color: #e4e6e6; }
+  .swagger-ui .responses-table tr.response[data-code='304'] .response-controls { display: none; }
   .swagger-ui .failures summary { cursor: pointer; }
   .swagger-ui .failures table { margin-top: 8px; }
   .swagger-ui .failures table tbody tr :is(th, td) { padding: 6px 16px 0 0; text-align: left; vertical-align: top; }

@@ -27,6 +27,8 @@ export function setUpDocs(app: INestApplication): void {
     swaggerOptions: {
       layout: 'BaseLayout',
       tryItOutEnabled: true,
+      // Kept in the browser's local storage.
+      persistAuthorization: true,
       defaultModelsExpandDepth: 0,
       plugins: [fitDevice, showExactNumbers, foldFailures, proposeNewIds],
     },

@@ -61,14 +61,16 @@ export class Preconditions {
 
 /** Documents the headers of preconditions. */
 export function ApiPreconditions(): MethodDecorator {
-  const header = (name: string, section: string): MethodDecorator =>
-    ApiHeader({
-      name,
-      description: `Entity tags, or *: RFC 9110 section ${section}`,
-      required: false,
-    });
+  const header = (name: string, description: string): MethodDecorator =>
+    ApiHeader({ name, description, required: false });
   // Decorators are applied from the last to the first.
-  return applyDecorators(header('If-Match', '13.1.1'), header('If-None-Match', '13.1.2'));
+  return applyDecorators(
+    header('If-Match', 'Only if one of these is the current `ETag`; `*` for any. Otherwise 412'),
+    header(
+      'If-None-Match',
+      'Only if none of these is the current `ETag`; `*` for any. Otherwise 304 to a GET, and 412 to a change',
+    ),
+  );
 }
 
 /** Gives a handler the preconditions of the request, and documents their headers. */
