@@ -8,7 +8,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List changes, oldest first, or follow them */
+        /**
+         * List changes, oldest first, or follow them
+         * @description Follow the `Link` with `rel="next"` until there is none. Use it as it is: it holds all parameters of the next page.
+         */
         get: operations["listChanges"];
         put?: never;
         post?: never;
@@ -25,10 +28,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List plants */
+        /**
+         * List plants
+         * @description Follow the `Link` with `rel="next"` until there is none. Use it as it is: it holds all parameters of the next page.
+         */
         get: operations["listPlants"];
         put?: never;
-        /** Create a plant in the store */
+        /**
+         * Create a plant in the store
+         * @description Safe to retry: after a lost answer or a 503, the answer is 200, or 409 with 40901 if the first attempt went through.
+         */
         post: operations["createPlant"];
         delete?: never;
         options?: never;
@@ -62,14 +71,23 @@ export interface paths {
         };
         /** Read a plant */
         get: operations["readPlant"];
-        /** Replace a plant */
+        /**
+         * Replace a plant
+         * @description Replaces all of it: an optional member that the body leaves out is removed. Safe to retry. To change only what you have read, send its `ETag` as `If-Match`: the answer is 412 if somebody has changed it since.
+         */
         put: operations["replacePlant"];
         post?: never;
-        /** Remove a plant */
+        /**
+         * Remove a plant
+         * @description Safe to retry: a retry answers 404 if the first attempt went through. To change only what you have read, send its `ETag` as `If-Match`: the answer is 412 if somebody has changed it since.
+         */
         delete: operations["removePlant"];
         options?: never;
         head?: never;
-        /** Change some members of a plant */
+        /**
+         * Change some members of a plant
+         * @description A JSON merge patch (RFC 7396): changes the members that the body names, and removes those that are null. Safe to retry. To change only what you have read, send its `ETag` as `If-Match`: the answer is 412 if somebody has changed it since.
+         */
         patch: operations["patchPlant"];
         trace?: never;
     };
@@ -393,7 +411,7 @@ export interface operations {
     listPlants: {
         parameters: {
             query?: {
-                /** @description How many to list at most */
+                /** @description How many to list at most, from 1 to 1000 */
                 limit?: number;
                 /** @description Where the page before ended, as its `Link` says. In the order of an integer key, it is the last key of that page */
                 after?: string;
@@ -545,9 +563,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Entity tags, or *: RFC 9110 section 13.1.1 */
+                /** @description Only if one of these is the current `ETag`; `*` for any. Otherwise 412 */
                 "If-Match"?: string;
-                /** @description Entity tags, or *: RFC 9110 section 13.1.2 */
+                /** @description Only if none of these is the current `ETag`; `*` for any. Otherwise 304 to a GET, and 412 to a change */
                 "If-None-Match"?: string;
             };
             path: {
@@ -616,9 +634,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Entity tags, or *: RFC 9110 section 13.1.1 */
+                /** @description Only if one of these is the current `ETag`; `*` for any. Otherwise 412 */
                 "If-Match"?: string;
-                /** @description Entity tags, or *: RFC 9110 section 13.1.2 */
+                /** @description Only if none of these is the current `ETag`; `*` for any. Otherwise 304 to a GET, and 412 to a change */
                 "If-None-Match"?: string;
             };
             path: {
@@ -684,9 +702,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Entity tags, or *: RFC 9110 section 13.1.1 */
+                /** @description Only if one of these is the current `ETag`; `*` for any. Otherwise 412 */
                 "If-Match"?: string;
-                /** @description Entity tags, or *: RFC 9110 section 13.1.2 */
+                /** @description Only if none of these is the current `ETag`; `*` for any. Otherwise 304 to a GET, and 412 to a change */
                 "If-None-Match"?: string;
             };
             path: {
@@ -742,9 +760,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Entity tags, or *: RFC 9110 section 13.1.1 */
+                /** @description Only if one of these is the current `ETag`; `*` for any. Otherwise 412 */
                 "If-Match"?: string;
-                /** @description Entity tags, or *: RFC 9110 section 13.1.2 */
+                /** @description Only if none of these is the current `ETag`; `*` for any. Otherwise 304 to a GET, and 412 to a change */
                 "If-None-Match"?: string;
             };
             path: {

@@ -73,7 +73,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
     METHODS.flatMap((method) => {
       const operation: Operation | undefined = path[method];
       if (operation === undefined) return [];
-      operation.description ??= describeUse(method, operation);
+      operation.description ??= describeUse(method, operation).join(' ');
       return operation;
     }),
   );
@@ -86,7 +86,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
 }
 
 /** Describes what every operation of a kind does, where its module says nothing of its own. */
-function describeUse(method: string, operation: Operation): string | undefined {
+function describeUse(method: string, operation: Operation): string[] {
   const sentences = [
     method === 'put' &&
       'Replaces all of it: an optional member that the body leaves out is removed. Safe to retry.',
@@ -99,13 +99,13 @@ function describeUse(method: string, operation: Operation): string | undefined {
       hasParameter(operation, ({ name }) => name === 'If-Match') &&
       'To change only what you have read, send its `ETag` as `If-Match`: the answer is 412 if somebody has changed it since.',
   ];
-  const said = sentences.filter((sentence) => sentence !== false);
-  return said.length === 0 ? undefined : said.join(' ');
+  return sentences.filter((sentence) => sentence !== false);
 }
 
 function hasHeader({ responses }: Operation, name: string): boolean {
   return Object.values(responses).some(
-    (response) => response !== undefined && 'headers' in response && name in (response.headers ?? {}),
+    (response) =>
+      response !== undefined && 'headers' in response && name in (response.headers ?? {}),
   );
 }
 

@@ -49,7 +49,10 @@ export class PageQueryDto implements PageQuery, ReadsHeaders {
     `must not be greater than ${MAX_LIMIT}`,
     ({ limit, format }: PageQueryDto) => format === 'lines' || limit <= MAX_LIMIT,
   )
-  @ApiProperty({ description: `How many to list at most, from 1 to ${MAX_LIMIT}`, maximum: MAX_LIMIT })
+  @ApiProperty({
+    description: `How many to list at most, from 1 to ${MAX_LIMIT}`,
+    maximum: MAX_LIMIT,
+  })
   limit = 100;
 
   @IsOptionalNotNull()
