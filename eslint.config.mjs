@@ -34,7 +34,7 @@ export default defineConfig(
   {
     files: ['src/**/*.ts'],
     ignores: [
-      'src/platform/config/env.ts',
+      'src/platform/config/settings.ts',
       'src/platform/validation/nested-type.ts',
       '**/*.spec.ts',
     ],

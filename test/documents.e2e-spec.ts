@@ -3,6 +3,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Env } from '../src/platform/config/env.js';
+import { describeModuleSettings, MODULE_SETTINGS } from '../src/platform/config/settings.js';
 import { listErrors, ErrorCatalogue, getStatus } from '../src/platform/errors/error-catalogue.js';
 import { MALFORMED_REQUESTS } from './cases/malformed-http.js';
 import { TestApp } from './support/test-app.js';
@@ -215,9 +216,15 @@ describe('docs/http.md', () => {
 });
 
 describe('.env.example', () => {
-  it('names every variable with its default, and no other', () => {
+  it('names every variable of the platform with its default', () => {
     const defaults = Object.entries(new Env()).map(([name, value]) => [name, String(value)]);
-    expect(parseEnv(fileText('.env.example'))).toEqual(Object.fromEntries(defaults));
+    const [ofPlatform = ''] = fileText('.env.example').split(MODULE_SETTINGS);
+    expect(parseEnv(ofPlatform)).toEqual(Object.fromEntries(defaults));
+  });
+
+  it('ends with the settings of the modules; after a change run: npm run openapi', () => {
+    const [, ofModules] = fileText('.env.example').split(MODULE_SETTINGS);
+    expect(ofModules).toBe(describeModuleSettings());
   });
 });
 

@@ -189,7 +189,7 @@ export function readColumn(argument) {
 function readMarks(text) {
   const marks = text.split(':').slice(1);
   const [reference, ...others] = marks.filter((mark) => mark.startsWith('references'));
-  const [, table, onDelete = 'cascade'] =
+  const [, table, onDelete] =
     /^references\(([a-z][a-z0-9_-]*)(?:,\s*(cascade|restrict))?\)$/.exec(reference ?? '') ?? [];
   const hint = /\?$/.test(text) ? '; the ? stands right behind the type' : '';
   if ((reference !== undefined && table === undefined) || others.length > 0) {

@@ -138,6 +138,7 @@ export function readModule(args) {
         (keyColumns.length > 1 && isFirstOfKey(column)),
     ),
     orders: all.filter(({ isSorted }) => isSorted),
+    self: all.find(({ references }) => references?.isSelf),
     errors: nameErrors(all, names),
   };
 }
@@ -191,7 +192,8 @@ function nameModule(plural, given) {
 }
 
 function singularOf(name) {
-  return name.endsWith('ies') ? name.replace(/ies$/, 'y') : name.replace(/s$/, '');
+  if (name.endsWith('ies')) return name.replace(/ies$/, 'y');
+  return name.replace(/(?<=x|ch|sh|ss)es$|s$/, '');
 }
 
 /** @throws UsageError */
@@ -266,7 +268,12 @@ function resolveReference(
         `${where}: write ${name}:${type}?, since the first of them refers to none`,
       );
     const own = { entity: names.Singular, plural: names.plural, words: names.words };
-    return { table: ownTable, onDelete, key, isSelf: true, ...own };
+    if (onDelete === 'cascade') {
+      throw new UsageError(
+        `${where}: write references(${table}): one that others refer to is not removed`,
+      );
+    }
+    return { table: ownTable, onDelete: 'restrict', key, isSelf: true, ...own };
   }
   const found = listEntities().find((one) => one.table === table.replaceAll('-', '_'));
   if (found === undefined) {
@@ -289,7 +296,7 @@ function resolveReference(
   }
   return {
     table: found.table,
-    onDelete,
+    onDelete: onDelete ?? 'cascade',
     key: key.name,
     isSelf: false,
     entity: found.entity,
@@ -323,14 +330,14 @@ function typeOfKey(text) {
   return ['int32', 'uuid', 'date', 'text'].find((type) => text.includes(type)) ?? text;
 }
 
-/** The errors of unique columns and of references, of which there are eight numbers. */
+/** The errors of unique columns and of references, of which there are seven numbers. */
 function nameErrors(columns, { words }) {
   const errors = columns.flatMap((column) => {
     const { name, references } = column;
     const label = spaced(name);
     const unique = {
       constant: `${snake(name)}_IN_USE`,
-      message: `The ${label} is in use by another ${words}`,
+      message: `Another ${words} has this ${label}`,
       advice: `Choose another ${label}.`,
       isReference: false,
     };
@@ -347,7 +354,7 @@ function nameErrors(columns, { words }) {
       }),
     );
   });
-  if (errors.length > 8) throw new UsageError('Write at most eight unique columns and references');
+  if (errors.length > 7) throw new UsageError('Write at most seven unique columns and references');
   const both = errors.find(({ column, isReference }) => column.isUnique && isReference);
   if (both !== undefined) {
     throw new UsageError(

@@ -353,7 +353,7 @@ function writeListDto(module) {
   `;
 }
 
-function writeErrors({ names, keyKind, errors, first, inUse }) {
+function writeErrors({ names, keyKind, errors, first, inUse, self }) {
   const { words } = names;
   const key = keyKind === 'columns' ? 'key' : 'id';
   const code = (status, number) => `${status}${String(first + number).padStart(2, '0')}`;
@@ -369,6 +369,13 @@ function writeErrors({ names, keyKind, errors, first, inUse }) {
       message: 'This very ${words} already exists',
       when: 'this very ${words} already exists: a client that retried may take it as success',
       advice: 'After a retry: take it as success.',
+    },`;
+  const ofSelf = `
+    ${names.SINGULAR}_IN_USE: {
+      error: ${code(409, 9)},
+      message: 'Another ${words} refers to this one',
+      when: 'another ${words} refers to this one',
+      advice: 'Change or remove that one first.',
     },`;
   return `import { defineErrors } from '../../platform/errors/error-catalogue.js';
 
@@ -392,18 +399,20 @@ function writeErrors({ names, keyKind, errors, first, inUse }) {
             },`,
           )
           .join('\n')}
+        ${self ? ofSelf : ''}
       },
     );
   `;
 }
 
-function writeRepository({ names, orders, errors }) {
+function writeRepository({ names, orders, errors, self }) {
   const { Singular, Plural, plural, singular } = names;
   const violations = errors.map(
     ({ column, constant }) => `${column.name}: ${Singular}Errors.${constant}`,
   );
   const options = [
     ...(violations.length > 0 ? [`violations: { ${violations.join(', ')} }`] : []),
+    ...(self ? [`referenced: ${Singular}Errors.${names.SINGULAR}_IN_USE`] : []),
     ...(orders.length > 0
       ? [`orders: { ${orders.map(({ name }) => `${name}: ['${name}']`).join(', ')} }`]
       : []),
@@ -425,7 +434,7 @@ function writeRepository({ names, orders, errors }) {
 }
 
 function writeService(module) {
-  const { names, keyKind, drawnType, keyColumns, members, filters, errors, first } = module;
+  const { names, keyKind, drawnType, keyColumns, members, filters, errors, first, self } = module;
   const { Singular, Plural, plural, singular, singularName: one, pluralName: all } = names;
   const imports = new Imports();
   const isDrawn = keyKind === 'drawn';
@@ -528,7 +537,7 @@ function writeService(module) {
         return toDto(${one});
       }
 
-      /** @throws ApiError ${list(code(404, 0), '41200', '50300')} */
+      /** @throws ApiError ${list(code(404, 0), self ? [code(409, 9)] : [], '41200', '50300')} */
       async remove(${key}: ${keyType}, preconditions: Preconditions): Promise<void> {
         const wasThere = await this.${all}.remove(${find}, preconditions.check(toEtag));
         if (!wasThere) ${notFound};
@@ -648,7 +657,7 @@ function writeController(module) {
       @HttpCode(HttpStatus.NO_CONTENT)
       @ApiOperation({ operationId: 'remove${Singular}', summary: 'Remove ${names.aSingular}' })
       @ApiNoContentResponse({ description: 'The ${words} was removed' })
-      ${apiErrors(missing)}
+      ${apiErrors(missing, ...(module.self ? [`${names.SINGULAR}_IN_USE`] : []))}
       remove(
         ${param},
         @RequestPreconditions() preconditions: Preconditions,
@@ -734,6 +743,16 @@ function writeCauses(module) {
       return `${constant}: ${asynchronous}(app) => post(app, { ...${first}, ${column.name}: '${column.missing}' }),`;
     }),
   ];
+  if (module.self) {
+    const { name } = module.self;
+    const other = maker.isAsync ? `(${maker.call(2)})` : maker.call(2);
+    imports.add('../../../test/support/members.js', 'pathTo');
+    causes.push(`${names.SINGULAR}_IN_USE: async (app) => {
+      const key = await create${Singular}(app, 1);
+      await post(app, { ...${other}, ${name}: key });
+      return await app.delete(pathTo('${plural}', { ${keyNames[0]}: key }));
+    },`);
+  }
   const canBeReferred = isDrawn || keyNames.length === 1;
   if (canBeReferred && isDrawn) imports.add('../../../test/support/members.js', 'oncePerApp');
   const creator = isDrawn

@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createApp } from '../app.js';
 import { TRANSIENT_DATABASE_URL } from '../platform/config/database-url.js';
+import { describeModuleSettings, MODULE_SETTINGS } from '../platform/config/settings.js';
 import { buildOpenApi } from '../platform/openapi/build-openapi.js';
 import { listErrors, getStatus } from '../platform/errors/error-catalogue.js';
 
-// Writes openapi.json and the table of docs/errors.md from the application itself with all that can be
+// Writes openapi.json, the table of docs/errors.md and the end of .env.example from the application itself with all that can be
 // switched on, on a store that does not last.
 Object.assign(process.env, {
   DATABASE_URL: TRANSIENT_DATABASE_URL,
@@ -22,3 +23,7 @@ const table = [['error', 'HTTP', 'when', 'what to do'], ['-', '-', '-', '-'], ..
   .map((cells) => `| ${cells.join(' | ')} |\n`)
   .join('');
 writeFileSync(ERRORS, readFileSync(ERRORS, 'utf8').replace(/(?:^\|.*\n)+/m, table));
+
+const EXAMPLE = '.env.example';
+const [ofPlatform = ''] = readFileSync(EXAMPLE, 'utf8').split(MODULE_SETTINGS);
+writeFileSync(EXAMPLE, ofPlatform + MODULE_SETTINGS + describeModuleSettings());

@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FORMATS } from './formats.js';
+import { Decimal } from './json-text.js';
 
 interface HeaderObject {
   readonly required?: boolean;
@@ -43,6 +44,8 @@ export interface SchemaObject {
   readonly properties?: Readonly<Record<string, SchemaObject>>;
   readonly required?: readonly string[];
   readonly allOf?: readonly SchemaObject[];
+  readonly oneOf?: readonly SchemaObject[];
+  readonly additionalProperties?: boolean;
 }
 
 export interface ParameterObject {
@@ -120,6 +123,8 @@ export class ApiDocument {
   /** Every documented operation. */
   readonly operations: readonly DocumentedOperation[];
   readonly collections: readonly Collection[];
+  /** Keys of what is stored, for members that refer to it. */
+  readonly knownKeys = new Set<string>();
   private readonly paths: readonly DocumentedPath[];
   // Formats that are not known here say nothing.
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
@@ -129,6 +134,13 @@ export class ApiDocument {
       if (type === 'string') this.ajv.addFormat(name, { type, validate });
       else this.ajv.addFormat(name, { type, validate });
     }
+    // In doubles, 0.07 is no multiple of 0.01.
+    this.ajv.removeKeyword('multipleOf').addKeyword({
+      keyword: 'multipleOf',
+      type: 'number',
+      validate: (step: number, value: number) =>
+        Decimal.of(value).dividedBy(Decimal.of(step)) !== undefined,
+    });
     this.paths = Object.entries(document.paths)
       // A path without parameters is meant before one that has some.
       .sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')))
@@ -268,8 +280,8 @@ function merge(one: SchemaObject, other: SchemaObject): SchemaObject {
 }
 
 /** The types that a schema allows; none where it allows every one. */
-export function typesOf({ type }: SchemaObject): readonly string[] {
-  if (type === undefined) return [];
+export function typesOf({ type, oneOf = [] }: SchemaObject): readonly string[] {
+  if (type === undefined) return oneOf.flatMap(typesOf);
   return typeof type === 'string' ? [type] : type;
 }
 

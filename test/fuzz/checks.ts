@@ -3,6 +3,7 @@ import type { HttpRequest } from '../support/http/request.js';
 import type { ApiDocument, DocumentedOperation } from './api-document.js';
 import type { Verdict } from './body.arbitrary.js';
 import { conformanceFaults, isError, jsonOf, typeOf } from './conformance.js';
+import { normalizeText } from './formats.js';
 import { numbersIn, readExactly } from './json-text.js';
 import { canonicalText, type Entry, type StoreModel } from './store-model.js';
 
@@ -226,7 +227,8 @@ function listFault(
     const entry = model.get(path);
     const content = entry && model.contentOf(entry);
     return (
-      !paths.includes(path) && filters.every(([name, value]) => textIn(content?.[name]) === value)
+      !paths.includes(path) &&
+      filters.every(([name, value]) => textIn(content?.[name]) === normalizeText(value))
     );
   });
   return missed !== undefined && items.length < limitOf(query) && `the page lacks ${missed}`;
@@ -238,7 +240,7 @@ function limitOf(query: ReadonlyMap<string, string>): number {
 
 /** A filter may ask for the beginning, in any case. */
 function startsWith(member: unknown, value: string): boolean {
-  return textIn(member)?.toLowerCase().startsWith(value.toLowerCase()) === true;
+  return textIn(member)?.toLowerCase().startsWith(normalizeText(value).toLowerCase()) === true;
 }
 
 /** A member as it stands in a query; an integer was read with an n behind it. */

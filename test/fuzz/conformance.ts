@@ -21,7 +21,7 @@ export function conformanceFaults(exchange: Exchange, document: ApiDocument): st
 
 /** Traces of the inside of a program: frames of a stack, statements, files, drivers. */
 const INTERNALS =
-  /\bat .+:\d+:\d+|node_modules|\.[cm]?[jt]s\b|\b(?:SELECT|INSERT|UPDATE|DELETE) |SQLITE|sqlite|typeorm|\/(?:tmp|home|usr|var|work|app|src|dist)\/|[A-Z]\w+(?:Error|Exception)\b|\[object |undefined|\bNaN\b/;
+  /\bat (?:[\w.<> ]+ \()?[^\s()]+:\d+:\d+|node_modules|\.[cm]?[jt]s\b|\b(?:SELECT|INSERT|UPDATE|DELETE) |SQLITE|sqlite|typeorm|\/(?:tmp|home|usr|var|work|app|src|dist)\/|[A-Z]\w+(?:Error|Exception)\b|\[object |undefined|\bNaN\b/;
 
 const CHECKS: Readonly<
   Record<string, (exchange: Exchange, document: ApiDocument) => string | false>

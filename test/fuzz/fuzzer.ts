@@ -17,6 +17,8 @@ import { wantedOfCreate, wantedOfItem, wantedOfList, wantedOfOther } from './wan
 export const BATCH = 200;
 /** How many things are on a page when all are looked at. */
 const PAGE = 1_000;
+/** How many keys of a collection others refer to. */
+const KNOWN_KEYS = 20;
 /** How many faults of the store are told. */
 const SHOWN = 10;
 
@@ -35,7 +37,7 @@ type Fault = Omit<Failure, 'seed'>;
 /** What is fuzzed at a time: a collection, or the operations that belong to none. */
 interface Subject {
   readonly any: fc.Arbitrary<Case>;
-  readonly cases?: CollectionCases;
+  readonly cases?: CollectionCases | undefined;
   readonly model?: StoreModel;
 }
 
@@ -327,9 +329,14 @@ export class Fuzzer {
 
   /** Takes what is stored already for what must be stored. */
   private async learn({ model }: Subject): Promise<void> {
+    for (const other of this.subjects)
+      other.model?.keys(KNOWN_KEYS).forEach((key) => this.document.knownKeys.add(key));
     if (model === undefined || this.isFailed()) return;
     const stored = await model.inTurnOfAll(() => this.walk(model));
-    for (const [path, text] of stored ?? []) model.set(path, text);
+    if (stored === undefined) return;
+    // What refers to other things may have gone with them.
+    for (const path of [...model.paths]) if (!stored.has(path)) model.delete(path);
+    for (const [path, text] of stored) model.set(path, text);
   }
 
   /** Compares all that is stored with all that must be. */
@@ -398,9 +405,18 @@ function* casesOf(any: fc.Arbitrary<Case>, firstSeed: number): Generator<Numbere
 }
 
 function subjectsOf(document: ApiDocument): Subject[] {
-  const subjects: Subject[] = document.collections.map((collection) => {
-    const cases = new CollectionCases(collection, document);
-    return { any: cases.any, cases, model: new StoreModel(collection) };
+  const subjects = document.collections.map((collection): Subject => {
+    let cases: CollectionCases | undefined;
+    return {
+      model: new StoreModel(collection),
+      // Made once the things that its members may refer to are known.
+      get cases() {
+        return (cases ??= new CollectionCases(collection, document));
+      },
+      get any() {
+        return (cases ??= new CollectionCases(collection, document)).any;
+      },
+    };
   });
   const known = document.collections.flatMap(({ create, list, item }) => [
     create,

@@ -8,13 +8,39 @@ export class Decimal {
     readonly power: number,
   ) {}
 
-  static of(value: bigint | number): Decimal {
+  /** @param value may be a number as JSON writes it */
+  static of(value: bigint | number | string): Decimal {
     const [, sign = '', whole = '', fraction = '', exponent = '0'] =
-      /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/.exec(String(value)) ?? [];
+      /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(String(value)) ?? [];
     const all = (whole + fraction).replace(/^0+(?=\d)/, '');
     const digits = all.replace(/(?<=\d)0+$/, '');
     const power = Number(exponent) - fraction.length + all.length - digits.length;
-    return new Decimal(sign === '-', digits, power);
+    return new Decimal(sign === '-', digits, digits === '0' ? 0 : power);
+  }
+
+  /** How many times a step it is, rounded down; undefined for what is no whole number of times. */
+  dividedBy(step: Decimal): bigint | undefined {
+    const power = Math.min(this.power, step.power);
+    const [value, unit] = [this, step].map(
+      (one) => BigInt(one.digits) * 10n ** BigInt(one.power - power),
+    );
+    if (value === undefined || unit === undefined || value % unit !== 0n) return undefined;
+    return this.isNegative ? -value / unit : value / unit;
+  }
+
+  /** So many times this number. */
+  times(count: bigint): Decimal {
+    const { isNegative, digits, power } = Decimal.of(BigInt(this.digits) * count);
+    return new Decimal(
+      isNegative !== this.isNegative && digits !== '0',
+      digits,
+      power + this.power,
+    );
+  }
+
+  /** Without an exponent. */
+  toString(): string {
+    return (this.isNegative ? '-' : '') + spellPlain(this.digits, this.power);
   }
 }
 
@@ -73,11 +99,18 @@ export function numbersIn(text: string): string[] {
   return (text.match(STRING_OR_NUMBER) ?? []).filter((token) => !token.startsWith('"'));
 }
 
-/** A JSON text as a value, in which integers are text: they are compared with all their digits. */
+/**
+ * A JSON text as a value, in which integers are text: they are compared with all their digits, however
+ * they are written.
+ */
 export function readExactly(text: string): unknown {
-  const exact = text.replaceAll(STRING_OR_NUMBER, (token) =>
-    /^-?\d+$/.test(token) ? `"${token}n"` : token,
-  );
+  const exact = text.replaceAll(STRING_OR_NUMBER, (token) => {
+    if (token.startsWith('"')) return token;
+    const { isNegative, digits, power } = Decimal.of(token);
+    if (digits === '0') return '"0n"';
+    if (power < 0 || power > LONG) return token;
+    return `"${isNegative ? '-' : ''}${digits}${'0'.repeat(power)}n"`;
+  });
   return JSON.parse(exact) as unknown;
 }
 

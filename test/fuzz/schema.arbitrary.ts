@@ -10,7 +10,7 @@ import * as texts from './texts.js';
 /** Integers that come often, so that requests meet what others have made. */
 const COMMON = [0n, 1n, 2n, 3n, 9_007_199_254_740_993n];
 /** Where a schema sets no bound, so that cases stay small. */
-const MOST = { length: 20, items: 3, depth: 3 };
+const MOST = { length: 20, items: 3, depth: 3, keys: 20 };
 /** Candidates for texts that a pattern refuses. */
 const MAYBE_REFUSED = ['', ' ', 'a', '0', 'a b', '\n', '_', '🌵', 'A0-_.~'];
 
@@ -43,6 +43,9 @@ export function goodValue(
 ): fc.Arbitrary<unknown> {
   const schema = document.resolve(schemaOrReference);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  if (schema.oneOf !== undefined) {
+    return fc.oneof(...schema.oneOf.map((one) => goodValue(one, document, depth)));
+  }
   const types = typesOf(schema);
   if (types.length === 0) return fc.jsonValue({ maxDepth: 1 });
   return fc.oneof(...types.map((type) => goodOfType(type, schema, document, depth)));
@@ -64,7 +67,7 @@ function goodOfType(
     case 'number':
       return number(schema);
     case 'string':
-      return text(schema);
+      return text(schema, document);
     case 'array':
       return array(schema, document, depth);
     default:
@@ -91,25 +94,44 @@ function integer(schema: SchemaObject): fc.Arbitrary<bigint> {
   );
 }
 
-function number({ minimum = -1e9, maximum = 1e9, multipleOf }: SchemaObject): fc.Arbitrary<number> {
+function number({
+  minimum = -1e9,
+  maximum = 1e9,
+  multipleOf,
+}: SchemaObject): fc.Arbitrary<number | Decimal> {
   if (multipleOf === undefined) {
     const bounds = { min: minimum, max: maximum };
     return fc.double({ ...bounds, noNaN: true, noDefaultInfinity: true });
   }
-  const digits = /\.(\d+)$/.exec(String(multipleOf))?.[1]?.length ?? 0;
+  const step = Decimal.of(multipleOf);
+  const [least, most] = [minimum, maximum].map((bound) => stepsWithin(bound, step)) as [
+    bigint,
+    bigint,
+  ];
+  const edges = [0n, 1n, -1n, least, most].filter((count) => count >= least && count <= most);
   return fc
-    .integer({ min: Math.ceil(minimum / multipleOf), max: Math.floor(maximum / multipleOf) })
-    .map((count) => Number((count * multipleOf).toFixed(digits)));
+    .oneof(fc.constantFrom(least, ...edges), fc.bigInt({ min: least, max: most }))
+    .map((count) => step.times(count));
 }
 
-function text({
-  format = '',
-  pattern,
-  minLength = 0,
-  maxLength,
-}: SchemaObject): fc.Arbitrary<string> {
+/** How many steps are within a bound. One of more digits than a double holds is kept clear of. */
+function stepsWithin(bound: number, step: Decimal): bigint {
+  const exact = Decimal.of(
+    Number.isSafeInteger(bound) || Math.abs(bound) < 1e12 ? bound : bound * (1 - 1e-15),
+  );
+  const finer = new Decimal(false, '1', Math.min(exact.power, step.power));
+  return (exact.dividedBy(finer) ?? 0n) / (step.dividedBy(finer) ?? 1n);
+}
+
+function text(
+  { format = '', pattern, minLength = 0, maxLength }: SchemaObject,
+  { knownKeys }: ApiDocument,
+): fc.Arbitrary<string> {
   const known = FORMATS[format];
-  if (known?.type === 'string') return known.values;
+  if (known?.type === 'string') {
+    const keys = [...knownKeys].filter(known.validate).slice(0, MOST.keys);
+    return keys.length === 0 ? known.values : fc.oneof(known.values, fc.constantFrom(...keys));
+  }
   if (pattern !== undefined && pattern !== TEXT_PATTERN) {
     return fc.stringMatching(new RegExp(pattern, 'u'));
   }
@@ -119,6 +141,7 @@ function text({
     return length >= minLength && length <= (maxLength ?? Infinity);
   };
   const odd = texts.ODD_TEXTS.filter(isGood);
+  const keys = [...knownKeys].filter(isGood).slice(0, MOST.keys);
   const unicode = fc
     .array(character, {
       minLength,
@@ -132,6 +155,7 @@ function text({
   return fc.oneof(
     { weight: 120, arbitrary: unicode },
     { weight: 100, arbitrary: odd.length > 0 ? fc.constantFrom(...odd) : unicode },
+    ...(keys.length > 0 ? [{ weight: 50, arbitrary: fc.constantFrom(...keys) }] : []),
     { weight: maxLength === undefined ? 1 : 0, arbitrary: long },
   );
 }
@@ -150,8 +174,15 @@ function array(
 
 /** @param depth of how many others it is a part: a schema may refer to itself */
 function goodObject(schema: SchemaObject, document: ApiDocument, depth = 0): fc.Arbitrary<object> {
-  const { properties = {}, required = [] } = schema;
-  const members = Object.entries(properties)
+  const { properties, required = [], additionalProperties = false } = schema;
+  if (properties === undefined && additionalProperties) {
+    const name = fc.string().filter((text) => text !== '__proto__');
+    return fc.dictionary(name, fc.jsonValue({ maxDepth: 1 }), {
+      maxKeys: 3,
+      noNullPrototype: true,
+    });
+  }
+  const members = Object.entries(properties ?? {})
     .filter(([name]) => depth < MOST.depth || required.includes(name))
     .map(([name, member]) => [name, goodValue(member, document, depth + 1)] as const);
   return fc.record(Object.fromEntries(members), {
@@ -213,8 +244,8 @@ function notIntegers({ format, minimum, maximum }: SchemaObject): unknown[] {
 
 function numbersBeyond({ minimum, maximum, multipleOf }: SchemaObject): unknown[] {
   return [
-    ...(minimum === undefined ? [] : [minimum - 1]),
-    ...(maximum === undefined ? [] : [maximum + 1]),
+    ...(minimum === undefined ? [] : [minimum - Math.max(1, Math.abs(minimum))]),
+    ...(maximum === undefined ? [] : [maximum + Math.max(1, Math.abs(maximum))]),
     ...(multipleOf === undefined ? [] : [multipleOf / 2]),
   ];
 }

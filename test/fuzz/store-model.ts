@@ -1,4 +1,5 @@
 import type { Collection } from './api-document.js';
+import { normalizeText } from './formats.js';
 import { jsonText, readExactly } from './json-text.js';
 
 /** One thing of a collection, as it must be stored. */
@@ -40,6 +41,15 @@ export class StoreModel {
     this.entries.set(path, { text, etag: undefined, formerEtag: known?.etag });
     const key = keyIn(path);
     if (known === undefined && key !== undefined) this.order.splice(this.placeOf(key), 0, key);
+  }
+
+  /** The first keys that are no integers, of which others come often anyway. */
+  keys(count: number): string[] {
+    return [...this.paths]
+      .slice(0, count)
+      .flatMap((path) => path.slice(this.collection.create.path.length + 1).split('/'))
+      .map(decodeURIComponent)
+      .filter((key) => !/^-?\d+$/.test(key));
   }
 
   delete(path: string): void {
@@ -112,7 +122,8 @@ export class StoreModel {
         return [name, isInteger ? BigInt(value.slice(0, -1)) : value];
       }),
     );
-    const whole = canonicalText({ ...(JSON.parse(text) as object), ...answered });
+    const written = pick(answered, this.collection.members);
+    const whole = canonicalText({ ...(JSON.parse(text) as object), ...written });
     return { text: whole, path: this.pathOf(createPath, keys), keys };
   }
 
@@ -144,6 +155,7 @@ export function pick(
 /** JSON with the members of each object in the order of their names. */
 export function canonicalText(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) => {
+    if (typeof member === 'string') return normalizeText(member);
     if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
     return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)));
   });

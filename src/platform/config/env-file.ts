@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { Env, EnvError } from './env.js';
+import { EnvError, listSettings } from './settings.js';
 
 const FILE = '.env';
 
@@ -26,7 +26,7 @@ export function loadEnvFile(): string[] {
  * @param fromFile the names of the variables that come from `.env`
  */
 export function describeSettings(fromFile: readonly string[]): string {
-  const settings = Object.keys(new Env());
+  const settings = listSettings();
   const isSet = (name: string): boolean => (process.env[name] ?? '') !== '';
   const ofFile = settings.filter((name) => isSet(name) && fromFile.includes(name));
   const others = settings.filter((name) => isSet(name) && !fromFile.includes(name));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { EnvError, loadEnv } from './env.js';
+import { describeModuleSettings, loadSettings, Rule, Setting, WholeNumber } from './settings.js';
 
 const PROVIDER = {
   AUTH_JWKS_URL: 'https://id.example/jwks',
@@ -148,6 +149,42 @@ describe('loadEnv', () => {
       'ACCESS_TOKENS',
     ]);
     expect(faults).not.toMatch(/99999|mysql|pass|secret/);
+  });
+});
+
+describe('the settings of a module', () => {
+  class GardensSettings {
+    @Setting('How many beds a garden has at most.')
+    @WholeNumber(1, 100)
+    readonly GARDEN_BEDS: number = 20;
+
+    @Setting('Who is told of new gardens.')
+    @Rule('must be a name', (value) => /^\w*$/.test(value))
+    readonly GARDEN_OWNER: string = '';
+  }
+
+  it('are read, and have defaults', () => {
+    expect(loadSettings(GardensSettings, { GARDEN_BEDS: '7', GARDEN_OWNER: '' })).toEqual({
+      GARDEN_BEDS: 7,
+      GARDEN_OWNER: '',
+    });
+  });
+
+  it('are checked together with those of the platform, a line for each at fault', () => {
+    const faults = [
+      'GARDEN_BEDS must be a whole number from 1 to 100',
+      'GARDEN_OWNER must be a name',
+      'PORT must be a whole number from 0 to 65535',
+    ];
+    const source = { PORT: 'x', GARDEN_BEDS: '101', GARDEN_OWNER: '?' };
+    expect(findFaults(source).split('\n').sort()).toEqual(faults);
+    expect(() => loadSettings(GardensSettings, { PORT: 'x' })).toThrow('PORT must be');
+  });
+
+  it('are described for .env.example', () => {
+    expect(describeModuleSettings()).toBe(
+      '\n# How many beds a garden has at most.\nGARDEN_BEDS=20\n\n# Who is told of new gardens.\nGARDEN_OWNER=\n',
+    );
   });
 });
 

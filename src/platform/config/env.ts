@@ -1,6 +1,4 @@
-import { applyDecorators } from '@nestjs/common';
-import { plainToInstance, Transform } from 'class-transformer';
-import { IsIn, IsInt, isFQDN, isIP, Max, Min, ValidateBy, validateSync } from 'class-validator';
+import { IsIn, isFQDN, isIP } from 'class-validator';
 import {
   DATABASE_URL_RULE,
   DATABASE_URL_SCHEME_RULE,
@@ -24,6 +22,9 @@ import {
   splitList,
   TOKENS_RULE,
 } from './setting-formats.js';
+import { EnvError, loadSettings, registerSettings, Rule, WholeNumber } from './settings.js';
+
+export { EnvError };
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
 const SWITCH = ['on', 'off'] as const;
@@ -72,7 +73,7 @@ export class Env {
   @Rule(TOKENS_RULE, (value) => splitList(value).every(isTokenEntry))
   @Rule(
     'must hold a token when NODE_ENV is production and neither READ_ACCESS_TOKENS nor AUTH_JWKS_URL is set',
-    (value, { NODE_ENV, READ_ACCESS_TOKENS, AUTH_JWKS_URL }) =>
+    (value, { NODE_ENV, READ_ACCESS_TOKENS, AUTH_JWKS_URL }: Env) =>
       NODE_ENV !== 'production' ||
       AUTH_JWKS_URL !== '' ||
       splitList(`${value},${READ_ACCESS_TOKENS}`).length > 0,
@@ -102,7 +103,7 @@ export class Env {
   @Rule(SCOPES_RULE, isScopeList)
   @Rule(
     'must not be set without AUTH_JWKS_URL',
-    (value, { AUTH_JWKS_URL }) => value === '' || AUTH_JWKS_URL !== '',
+    (value, { AUTH_JWKS_URL }: Env) => value === '' || AUTH_JWKS_URL !== '',
   )
   readonly AUTH_SCOPE: string = '';
 
@@ -110,7 +111,7 @@ export class Env {
   @Rule(SCOPES_RULE, isScopeList)
   @Rule(
     'must not be set without AUTH_JWKS_URL',
-    (value, { AUTH_JWKS_URL }) => value === '' || AUTH_JWKS_URL !== '',
+    (value, { AUTH_JWKS_URL }: Env) => value === '' || AUTH_JWKS_URL !== '',
   )
   readonly AUTH_READ_SCOPE: string = '';
 
@@ -159,53 +160,23 @@ export class Env {
   readonly LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 }
 
-/** The environment is not valid: a line for each variable, its name and its rule, never its value. */
-export class EnvError extends Error {}
+registerSettings(Env);
 
 /**
- * Reads the configuration. An empty value counts as unset.
+ * Reads the configuration, and checks the settings of the modules that are loaded besides. An empty
+ * value counts as unset.
  *
  * @throws EnvError
  */
 export function loadEnv(source: NodeJS.ProcessEnv = process.env): Env {
-  const given = Object.fromEntries(
-    Object.keys(new Env())
-      .map((name) => [name, source[name]])
-      .filter(([, value]) => value !== undefined && value !== ''),
-  ) as object;
-  const env = plainToInstance(Env, given, { exposeDefaultValues: true });
-  const faults = validateSync(env, { stopAtFirstError: true }).map(
-    ({ property, constraints = {} }) => `${property} ${Object.values(constraints).join(', ')}`,
-  );
-  if (faults.length > 0) throw new EnvError(faults.join('\n'));
-  return env;
-}
-
-function Rule(message: string, holds: (value: string, env: Env) => boolean): PropertyDecorator {
-  return ValidateBy(
-    {
-      name: message,
-      validator: { validate: (value, args) => holds(value as string, args?.object as Env) },
-    },
-    { message },
-  );
+  return loadSettings(Env, source);
 }
 
 /** All of them must be set, or none. */
 function SetTogether(names: readonly (keyof Env)[]): PropertyDecorator {
   return Rule(
     `must be set too: ${names.join(', ')} belong together`,
-    (value, env) => value !== '' || names.every((name) => env[name] === ''),
-  );
-}
-
-function WholeNumber(min: number, max: number): PropertyDecorator {
-  const options = { message: `must be a whole number from ${min} to ${max}` };
-  return applyDecorators(
-    Transform(({ value }) => toNumber(value)),
-    IsInt(options),
-    Min(min, options),
-    Max(max, options),
+    (value, env: Env) => value !== '' || names.every((name) => env[name] === ''),
   );
 }
 
@@ -215,8 +186,4 @@ function isOrigin(value: string): boolean {
 
 function isHost(value: string): boolean {
   return isIP(value) || isFQDN(value, { require_tld: false });
-}
-
-function toNumber(value: unknown): unknown {
-  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
 }

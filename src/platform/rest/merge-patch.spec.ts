@@ -83,6 +83,10 @@ describe('a merge patch', () => {
     expect(JSON.parse(patch(BEFORE, change))).toMatchObject(expected);
   });
 
+  it('removes a member that may be any JSON', () => {
+    expect(JSON.parse(patch(BEFORE, '{"notes": null }'))).not.toHaveProperty('notes');
+  });
+
   it('does not put the initial values of the class in the place of what is stored', () => {
     const before = '{"name":"a","material":"tin","alloy":"x"}';
     expect(JSON.parse(patch(before, '{"name":"b"}'))).toEqual({

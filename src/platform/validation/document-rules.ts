@@ -52,10 +52,14 @@ export function documentRules(
     const options = Object.assign(
       { ...described, required: !isPatch && !rules.isConditional && value === undefined },
       value !== undefined && typeof value !== 'bigint' && { default: value },
-      isPatch && rules.isConditional && { nullable: true },
+      isPatch && rules.isConditional && !takesNull(valueType) && { nullable: true },
       DOCUMENTED_CLASSES.has(memberType) && valueType === undefined && { type: memberType },
       valueType !== undefined &&
         (valueType.each ? { type: 'array', items: valueType.type.schema } : valueType.type.schema),
+      // @nestjs/swagger leaves out the type beside oneOf, but looks for one elsewhere if there is none.
+      takesNull(valueType) && { type: 'object' },
+      // In a patch, null removes a member.
+      isPatch && !rules.isConditional && takesNull(valueType) && withoutNull(valueType.type.schema),
       nested !== undefined && { type: () => nested.type, isArray: memberType === Array },
       ...rules.rules
         .filter(({ each }) => !each)
@@ -65,6 +69,15 @@ export function documentRules(
     ) as ApiPropertyOptions;
     ApiProperty(options)(type.prototype as object, name);
   }
+}
+
+/** Whether null is a value of the type, as it is of any JSON. */
+function takesNull(given: PropertyRules['valueType']): given is NonNullable<typeof given> {
+  return given?.each === false && 'oneOf' in given.type.schema;
+}
+
+function withoutNull({ oneOf }: Readonly<Record<string, unknown>>): object {
+  return { oneOf: (oneOf as { type: string }[]).filter(({ type }) => type !== 'null') };
 }
 
 /** What a rule beside that of a type adds to its schema. */

@@ -190,7 +190,13 @@ export const UUID_TYPE: ValueType = {
 /** Any JSON value with exact numbers, as a {@link JsonText} in one spelling. */
 export const JSON_TYPE: ValueType = {
   valueClass: JsonText,
-  schema: {},
+  schema: {
+    oneOf: [
+      { type: 'object', additionalProperties: true },
+      { type: 'array', items: {} },
+      ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+    ],
+  },
   readJson: (source) => {
     try {
       return new JsonText(stringifyExact(parseExact(source)));
