@@ -12,10 +12,7 @@ const MAX_WORDS_OF_SENTENCE = 25;
 const MAX_WORDS_OF_PAGE = 1_200;
 /** Grows with every release. */
 const CHANGELOG = 'CHANGELOG.md';
-/** Pages that are still to be shortened. */
-const LONG = ['CONTRIBUTING.md', 'docs/adding-a-module.md'];
-
-describe.each(DOCUMENTS.filter((path) => !LONG.includes(path)))('%s', (path) => {
+describe.each(DOCUMENTS)('%s', (path) => {
   it('has only sentences of 25 words at most', () => {
     const sentences = sentencesOf(path);
     expect(sentences.filter((text) => countWords(text) > MAX_WORDS_OF_SENTENCE)).toEqual([]);
