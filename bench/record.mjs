@@ -1,7 +1,9 @@
-import { appendFile, mkdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import * as prettier from 'prettier';
 import { flushCost } from './flush-cost.mjs';
 import { printedTables } from './table.mjs';
 
@@ -15,7 +17,8 @@ import { printedTables } from './table.mjs';
 export async function record(args, { folder, loadName }) {
   const now = new Date().toISOString();
   const measurements = fileURLToPath(new URL('../docs/measurements/', import.meta.url));
-  const file = `${measurements}${now.slice(0, 10)}.md`;
+  const day = now.slice(0, 10);
+  const file = `${measurements}${day}.md`;
   const [{ model }] = os.cpus();
   const command = ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
   const machine = [
@@ -24,13 +27,30 @@ export async function record(args, { folder, loadName }) {
     ['memory', `${Math.round(os.totalmem() / 2 ** 30)} GiB`],
     ['system', `${os.type()} ${os.release()}`],
     ['Node', process.version],
+    ['versions', await describeVersions()],
     ['load', loadName],
     ['flush of 4 KiB', `${flushCost(folder).toFixed(2)} ms`],
   ];
   await mkdir(measurements, { recursive: true });
   const tables = [{ title: '', head: ['machine', ''], rows: machine }, ...printedTables];
-  await appendFile(file, [`## \`${command}\``, ...tables.map(toMarkdown), ''].join('\n\n'));
+  const before = existsSync(file) ? await readFile(file, 'utf8') : `# Measurements of ${day}`;
+  const text = [before, `## \`${command}\``, ...tables.map(toMarkdown)].join('\n\n');
+  const options = await prettier.resolveConfig(file);
+  await writeFile(file, await prettier.format(text, { ...options, filepath: file }));
   return file;
+}
+
+/** The program and what the benchmark installs for its peers. */
+async function describeVersions() {
+  const [program, bench] = await Promise.all(
+    ['../package.json', 'package.json'].map(async (path) =>
+      JSON.parse(await readFile(new URL(path, import.meta.url), 'utf8')),
+    ),
+  );
+  const versions = { [program.name]: program.version, ...bench.dependencies };
+  return Object.entries(versions)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ');
 }
 
 function toMarkdown({ title, head, rows }) {
