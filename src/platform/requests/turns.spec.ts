@@ -46,10 +46,11 @@ it('gives a turn to one of each client that waits before the second of any', asy
     return { response, turn };
   });
   for (const holder of holders.slice(0, 2)) endTurn(holder);
-  await Promise.all([waiting[0]?.turn, waiting[3]?.turn]);
+  await waiting[0]?.turn;
+  await waiting[3]?.turn;
   expect(begun).toEqual(['192.0.2.1 0', '192.0.2.2 3']);
   for (const holder of holders) endTurn(holder);
-  await Promise.all(waiting.map(({ turn }) => turn));
+  for (const { turn } of waiting) await turn;
   for (const { response } of waiting) endTurn(response);
 });
 
