@@ -12,7 +12,7 @@ import {
   Query,
   Req,
 } from '@nestjs/common';
-import { IsInt, IsOptional, IsString } from 'class-validator';
+import { IsInt, IsOptional, IsString, ValidateBy } from 'class-validator';
 import { readHandlerParameters } from './handler-parameters.js';
 
 class Text {
@@ -22,6 +22,12 @@ class Text {
 
 class Unruled {
   text!: string;
+}
+
+class Shade {
+  // Of an imported union, one compiler would say that it is text, and another one nothing.
+  @ValidateBy({ name: 'shade', validator: { validate: (value) => value === 'full' } })
+  shade!: string;
 }
 
 class List {
@@ -93,6 +99,10 @@ class Bad {
     return [body, other];
   }
 
+  union(@Query() query: Shade): unknown {
+    return [query];
+  }
+
   words(@Query() query: List): unknown {
     return [query];
   }
@@ -126,6 +136,7 @@ describe('readHandlerParameters', () => {
     ],
     ['id', '@Param()', declare],
     ['record', '@Query()', declare],
+    ['union', '@Query()', 'Shade.shade: no rule says what its type is; add one that does'],
     [
       'words',
       '@Query()',

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GIVEN_TWICE } from '../json/json-reader.js';
 import { INTEGER } from '../json/json-number.js';
 import type { ValidationErrors } from '../validation/validation-errors.js';
-import type { Member, CompiledDto } from '../validation/compiled-dto.js';
+import { type CompiledDto, isTypeUncertain, type Member } from '../validation/compiled-dto.js';
 
 /** No number has an exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
@@ -44,6 +44,11 @@ export interface ReadsHeaders {
 /** @throws TypeError when a member of the class cannot be a parameter */
 export function checkParameterDto({ type, members }: CompiledDto): void {
   for (const member of members) {
+    if (member.type !== Array && isTypeUncertain(type, member)) {
+      throw new TypeError(
+        `${type.name}.${member.name}: no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean() or @IsIn()`,
+      );
+    }
     if (member.type === Array || (!CONVERSIONS.has(member.type) && !member.valueType)) {
       throw new TypeError(
         `${type.name}.${member.name}: a parameter is declared as string, number, boolean or bigint, or has a type of its own`,

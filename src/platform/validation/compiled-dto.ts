@@ -201,9 +201,9 @@ function describeType(type: unknown, nested: CompiledDto | undefined): string {
 /** The types of the values that rules of class-validator pass. */
 const TYPES_BY_RULE = new Map<string, unknown>([
   ['isBoolean', Boolean],
-  ['isInt', Number],
-  ['isNumber', Number],
-  ['isString', String],
+  ...['isInt', 'isNumber', 'min', 'max'].map((name) => [name, Number] as const),
+  ...['isString', 'isUuid', 'isEmail', 'isUrl', 'matches'].map((name) => [name, String] as const),
+  ...['minLength', 'maxLength', 'isLength'].map((name) => [name, String] as const),
 ]);
 
 /**
@@ -217,14 +217,28 @@ function getMemberType(
 ): unknown {
   if (isNestedList || rules.some(({ each }) => each)) return Array;
   if (valueType !== undefined) return valueType.type.valueClass;
-  for (const rule of rules) {
-    const known = TYPES_BY_RULE.get(rule.name) ?? getWordType(rule.name, rule.constraints);
-    if (known !== undefined) return known;
-  }
+  const known = getRuleType(rules);
+  if (known !== undefined) return known;
   const recorded: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);
   if (recorded !== undefined && recorded !== Object) return recorded;
+  return getInitialType(type, name) ?? Object;
+}
+
+function getRuleType(rules: PropertyRules['rules']): unknown {
+  return rules
+    .map(({ name, constraints }) => TYPES_BY_RULE.get(name) ?? getWordType(name, constraints))
+    .find((type) => type !== undefined);
+}
+
+function getInitialType(type: Type<object>, name: string): unknown {
   const initial = (new type() as Record<string, unknown>)[name];
-  return initial === undefined || initial === null ? Object : initial.constructor;
+  return initial === undefined || initial === null ? undefined : initial.constructor;
+}
+
+/** Whether nothing but the compiler says what a member is: of an imported union, compilers say different things. */
+export function isTypeUncertain(type: Type<object>, { name, valueType, rules }: Member): boolean {
+  if (valueType !== undefined || getRuleType(rules.rules) !== undefined) return false;
+  return getInitialType(type, name) === undefined;
 }
 
 /** The type of the words that @IsIn() or @IsEnum() lists. */
