@@ -1,5 +1,6 @@
+import { createPlant } from '../../../src/modules/plants/plants.causes.js';
 import type { ErrorCauses } from '../../support/error-causes.js';
-import { type Members, oncePerApp, writeMembers } from '../../support/members.js';
+import { type Members, oncePerApp, pathTo, writeMembers } from '../../support/members.js';
 import type { Answer, TestApp } from '../../support/test-app.js';
 import { GardenErrors } from './gardens.errors.js';
 
@@ -35,6 +36,13 @@ export default {
       const first = makeGarden(1);
       await post(app, first);
       return await post(app, { ...makeGarden(2), name: first.name });
+    },
+    GARDEN_IN_USE: async (app) => {
+      const id = await createGarden(app, 1);
+      const planting = { gardenId: id, plantId: await createPlant(app, 1) };
+      const others = { plantedOn: '"2026-01-01"', quantity: '1' };
+      await app.post('/plantings', writeMembers({ ...planting, ...others }));
+      return await app.delete(pathTo('gardens', { id }));
     },
   },
 } satisfies ErrorCauses<typeof GardenErrors>;

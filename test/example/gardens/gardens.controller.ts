@@ -86,7 +86,7 @@ export class GardensController {
   @HttpCode(HttpStatus.NO_CONTENT)
   @ApiOperation({ operationId: 'removeGarden', summary: 'Remove a garden' })
   @ApiNoContentResponse({ description: 'The garden was removed' })
-  @ApiErrors(GardenErrors.GARDEN_NOT_FOUND)
+  @ApiErrors(GardenErrors.GARDEN_NOT_FOUND, GardenErrors.GARDEN_IN_USE)
   remove(
     @Param() { id }: UuidDto,
     @RequestPreconditions() preconditions: Preconditions,

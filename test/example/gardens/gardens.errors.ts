@@ -16,5 +16,11 @@ export const GardenErrors = defineErrors(
       when: 'the name is in use by another garden',
       advice: 'Choose another name.',
     },
+    GARDEN_IN_USE: {
+      error: 40913,
+      message: 'There are plantings in this garden',
+      when: 'there are plantings in this garden',
+      advice: 'Move or remove the plantings first.',
+    },
   },
 );

@@ -8,6 +8,10 @@ import { GardenErrors } from './gardens.errors.js';
 @Injectable()
 export class GardensRepository extends BatchedRepository<Garden> {
   constructor(@InjectRepository(Garden) gardens: Repository<Garden>) {
-    super(gardens, { violations: { name: GardenErrors.NAME_IN_USE }, orders: { area: ['area'] } });
+    super(gardens, {
+      violations: { name: GardenErrors.NAME_IN_USE },
+      referenced: GardenErrors.GARDEN_IN_USE,
+      orders: { area: ['area'] },
+    });
   }
 }

@@ -57,7 +57,7 @@ export class GardensService {
     return toDto(garden);
   }
 
-  /** @throws ApiError 40410, 41200, 50300 */
+  /** @throws ApiError 40410, 40913, 41200, 50300 */
   async remove(id: string, preconditions: Preconditions): Promise<void> {
     const wasThere = await this.gardens.remove(id, preconditions.check(etagOf));
     if (!wasThere) throw new ApiError(GardenErrors.GARDEN_NOT_FOUND);

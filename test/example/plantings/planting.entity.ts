@@ -6,7 +6,7 @@ import { Plant } from '../../../src/modules/plants/plant.entity.js';
 /** A planting in the store. */
 @Entity('plantings')
 export class Planting {
-  @ForeignKey(() => Garden, { onDelete: 'CASCADE' })
+  @ForeignKey(() => Garden, { onDelete: 'RESTRICT' })
   @PrimaryColumn(uuid())
   gardenId!: string;
 

@@ -43,5 +43,14 @@ export default {
         gardenId: '"00000000-0000-4000-8000-000000000404"',
       }),
     NO_SUCH_PLANT: async (app) => post(app, { ...(await makePlanting(app, 1)), plantId: '404' }),
+    QUANTITY_OUT_OF_RANGE: async (app) => {
+      const { gardenId, ...planting } = await makePlanting(app, 1);
+      await post(app, { gardenId, ...planting });
+      const gardens = { fromGardenId: gardenId, toGardenId: await createGarden(app, 2) };
+      return await app.post(
+        '/plantings/moves',
+        writeMembers({ ...planting, ...gardens, quantity: '2' }),
+      );
+    },
   },
 } satisfies ErrorCauses<typeof PlantingErrors>;

@@ -21,7 +21,10 @@ import {
   type Preconditions,
   RequestPreconditions,
 } from '../../../src/platform/rest/preconditions.js';
+import { ApiStream } from '../../../src/platform/rest/stream.js';
+import { LabelDto, ListLabelsDto } from './dto/label.dto.js';
 import { ListPlantingsDto } from './dto/list-plantings.dto.js';
+import { MoveDto } from './dto/move.dto.js';
 import { NewPlantingDto } from './dto/new-planting.dto.js';
 import { PlantingKeyDto } from './dto/planting-key.dto.js';
 import { PlantingPatchDto } from './dto/planting-patch.dto.js';
@@ -57,6 +60,36 @@ export class PlantingsController {
   @ApiPage(StoredPlantingDto, 'A page of plantings')
   list(@Query() query: ListPlantingsDto): Promise<JsonPage> {
     return this.plantings.list(query);
+  }
+
+  @Get('labels')
+  @ApiOperation({
+    operationId: 'listPlantingLabels',
+    summary: 'List the plantings of a garden with the names of their plants',
+  })
+  @ApiOkResponse({ description: 'The labels, in the order of their plants', type: [LabelDto] })
+  listLabels(@Query() query: ListLabelsDto): Promise<LabelDto[]> {
+    return this.plantings.listLabels(query);
+  }
+
+  @Get('export')
+  @ApiOperation({ operationId: 'exportPlantings', summary: 'Export all plantings' })
+  @ApiStream('text/csv; charset=utf-8', 'A line for each planting, in the order of their keys')
+  export(): AsyncIterable<string> {
+    return this.plantings.export();
+  }
+
+  @Post('moves')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  @ApiOperation({ operationId: 'movePlanting', summary: 'Move plants from one garden to another' })
+  @ApiNoContentResponse({ description: 'They were moved' })
+  @ApiErrors(
+    PlantingErrors.PLANTING_NOT_FOUND,
+    PlantingErrors.NO_SUCH_GARDEN,
+    PlantingErrors.QUANTITY_OUT_OF_RANGE,
+  )
+  move(@Body() move: MoveDto): Promise<void> {
+    return this.plantings.move(move);
   }
 
   @Get(':gardenId/:plantId')

@@ -34,5 +34,11 @@ export const PlantingErrors = defineErrors(
       when: 'there is no plant with this plantId',
       advice: 'Create the plant first.',
     },
+    QUANTITY_OUT_OF_RANGE: {
+      error: 40924,
+      message: 'A quantity would be less than 0 or greater than 2147483647',
+      when: 'a quantity would be less than 0 or greater than 2147483647',
+      advice: 'Move fewer.',
+    },
   },
 );

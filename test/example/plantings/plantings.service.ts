@@ -1,23 +1,38 @@
 import { Injectable } from '@nestjs/common';
-import type { JsonPage } from '../../../src/platform/database/batched-repository.js';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
+import { Plant } from '../../../src/modules/plants/plant.entity.js';
+import {
+  type JsonPage,
+  REMOVE,
+  type RowInput,
+} from '../../../src/platform/database/batched-repository.js';
 import { ApiError } from '../../../src/platform/errors/api-error.js';
 import { makeEtag, type Representation } from '../../../src/platform/rest/etag.js';
 import { applyMergePatch } from '../../../src/platform/rest/merge-patch.js';
 import type { Preconditions } from '../../../src/platform/rest/preconditions.js';
+import type { LabelDto, ListLabelsDto } from './dto/label.dto.js';
 import type { ListPlantingsDto } from './dto/list-plantings.dto.js';
+import type { MoveDto } from './dto/move.dto.js';
 import type { NewPlantingDto } from './dto/new-planting.dto.js';
 import type { PlantingKeyDto } from './dto/planting-key.dto.js';
 import type { PlantingPatchDto } from './dto/planting-patch.dto.js';
 import { PlantingDto } from './dto/planting.dto.js';
 import type { StoredPlantingDto } from './dto/stored-planting.dto.js';
-import type { Planting } from './planting.entity.js';
+import { Planting } from './planting.entity.js';
 import { PlantingErrors } from './plantings.errors.js';
 import { PlantingsRepository } from './plantings.repository.js';
+
+const MAX_QUANTITY = 2 ** 31 - 1;
+const EXPORTED_AT_ONCE = 500;
 
 /** A promise that resolves here means that the change is on disk, and every later read sees it. */
 @Injectable()
 export class PlantingsService {
-  constructor(private readonly plantings: PlantingsRepository) {}
+  constructor(
+    private readonly plantings: PlantingsRepository,
+    @InjectDataSource() private readonly store: DataSource,
+  ) {}
 
   /** @throws ApiError 40920, 40921, 40922, 40923, 50300 */
   async create({ gardenId, plantId, ...planting }: NewPlantingDto): Promise<PlantingDto> {
@@ -41,6 +56,71 @@ export class PlantingsService {
       plantId: query.plantId,
       plantedOn: query.plantedOn,
     });
+  }
+
+  /** @throws ApiError 50300 */
+  async listLabels({ gardenId, limit }: ListLabelsDto): Promise<LabelDto[]> {
+    const found = await this.store
+      .getRepository(Planting)
+      .createQueryBuilder('planting')
+      .innerJoinAndMapOne('planting.plant', Plant, 'plant', 'plant.id = planting.plantId')
+      .where({ gardenId })
+      .orderBy('planting.plantId')
+      .limit(limit)
+      .getMany();
+    return (found as (Planting & { readonly plant: Plant })[]).map(
+      ({ plantId, quantity, plant }) => ({ plantId: BigInt(plantId), name: plant.name, quantity }),
+    );
+  }
+
+  /** All plantings as CSV (RFC 4180). */
+  async *export(): AsyncGenerator<string> {
+    yield 'gardenId,plantId,plantedOn,quantity\r\n';
+    let after: string | undefined;
+    do {
+      const { rows, next } = await this.plantings.list({ limit: EXPORTED_AT_ONCE, after });
+      for (const { gardenId, plantId, plantedOn, quantity } of rows) {
+        yield `${gardenId},${plantId},${plantedOn},${quantity}\r\n`;
+      }
+      after = next;
+    } while (after !== undefined);
+  }
+
+  /** @throws ApiError 40420, 40922, 40924, 50300 */
+  async move({ plantId, plantedOn, quantity, ...gardens }: MoveDto): Promise<void> {
+    const changes = [
+      { gardenId: gardens.fromGardenId, more: -quantity },
+      { gardenId: gardens.toGardenId, more: quantity },
+    ];
+    // In one order, so that moves the other way do not wait for each other's rows.
+    changes.sort((one, other) => (one.gardenId < other.gardenId ? -1 : 1));
+    await this.store.transaction(async (manager) => {
+      for (const { gardenId, more } of changes) {
+        const key = { gardenId, plantId };
+        const decide = (stored: Planting | undefined): RowInput<Planting> => {
+          if (stored === undefined && more < 0) {
+            throw new ApiError(PlantingErrors.PLANTING_NOT_FOUND);
+          }
+          const sum = (stored?.quantity ?? 0) + more;
+          if (sum < 0 || sum > MAX_QUANTITY) {
+            throw new ApiError(PlantingErrors.QUANTITY_OUT_OF_RANGE);
+          }
+          return { ...key, plantedOn: stored?.plantedOn ?? plantedOn, quantity: sum };
+        };
+        await this.plantings.change(key, decide, manager);
+      }
+    });
+  }
+
+  /** Removes the plantings of which nothing is left. */
+  async removeEmpty(signal: AbortSignal): Promise<void> {
+    const empty = await this.store.getRepository(Planting).findBy({ quantity: 0 });
+    for (const { gardenId, plantId } of empty) {
+      signal.throwIfAborted();
+      const decide = (stored: Planting | undefined): typeof REMOVE | undefined =>
+        stored?.quantity === 0 ? REMOVE : undefined;
+      await this.plantings.change({ gardenId, plantId }, decide);
+    }
   }
 
   /** @throws ApiError 40420, 40922, 40923, 41200, 50300 */

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { Min } from 'class-validator';
 import { IsCalendarDate, IsInt32 } from '../../../../src/platform/validation/types.decorators.js';
 
 @ApiSchema({ name: 'Planting' })
@@ -8,6 +9,7 @@ export class PlantingDto {
   plantedOn!: string;
 
   @IsInt32()
+  @Min(0)
   @ApiProperty({ description: 'The quantity of the planting', example: 1 })
   quantity!: number;
 }

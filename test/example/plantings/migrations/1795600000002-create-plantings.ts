@@ -13,7 +13,7 @@ export class CreatePlantings1795600000002 implements MigrationInterface {
           columnNames: ['gardenId'],
           referencedTableName: 'gardens',
           referencedColumnNames: ['id'],
-          onDelete: 'CASCADE',
+          onDelete: 'RESTRICT',
         },
         {
           columnNames: ['plantId'],

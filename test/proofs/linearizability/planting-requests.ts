@@ -1,0 +1,90 @@
+import type { HttpAnswer } from '../../support/http/answer.js';
+import type { HttpRequest } from '../../support/http/request.js';
+import { requestOf } from '../../support/plant-requests.js';
+import type { Send } from './history.js';
+
+// A planting, whose key has two columns, is as good a register as a plant: its quantity stands for
+// the name, and its date for the tag.
+
+const QUANTITIES = ['a', 'b', 'c'];
+const DATES: readonly (readonly [tag: string | undefined, date: string])[] = [
+  [undefined, '2026-01-01'],
+  ['', '2026-01-02'],
+  ['t', '2026-01-03'],
+];
+/** The codes of plantings, and those of plants that say the same. */
+const CODES: Readonly<Record<string, string>> = { 40420: '40401', 40920: '40900', 40921: '40901' };
+
+/** Sends what is meant for plants to the plantings of a garden of its own. */
+export async function sendToPlantings(send: Send, lastId: number): Promise<Send> {
+  const gardenId = await createGarden(send);
+  // Each planting needs its plant: those below 0 are of the requests that learn the ETags.
+  for (let id = -4; id <= lastId; id++) {
+    await retry(() => send(requestOf(`{"id":${id},"name":"n"}`)), [200, 409]);
+  }
+  return async (request) => {
+    const answer = await send(toPlanting(request, gardenId));
+    return answer && toPlant(answer, gardenId);
+  };
+}
+
+async function createGarden(send: Send): Promise<string> {
+  const garden = '{"name":"registers","kind":"herb","area":1,"openedAt":"2026-01-01T00:00:00Z"}';
+  const { body } = await retry(() => send(requestOf(garden, { target: '/gardens' })), [201]);
+  return (JSON.parse(body) as { id: string }).id;
+}
+
+/** A program may be killed meanwhile. */
+async function retry(
+  ask: () => ReturnType<Send>,
+  statuses: readonly number[],
+): Promise<HttpAnswer> {
+  for (;;) {
+    const answer = await ask();
+    if (answer === undefined || answer.status === 503) continue;
+    if (!statuses.includes(answer.status)) throw new Error(answer.body);
+    return answer;
+  }
+}
+
+function toPlanting(request: HttpRequest, gardenId: string): HttpRequest {
+  const url = new URL(request.target, 'http://localhost');
+  const [, , id] = url.pathname.split('/');
+  const { body, target } = request;
+  if (id !== undefined) {
+    const text = body.length === 0 ? '' : writePlanting(body.toString());
+    return { ...request, target: `/plantings/${gardenId}/${id}`, body: Buffer.from(text) };
+  }
+  if (request.method === 'POST') {
+    const text = writePlanting(body.toString(), gardenId);
+    return { ...request, target: '/plantings', body: Buffer.from(text) };
+  }
+  const after = url.searchParams.get('after');
+  if (after === null) throw new TypeError(`nothing stands for ${target}`);
+  const key = `gardenId=${gardenId}&plantId=${BigInt(after) + 1n}`;
+  const tag = url.searchParams.get('tag');
+  const date = tag === null ? '' : `&plantedOn=${dateOf(tag)}`;
+  return { ...request, target: `/plantings?${key}${date}` };
+}
+
+function writePlanting(plant: string, gardenId?: string): string {
+  const { name, tag } = JSON.parse(plant) as { name: string; tag?: string };
+  const id = /"id":(-?\d+)/.exec(plant)?.[1] ?? '';
+  const key = gardenId === undefined ? '' : `"gardenId":"${gardenId}","plantId":${id},`;
+  return `{${key}"plantedOn":"${dateOf(tag)}","quantity":${QUANTITIES.indexOf(name)}}`;
+}
+
+function dateOf(tag: string | undefined): string {
+  return DATES.find(([one]) => one === tag)?.[1] ?? '';
+}
+
+function toPlant(answer: HttpAnswer, gardenId: string): HttpAnswer {
+  const body = answer.body
+    .replaceAll(`"gardenId":"${gardenId}","plantId":`, '"id":')
+    .replaceAll(/"plantedOn":"(.*?)","quantity":(\d)/g, (_, date: string, quantity: string) => {
+      const tag = DATES.find(([, one]) => one === date)?.[0];
+      return JSON.stringify({ name: QUANTITIES[Number(quantity)], tag }).slice(1, -1);
+    })
+    .replace(/"error":(\d+)/, (text, code: string) => text.replace(code, CODES[code] ?? code));
+  return { ...answer, body };
+}
