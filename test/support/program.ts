@@ -26,6 +26,11 @@ export class Program {
     return Program.startUnder([], folder, env, ...args);
   }
 
+  /** Starts another compiled program in its place. */
+  static startFile(folder: string, env: Record<string, string>, file: string): Program {
+    return Program.spawn([process.execPath, file], folder, env);
+  }
+
   /** @param tracer the command that is to run the program's own */
   static startUnder(
     tracer: string[],

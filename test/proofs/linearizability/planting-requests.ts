@@ -6,6 +6,7 @@ import type { Send } from './history.js';
 // A planting, whose key has two columns, is as good a register as a plant: its quantity stands for
 // the name, and its date for the tag.
 
+const CREATED_AT_ONCE = 32;
 const QUANTITIES = ['a', 'b', 'c'];
 const DATES: readonly (readonly [tag: string | undefined, date: string])[] = [
   [undefined, '2026-01-01'],
@@ -19,9 +20,14 @@ const CODES: Readonly<Record<string, string>> = { 40420: '40401', 40920: '40900'
 export async function sendToPlantings(send: Send, lastId: number): Promise<Send> {
   const gardenId = await createGarden(send);
   // Each planting needs its plant: those below 0 are of the requests that learn the ETags.
-  for (let id = -4; id <= lastId; id++) {
-    await retry(() => send(requestOf(`{"id":${id},"name":"n"}`)), [200, 409]);
-  }
+  let id = -5;
+  const createPlants = async (): Promise<void> => {
+    while (id < lastId) {
+      const plant = `{"id":${++id},"name":"n"}`;
+      await retry(() => send(requestOf(plant)), [200, 409]);
+    }
+  };
+  await Promise.all(Array.from({ length: CREATED_AT_ONCE }, createPlants));
   return async (request) => {
     const answer = await send(toPlanting(request, gardenId));
     return answer && toPlant(answer, gardenId);

@@ -10,13 +10,22 @@ import { TOKEN } from '../../support/token.js';
 /** What `Retry-After` says with 503, in milliseconds. */
 const RETRY_AFTER_MS = 1_000;
 
-/** Built programs on one store, which are killed and started again. */
+/** Starts a program in a folder. */
+export type StartProgram = (folder: string, env: Record<string, string>) => Program;
+
+/** Programs on one store, which are killed and started again. */
 export class Replicas {
   private constructor(private readonly replicas: readonly Replica[]) {}
 
-  static async start(count: number, folder: string, databaseUrl: string): Promise<Replicas> {
+  /** @param startProgram by default the built program's */
+  static async start(
+    count: number,
+    folder: string,
+    databaseUrl: string,
+    startProgram: StartProgram = (cwd, env) => Program.start(cwd, env),
+  ): Promise<Replicas> {
     const replicas = await Promise.all(
-      Array.from({ length: count }, () => Replica.start(folder, databaseUrl)),
+      Array.from({ length: count }, () => Replica.start(folder, databaseUrl, startProgram)),
     );
     return new Replicas(replicas);
   }
@@ -55,11 +64,15 @@ class Replica {
     this.listening = this.program.listening();
   }
 
-  static async start(folder: string, databaseUrl: string): Promise<Replica> {
+  static async start(
+    folder: string,
+    databaseUrl: string,
+    startProgram: StartProgram,
+  ): Promise<Replica> {
     const port = String(await freePort());
     const env = { ACCESS_TOKENS: TOKEN, DATABASE_URL: databaseUrl, HOST: '127.0.0.1', PORT: port };
     const url = new URL(`http://127.0.0.1:${port}`);
-    const replica = new Replica(() => Program.start(folder, env), url);
+    const replica = new Replica(() => startProgram(folder, env), url);
     await replica.listening;
     return replica;
   }

@@ -142,3 +142,29 @@ it('counts what waits, and not what a batch has taken', async () => {
     expect(await outcome).toBe(`done ${TOO_MANY}`);
   }
 });
+
+it('lets batches that are under way at once write to no row in common', async () => {
+  const batches: (readonly string[])[] = [];
+  const ends: (() => void)[] = [];
+  const operation: BatchOperation<string, string> = {
+    name: 'change',
+    measure: () => 0,
+    getKey: (item) => item.charAt(0),
+    execute: async (_, items) => {
+      batches.push(items);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return items;
+    },
+  };
+  const session = { assertStored: () => undefined, release: () => undefined };
+  const sessions = { size: 2, acquire: () => Promise.resolve(session as never) };
+  const queue = new BatchQueue('rows', operation, 'commit', sessions, 2);
+  const items = ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'b2'];
+  const outcomes = items.map((item) => queue.add(item));
+  while (batches.flat().length < items.length || ends.length > 0) {
+    await nextTurn();
+    ends.shift()?.();
+  }
+  expect(await Promise.all(outcomes)).toEqual(items);
+  expect(batches).toEqual([['a1', 'a2'], ['b1', 'c1'], ['a3', 'a4'], ['b2']]);
+});

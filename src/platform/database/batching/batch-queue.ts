@@ -47,6 +47,12 @@ export interface BatchOperation<Item, Outcome> {
   /** How many characters an item holds in memory, or makes the engine hold. */
   measure(item: Item): number;
 
+  /**
+   * The key of the row that an item writes to. Batches that are under way at once have none in common:
+   * one would wait for the lock of the other, and fail where that takes long.
+   */
+  getKey?(item: Item): string;
+
   /** Resolves with the outcome of each item, in their order. */
   execute(session: Session, items: readonly Item[]): Promise<readonly (Outcome | Error)[]>;
 }
@@ -68,10 +74,12 @@ interface Pending<Item, Outcome> {
  * the next one. An item that arrives alone is not delayed.
  */
 export class BatchQueue<Item, Outcome> {
-  private readonly waiting: Pending<Item, Outcome>[] = [];
+  private waiting: Pending<Item, Outcome>[] = [];
   private waitingSize = 0;
   /** Batches that are under way, with the time when each began. */
   private readonly inFlight = new Map<Pending<Item, Outcome>[], number>();
+  /** The keys of the rows that the batches under way write to. */
+  private readonly held = new Set<string>();
   /** The time that the store took for each of the last two batches, in milliseconds. */
   private batchTimes: readonly number[] = [];
   private delayTimer: NodeJS.Timeout | undefined;
@@ -163,8 +171,9 @@ export class BatchQueue<Item, Outcome> {
   private startNext(): void {
     clearTimeout(this.delayTimer);
     this.delayTimer = undefined;
-    const [first] = this.waiting;
-    if (first === undefined || this.inFlight.size >= this.sessions.size) return;
+    if (this.inFlight.size >= this.sessions.size) return;
+    const first = this.waiting.find(({ item }) => this.isFree(item));
+    if (first === undefined) return;
     // Its statements belong to the trace of the first item, not of the batch that ran before.
     void context.with(first.context, () => this.run());
     if (this.waiting.length > 0) this.startSoon();
@@ -178,12 +187,16 @@ export class BatchQueue<Item, Outcome> {
     const results = await this.execute(batch);
     // While the program has other work, nobody knows how long the store has taken: it is not blamed.
     const { idle } = performance.eventLoopUtilization(before);
-    this.batchTimes = [idle, ...this.batchTimes.slice(0, 1)];
     if (batch.length > 0) {
+      this.batchTimes = [idle, ...this.batchTimes.slice(0, 1)];
       const outcomes = results.flatMap((result) => describeResult(result, this.kind));
       this.metrics.done(outcomes, (performance.now() - began) / 1_000);
     }
     this.inFlight.delete(batch);
+    for (const { item } of batch) {
+      const key = this.operation.getKey?.(item);
+      if (key !== undefined) this.held.delete(key);
+    }
     // The disk works on the next batch while this one is answered.
     this.startNext();
     if (this.inFlight.size === 0) this.stopTimer();
@@ -222,14 +235,29 @@ export class BatchQueue<Item, Outcome> {
 
   private takeBatch(): Pending<Item, Outcome>[] {
     let size = 0;
-    let items = 0;
+    const taken: Pending<Item, Outcome>[] = [];
+    const left: Pending<Item, Outcome>[] = [];
     for (const pending of this.waiting) {
-      if (items >= this.maxItems || size >= MAX_BATCH_CHARACTERS) break;
-      size += pending.size;
-      items++;
+      const hasSpace = taken.length < this.maxItems && size < MAX_BATCH_CHARACTERS;
+      if (hasSpace && this.isFree(pending.item)) {
+        taken.push(pending);
+        size += pending.size;
+      } else {
+        left.push(pending);
+      }
+    }
+    for (const { item } of taken) {
+      const key = this.operation.getKey?.(item);
+      if (key !== undefined) this.held.add(key);
     }
     this.waitingSize -= size;
-    return this.waiting.splice(0, items);
+    this.waiting = left;
+    return taken;
+  }
+
+  private isFree(item: Item): boolean {
+    const key = this.operation.getKey?.(item);
+    return key === undefined || !this.held.has(key);
   }
 
   /** Answers what has waited too long: what no batch has taken, and what a stuck one holds. */

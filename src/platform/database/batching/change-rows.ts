@@ -59,6 +59,10 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
     return this.rowSize + size;
   }
 
+  getKey({ key }: RowChange): string {
+    return key;
+  }
+
   async execute(session: Session, changes: readonly RowChange[]): Promise<Result<ChangedRow>[]> {
     try {
       return await this.change(session, changes);

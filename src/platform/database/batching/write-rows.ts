@@ -27,6 +27,10 @@ export class ReplaceRows implements BatchOperation<Replacement, WriteOutcome> {
     return countCharacters(values);
   }
 
+  getKey({ key }: Replacement): string {
+    return key;
+  }
+
   execute(session: Session, items: readonly Replacement[]): Promise<Result<WriteOutcome>[]> {
     const { sql, classifier } = this;
     const encode = (round: readonly Replacement[]): unknown[] =>
@@ -46,6 +50,10 @@ export class RemoveRows implements BatchOperation<{ readonly key: string }, Writ
 
   measure(): number {
     return 0;
+  }
+
+  getKey({ key }: { readonly key: string }): string {
+    return key;
   }
 
   execute(

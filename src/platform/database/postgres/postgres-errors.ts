@@ -65,8 +65,7 @@ export function toConstraintError(
   if (kind === undefined) return undefined;
   const { table, constraint, column, detail = '' } = error as ServerError;
   // Of a row that rows of other tables refer to, the server names the other table.
-  const isReferenced =
-    kind === 'foreign key' && detail.includes(' is still referenced from table ');
+  const isReferenced = kind === 'foreign key' && / is (still )?referenced from table /.test(detail);
   const named = isReferenced ? (referredTable(entities, table, constraint) ?? written) : table;
   const entity = entities.find(({ tableName }) => tableName === named);
   // Key (name, size)=(...) already exists.
