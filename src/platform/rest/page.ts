@@ -14,7 +14,7 @@ import {
   ApiPropertyOptional,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { IsIn, IsInt, Min, ValidateBy } from 'class-validator';
+import { IsIn, IsInt, IsString, Min, ValidateBy } from 'class-validator';
 import type { Request, Response } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
 import { map, type Observable } from 'rxjs';
@@ -56,6 +56,7 @@ export class PageQueryDto implements PageQuery, ReadsHeaders {
   limit = 100;
 
   @IsOptionalNotNull()
+  @IsString()
   @IsCursor()
   @ApiPropertyOptional({
     description:
