@@ -133,7 +133,10 @@ describe('while the application closes', () => {
     while (app.nest.getHttpServer().listening) await nextTurn();
     finish();
     await client.closed;
-    expect(client.answers.map(({ status }) => status)).toEqual(Array(count).fill(200));
+    expect(client.answers).toHaveLength(count);
+    // At the end of its time, a stop answers 503 to what is left.
+    const statuses = client.answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
     expect(client.answers.at(-1)?.headers.connection).toBe('close');
     await closed;
   });
