@@ -36,7 +36,7 @@ export interface paths {
         put?: never;
         /**
          * Create a plant in the store
-         * @description Safe to retry: after a lost answer or a 503, the answer is 200, or 409 with 40901 if the first attempt went through.
+         * @description Safe to retry: the answer is 40901 if the first attempt went through.
          */
         post: operations["createPlant"];
         delete?: never;

@@ -40,12 +40,7 @@ export class PlantsController {
 
   @Post()
   @HttpCode(200)
-  @ApiOperation({
-    operationId: 'createPlant',
-    summary: 'Create a plant in the store',
-    description:
-      'Safe to retry: after a lost answer or a 503, the answer is 200, or 409 with 40901 if the first attempt went through.',
-  })
+  @ApiOperation({ operationId: 'createPlant', summary: 'Create a plant in the store' })
   @ApiOkResponse({ description: 'Plant response; the plant was created', type: PlantDto })
   @ApiErrors(PlantErrors.ID_IN_USE, PlantErrors.ALREADY_EXISTS)
   create(@Body() plant: NewPlantDto): Promise<PlantDto> {

@@ -87,7 +87,10 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
 
 /** Describes what every operation of a kind does, where its module says nothing of its own. */
 function describeUse(method: string, operation: Operation): string[] {
+  const retried = operation['x-errors']?.find(({ message }) => message.endsWith('already exists'));
   const sentences = [
+    retried !== undefined &&
+      `Safe to retry: the answer is ${retried.error} if the first attempt went through.`,
     method === 'put' &&
       'Replaces all of it: an optional member that the body leaves out is removed. Safe to retry.',
     method === 'patch' &&
