@@ -75,10 +75,10 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       'what was taken keeps its size counted',
-      '    this.waitingSize -= size;\n    return',
-      '    return',
+      '    this.waitingSize -= size;\n    this.waiting = left;',
+      '    this.waiting = left;',
     ],
-    ['a batch has no limit of characters', ' || size >= MAX_BATCH_CHARACTERS', '', REPOSITORY],
+    ['a batch has no limit of characters', ' && size < MAX_BATCH_CHARACTERS', '', REPOSITORY],
     [
       'all items of a batch get the first outcome',
       'const result = results[index];',
