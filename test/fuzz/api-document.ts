@@ -72,7 +72,7 @@ interface OperationObject {
 interface DocumentedResponse {
   /** The names of the members of a JSON object; undefined for what is none, or may have any. */
   readonly members: readonly string[] | undefined;
-  /** By media type. */
+  /** By media type without its parameters. */
   readonly bodies: ReadonlyMap<string, ValidateFunction>;
   readonly headers: ReadonlyMap<string, { isRequired: boolean; validate: ValidateFunction }>;
   /** What each code of an error stands for, in words. */
@@ -226,7 +226,10 @@ export class ApiDocument {
     return {
       members: properties && Object.keys(properties),
       bodies: new Map(
-        Object.entries(content).map(([type, { schema }]) => [type, this.compile(schema)]),
+        Object.entries(content).map(([type, { schema }]) => [
+          type.replace(/;.*/, ''),
+          this.compile(schema),
+        ]),
       ),
       headers: new Map(
         Object.entries(headers).map(([name, { required = false, schema = {} }]) => [

@@ -33,7 +33,7 @@ export class CollectionCases {
 
   constructor(
     readonly collection: Collection,
-    document: ApiDocument,
+    private readonly document: ApiDocument,
   ) {
     const { create, list, item } = collection;
     this.create = new Probes(create, document);
@@ -95,12 +95,22 @@ export class CollectionCases {
     return fc.oneof(weighted(6, fc.constant(undefined)), weighted(1, made));
   }
 
-  /** Keys that no other thing has, as far as clients choose them. */
+  /**
+   * Keys that no other thing has, as far as clients choose them. Of several, each is that of something
+   * else where such keys are known.
+   */
   freshKeys(fresh: bigint): Content {
     const { keys, create } = this.collection;
-    const known = keys.flatMap((name) => {
+    const others = keys.length > 1 ? [...this.document.knownKeys] : [];
+    const known = keys.flatMap((name, place) => {
       const schema = create.bodySchema?.properties?.[name];
-      const key = schema && freshKey(schema, fresh);
+      if (schema === undefined) return [];
+      const fitting = others.filter((text) => isKeyOf(schema, text));
+      const index = Number(BigInt.asUintN(16, fresh >> BigInt(16 * place))) % fitting.length;
+      const other = fitting[index];
+      const isInteger = typesOf(schema).includes('integer');
+      if (other !== undefined) return [[name, isInteger ? BigInt(other) : other] as const];
+      const key = freshKey(schema, fresh);
       return key === undefined ? [] : [[name, key] as const];
     });
     return Object.fromEntries(known);
@@ -110,6 +120,12 @@ export class CollectionCases {
 /** Made of its own keys, which others may have too. */
 function withoutKeys(make: ProbeMaker): ProbeMaker {
   return () => make({});
+}
+
+/** Whether a text may be a key of something that such a member refers to. */
+function isKeyOf(schema: SchemaObject, text: string): boolean {
+  if (typesOf(schema).includes('integer')) return /^-?\d+$/.test(text);
+  return schema.format === 'uuid' && /^[\da-f]{8}-[\da-f-]{27}$/.test(text);
 }
 
 function freshKey(schema: SchemaObject, fresh: bigint): unknown {

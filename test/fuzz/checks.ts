@@ -228,7 +228,9 @@ function listFault(
     const content = entry && model.contentOf(entry);
     return (
       !paths.includes(path) &&
-      filters.every(([name, value]) => textIn(content?.[name]) === normalizeText(value))
+      filters.every(
+        ([name, value]) => textIn(content?.[name]) === writtenLike(content?.[name], value),
+      )
     );
   });
   return missed !== undefined && items.length < limitOf(query) && `the page lacks ${missed}`;
@@ -240,7 +242,20 @@ function limitOf(query: ReadonlyMap<string, string>): number {
 
 /** A filter may ask for the beginning, in any case. */
 function startsWith(member: unknown, value: string): boolean {
-  return textIn(member)?.toLowerCase().startsWith(normalizeText(value).toLowerCase()) === true;
+  const text = textIn(member);
+  if (text === undefined) return false;
+  if (isNumber(member)) return text === writtenLike(member, value);
+  return text.toLowerCase().startsWith(normalizeText(value).toLowerCase());
+}
+
+function isNumber(member: unknown): boolean {
+  return typeof member === 'number' || (typeof member === 'string' && /^-?\d+n$/.test(member));
+}
+
+/** A value of a query in the one spelling in which such a member is read: 1.50 is 1.5 as a number. */
+function writtenLike(member: unknown, value: string): string | undefined {
+  const isNumeric = isNumber(member) && /^-?\d+(\.\d+)?$/.test(value);
+  return isNumeric ? textIn(readExactly(value)) : normalizeText(value);
 }
 
 /** A member as it stands in a query; an integer was read with an n behind it. */

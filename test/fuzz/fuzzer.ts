@@ -118,7 +118,7 @@ export class Fuzzer {
     }
     for (const subject of this.subjects) {
       await this.learn(subject);
-      for (const probe of rowsOf(subject, () => this.freshKeys(subject.cases))) {
+      for (const probe of rowsOf(subject, () => this.freshId())) {
         if (await this.isFailedBy(probe(), subject.model)) return this.failure;
       }
       await this.audit(subject);
@@ -168,7 +168,7 @@ export class Fuzzer {
     { cases, model }: Subject,
     connection: Transport,
   ): Promise<Fault | undefined> {
-    const fresh = this.freshKeys(cases);
+    const fresh = cases?.freshKeys(this.freshId()) ?? {};
     const probe = first(fresh);
     const { fault, created } = await this.check(probe, model, connection);
     const { expected } = probe;
@@ -182,23 +182,6 @@ export class Fuzzer {
     let found = fault;
     for (const make of others) found ??= (await this.check(make(), model, connection)).fault;
     return found;
-  }
-
-  /**
-   * Keys that nothing else has. One that has the name of another collection, such as `gardenId` of
-   * `/gardens`, is that of something there.
-   */
-  private freshKeys(cases: CollectionCases | undefined): Content {
-    const fresh = cases?.freshKeys(this.freshId()) ?? {};
-    const named = Object.keys(fresh).flatMap((name) => {
-      const path = `/${name.replace(/Id$/, 's')}`;
-      const model = this.subjects.find(
-        ({ model }) => model?.collection.create.path === path,
-      )?.model;
-      const key = model?.pick(Number(BigInt.asUintN(31, this.freshIds)));
-      return key === undefined ? [] : [[name, key] as const];
-    });
-    return { ...fresh, ...Object.fromEntries(named) };
   }
 
   /** Makes the same case again, then smaller ones, as long as the same check fails. */
@@ -422,7 +405,9 @@ function* casesOf(any: fc.Arbitrary<Case>, firstSeed: number): Generator<Numbere
 }
 
 function subjectsOf(document: ApiDocument): Subject[] {
-  const subjects = document.collections.map((collection): Subject => {
+  // What has several keys refers by them to others, which come first.
+  const collections = document.collections.toSorted((a, b) => a.keys.length - b.keys.length);
+  const subjects = collections.map((collection): Subject => {
     let cases: CollectionCases | undefined;
     return {
       model: new StoreModel(collection),
@@ -451,14 +436,14 @@ function subjectsOf(document: ApiDocument): Subject[] {
 }
 
 /** Requests with one flaw each, and with each precondition. */
-function* rowsOf({ cases, model }: Subject, freshKeys: () => Content): Generator<() => Probe> {
+function* rowsOf({ cases, model }: Subject, freshId: () => bigint): Generator<() => Probe> {
   if (cases === undefined || model === undefined) return;
   const { create, list, item } = cases;
   const [good] = fc.sample(create.good, { seed: 1, numRuns: 1 });
   if (good === undefined) return;
-  for (const row of create.rows(true)) yield () => row(freshKeys());
+  for (const row of create.rows(true)) yield () => row(cases.freshKeys(freshId()));
   for (const row of list?.rows() ?? []) yield () => row({});
-  const keys = freshKeys();
+  const keys = cases.freshKeys(freshId());
   const path = model.pathOf(model.collection.create.path, keys);
   for (const probes of item) {
     for (const row of probes.rows()) {
@@ -467,7 +452,7 @@ function* rowsOf({ cases, model }: Subject, freshKeys: () => Content): Generator
     }
     for (const row of probes.conditionRows()) {
       // On what is not there, and on what is.
-      const fresh = freshKeys();
+      const fresh = cases.freshKeys(freshId());
       for (const make of [row, good, row]) yield () => make(fresh);
     }
   }

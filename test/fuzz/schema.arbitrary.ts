@@ -141,7 +141,10 @@ function text(
     return length >= minLength && length <= (maxLength ?? Infinity);
   };
   const odd = texts.ODD_TEXTS.filter(isGood);
-  const keys = [...knownKeys].filter(isGood).slice(0, MOST.keys);
+  // Integers come often anyway.
+  const keys = [...knownKeys]
+    .filter((key) => isGood(key) && !/^-?\d+$/.test(key))
+    .slice(0, MOST.keys);
   const unicode = fc
     .array(character, {
       minLength,

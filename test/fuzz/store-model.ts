@@ -43,13 +43,12 @@ export class StoreModel {
     if (known === undefined && key !== undefined) this.order.splice(this.placeOf(key), 0, key);
   }
 
-  /** The first keys that are no integers, of which others come often anyway. */
+  /** The first keys, as they stand in a path. */
   keys(count: number): string[] {
     return [...this.paths]
       .slice(0, count)
       .flatMap((path) => path.slice(this.collection.create.path.length + 1).split('/'))
-      .map(decodeURIComponent)
-      .filter((key) => !/^-?\d+$/.test(key));
+      .map(decodeURIComponent);
   }
 
   delete(path: string): void {
@@ -103,14 +102,6 @@ export class StoreModel {
     }
   }
 
-  /** The only key of something that is there: another for each number. */
-  pick(number: number): unknown {
-    const [name, ...others] = this.collection.keys;
-    if (name === undefined || others.length > 0 || this.size === 0) return undefined;
-    const entry = [...this.entries.values()][number % this.size];
-    return entry && readKey(this.contentOf(entry)[name]);
-  }
-
   /** The path of what has these keys, where a create of this path would put it. */
   pathOf(createPath: string, keys: Readonly<Record<string, unknown>>): string {
     const texts = this.collection.keys.map((name) => encodeURIComponent(String(keys[name])));
@@ -125,7 +116,10 @@ export class StoreModel {
   ): { text: string; path: string; keys: Record<string, unknown> } {
     const answered = pick(answer as Readonly<Record<string, unknown>>, this.collection.keys);
     const keys = Object.fromEntries(
-      Object.entries(answered).map(([name, value]) => [name, readKey(value)]),
+      Object.entries(answered).map(([name, value]) => {
+        const isInteger = typeof value === 'string' && /^-?\d+n$/.test(value);
+        return [name, isInteger ? BigInt(value.slice(0, -1)) : value];
+      }),
     );
     const written = pick(answered, this.collection.members);
     const whole = canonicalText({ ...(JSON.parse(text) as object), ...written });
@@ -164,12 +158,6 @@ export function canonicalText(value: unknown): string {
     if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
     return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
-}
-
-/** An integer was read with an n behind it. */
-function readKey(value: unknown): unknown {
-  const isInteger = typeof value === 'string' && /^-?\d+n$/.test(value);
-  return isInteger ? BigInt(value.slice(0, -1)) : value;
 }
 
 function keyIn(path: string): bigint | undefined {

@@ -34,8 +34,10 @@ export function wantedOfCreate(
   entry: Entry | undefined,
 ): Wanted {
   const text = model.textOf(content);
-  const same = codeWith(operation, /already exists/);
-  const different = codeWith(operation, /in use/);
+  // Of keys that the service chooses none is in use: what is, is another member.
+  const isKnown = model.collection.keys.every((name) => name in content);
+  const same = isKnown ? codeWith(operation, /already exists/) : undefined;
+  const different = isKnown ? codeWith(operation, /in use/) : undefined;
   if (entry !== undefined) {
     const code = entry.text === text ? same : different;
     return { kind: 'error', errors: code === undefined ? codesOf(operation, 409) : [code] };

@@ -45,7 +45,8 @@ export function int32Type(): ValueType {
   return {
     valueClass: Number,
     schema: { type: 'integer', format: 'int32' },
-    readNumber: read,
+    // As a double, 1e-400 would be 0.
+    readNumber: (source) => read(source) ?? NaN,
     readParameter: (text) => (INTEGER.test(text) ? read(text) : undefined),
     isValid,
     explain: () => `must be an integer from ${min} to ${max}`,
