@@ -514,6 +514,12 @@ describe('a change of a row', () => {
     expect(await pots.change('1', () => undefined)).toMatchObject({ size: 1, version: 1 });
   });
 
+  it('fail alone for what they refer to, and not for what refers to them', async () => {
+    await expect(
+      pots.change('1', (row) => row && { ...row, shelfId: '404' }),
+    ).rejects.toMatchObject({ kind: 'foreign key', properties: ['shelfId'] });
+  });
+
   it('give the next decision a row as it will be read', async () => {
     const seen: (Pot | undefined)[] = [];
     const next = { id: 1n, name: 'Ming', price: 5n, place: { room: 'a' }, shelfId: 1n } as never;

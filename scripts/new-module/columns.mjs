@@ -39,6 +39,7 @@ const TYPES = {
       missing: `"${'404'.slice(0, max).padStart(min ?? 0, '0')}"`,
       isKey: true,
       isText: true,
+      min,
       max,
     };
   },
@@ -214,10 +215,11 @@ function limitIndexed(type, { isUnique, isSorted, references }, given) {
   return isUnique || isSorted || references ? TYPES.text(given ?? String(INDEXED_LENGTH)) : type;
 }
 
-/** A text in the key has a limit, too. */
+/** A text in the key has a limit, too, and is not empty, since it is a part of a path. */
 export function limitKey(column) {
-  if (!column.isText || column.words || column.max !== undefined) return column;
-  return { ...column, ...TYPES.text(String(INDEXED_LENGTH)) };
+  if (!column.isText || column.words) return column;
+  const { min = 1, max = INDEXED_LENGTH } = column;
+  return { ...column, ...TYPES.text(`${Math.max(min, 1)},${max}`) };
 }
 
 function assertIndexable({

@@ -64,10 +64,10 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
   }
 
   async execute(session: Session, changes: readonly RowChange[]): Promise<Result<ChangedRow>[]> {
+    const written = new Map<RowChange, Write>();
     try {
-      return await this.change(session, changes);
+      return await this.change(session, changes, written);
     } catch (error) {
-      const written = new Map<RowChange, Write>();
       return await isolateFailures(
         session,
         changes,
@@ -84,7 +84,7 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
   private async change(
     session: Session,
     changes: readonly RowChange[],
-    written?: Map<RowChange, Write>,
+    written: Map<RowChange, Write>,
   ): Promise<Result<ChangedRow>[]> {
     const results = new Map<RowChange, Result<ChangedRow>>();
     let open = changes;
@@ -94,7 +94,7 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
       try {
         const rows = await this.lock(transaction, new Set(open.map(({ key }) => key)));
         const writes = this.decide(open, rows, results);
-        for (const write of writes) written?.set(write.change, write);
+        for (const write of writes) written.set(write.change, write);
         const lost = await this.write(transaction, writes, isLastTry);
         open = open.filter(({ key }) => lost.has(key));
       } catch (error) {

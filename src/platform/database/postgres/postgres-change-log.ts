@@ -31,25 +31,26 @@ const NOTIFY_INTERVAL_MS = 25;
 /** How long a program waits before it connects again, in milliseconds. */
 const RECONNECT_MS = 1_000;
 
-/** Takes a transaction number, which is greater than those of all transactions that have written. */
-const TAKE_TRANSACTION = { name: 'transaction', text: 'SELECT pg_current_xact_id()::text AS id' };
-/** The least number of the transactions that have written and are under way. */
-const OLDEST_TRANSACTION = {
-  name: 'oldest transaction',
-  text: 'SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS id',
+/** The transactions that have changed a recorded table, and are under way. */
+const WRITERS = {
+  name: 'writers of changes',
+  text: `SELECT virtualtransaction AS id FROM pg_locks
+    WHERE relation = 'changes'::regclass AND mode = 'RowExclusiveLock' AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
 };
 
-/** The newest change of a moment, which is settled once all transactions below a number have ended. */
+/** The newest change of a moment, which is settled once these transactions have ended. */
 interface Mark {
   readonly newest: number;
-  readonly transaction: bigint;
+  readonly writers: ReadonlySet<string>;
 }
 
 /**
  * Records changes by triggers. They number changes by a sequence, so the changes of one row are in
  * order: a transaction holds the row from before it draws a number until it ends. Numbers are drawn and
- * committed in different orders. A change is settled once every transaction has ended that may have
- * drawn a number below.
+ * committed in different orders. Whoever draws a number holds a lock on the table `changes` from before
+ * that until its transaction ends. So a change is settled once all those have ended that held one when it
+ * could be seen.
  */
 export class PostgresChangeLog implements ChangeLog {
   private settled = { epoch: undefined as string | undefined, number: 0 };
@@ -127,33 +128,23 @@ export class PostgresChangeLog implements ChangeLog {
   }
 
   async readProgress(session: Session): Promise<Progress> {
-    const [state, oldest] = await Promise.all([
+    const [state, rows] = await Promise.all([
       readFeedState(session),
-      readNumber(session, OLDEST_TRANSACTION),
+      session.query<{ id: string }>(WRITERS, []),
     ]);
+    const writers = new Set(rows.map(({ id }) => id));
     const { epoch, newest, removed } = state;
     if (epoch !== this.settled.epoch || newest < this.settled.number) {
       this.settled = { epoch, number: 0 };
       this.mark = undefined;
     }
-    this.settle(oldest);
-    if (this.mark === undefined && newest > this.settled.number) {
-      // Each statement has a snapshot of its own: a transaction that may have drawn a number below the
-      // newest had begun before this number is taken.
-      const [transaction, next] = await Promise.all([
-        readNumber(session, TAKE_TRANSACTION),
-        readNumber(session, OLDEST_TRANSACTION),
-      ]);
-      this.mark = { newest, transaction };
-      this.settle(next);
+    if (this.mark !== undefined && ![...this.mark.writers].some((id) => writers.has(id))) {
+      this.settled = { epoch, number: this.mark.newest };
+      this.mark = undefined;
     }
+    if (writers.size === 0) this.settled = { epoch, number: newest };
+    else if (newest > this.settled.number) this.mark ??= { newest, writers };
     return { ...state, settled: Math.max(this.settled.number, removed) };
-  }
-
-  private settle(oldest: bigint): void {
-    if (this.mark === undefined || oldest <= this.mark.transaction) return;
-    this.settled = { ...this.settled, number: this.mark.newest };
-    this.mark = undefined;
   }
 
   notify(): void {
@@ -309,12 +300,4 @@ async function dropFunctions(
   functions: readonly RecordFunction[],
 ): Promise<void> {
   for (const { name } of functions) await queryRunner.query(`DROP FUNCTION "${name}"() CASCADE`);
-}
-
-async function readNumber(
-  session: Session,
-  statement: { name: string; text: string },
-): Promise<bigint> {
-  const [row] = await session.query<{ id: string }>(statement, []);
-  return BigInt(row?.id ?? 0);
 }
