@@ -164,21 +164,27 @@ const CHECKS: Readonly<Record<string, (judged: Judged) => string | false>> = {
   },
 
   right_link: ({ request, wanted, answer }) => {
-    if (wanted.kind !== 'listed' || wanted.exactly === undefined) return false;
+    if (wanted.kind !== 'listed') return false;
+    const { exactly, query } = wanted;
     const { link } = answer.headers;
-    const { next } = wanted.exactly;
-    if (next === undefined) return link !== undefined && `Link is ${link}`;
-    const [, target = ''] = /^<([^<>]*)>; rel="next"$/.exec(link ?? '') ?? [];
-    const { pathname, searchParams } = new URL(target, 'http://a');
+    if (link === undefined) return exactly?.next !== undefined && 'Link is missing';
+    const { pathname, searchParams } = new URL(nextPageOf(answer) ?? '', 'http://a');
     const given = Object.fromEntries(searchParams);
-    const right = { ...Object.fromEntries(wanted.query), after: next };
+    const after = exactly === undefined ? given.after : exactly.next;
+    const right: Record<string, unknown> = { ...Object.fromEntries(query), after };
     const isRight =
+      after !== undefined &&
       request.target.split('?')[0] === pathname &&
       Object.entries(right).every(([name, value]) => given[name] === value) &&
       Object.keys(given).every((name) => name in right || name === 'limit');
-    return !isRight && `Link is ${link ?? 'missing'}`;
+    return !isRight && `Link is ${link}`;
   },
 };
+
+/** The target of the next page; undefined when there is none. */
+export function nextPageOf({ headers: { link = '' } }: HttpAnswer): string | undefined {
+  return /^<([^<>]*)>; rel="next"$/.exec(link)?.[1];
+}
 
 function statusesOf(wanted: Wanted, operation: DocumentedOperation | undefined): number[] {
   switch (wanted.kind) {
@@ -222,7 +228,7 @@ function listFault(
     if (other !== undefined)
       return `the page has ${canonicalText(other)}, whose ${name} is another`;
   }
-  if (filters.length === 0 || query.has('after') || answer.headers.link !== undefined) return false;
+  if (filters.length === 0 || answer.headers.link !== undefined) return false;
   const missed = [...model.paths].find((path) => {
     const entry = model.get(path);
     const content = entry && model.contentOf(entry);

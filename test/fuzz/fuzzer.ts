@@ -5,7 +5,7 @@ import { type HttpRequest, textOf } from '../support/http/request.js';
 import { emptyRequest } from '../support/plant-requests.js';
 import { type ApiDocument, type DocumentedOperation, nameOf } from './api-document.js';
 import { type Case, CollectionCases, type Content } from './case.arbitrary.js';
-import { faultsOf, pathOfItem, type Wanted } from './checks.js';
+import { faultsOf, nextPageOf, pathOfItem, type Wanted } from './checks.js';
 import { withEtag } from './conditions.js';
 import { isError, jsonOf } from './conformance.js';
 import { readExactly } from './json-text.js';
@@ -16,7 +16,7 @@ import { wantedOfCreate, wantedOfItem, wantedOfList, wantedOfOther } from './wan
 /** Cases made at a time. Each batch has a seed of its own, so that it can be made again alone. */
 export const BATCH = 200;
 /** How many things are on a page when all are looked at. */
-const PAGE = 1_000;
+const PAGE = 100;
 /** How many keys of a collection others refer to. */
 const KNOWN_KEYS = 20;
 /** How many faults of the store are told. */
@@ -346,8 +346,14 @@ export class Fuzzer {
   }
 
   private async compare(model: StoreModel): Promise<void> {
-    const stored = await this.walk(model);
-    if (stored === undefined) return;
+    const sort = model.collection.list?.parameters.find(({ name }) => name === 'sort');
+    for (const order of [undefined, ...(sort?.schema.enum ?? [])]) {
+      const stored = await this.walk(model, order === undefined ? '' : `&sort=${order as string}`);
+      if (stored !== undefined) this.compareWith(stored, model);
+    }
+  }
+
+  private compareWith(stored: ReadonlyMap<string, string>, model: StoreModel): void {
     const strange = [...stored].filter(([path, text]) => model.get(path)?.text !== text);
     const lost = [...model.paths].filter((path) => !stored.has(path));
     const faults = [
@@ -358,18 +364,22 @@ export class Fuzzer {
   }
 
   /** Everything on every page; undefined for a collection that has none, or one for each of others. */
-  private async walk(model: StoreModel): Promise<Map<string, string> | undefined> {
+  private async walk(model: StoreModel, query = ''): Promise<Map<string, string> | undefined> {
     const { list } = model.collection;
     const [connection] = this.connections;
     const hasPages = list?.parameters.some(({ name }) => name === 'limit') === true;
     if (!hasPages || list.path.includes('{') || connection === undefined) return undefined;
     const stored = new Map<string, string>();
-    for (let target: string | undefined = `${list.path}?limit=${PAGE}`; target !== undefined;) {
+    const first = `${list.path}?limit=${PAGE}${query}`;
+    for (let target: string | undefined = first; target !== undefined;) {
       const request = emptyRequest('GET', target);
       try {
-        const { headers, body } = await connection.send(request);
-        for (const [path, text] of itemsIn(body, model)) stored.set(path, text);
-        target = /^<([^>]*)>; rel="next"$/.exec(headers.link ?? '')?.[1];
+        const answer = await connection.send(request);
+        for (const [path, text] of itemsIn(answer.body, model)) {
+          if (stored.has(path)) throw new SyntaxError(`${path} is on two pages`);
+          stored.set(path, text);
+        }
+        target = nextPageOf(answer);
       } catch (error) {
         const check = error instanceof SyntaxError ? 'right_store' : 'valid_http';
         this.failure = { faults: [`${check}: ${String(error)}`], request, seed: this.seed };

@@ -56,10 +56,9 @@ export class StoreModel {
     if (this.entries.delete(path) && key !== undefined) this.order.splice(this.placeOf(key), 1);
   }
 
-  /** At most so many integer keys after this one, or the first ones. */
-  after(key: bigint | undefined, count: number): bigint[] {
-    const begin = key === undefined ? 0 : this.placeOf(key + 1n);
-    return this.order.slice(begin, begin + count);
+  /** The first integer keys, at most so many, by their order or by its reverse. */
+  firstKeys(count: number, isReverse: boolean): bigint[] {
+    return isReverse ? this.order.slice(-count).reverse() : this.order.slice(0, count);
   }
 
   /** How many keys are less. */

@@ -1,4 +1,4 @@
-import type { DocumentedOperation, ParameterObject } from './api-document.js';
+import type { DocumentedOperation } from './api-document.js';
 import { typesOf } from './api-document.js';
 import type { Wanted } from './checks.js';
 import { jsonText, readExactly } from './json-text.js';
@@ -11,8 +11,6 @@ type Content = Readonly<Record<string, unknown>>;
 const PRECONDITION_FAILED = 41200;
 /** With which a request without a flaw may be refused: what is stored decides. */
 const BY_THE_STORE = [404, 409, 410, 412];
-/** Parameters of every page. */
-const PAGING = ['limit', 'after'];
 const DEFAULT_LIMIT = 100;
 
 /** What the document has for a status. */
@@ -96,24 +94,24 @@ function merged(target: unknown, patch: Content): Content {
   return result;
 }
 
-/** What a page must be: exactly known where no parameter but those of every page is given. */
+/** What a first page must be: exactly known of all things in the order of an integer key. */
 export function wantedOfList(
   { query }: Done,
   { parameters }: DocumentedOperation,
   model: StoreModel,
 ): Wanted {
-  const others = [...query.keys()].filter((name) => !PAGING.includes(name));
+  const others = [...query.keys()].filter((name) => name !== 'limit');
   // A rule between parameters is beyond a schema.
   if (others.length > 1) return { kind: 'any', statuses: [400] };
-  const parameterOf = (name: string): ParameterObject | undefined =>
-    parameters.find((one) => one.name === name);
-  const cursor = parameterOf('after');
-  const isByInteger = cursor !== undefined && typesOf(cursor.schema).includes('integer');
-  if (!isByInteger || others.length > 0) return { kind: 'listed', query, exactly: undefined };
-  const usual = parameterOf('limit')?.schema.default ?? DEFAULT_LIMIT;
+  const key = integerKeyOf(model);
+  const sort = query.get('sort') ?? key;
+  const isFiltered = others.some((name) => name !== 'sort');
+  if (key === undefined || isFiltered || ![key, `-${key}`].includes(String(sort))) {
+    return { kind: 'listed', query, exactly: undefined };
+  }
+  const usual = parameters.find(({ name }) => name === 'limit')?.schema.default ?? DEFAULT_LIMIT;
   const limit = Number(query.get('limit') ?? usual);
-  const after = query.get('after');
-  const keys = model.after(after === undefined ? undefined : BigInt(after), limit + 1);
+  const keys = model.firstKeys(limit + 1, sort !== key);
   const shown = keys.slice(0, limit);
   const paths = shown.map((key) => model.pathOf(model.collection.create.path, keyed(model, key)));
   const next = keys.length > limit ? shown.at(-1) : undefined;
@@ -122,6 +120,14 @@ export function wantedOfList(
     query: new Map([...query, ['limit', String(limit)]]),
     exactly: { paths, ...(next !== undefined && { next: String(next) }) },
   };
+}
+
+/** The name of the one key of a collection, where that is an integer. */
+function integerKeyOf({ collection: { keys, item } }: StoreModel): string | undefined {
+  const [key] = keys;
+  const parameter = item.get('GET')?.parameters.find(({ name }) => name === key);
+  const isInteger = parameter !== undefined && typesOf(parameter.schema).includes('integer');
+  return keys.length === 1 && isInteger ? key : undefined;
 }
 
 function keyed({ collection }: StoreModel, key: bigint): Content {
