@@ -12,6 +12,11 @@ export type StoredPlant = components['schemas']['StoredPlant'] & { id: bigint };
 export type PlantQuery = Omit<ListParameters, 'after'> & { after?: Id | string };
 /** What became of the plants of an import; `line` is the place of one, from 1. */
 export type ImportResult = components['schemas']['ImportResult'];
+/** A change of a plant; `cursor` is where to go on after it. */
+export type PlantChange = { readonly cursor: string; readonly id: bigint; readonly at: string } & (
+  | { readonly type: 'plant.created' | 'plant.replaced'; readonly data: StoredPlant }
+  | { readonly type: 'plant.removed' }
+);
 type ErrorBody = components['schemas']['Error'];
 type Id = NewPlant['id'];
 
@@ -29,6 +34,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface ChangesOptions extends CallOptions {
+  /** The cursor of the last change that is known. By default the changes are those from now on. */
+  readonly after?: string | undefined;
+}
+
 /** This very plant exists: after an attempt whose answer was lost, that attempt created it. */
 const ALREADY_EXISTS = 40901;
 /** There is no such plant: after an attempt whose answer was lost, that attempt removed it. */
@@ -37,6 +47,11 @@ const NOT_MODIFIED = 304;
 /** Too many requests, a proxy without the service behind it, and a service that is unavailable. */
 const TEMPORARY = [429, 502, 503, 504];
 const NDJSON = 'application/x-ndjson';
+const EVENT_STREAM = 'text/event-stream';
+/** How long a stream of changes is silent while all is well, in milliseconds. */
+const HEARTBEAT_MS = 15_000;
+/** How long a stream of changes that has ended is left alone at least, in milliseconds. */
+const RECONNECT_MS = 500;
 
 /** The strings of JSON too, so that no digit in one is taken for a number. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
@@ -101,13 +116,14 @@ class Exchange {
     return this.controller.signal;
   }
 
-  /** Waits for the other side from now on. */
-  startTimer(): void {
+  /** Waits for the other side from now on, which may be silent for this long besides. */
+  startTimer(silenceMs = 0): void {
     this.stopTimer();
+    const limit = this.timeoutMs + silenceMs;
     this.timer = setTimeout(() => {
-      const message = `Nothing has come for ${this.timeoutMs} ms`;
+      const message = `Nothing has come for ${limit} ms`;
       this.controller.abort(new DOMException(message, 'TimeoutError'));
-    }, this.timeoutMs);
+    }, limit);
   }
 
   stopTimer(): void {
@@ -237,6 +253,43 @@ export class PlantStoreClient {
     await this.send('DELETE', pathOf(id), options, readText);
   }
 
+  /** Reads the newest cursor: {@link changes} after it has all that happens from now on. */
+  async latestCursor(call: CallOptions = {}): Promise<string> {
+    const { headers } = await this.ask('GET', '/changes?after=latest', call);
+    const link = NEXT_LINK.exec(headers.get('link') ?? '')?.[1] ?? '';
+    return new URL(link, this.url).searchParams.get('after') ?? '';
+  }
+
+  /**
+   * Follows the changes of plants, each once and those of a plant in their order. Once connected, it
+   * goes on by itself after whatever has ended the stream. It throws a `PlantStoreError` with 41000
+   * when changes behind the cursor are not kept: read everything anew then.
+   */
+  async *changes({ after, signal }: ChangesOptions = {}): AsyncGenerator<
+    PlantChange,
+    void,
+    undefined
+  > {
+    let cursor = after;
+    for (let isConnected = false; ;) {
+      try {
+        const query = cursor === undefined ? '' : `?after=${encodeURIComponent(cursor)}`;
+        const options = { accept: EVENT_STREAM, signal };
+        const events = await this.send('GET', `/changes${query}`, options, readEvents);
+        isConnected = true;
+        for await (const { id, data } of events ?? []) {
+          cursor = id;
+          const change = data === undefined ? undefined : readPlantChange(data);
+          if (change !== undefined) yield change;
+        }
+      } catch (error) {
+        const isRefused = error instanceof PlantStoreError && !TEMPORARY.includes(error.status);
+        if (isRefused || !isConnected || signal?.aborted) throw error;
+      }
+      await sleep(RECONNECT_MS * (1 + Math.random()), signal);
+    }
+  }
+
   private async ask(method: string, path: string, options: RequestOptions): Promise<Answer> {
     const answer = await this.send(method, path, options, readText);
     if (answer === undefined) throw new TypeError('no answer');
@@ -340,15 +393,46 @@ function readLines(response: Response, exchange: Exchange): Promise<AsyncIterabl
   return Promise.resolve(linesOf(response, exchange));
 }
 
-/** The lines of an answer. The time counts only while the service is waited for. */
-async function* linesOf(response: Response, exchange: Exchange): AsyncGenerator<string, void> {
+interface ServerSentEvent {
+  readonly id: string;
+  readonly data?: string;
+}
+
+function readEvents(
+  response: Response,
+  exchange: Exchange,
+): Promise<AsyncIterable<ServerSentEvent>> {
+  return Promise.resolve(eventsOf(linesOf(response, exchange, HEARTBEAT_MS)));
+}
+
+/** The events of a stream. One that was cut off is none: its id must not count. */
+async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<ServerSentEvent, void> {
+  let fields: Partial<ServerSentEvent> = {};
+  for await (const line of lines) {
+    const [, name, value = ''] = /^(id|data): (.*)$/.exec(line) ?? [];
+    if (name !== undefined) fields = { ...fields, [name]: value };
+    if (line !== '') continue;
+    if (fields.id !== undefined) yield { ...fields, id: fields.id };
+    fields = {};
+  }
+}
+
+/**
+ * The lines of an answer. The time counts only while the service is waited for, which may be silent
+ * for this long besides.
+ */
+async function* linesOf(
+  response: Response,
+  exchange: Exchange,
+  silenceMs = 0,
+): AsyncGenerator<string, void> {
   exchange.stopTimer();
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let rest = '';
   try {
     while (reader !== undefined) {
-      exchange.startTimer();
+      exchange.startTimer(silenceMs);
       const { done, value } = await reader.read();
       exchange.stopTimer();
       if (done) break;
@@ -447,6 +531,14 @@ function parseExactly(json: string): unknown {
 function toStoredPlant(parsed: unknown): StoredPlant {
   const { id, ...rest } = parsed as Plant & { id: string };
   return { id: BigInt(id), ...rest };
+}
+
+/** @returns undefined for a change of another row, such as one of a module has */
+function readPlantChange(json: string): PlantChange | undefined {
+  const { cursor, type, id, at, data } = parseExactly(json) as Record<string, string>;
+  if (!type?.startsWith('plant.')) return undefined;
+  const change = { cursor, type, id: BigInt(id ?? ''), at };
+  return (data === undefined ? change : { ...change, data: toStoredPlant(data) }) as PlantChange;
 }
 
 /** What of a plant is neither its id nor a member that the service would ignore. */

@@ -22,11 +22,25 @@ const OTHER_TESTS: readonly (readonly [document: string, language: string, test:
 const GIVEN: Readonly<Record<string, string>> = {
   'client/README.md': 'declare const token: string;',
   'docs/changes.md': `
+    declare const token: string;
     import { Entity } from 'typeorm';
     import { RecordChanges } from '../src/platform/database/record-changes.decorator.js';`,
   'docs/postgresql.md':
     "declare const dataSource: import('../src/platform/database/data-source/store-data-source.js').StoreDataSource;",
 };
+/** The types of packages that documents use and the project does not. */
+const PACKAGES = `declare module 'better-sqlite3' {
+  interface Statement {
+    run(parameters: Record<string, bigint | string | null>): unknown;
+    get(): unknown;
+    pluck(): this;
+  }
+  export default class Database {
+    constructor(file: string);
+    exec(sql: string): void;
+    prepare(sql: string): Statement;
+  }
+}`;
 /** The variables that commands of documents set for others than the program. */
 const VARIABLES_OF_OTHERS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'POSTGRES_PASSWORD'];
 
@@ -98,12 +112,16 @@ describe('a block of commands of README, pasted whole', () => {
 });
 
 it('a block of TypeScript is compiled', () => {
-  const sources = new Map(
-    programs.map((block, index) => [
-      `${ROOT}test/block-${index}.ts`,
-      `${GIVEN[block.document] ?? ''}\n${block.text}\nexport {};`,
-    ]),
-  );
+  const sources = new Map([
+    [`${ROOT}test/packages.d.ts`, PACKAGES],
+    ...programs.map(
+      (block, index) =>
+        [
+          `${ROOT}test/block-${index}.ts`,
+          `${GIVEN[block.document] ?? ''}\n${block.text}\nexport {};`,
+        ] as const,
+    ),
+  ]);
   const options: ts.CompilerOptions = {
     noEmit: true,
     strict: true,
