@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Controller, Get, Module } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import { RequireScopes } from '../src/platform/auth/auth.decorators.js';
-import { ApiTag } from '../src/platform/rest/api-section.decorator.js';
+import { ApiTag } from '../src/platform/rest/api-tag.decorator.js';
 import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';

@@ -577,7 +577,7 @@ function writeController(module) {
   imports.add('@nestjs/common', 'Param', 'Patch', 'Post', 'Put', 'Query');
   imports.add('@nestjs/swagger', 'ApiNoContentResponse', 'ApiOkResponse', 'ApiOperation');
   imports.add('../../platform/database/batched-repository.js', 'type JsonPage');
-  imports.add('../../platform/rest/api-section.decorator.js', 'ApiTag');
+  imports.add('../../platform/rest/api-tag.decorator.js', 'ApiTag');
   if (isDrawn) imports.add('../../platform/rest/created.js', 'ApiCreated');
   imports.add('../../platform/errors/api-errors.decorator.js', 'ApiErrors');
   imports.add('../../platform/rest/etag.js', 'ApiRepresentation', 'type Representation');

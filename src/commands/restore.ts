@@ -1,6 +1,6 @@
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { getErrorCode } from '../platform/database/data-source/error-code.js';
+import { getErrorCode } from '../platform/database/data-source/store-failures.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 import { flush, flushFolders } from '../platform/database/sqlite/flush-to-disk.js';
 import { SqliteLock } from '../platform/database/sqlite/sqlite-lock.js';

@@ -10,7 +10,7 @@ import {
   DatabaseStartError,
   type StoreDataSource,
 } from '../../src/platform/database/data-source/store-data-source.js';
-import { STATEMENT_TIMEOUT_MS } from '../../src/platform/database/postgres/time-limits.js';
+import { STATEMENT_TIMEOUT_MS } from '../../src/platform/database/postgres/postgres-session.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { schema } from '../../src/schema.js';
 import { Program } from '../support/program.js';

@@ -37,7 +37,7 @@ import {
 } from 'class-validator';
 import type { Response } from 'express';
 import { RequireScopes } from '../../src/platform/auth/auth.decorators.js';
-import { ApiTag } from '../../src/platform/rest/api-section.decorator.js';
+import { ApiTag } from '../../src/platform/rest/api-tag.decorator.js';
 import {
   IsInt64,
   IsOptionalNotNull,

@@ -3,7 +3,7 @@ import { ApiOperation } from '@nestjs/swagger';
 import type { JsonPage } from '../../platform/database/batched-repository.js';
 import { ApiErrors } from '../../platform/errors/api-errors.decorator.js';
 import { ErrorCatalogue } from '../../platform/errors/error-catalogue.js';
-import { ApiTag } from '../../platform/rest/api-section.decorator.js';
+import { ApiTag } from '../../platform/rest/api-tag.decorator.js';
 import { ApiPageOrEvents, type EventStream } from '../../platform/rest/event-stream.js';
 import { ChangesService } from './changes.service.js';
 import { ChangeDto } from './dto/change.dto.js';

@@ -18,7 +18,7 @@ import {
   type Values,
 } from './batching/entity-columns.js';
 import { type CursorScope, readCursor, writeCursor } from './batching/cursor.js';
-import { FindRows } from './batching/find-rows.js';
+import { FindRows } from './batching/read-rows.js';
 import {
   type CreateOutcome,
   InsertLists,
@@ -35,7 +35,7 @@ import {
   ReadPieces,
   ReadRows,
   type SortedRows,
-} from './batching/read-pages.js';
+} from './batching/read-rows.js';
 import {
   RemoveRows,
   ReplaceRows,

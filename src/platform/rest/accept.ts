@@ -1,8 +1,8 @@
-/** RFC 9110 section 12.5.1: a media type, its parameters, and its weight. */
-const RANGE = /^\s*([^\s;]+)\s*((?:;(?:[^;"]|"(?:[^"\\]|\\.)*")*)*)$/;
+/** The members of a list of media types. A comma in a quoted text does not part them. */
+const RANGES = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g;
+/** RFC 9110 section 12.5.1: a media type, and its parameters. */
+const RANGE = /^\s*([^\s;]+)(.*)$/;
 const WEIGHT = /;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i;
-/** The commas that are in no quoted text. */
-const COMMAS = /,(?=(?:[^"]|"(?:[^"\\]|\\.)*")*$)/;
 
 /**
  * Whether a client asks for a media type by its name, and prefers it to another one or likes it as
@@ -15,7 +15,7 @@ export function prefersMediaType(
 ): boolean {
   if (!accept?.toLowerCase().includes(wanted)) return false;
   const weights = new Map<string, number>();
-  for (const range of accept.split(COMMAS)) {
+  for (const [range] of accept.matchAll(RANGES)) {
     const [, name = '', parameters = ''] = RANGE.exec(range) ?? [];
     const type = name.toLowerCase();
     const weight = Number(WEIGHT.exec(parameters)?.[1] ?? 1);

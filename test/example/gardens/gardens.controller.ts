@@ -14,7 +14,7 @@ import {
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import type { JsonPage } from '../../../src/platform/database/batched-repository.js';
 import { ApiErrors } from '../../../src/platform/errors/api-errors.decorator.js';
-import { ApiTag } from '../../../src/platform/rest/api-section.decorator.js';
+import { ApiTag } from '../../../src/platform/rest/api-tag.decorator.js';
 import { ApiCreated } from '../../../src/platform/rest/created.js';
 import { ApiRepresentation, type Representation } from '../../../src/platform/rest/etag.js';
 import { UuidDto } from '../../../src/platform/rest/id.dto.js';

@@ -126,7 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
       ROWS,
     ],
   ]),
-  ...plant('database/batching/find-rows.ts', PLANTS, [
+  ...plant('database/batching/read-rows.ts', PLANTS, [
     [
       'rows are found in the order of the store',
       'return keys.map((key) => found.get(key));',

@@ -2,7 +2,6 @@ import type { Driver, EntityMetadata, ObjectLiteral, Repository } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js';
 import { v7 as newUuid } from 'uuid';
-import { DecimalTransformer, instantTransformer, jsonTransformer } from '../columns.js';
 
 /** What a row has in each inserted column, in the form that JSON can hold; null where nothing is given. */
 export type Values = readonly unknown[];
@@ -10,19 +9,15 @@ export type Values = readonly unknown[];
 /** A row as an engine gives it: by the names of the columns. */
 export type RawRow = Readonly<Record<string, unknown>>;
 
-/** How a column's values are written in JSON. */
-export type JsonKind = 'number' | 'boolean' | 'string' | 'json' | { readonly scale: number };
-
-/** A member of a row as JSON. */
-export interface JsonMember {
-  /** As JSON text. */
-  readonly name: string;
-  readonly column: ColumnMetadata;
-  readonly kind: JsonKind;
-}
-
-const INTEGERS = new Set<unknown>(['int', 'integer', 'smallint', Number]);
-const TEXTS = new Set<unknown>(['text', 'varchar', 'character varying', 'simple-enum', String]);
+/** Types of columns. */
+export const INTEGERS = new Set<unknown>(['int', 'integer', 'smallint', Number]);
+export const TEXTS = new Set<unknown>([
+  'text',
+  'varchar',
+  'character varying',
+  'simple-enum',
+  String,
+]);
 const KEYS = new Set<unknown>([...INTEGERS, ...TEXTS, 'bigint', 'uuid', 'date']);
 /** The one spelling of an int64, but for those with 19 digits. */
 const SHORT_INT64 = /^(?:0|-?[1-9]\d{0,17})$/;
@@ -156,20 +151,6 @@ export class EntityColumns {
     return row;
   }
 
-  /**
-   * The columns that are members of a row as JSON, those of the key first; undefined when there is
-   * one that only the program can write.
-   */
-  get jsonMembers(): readonly JsonMember[] | undefined {
-    const members: JsonMember[] = [];
-    for (const column of new Set([...this.keys, ...this.readable])) {
-      const kind = column.embeddedMetadata ? undefined : jsonKind(column);
-      if (kind === undefined) return undefined;
-      members.push({ name: JSON.stringify(column.propertyName), column, kind });
-    }
-    return members;
-  }
-
   /** The key of encoded values, as one text. */
   getKey(values: Values): string {
     const [first = 0, ...others] = this.keyIndexes;
@@ -221,17 +202,6 @@ export class EntityColumns {
     }
     throw new TypeError(`${text.slice(0, 40)} is not an int64`);
   }
-}
-
-/** How the store writes values of a column in JSON; undefined where it cannot. */
-export function jsonKind({ type, transformer }: ColumnMetadata): JsonKind | undefined {
-  if (transformer instanceof DecimalTransformer) return { scale: transformer.scale };
-  if (transformer === jsonTransformer) return 'json';
-  if (transformer === instantTransformer) return 'string';
-  if (transformer !== undefined) return undefined;
-  if (INTEGERS.has(type) || type === 'bigint') return 'number';
-  if (type === 'boolean' || type === Boolean) return 'boolean';
-  return TEXTS.has(type) || type === 'uuid' || type === 'date' ? 'string' : undefined;
 }
 
 function isCounter({ isGenerated, generationStrategy }: ColumnMetadata): boolean {

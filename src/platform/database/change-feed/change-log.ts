@@ -2,8 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { BatchOperation } from '../batching/batch-queue.js';
 import { EntityColumns } from '../batching/entity-columns.js';
-import { writeObject, type WriteValue } from '../batching/json-object.js';
-import { PIECE_BYTES } from '../batching/read-pages.js';
+import { PIECE_BYTES } from '../batching/read-rows.js';
+import {
+  type JsonMember,
+  listJsonMembers,
+  writeObject,
+  type WriteValue,
+} from '../batching/row-json.js';
 import type { Session, Statement } from '../batching/session.js';
 import { getRecordedName } from '../record-changes.decorator.js';
 
@@ -68,6 +73,8 @@ export interface ChangeLog {
 
 /** A table whose changes are recorded. */
 export class RecordedTable {
+  private readonly members: readonly JsonMember[];
+
   /**
    * @param name what a row is called in the feed
    * @throws TypeError when a row of it cannot be written as JSON
@@ -76,11 +83,13 @@ export class RecordedTable {
     readonly columns: EntityColumns,
     readonly name: string,
   ) {
-    if (columns.jsonMembers === undefined) {
+    const members = listJsonMembers(columns);
+    if (members === undefined) {
       throw new TypeError(
         `Changes of ${columns.metadata.name} cannot be recorded: it has a column that only the program can write as JSON`,
       );
     }
+    this.members = members;
   }
 
   get tableName(): string {
@@ -89,8 +98,7 @@ export class RecordedTable {
 
   /** Writes the SQL that makes JSON of a row, and of its key. */
   writeJson(row: 'OLD.' | 'NEW.', writeValue: WriteValue): { id: string; data: string } {
-    const { columns } = this;
-    const members = columns.jsonMembers ?? [];
+    const { columns, members } = this;
     const keys = members.filter(({ column }) => column.isPrimary);
     const [key, ...others] = keys;
     const data = writeObject(columns, members, writeValue, row);

@@ -3,7 +3,7 @@ import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import type { FailureClassifier } from '../batching/isolate-failures.js';
-import type { JsonReader } from '../batching/read-pages.js';
+import type { JsonReader } from '../batching/read-rows.js';
 import type { SessionPool } from '../batching/session.js';
 import type { TableSql } from '../batching/table-sql.js';
 import { type ChangeLog, listRecordedTables } from '../change-feed/change-log.js';

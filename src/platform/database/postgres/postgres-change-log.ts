@@ -2,7 +2,7 @@ import type { Notification, Pool, PoolClient } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { JsonKind } from '../batching/entity-columns.js';
+import type { JsonKind } from '../batching/row-json.js';
 import type { Session } from '../batching/session.js';
 import {
   type ChangeLog,

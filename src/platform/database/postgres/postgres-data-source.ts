@@ -4,8 +4,9 @@ import type { DataSourceOptions, QueryRunner } from 'typeorm';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
+import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/table-sql.js';
-import { getErrorCode } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/store-failures.js';
 import {
   DatabaseStartError,
   StoreDataSource,
@@ -18,7 +19,7 @@ import { classifyFailure, toConstraintError } from './postgres-errors.js';
 import { PostgresJsonReader } from './postgres-json-reader.js';
 import { PostgresPool } from './postgres-pool.js';
 import { postgresSchemaBuilder } from './postgres-schema-builder.js';
-import { CONNECT_TIMEOUT_MS, LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
+import { CONNECT_TIMEOUT_MS, LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './postgres-session.js';
 
 /** The key of the advisory lock that a program holds while it brings the schema up to date. */
 const MIGRATION_LOCK = 7_252_614_403_911;
@@ -152,14 +153,15 @@ export class PostgresDataSource extends StoreDataSource {
 
   accessTable(columns: EntityColumns): TableAccess {
     const sql = new TableSql(columns, postgresDialect);
-    const { jsonMembers, metadata } = columns;
+    const { metadata } = columns;
+    const members = listJsonMembers(columns);
     const entities = [
       metadata,
       ...this.entityMetadatas.filter((other) => other.tableName !== metadata.tableName),
     ];
     return {
       sql,
-      json: jsonMembers && new PostgresJsonReader(sql, jsonMembers),
+      json: members && new PostgresJsonReader(sql, members),
       classifier: {
         classify: classifyFailure,
         toConstraintError: (error) => toConstraintError(error, entities, metadata.tableName),

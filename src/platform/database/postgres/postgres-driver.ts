@@ -8,7 +8,7 @@ import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
 import { isStoreFailure, toConstraintError } from './postgres-errors.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
-import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './time-limits.js';
+import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './postgres-session.js';
 
 // All that depends on the internals of TypeORM's PostgreSQL driver. test/postgres/driver.e2e-spec.ts
 // fails when an upgrade changes them.

@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
 import type { FailureCause } from '../batching/session.js';
 import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
-import { getErrorCode } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/store-failures.js';
 
 /** The classes of SQLSTATE with which PostgreSQL refuses a row itself: bad data, constraints, limits. */
 const ROW_ERRORS = ['22', '23', '54'];

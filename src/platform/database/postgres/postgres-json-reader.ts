@@ -1,5 +1,6 @@
 import { Decimal } from '../../json/decimal.js';
-import type { JsonMember, RawRow } from '../batching/entity-columns.js';
+import type { RawRow } from '../batching/entity-columns.js';
+import type { JsonMember } from '../batching/row-json.js';
 import { listValues, type Page } from '../batching/page.js';
 import {
   type JsonReader,
@@ -8,7 +9,7 @@ import {
   PIECE_BYTES,
   type PieceRequest,
   readSortTexts,
-} from '../batching/read-pages.js';
+} from '../batching/read-rows.js';
 import type { Session, Statement } from '../batching/session.js';
 import type { TableSql } from '../batching/table-sql.js';
 

@@ -5,7 +5,7 @@ import type { DataSourceOptions } from 'typeorm';
 import type { PostgresUrl } from '../../config/database-url.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 import { setUpConnection } from './postgres-data-source.js';
-import { CONNECT_TIMEOUT_MS } from './time-limits.js';
+import { CONNECT_TIMEOUT_MS } from './postgres-session.js';
 
 type TlsChecks = Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized' | 'checkServerIdentity'>;
 

@@ -1,6 +1,6 @@
 import { open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { getErrorCode } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/store-failures.js';
 
 /** The user may enter the folder and not read it, or its file system flushes no folders. */
 const NOT_POSSIBLE = new Set(['EACCES', 'EPERM', 'EINVAL']);

@@ -2,8 +2,9 @@ import { resolve } from 'node:path';
 import type { DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import type { SessionPool } from '../batching/session.js';
+import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/table-sql.js';
-import { getErrorCode } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/store-failures.js';
 import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
 import { assertOutsideTransaction } from './fair-write-lock.js';
 import { flushFolders } from './flush-to-disk.js';
@@ -75,10 +76,11 @@ export class SqliteDataSource extends StoreDataSource {
 
   accessTable(columns: EntityColumns): TableAccess {
     const sql = new TableSql(columns, sqliteDialect);
-    const { jsonMembers, metadata } = columns;
+    const { metadata } = columns;
+    const members = listJsonMembers(columns);
     return {
       sql,
-      json: jsonMembers && new SqliteJsonReader(sql, jsonMembers),
+      json: members && new SqliteJsonReader(sql, members),
       classifier: {
         classify: classifyFailure,
         toConstraintError: (error) => toConstraintError(error, [metadata], metadata.tableName),

@@ -16,7 +16,7 @@ import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlread
 import { TransactionNotStartedError } from 'typeorm/error/TransactionNotStartedError.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { ConstraintError } from '../constraint.error.js';
-import { getErrorCode } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/store-failures.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { StoreEntityManager } from '../data-source/store-entity-manager.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';

@@ -1,5 +1,6 @@
-import type { EntityColumns, JsonMember } from '../batching/entity-columns.js';
-import { writeObject } from '../batching/json-object.js';
+import type { EntityColumns } from '../batching/entity-columns.js';
+import type { JsonMember } from '../batching/row-json.js';
+import { writeObject } from '../batching/row-json.js';
 import { describeShape, listValues, type Page } from '../batching/page.js';
 import {
   type JsonReader,
@@ -7,7 +8,7 @@ import {
   type Piece,
   PIECE_BYTES,
   type PieceRequest,
-} from '../batching/read-pages.js';
+} from '../batching/read-rows.js';
 import type { Session, Statement } from '../batching/session.js';
 import type { TableSql } from '../batching/table-sql.js';
 

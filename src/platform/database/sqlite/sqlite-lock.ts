@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import sqlite3, { type Database } from 'sqlite3';
-import { getErrorCode } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/store-failures.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 
 /** How long another program may take to give the store up, in milliseconds. */

@@ -42,6 +42,27 @@ export interface JsonReader {
   readPiece(session: Session, request: PieceRequest): Promise<Piece>;
 }
 
+/** Reads rows by their keys. */
+export class FindRows implements BatchOperation<string, RawRow | undefined> {
+  readonly name = 'find';
+
+  constructor(private readonly sql: TableSql) {}
+
+  measure(): number {
+    return 0;
+  }
+
+  async execute(session: Session, keys: readonly string[]): Promise<(RawRow | undefined)[]> {
+    const { sql } = this;
+    const found = new Map<string, RawRow>();
+    const parameters = sql.encodeKeys([...new Set(keys)]);
+    for (const row of await session.query<RawRow>(sql.find, parameters)) {
+      found.set(sql.columns.rawKey(row), row);
+    }
+    return keys.map((key) => found.get(key));
+  }
+}
+
 /** Reads pages as JSON. */
 export class ReadPages implements BatchOperation<Page, PageText> {
   readonly name = 'page';
