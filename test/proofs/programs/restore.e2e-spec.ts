@@ -122,7 +122,7 @@ describe('db:restore', () => {
 
   it('needs the name of a copy, and leaves PostgreSQL to its own tools', async () => {
     expect((await run('db-restore')).errors).toBe(
-      'Name the copy to restore: npm run db:restore -- <file>\n',
+      'Name the copy to restore: npm run db:restore -- <file>, or --new-epoch after a restore by other tools\n',
     );
     const env = { DATABASE_URL: 'postgres://me@localhost/plants' };
     expect((await folder.run('db-restore', ['copy.db'], env)).errors).toMatch(

@@ -61,7 +61,7 @@ describe('a start with a configuration', () => {
   it('reads .env, lets the real environment win, makes the folder of the store, and prints no secret', async () => {
     await writeFile(
       folder.file('.env'),
-      'ACCESS_TOKENS=from-file,second\nACCESS_TOKEN=third\nLOG_LEVEL=nonsense\nDATABASE_URL=sqlite:deep/down/p.db\n',
+      'ACCESS_TOKENS=from-file,also-from-file\nACCESS_TOKEN=mistyped\nLOG_LEVEL=nonsense\nDATABASE_URL=sqlite:deep/down/p.db\n',
     );
     const provider = {
       AUTH_JWKS_URL: 'https://id.example/jwks',
@@ -81,7 +81,7 @@ describe('a start with a configuration', () => {
     expect(settings).toBe(
       `DATABASE_URL, ACCESS_TOKENS from ${folder.file('.env')}; ${others} from the environment; else the defaults; .env has ACCESS_TOKEN, which is no setting`,
     );
-    expect(program.output).not.toMatch(/from-file|second|third|id\.example|curl/);
+    expect(program.output).not.toMatch(/from-file|mistyped|id\.example|curl/);
   });
 
   it('in production takes an identity provider for tokens', async () => {
@@ -112,7 +112,7 @@ describe('a start that cannot succeed exits 1 with one line for each fault', () 
     expect(await program.exited()).toBe(1);
     const printed = program.errors.trimEnd().split('\n');
     expect(printed).toEqual(lines.map((line) => expect.stringMatching(line)));
-    expect(program.output).toBe('');
+    expect(program.output).not.toContain('Listening');
   }
 
   it('with several wrong variables, and in production without a token', async () => {
