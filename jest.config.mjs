@@ -54,7 +54,7 @@ export default {
   // Tests wait for programs and disks more than they compute.
   maxWorkers: '100%',
   // Tests start programs, and a machine may be busy: how long something may take is what they check.
-  testTimeout: 60_000,
+  testTimeout: 300_000,
   projects: [
     { ...shared, displayName: 'unit', roots: ['src', 'test'], testRegex: String.raw`\.spec\.ts$` },
     {

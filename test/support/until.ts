@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Only a hang lasts so long, in nanoseconds. */
-const LIMIT = 50_000_000_000n;
+const LIMIT = 240_000_000_000n;
 
 /** Waits for what no event tells of. */
 export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {

@@ -14,10 +14,14 @@ const program = (first: string): string => `
   const logger = new PinoLogger('info');
   for (let line = 0; line < ${LINES}; line++) logger.log('x'.repeat(${LINE_LENGTH}));
   process.stderr.write('logged');
+  async function flush() {
+    // Each waits for a second at most.
+    for (let count = 0; count < 100; count++) await logger.flush();
+  }
   process.stdin.once('data', async () => {
-    await logger.flush();
+    await flush();
     logger.log('y'.repeat(${LINE_LENGTH}));
-    await logger.flush();
+    await flush();
     process.exit();
   });`;
 
