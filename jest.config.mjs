@@ -3,7 +3,7 @@
 process.env.TZ = 'America/New_York';
 
 export const shared = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/jest-environment.mjs',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { [String.raw`^(\.{1,2}/.*)\.js$`]: '$1' },
   transform: {
