@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   accessSync,
   constants,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
-  statSync,
-  utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { userInfo } from 'node:os';
@@ -15,8 +16,11 @@ import { join } from 'node:path';
 // npm run build: compiles the program beside dist, and then puts it in the place of dist. Programs
 // that run from there go on meanwhile, and one that does not compile leaves the last one in place.
 
-const began = new Date();
-if (process.argv.includes('--if-changed') && newestSource() < builtAt()) process.exit(0);
+/** The file in dist that says what it was built from. */
+const BUILT_FROM = '.built-from';
+
+const sources = hashSources();
+if (process.argv.includes('--if-changed') && sources === readBuilt()) process.exit(0);
 
 const made = `dist.${process.pid}`;
 const old = `${made}.old`;
@@ -39,24 +43,27 @@ const { status } = spawnSync(
   { stdio: 'inherit' },
 );
 if (status !== 0) process.exit(1);
-// What was changed while it was compiled is newer.
-utimesSync(join(made, 'main.js'), began, began);
+writeFileSync(join(made, BUILT_FROM), sources);
 publish();
 
-/** When a source, the folder of one, or what decides how they are compiled was last changed. */
-function newestSource() {
-  const sources = readdirSync('src', { recursive: true }).map((path) => join('src', path));
-  const others = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
-  const times = ['src', ...sources, ...others].map((path) => changedAt(path));
-  return Math.max(...times);
+/** The hash of all sources, and of what decides how they are compiled. */
+function hashSources() {
+  const hash = createHash('sha256');
+  const entries = readdirSync('src', { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name)).sort();
+  for (const path of [...paths, 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']) {
+    hash.update(`\n${path}\n`).update(readFileSync(path));
+  }
+  return hash.digest('hex');
 }
 
-function builtAt() {
-  return changedAt(join('dist', 'main.js'));
-}
-
-function changedAt(path) {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+function readBuilt() {
+  try {
+    return readFileSync(join('dist', BUILT_FROM), 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 function isWritable() {
