@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { beginEpoch } from '../src/commands/new-epoch.js';
+import { beginEpoch } from '../src/commands/begin-epoch.js';
 import { Plant } from '../src/modules/plants/plant.entity.js';
 import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { ChangeFeed } from '../src/platform/database/change-feed.js';

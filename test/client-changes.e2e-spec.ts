@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type PlantChange, PlantStoreClient } from '../client/plant-store-client.js';
-import { beginEpoch } from '../src/commands/new-epoch.js';
+import { beginEpoch } from '../src/commands/begin-epoch.js';
 import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
 import { holdTimeouts, passTimeouts, resetClocks } from './support/clock.js';
 import { TestApp } from './support/test-app.js';

@@ -22,7 +22,7 @@ export function writeFiles(module) {
     [`${plural}.service.ts`, writeService(module)],
     [`${plural}.controller.ts`, writeController(module)],
     [`${plural}.module.ts`, writeModule(module)],
-    [`${plural}.causes.ts`, writeCauses(module)],
+    [`${plural}.error-causes.ts`, writeCauses(module)],
     [`${plural}.e2e-spec.ts`, writeSpec(module)],
   ]);
 }
@@ -807,7 +807,7 @@ function writeSpec(module) {
     'expect',
     'it',
   );
-  imports.add(`./${plural}.causes.js`, `make${Singular}`);
+  imports.add(`./${plural}.error-causes.js`, `make${Singular}`);
   imports.add(`./${plural}.errors.js`, `${Singular}Errors`);
   imports.add('../../../test/support/expect-error.js', 'expectError');
   imports.add('../../../test/support/members.js', 'type Members', 'pathTo', 'writeMembers');

@@ -13,7 +13,7 @@ import {
 import { BatchedRepository } from '../platform/database/batched-repository.js';
 import { schema } from '../schema.js';
 import { CommandError, formatCount } from './command.js';
-import { beginEpochIn } from './new-epoch.js';
+import { beginEpochIn } from './begin-epoch.js';
 
 /** How many rows travel at once. */
 const PAGE_ROWS = 1_000;

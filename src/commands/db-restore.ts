@@ -1,6 +1,6 @@
 import { loadEnv } from '../platform/config/env.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
-import { beginEpoch } from './new-epoch.js';
+import { beginEpoch } from './begin-epoch.js';
 import { restore } from './restore.js';
 
 // npm run db:restore -- <file>

@@ -8,7 +8,7 @@ import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.j
 import { backUp } from './backup.js';
 import { checkStore } from './check.js';
 import { CommandError } from './command.js';
-import { beginEpoch } from './new-epoch.js';
+import { beginEpoch } from './begin-epoch.js';
 import { StoreReader } from './store-reader.js';
 
 /** The files of a store, which belong together: a log beside another file would destroy that. */

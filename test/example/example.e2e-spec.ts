@@ -16,10 +16,10 @@ import { TestApp } from '../support/test-app.js';
 import { ENGINE, TestStore } from '../support/test-store.js';
 import { EXAMPLE_MODULES } from './example.js';
 import { Garden } from './gardens/garden.entity.js';
-import gardenCauses from './gardens/gardens.causes.js';
+import gardenCauses from './gardens/gardens.error-causes.js';
 import { GardenErrors } from './gardens/gardens.errors.js';
 import { Planting } from './plantings/planting.entity.js';
-import plantingCauses from './plantings/plantings.causes.js';
+import plantingCauses from './plantings/plantings.error-causes.js';
 import { PlantingErrors } from './plantings/plantings.errors.js';
 import { PlantingsNight } from './plantings/plantings.night.js';
 

@@ -7,7 +7,7 @@ const MODULES = new URL('../../src/modules/', import.meta.url).pathname;
 /** Gets the answer that has the error. */
 export type Cause = (app: TestApp) => Promise<Answer>;
 
-/** One way to get each error of a module: the default export of its `*.causes.ts`. */
+/** One way to get each error of a module: the default export of its `*.error-causes.ts`. */
 export interface ErrorCauses<Entries extends Readonly<Record<string, ErrorEntry>>> {
   readonly entries: Entries;
   readonly causes: Readonly<Record<keyof Entries, Cause>>;
@@ -17,7 +17,7 @@ export interface ErrorCauses<Entries extends Readonly<Record<string, ErrorEntry>
 export async function loadErrorCauses(): Promise<(readonly [string, ErrorEntry, Cause])[]> {
   const files = readdirSync(MODULES, { recursive: true, encoding: 'utf8' });
   const causes = files
-    .filter((path) => path.endsWith('.causes.ts'))
+    .filter((path) => path.endsWith('.error-causes.ts'))
     .map(async (path) => {
       const module = (await import(MODULES + path)) as {
         default: ErrorCauses<Readonly<Record<string, ErrorEntry>>>;

@@ -43,7 +43,7 @@ import {
   type WriteOutcome,
 } from './batching/write-rows.js';
 import { nameViolations } from './constraint.error.js';
-import { joinTransaction } from './data-source/manager-session.js';
+import { joinTransaction } from './data-source/entity-manager-session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { type Filter, readConditions } from './filters.js';
 

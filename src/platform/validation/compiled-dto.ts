@@ -5,7 +5,7 @@ import {
   type ObjectShape,
   type ValueShape,
 } from '../json/json-reader.js';
-import { documentRules } from './document-rules.js';
+import { documentRules } from './openapi-rules.js';
 import { getRules, type PropertyRules } from './dto-rules.js';
 import { findNestedType } from './nested-type.js';
 import type { ValidationErrors } from './validation-errors.js';

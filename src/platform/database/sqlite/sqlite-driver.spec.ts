@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, QueryResult } from 'typeorm';
 import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
-import { hideFirstWord } from '../data-source/manager-session.js';
+import { hideFirstWord } from '../data-source/entity-manager-session.js';
 import { SqliteDataSource } from './sqlite-data-source.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import { sqliteOptions } from './sqlite-options.js';

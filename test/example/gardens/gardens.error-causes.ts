@@ -1,4 +1,4 @@
-import { createPlant } from '../../../src/modules/plants/plants.causes.js';
+import { createPlant } from '../../../src/modules/plants/plants.error-causes.js';
 import type { ErrorCauses } from '../../support/error-causes.js';
 import { type Members, oncePerApp, pathTo, writeMembers } from '../../support/members.js';
 import type { Answer, TestApp } from '../../support/test-app.js';

@@ -1,8 +1,8 @@
 import type { ErrorCauses } from '../../support/error-causes.js';
 import { type Members, writeMembers } from '../../support/members.js';
 import type { Answer, TestApp } from '../../support/test-app.js';
-import { createGarden } from '../gardens/gardens.causes.js';
-import { createPlant } from '../../../src/modules/plants/plants.causes.js';
+import { createGarden } from '../gardens/gardens.error-causes.js';
+import { createPlant } from '../../../src/modules/plants/plants.error-causes.js';
 import { PlantingErrors } from './plantings.errors.js';
 
 /** The members of a new planting as JSON: others for each number from 1 to 9. */
