@@ -7,6 +7,7 @@ import { Env, WRITE_TIMEOUT_MS } from '../src/platform/config/env.js';
 import { MAX_WAITING } from '../src/platform/database/batching/batch-queue.js';
 import { BODY_LIMIT, WAITING_BODIES_LIMIT } from '../src/platform/requests/body-reader.js';
 import { HANDLED_BODIES_LIMIT, MAX_HANDLED, MAX_PAGES } from '../src/platform/requests/turns.js';
+import { CHUNKS_PER_SECOND } from '../src/platform/server/body-pace.js';
 import { WAITING_LIMIT } from '../src/platform/server/request-queue.js';
 import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/server/send-json.js';
 import { UNSENT_LIMIT } from '../src/platform/server/unsent-answers.js';
@@ -21,6 +22,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   headers: `${maxHeaderSize / 1024} KiB`,
   'a text in a query, as a URL encodes it': '4,096 B',
   'bodies that are not whole, or wait for a turn': `${WAITING_BODIES_LIMIT / MIB} MiB`,
+  'chunks of a body beyond its first 1,024': `${count(CHUNKS_PER_SECOND)} a second`,
   'bodies of requests that are handled': `${HANDLED_BODIES_LIMIT / MIB} MiB`,
   'requests that are handled': count(MAX_HANDLED),
   'pages and pieces that are read': count(MAX_PAGES),

@@ -70,6 +70,32 @@ describe('bodies that arrive piece by piece', () => {
   });
 });
 
+describe('bodies in chunks of one byte', () => {
+  it('are read whole, and leave time for the others', async () => {
+    const app = await TestApp.start();
+    const head = startOfCreate(TOKEN).replace(
+      /Content-Length.*/s,
+      'Transfer-Encoding: chunked\r\n\r\n',
+    );
+    const body = (id: number): string => `{"id":${id},"name":"n"}`.padEnd(40_000);
+    const clients = [1, 2, 3].map((id) => {
+      const client = new ClientConnection(app.port);
+      const chunks = [...body(id)].map((byte) => `1\r\n${byte}\r\n`);
+      void client.write(`${head}${chunks.join('')}0\r\n\r\n`);
+      return client;
+    });
+    try {
+      for (let id = 11; id <= 20; id++) {
+        expect((await app.create(`{"id":${id},"name":"n"}`)).status).toBe(200);
+      }
+      for (const client of clients) expect(await client.next()).toMatchObject({ status: 200 });
+    } finally {
+      clients.forEach((client) => client.destroy());
+      await app.close();
+    }
+  });
+});
+
 describe('clients that do not read their long pages', () => {
   it('keep no page from others', async () => {
     const app = await TestApp.start({ READ_ACCESS_TOKENS: OTHER_TOKEN, MAX_CONNECTIONS: '' });

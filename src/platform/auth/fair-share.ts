@@ -5,6 +5,8 @@ class AddressShare {
   amount = 0;
   /** That which has waited longest for its next byte comes first. */
   readonly holdings = new Set<Holding>();
+  /** That which has got a byte last. */
+  last: Holding | undefined;
 }
 
 class NameShare {
@@ -33,10 +35,12 @@ export class FairShare {
 
   /** @param holding what has just got its next byte */
   update(holding: Holding, amount: number): void {
+    const change = amount - holding.amount;
+    // A body may come in a hundred thousand pieces.
+    if (change === 0 && holding.place?.last === holding) return;
     const { client } = holding;
     const name = getOrAdd(this.names, client.name, () => new NameShare());
     const address = getOrAdd(name.addresses, client.address, () => new AddressShare());
-    const change = amount - holding.amount;
     holding.amount = amount;
     this.amount += change;
     name.amount += change;
@@ -44,6 +48,8 @@ export class FairShare {
     // What is added again is the last of a set.
     address.holdings.delete(holding);
     if (amount > 0) address.holdings.add(holding);
+    address.last = holding;
+    holding.place = address;
     if (address.holdings.size === 0) name.addresses.delete(client.address);
     if (name.addresses.size === 0) this.names.delete(client.name);
     while (this.amount > this.limit) this.dropOne();
@@ -63,6 +69,8 @@ export class FairShare {
 /** What is held for one client, such as a body that has not come whole. */
 export class Holding {
   amount = 0;
+  /** Where it was counted last. */
+  place: AddressShare | undefined;
 
   constructor(
     private readonly share: FairShare,

@@ -4,7 +4,6 @@ import {
   type ExecutionContext,
   Injectable,
   type NestInterceptor,
-  type StreamableFile,
   type Type,
   UseInterceptors,
 } from '@nestjs/common';
@@ -13,9 +12,9 @@ import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import { getTokenExpiry } from '../auth/bearer.guard.js';
 import type { JsonPage } from '../database/batched-repository.js';
+import { TextStream } from '../server/send-stream.js';
 import { prefersMediaType } from './accept.js';
 import { LINK, setNextLink } from './page.js';
-import { toStream } from './stream.js';
 
 const JSON_TYPE = 'application/json';
 const EVENT_STREAM_TYPE = 'text/event-stream';
@@ -94,7 +93,7 @@ export function ApiPageOrEvents(type: Type, description: string): MethodDecorato
   );
 }
 
-function send({ open }: EventStream, response: Response): StreamableFile {
+function send({ open }: EventStream, response: Response): TextStream {
   const { socket } = response.req;
   const gone = new AbortController();
   const leave = (): void => {
@@ -107,7 +106,10 @@ function send({ open }: EventStream, response: Response): StreamableFile {
   if (socket.readableEnded) leave();
   // Proxies are not to gather events.
   response.setHeader('X-Accel-Buffering', 'no');
-  return toStream(EVENT_STREAM_TYPE, writeEvents(open(gone.signal), getTokenExpiry(response)));
+  return new TextStream(
+    EVENT_STREAM_TYPE,
+    writeEvents(open(gone.signal), getTokenExpiry(response)),
+  );
 }
 
 /** @param expiry when the stream ends, by `Date.now()` */

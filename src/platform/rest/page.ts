@@ -25,9 +25,9 @@ import { NDJSON_TYPE } from '../requests/body-lines.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
 import { endTurn, Turns } from '../requests/turns.js';
 import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-json.js';
+import { TextStream } from '../server/send-stream.js';
 import { IsOptionalNotNull, Satisfies } from '../validation/types.decorators.js';
 import { prefersMediaType } from './accept.js';
-import { toStream } from './stream.js';
 
 const JSON_TYPE = 'application/json';
 
@@ -109,7 +109,7 @@ class PageInterceptor implements NestInterceptor<JsonPage> {
         setNextLink(request, response, end);
         if (json instanceof JsonText) return json;
         const type = query.format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE;
-        return toStream(type, readInTurn(json, request, response));
+        return new TextStream(type, readInTurn(json, request, response));
       }),
     );
   }

@@ -1,12 +1,7 @@
-import {
-  applyDecorators,
-  type NestInterceptor,
-  StreamableFile,
-  UseInterceptors,
-} from '@nestjs/common';
+import { applyDecorators, type NestInterceptor, UseInterceptors } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { Readable } from 'node:stream';
 import { map } from 'rxjs';
+import { TextStream } from '../server/send-stream.js';
 
 /**
  * Answers with text that is made while it is sent, such as a CSV file. The handler returns an
@@ -18,15 +13,10 @@ import { map } from 'rxjs';
  */
 export function ApiStream(mediaType: string, description: string): MethodDecorator {
   const interceptor: NestInterceptor<AsyncIterable<string>> = {
-    intercept: (_, next) => next.handle().pipe(map((pieces) => toStream(mediaType, pieces))),
+    intercept: (_, next) => next.handle().pipe(map((pieces) => new TextStream(mediaType, pieces))),
   };
   return applyDecorators(
     UseInterceptors(interceptor),
     ApiOkResponse({ description, content: { [mediaType]: { schema: { type: 'string' } } } }),
   );
-}
-
-/** Makes an answer of text that is made while it is sent. */
-export function toStream(mediaType: string, pieces: AsyncIterable<string>): StreamableFile {
-  return new StreamableFile(Readable.from(pieces), { type: mediaType });
 }

@@ -10,9 +10,10 @@ import {
 } from 'node:http';
 import { writeJson } from '../json/json-writer.js';
 import { endTurn } from '../requests/turns.js';
+import { countChunk } from './body-pace.js';
 import { stopListening } from './node-internals.js';
 import { JSON_TYPE } from './send-json.js';
-import { sendStream } from './send-stream.js';
+import { sendStream, TextStream } from './send-stream.js';
 import { countUnsent } from './unsent-answers.js';
 
 /**
@@ -63,7 +64,14 @@ export class FastExpressAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
-    class ExpressRequest extends IncomingMessage {}
+    class ExpressRequest extends IncomingMessage {
+      private chunks = 0;
+
+      override push(chunk: unknown, encoding?: BufferEncoding): boolean {
+        if (chunk !== null) countChunk(this.socket, ++this.chunks);
+        return super.push(chunk, encoding);
+      }
+    }
     class ExpressResponse<Req extends IncomingMessage = IncomingMessage>
       extends ServerResponse<Req>
       implements DefaultHeaders
@@ -104,7 +112,7 @@ export class FastExpressAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     endTurn(response);
     if (statusCode !== undefined) response.statusCode = statusCode;
-    if (body instanceof StreamableFile) {
+    if (body instanceof TextStream || body instanceof StreamableFile) {
       return sendStream(response, body, (error) => this.log.error(error));
     }
     if (!isJson(body)) return super.reply(response, body, statusCode) as unknown;

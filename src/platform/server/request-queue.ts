@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getClient } from '../auth/client.js';
+import { holdReading, releaseReading } from './socket-reading.js';
 
 /** How many requests may wait for the one before them, on all connections together. */
 export const WAITING_LIMIT = 20_000;
@@ -31,18 +32,10 @@ export class RequestQueue {
   private current: ServerResponse | undefined;
   private readonly waiting: Exchange[] = [];
   private intake: Intake = 'open';
-  private isReadingPaused = false;
   /** Resolves when all that the client has sent is read. Undefined unless the server stops. */
   private readAhead: (() => Promise<void>) | undefined;
 
   constructor(readonly socket: Socket) {
-    // Node resumes the socket at the end of each request, and whenever a body is read.
-    socket.on('resume', () => {
-      if (!this.isReadingPaused) return;
-      // A socket that was resumed and paused in one turn is read though it is paused.
-      if (socket.isPaused()) socket.resume();
-      else socket.pause();
-    });
     socket.once('close', () => this.forgetWaiting());
   }
 
@@ -69,7 +62,7 @@ export class RequestQueue {
   /** Handles a request once those before it have been answered. */
   handle(req: IncomingMessage, res: ServerResponse, handler: Handler): void {
     if (this.intake !== 'open') {
-      this.pauseReading();
+      holdReading(this.socket, this);
       return;
     }
     // Node drops what follows such a request in the same chunk. If that is the head of another
@@ -163,7 +156,7 @@ export class RequestQueue {
   private enqueue(exchange: Exchange): void {
     this.waiting.push(exchange);
     waitingQueues.add(this);
-    this.pauseReading();
+    holdReading(this.socket, this);
     if (++waitingInAll > WAITING_LIMIT) closeLongestQueue();
   }
 
@@ -173,7 +166,7 @@ export class RequestQueue {
     waitingInAll--;
     if (this.waiting.length === 0) {
       waitingQueues.delete(this);
-      this.resumeReading();
+      releaseReading(this.socket, this);
     }
     return exchange;
   }
@@ -182,16 +175,6 @@ export class RequestQueue {
     waitingInAll -= this.waiting.length;
     this.waiting.length = 0;
     waitingQueues.delete(this);
-  }
-
-  private pauseReading(): void {
-    this.isReadingPaused = true;
-    this.socket.pause();
-  }
-
-  private resumeReading(): void {
-    this.isReadingPaused = false;
-    this.socket.resume();
   }
 }
 

@@ -4,6 +4,14 @@ import { once } from 'node:events';
 import { ApiError } from '../errors/api-error.js';
 import { countUnsent } from './unsent-answers.js';
 
+/** An answer of text that is made while it is sent: a piece is asked for when the client has taken the one before. */
+export class TextStream {
+  constructor(
+    readonly type: string,
+    readonly pieces: AsyncIterable<string>,
+  ) {}
+}
+
 /**
  * Answers with a stream, which is read only as fast as the client reads. An error before the first
  * byte is thrown. An error after it breaks the connection, so that a truncated answer never looks
@@ -13,12 +21,14 @@ import { countUnsent } from './unsent-answers.js';
  */
 export async function sendStream(
   response: Response,
-  file: StreamableFile,
+  body: TextStream | StreamableFile,
   onBroken: (error: unknown) => void,
 ): Promise<void> {
-  const pieces = file.getStream()[Symbol.asyncIterator]() as AsyncIterator<string | Uint8Array>;
+  const source = body instanceof TextStream ? body.pieces : body.getStream();
+  const pieces = source[Symbol.asyncIterator]() as AsyncIterator<string | Uint8Array>;
   let piece = await pieces.next();
-  const { type, disposition, length } = file.getHeaders();
+  const { type, disposition, length }: Partial<ReturnType<StreamableFile['getHeaders']>> =
+    body instanceof TextStream ? { type: body.type } : body.getHeaders();
   const headers = {
     'Content-Type': type,
     'Content-Disposition': disposition,

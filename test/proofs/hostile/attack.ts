@@ -15,14 +15,18 @@ const STORM = 500;
 const BURST = 1_000;
 
 const [writer = '', reader = '', plant = ''] = process.argv.slice(2);
-const began = performance.now();
 let port = 0;
 
-/** Waits until no more than the share of a core has been taken. */
+let usage = process.cpuUsage();
+/** Until when the processor time that has been taken is the share of a core; by `performance.now()`. */
+let paidUntil = 0;
+
+/** Waits until no more than the share of a core has been taken. What was left unused is not made up for. */
 async function throttle(): Promise<void> {
-  const { user, system } = process.cpuUsage();
-  const ahead = (user + system) / 1_000 / SHARE - (performance.now() - began);
-  await sleep(Math.max(1, ahead));
+  const { user, system } = process.cpuUsage(usage);
+  usage = process.cpuUsage();
+  paidUntil = Math.max(paidUntil, performance.now()) + (user + system) / 1_000 / SHARE;
+  await sleep(Math.max(1, paidUntil - performance.now()));
 }
 
 function open(): Socket {

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { nameClient } from '../auth/client.js';
+import { CHUNKS_PER_SECOND, countChunk, FREE_CHUNKS } from './body-pace.js';
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** A connection of a client, which sends as many chunks at a time whenever it is read. */
+function sender(client: string, chunks: number, log: string[]): void {
+  let sent = 0;
+  const read = (): void => {
+    log.push(client);
+    for (let index = 0; index < chunks; index++) countChunk(socket, ++sent);
+  };
+  const socket = Object.assign(new EventEmitter(), {
+    pause: () => socket,
+    resume: () => {
+      read();
+      return socket;
+    },
+    isPaused: () => false,
+  }) as unknown as Socket;
+  nameClient(socket, client);
+  read();
+}
+
+it('reads a body of few chunks at once', () => {
+  const log: string[] = [];
+  sender('one', FREE_CHUNKS, log);
+  jest.advanceTimersByTime(10_000);
+  expect(log).toEqual(['one']);
+});
+
+it('reads so many chunks in a second and no more, client by client', () => {
+  const log: string[] = [];
+  const chunks = CHUNKS_PER_SECOND / 4;
+  for (const client of ['greedy', 'greedy', 'greedy', 'modest']) sender(client, chunks, log);
+  log.length = 0;
+  jest.advanceTimersByTime(1_000);
+  log.length = 0;
+  jest.advanceTimersByTime(2_000);
+  expect(log.length).toBeLessThanOrEqual(8);
+  expect(log.filter((client) => client === 'modest').length).toBeGreaterThanOrEqual(3);
+});
