@@ -19,7 +19,10 @@ import {
   UpdateDateColumn,
   VersionColumn,
 } from 'typeorm';
-import { BatchedRepository, REMOVE } from '../src/platform/database/batched-repository.js';
+import {
+  BatchedRepository,
+  REMOVE,
+} from '../src/platform/database/batched-repository.js';
 import { int64, text } from '../src/platform/database/columns.js';
 import type { ConstraintError } from '../src/platform/database/constraint.error.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
@@ -407,6 +410,46 @@ describe('a constraint that a row violates', () => {
     });
     const { rows } = await pots.list({ limit: 10 });
     expect(rows.map(({ id }) => id)).toEqual(['1', '2']);
+  });
+});
+
+describe('a list of new rows', () => {
+  const list = [
+    bed('a'),
+    bed('stored'),
+    bed('a', { length: 9 }),
+    bed('a'),
+    bed('b', { name: 'bed a' }),
+    bed('c', { shelf: { id: '404' } }),
+    bed('d'),
+  ];
+  const failures = new Map<number, unknown>([
+    [2, 'different'],
+    [4, { kind: 'unique', properties: ['name'] }],
+    [5, { kind: 'foreign key', properties: ['shelf.id'] }],
+  ]);
+  it('is stored but for rows that are refused, and the first with a key wins', async () => {
+    await beds.create(bed('stored'));
+    const outcome = await beds.createAll(list);
+    expect(outcome).toMatchObject({ created: 2, identical: 2 });
+    expect([...outcome.failures]).toMatchObject([...failures]);
+
+    const again = await beds.createAll([...list, bed('e', { length: 0 })]);
+    expect(again).toMatchObject({ created: 0, identical: 4 });
+    expect([...again.failures]).toMatchObject([
+      ...failures,
+      [7, { kind: 'check', constraint: 'beds_are_long' }],
+    ]);
+    const { rows } = await beds.list({ limit: 10 });
+    expect(rows.map(({ code, length }) => [code, length])).toEqual([
+      ['a', 1],
+      ['d', 1],
+      ['stored', 1],
+    ]);
+  });
+
+  it('may be empty', async () => {
+    expect(await beds.createAll([])).toEqual({ created: 0, identical: 0, failures: new Map() });
   });
 });
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
+import { Holding } from '../src/platform/auth/fair-share.js';
 import { passSeconds, resetClocks } from './support/clock.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
@@ -110,6 +111,17 @@ describe('the client of an import', () => {
     await closed;
     expect(received).toMatch(/^HTTP\/1\.1 503 [^]*\r\nRetry-After: 1\r\n[^]*"error":50300/);
     await stopped;
+  });
+
+  it('gets 503 when the lines that it has not ended are too much to hold', async () => {
+    await start();
+    jest.spyOn(Holding.prototype, 'update').mockImplementation(function (this: Holding, amount) {
+      if (amount > 50_000) this.drop();
+    });
+    client.write(chunk(`${line(1)}${line(2, 'x'.repeat(60_000)).slice(0, -1)}`));
+    await until(() => received.includes('\r\n\r\n'));
+    expect(received).toMatch(/^HTTP\/1\.1 503 [^]*"error":50300/);
+    expect(await isStored(1)).toBe(true);
   });
 
   it('may leave: what has arrived in whole lines stays, and half a line does not', async () => {

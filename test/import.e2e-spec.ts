@@ -108,21 +108,26 @@ describe('POST /plants/import', () => {
   });
 
   it.each<[string, string | Uint8Array<ArrayBuffer>, number, string]>([
-    ['no JSON', 'x', 40001, 'is not JSON'],
+    ['no JSON', 'x', 40001, 'The line is not JSON: a value was expected'],
     ['a byte order mark', '\uFEFF{"id":40,"name":"n"}', 40001, 'is not JSON'],
     ['two values', '{"id":40,"name":"n"}{}', 40001, 'nothing may follow the value'],
     ['half a value', '{"id":40,', 40001, 'is not JSON'],
-    ['no UTF-8', Buffer.from('{"id":40,"name":"\xff"}', 'latin1'), 40001, 'is not UTF-8'],
+    ['no UTF-8', Buffer.from('{"id":40,"name":"\xff"}', 'latin1'), 40001, 'The line is not UTF-8'],
     ['half a character', Buffer.from('{"id":40,"name":"\xf0', 'latin1'), 40001, 'is not UTF-8'],
-    ['deep nesting', `{"id":40,"name":"n","x":${'['.repeat(64)}`, 40001, 'nests deeper'],
-    ['no object', '[1]', 40002, 'must be a JSON object'],
-    ['a member that is missing', '{"id":40}', 40002, 'name is missing'],
+    ['deep nesting', `{"id":40,"name":"n","x":${'['.repeat(64)}`, 40001, 'The line nests deeper'],
+    ['no object', '[1]', 40002, 'The line must be a JSON object'],
+    ['a member that is missing', '{"id":40}', 40002, 'The line is not valid: name is missing'],
     ['a member given twice', '{"id":40,"id":40,"name":"n"}', 40002, 'given more than once'],
     ['U+0000', '{"id":40,"name":"\\u0000"}', 40002, 'name must not contain U+0000'],
     ['an id beyond int64', '{"id":9223372036854775808,"name":"n"}', 40002, 'id must be an integer'],
-    ['a byte too many', longestLine(40).replace('x', 'xx'), 41300, 'larger than 102400 bytes'],
-    ['many bytes too many', 'x'.repeat(1_000_000), 41300, 'larger than 102400 bytes'],
-    ['spaces without end', ' '.repeat(1_000_000), 41300, 'larger than 102400 bytes'],
+    [
+      'a byte too many',
+      longestLine(40).replace('x', 'xx'),
+      41300,
+      'The line is longer than 102400 bytes',
+    ],
+    ['many bytes too many', 'x'.repeat(1_000_000), 41300, 'The line is longer than 102400 bytes'],
+    ['spaces without end', ' '.repeat(1_000_000), 41300, 'The line is longer than 102400 bytes'],
   ])('fails a line alone that has %s', async (_, line, error, message) => {
     const body = Buffer.concat([
       Buffer.from('\n{"id":41,"name":"n"}\n'),

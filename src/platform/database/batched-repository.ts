@@ -23,9 +23,9 @@ import {
   type CreateOutcome,
   InsertLists,
   InsertRows,
+  type ListOutcome,
   type NewRow,
 } from './batching/insert-rows.js';
-import type { Result } from './batching/isolate-failures.js';
 import type { Page as PageRequest, SortKey } from './batching/page.js';
 import {
   type PageText,
@@ -47,7 +47,7 @@ import { joinTransaction } from './data-source/entity-manager-session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { type Filter, readConditions } from './filters.js';
 
-export { type CreateOutcome, REMOVE };
+export { type CreateOutcome, type ListOutcome, REMOVE };
 
 /** How many rows one commit writes, and one statement reads. */
 const MAX_WRITTEN = 1_024;
@@ -130,7 +130,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly hashed: ReadonlySet<string>;
 
   private readonly inserts: BatchQueue<NewRow, CreateOutcome>;
-  private readonly imports: BatchQueue<readonly NewRow[], Result<CreateOutcome>[]>;
+  private readonly imports: BatchQueue<readonly Values[], ListOutcome>;
   private readonly additions: BatchQueue<Values, RawRow>;
   private readonly replaces: BatchQueue<Replacement, WriteOutcome>;
   private readonly removes: BatchQueue<{ readonly key: string }, WriteOutcome>;
@@ -164,7 +164,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const insertRows = new InsertRows(sql, classifier);
     this.inserts = writeQueue(insertRows);
     // A list is a commit of its own, so that new rows wait for one list at most.
-    this.imports = writeQueue(new InsertLists(insertRows), 1);
+    this.imports = writeQueue(new InsertLists(sql, classifier, insertRows), 1);
     this.additions = writeQueue(new AddRows(sql, classifier));
     this.replaces = writeQueue(new ReplaceRows(sql, classifier));
     this.removes = writeQueue(new RemoveRows(sql, classifier));
@@ -191,16 +191,13 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   /**
    * Stores new rows in one commit, each as {@link create} does; of rows with one key the first wins.
-   * Resolves with what became of each. An error stands for a row that breaks a rule of the table.
+   * Resolves with what became of them.
    *
    * @throws ApiError 50300 when it is not known which of them are stored
    */
-  async createAll(rows: readonly RowInput<Row>[]): Promise<readonly (CreateOutcome | Error)[]> {
-    if (rows.length === 0) return [];
-    const list = rows.map((row): NewRow => {
-      const values = this.columns.encodeRow(row);
-      return { key: this.columns.getKey(values), values };
-    });
+  async createAll(rows: readonly RowInput<Row>[]): Promise<ListOutcome> {
+    if (rows.length === 0) return { created: 0, identical: 0, failures: new Map() };
+    const list = rows.map((row) => this.columns.encodeRow(row));
     return await this.write(this.imports, list, undefined);
   }
 

@@ -48,7 +48,7 @@ export interface MemberShape {
 const SOME_OBJECT: unknown = Object.freeze({});
 const SOME_ARRAY: unknown = Object.freeze([]);
 
-/** The text is not JSON (RFC 8259), or nests too deep. The message is fit for the client. */
+/** The text is not JSON (RFC 8259), or nests too deep. The message completes "The text", and is fit for the client. */
 export class JsonSyntaxError extends Error {}
 
 /** The text is JSON, and its value is not an object. */
@@ -101,8 +101,8 @@ class JsonReader {
 
   private readObject({ type, members }: ObjectShape, depth: number): object {
     this.checkDepth(depth);
-    const values = new Array<unknown>(members.length).fill(undefined);
-    this.skipSequence(CLOSE_BRACE, () => {
+    const values = new Array<unknown>(members.length);
+    for (let more = this.enter(CLOSE_BRACE); more; more = this.goOn(CLOSE_BRACE)) {
       const index = this.readName(members);
       const member = members[index];
       if (member === undefined) {
@@ -113,7 +113,7 @@ class JsonReader {
         this.skipValue(depth + 1);
         values[index] = GIVEN_TWICE;
       }
-    });
+    }
     const object = new type() as Record<string, unknown>;
     for (let index = 0; index < members.length; index++) {
       const name = members[index]?.name;
@@ -126,10 +126,12 @@ class JsonReader {
   private readName(members: readonly MemberShape[]): number {
     if (this.skipSpace() !== QUOTE) this.fail('a member name in double quotes was expected');
     const { text, position: start } = this;
-    let index = members.findIndex(
-      ({ name }) =>
-        text.startsWith(name, start + 1) && text.charCodeAt(start + 1 + name.length) === QUOTE,
-    );
+    let index = members.length - 1;
+    for (; index >= 0; index--) {
+      const name = members[index]?.name ?? '';
+      const isClosed = text.charCodeAt(start + 1 + name.length) === QUOTE;
+      if (isClosed && text.startsWith(name, start + 1)) break;
+    }
     const hasEscapes = this.skipString();
     if (hasEscapes) {
       const name: unknown = JSON.parse(text.slice(start, this.position));
@@ -173,9 +175,9 @@ class JsonReader {
   private readArray({ items }: ArrayShape, depth: number): unknown[] {
     this.checkDepth(depth);
     const values: unknown[] = [];
-    this.skipSequence(CLOSE_BRACKET, () => {
+    for (let more = this.enter(CLOSE_BRACKET); more; more = this.goOn(CLOSE_BRACKET)) {
       values.push(this.readValue(items, depth + 1));
-    });
+    }
     return values;
   }
 
@@ -188,34 +190,35 @@ class JsonReader {
 
   private skipNested(first: number, depth: number): void {
     this.checkDepth(depth);
-    const isObject = first === OPEN_BRACE;
-    this.skipSequence(isObject ? CLOSE_BRACE : CLOSE_BRACKET, () => {
-      if (isObject) this.readName([]);
+    const close = first === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
+    for (let more = this.enter(close); more; more = this.goOn(close)) {
+      if (close === CLOSE_BRACE) this.readName([]);
       this.skipValue(depth + 1);
-    });
+    }
   }
 
   private checkDepth(depth: number): void {
     if (depth > MAX_DEPTH) {
-      throw new JsonSyntaxError(`The body nests deeper than ${MAX_DEPTH} levels`);
+      throw new JsonSyntaxError(`nests deeper than ${MAX_DEPTH} levels`);
     }
   }
 
-  private skipSequence(close: number, skipElement: () => void): void {
+  /** Passes the start of an object or an array. @returns whether it has an element */
+  private enter(close: number): boolean {
     this.position++;
-    if (this.skipSpace() === close) {
-      this.position++;
-      return;
+    if (this.skipSpace() !== close) return true;
+    this.position++;
+    return false;
+  }
+
+  /** Passes what stands behind an element. @returns whether another one follows */
+  private goOn(close: number): boolean {
+    const next = this.skipSpace();
+    if (next !== COMMA && next !== close) {
+      this.fail(`"," or "${String.fromCharCode(close)}" was expected`);
     }
-    for (;;) {
-      skipElement();
-      const next = this.skipSpace();
-      if (next !== COMMA && next !== close) {
-        this.fail(`"," or "${String.fromCharCode(close)}" was expected`);
-      }
-      this.position++;
-      if (next === close) return;
-    }
+    this.position++;
+    return next === COMMA;
   }
 
   private readString(): string {
@@ -290,6 +293,6 @@ class JsonReader {
   }
 
   private failAt(position: number, reason: string): never {
-    throw new JsonSyntaxError(`The body is not JSON: ${reason}, at character ${position + 1}`);
+    throw new JsonSyntaxError(`is not JSON: ${reason}, at character ${position + 1}`);
   }
 }

@@ -201,17 +201,20 @@ export class StoreMetrics {
     queues.set(`${labels.table} ${labels.operation}`, { labels, waiting });
   }
 
-  /** Counts a batch that is over, whether it succeeded or not. */
-  done(outcomes: readonly string[], seconds: number): void {
+  /**
+   * Counts a batch that is over, whether it succeeded or not.
+   *
+   * @param outcomes how many rows there are of each
+   */
+  done(outcomes: ReadonlyMap<string, number>, seconds: number): void {
     if (this.kind === 'commit') {
-      commitRows.observe({ ...this.labels }, outcomes.length);
+      const rows = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
+      commitRows.observe({ ...this.labels }, rows);
       commitDuration.observe({ ...this.labels }, seconds);
     } else {
       readDuration.observe({ ...this.labels }, seconds);
     }
-    const counts = new Map<string, number>();
-    for (const outcome of outcomes) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-    for (const [outcome, rows] of counts) this.count(outcome, rows);
+    for (const [outcome, rows] of outcomes) this.count(outcome, rows);
   }
 
   /** Counts rows that were refused because too many waited, or they waited too long. */

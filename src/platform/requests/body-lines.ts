@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { getClient } from '../auth/client.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
@@ -8,29 +9,31 @@ import {
   BODY_LIMIT,
   checkMediaType,
   continueIfExpected,
+  GrowingBuffer,
   RequestAbortedError,
+  waitingBodies,
 } from './body-reader.js';
-import { parseBody } from './json-body.js';
+import { parseObject } from './json-body.js';
 
 /** JSON with one value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson';
 
 /** How fast a client has to send on the average, in bytes per millisecond that it is waited for. */
 const MIN_RATE = 1;
-/** How many bytes the lines of one part have at most, besides the last of them. */
-const PART_BYTES = 32 * 1024;
+/** How many bytes are read as one batch: a commit that takes longer delays those of others. */
+const BATCH_BYTES = 64 * 1024;
 
 const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
-/** Only spaces and tabs, which are skipped. */
-const BLANK = /^[ \t]*$/;
+/** A line of only spaces and tabs, which is skipped. */
+const BLANK = /^[ \t]*\r?$/;
 
-/** A line that is not blank. */
-export interface Line<Dto> {
-  /** From 1. */
-  readonly number: number;
-  /** What it holds, or what is wrong with it. */
-  readonly value: Dto | ApiError;
+/** Some lines of a body, without those that are blank. */
+export interface LineBatch<Dto> {
+  readonly values: Dto[];
+  /** The number of the line of each value, from 1. */
+  readonly numbers: number[];
+  /** What is wrong with the other lines, by their numbers. */
+  readonly failures: Map<number, ApiError>;
 }
 
 /** The connections on which a body is read that has time limits of its own. */
@@ -43,10 +46,10 @@ export function hasOwnTimeLimits(socket: Socket): boolean {
 
 /**
  * The body of a request as lines of JSON, each read as an instance of a class like the body of a
- * request of its own. The lines come in parts. A part is read when it is asked for, and meanwhile the
+ * request of its own. The lines come in batches. A batch is read when it is asked for, and meanwhile the
  * client cannot send more than the system holds, so that a body may be of any length.
  */
-export class BodyLines<Dto extends object> implements AsyncIterable<readonly Line<Dto>[]> {
+export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dto>> {
   private lastNumber = 0;
 
   /**
@@ -62,65 +65,75 @@ export class BodyLines<Dto extends object> implements AsyncIterable<readonly Lin
   ) {}
 
   /**
-   * @throws ApiError 41500; 40800 when the client is too slow; 50300 when the server stops
+   * @throws ApiError 41500; 40800 when the client is too slow; 50300 when the server stops or too much
+   *   arrives at a time
    * @throws RequestAbortedError
    */
-  async *[Symbol.asyncIterator](): AsyncGenerator<readonly Line<Dto>[], void, undefined> {
-    /** The start of a line whose end has not come. */
-    let rest: Buffer[] = [];
-    let restLength = 0;
-    for await (const chunk of this.readChunks()) {
-      let part: Line<Dto>[] = [];
-      let partStart = 0;
-      let start = 0;
-      for (let end; (end = chunk.indexOf(LINE_FEED, start)) !== -1; start = end + 1) {
-        const line = chunk.subarray(start, end);
-        this.addLine(part, restLength === 0 ? line : Buffer.concat([...rest, line]));
-        rest = [];
-        restLength = 0;
-        if (end - partStart >= PART_BYTES) {
-          yield part;
-          part = [];
-          partStart = end;
-        }
-      }
-      if (part.length > 0) yield part;
-      // Of a line that is too long, no more is kept than shows it.
-      if (start < chunk.length && restLength <= BODY_LIMIT + 1) {
-        rest.push(chunk.subarray(start));
-        restLength += chunk.length - start;
-      }
-    }
-    const part: Line<Dto>[] = [];
-    if (restLength > 0) this.addLine(part, Buffer.concat(rest));
-    if (part.length > 0) yield part;
-  }
-
-  private addLine(part: Line<Dto>[], line: Buffer): void {
-    const number = ++this.lastNumber;
-    const length = line.length - (line.at(-1) === CARRIAGE_RETURN ? 1 : 0);
-    if (length === 0) return;
-    const value = this.readLine(length > BODY_LIMIT ? undefined : line.subarray(0, length));
-    if (value !== undefined) part.push({ number, value });
-  }
-
-  /** @returns undefined for a blank line */
-  private readLine(bytes: Buffer | undefined): Dto | ApiError | undefined {
-    if (bytes === undefined) return new ApiError(ErrorCatalogue.BODY_TOO_LARGE);
-    if (!isUtf8(bytes)) {
-      return new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is not UTF-8');
-    }
-    const text = bytes.toString();
-    if (BLANK.test(text)) return undefined;
+  async *[Symbol.asyncIterator](): AsyncGenerator<LineBatch<Dto>, void, undefined> {
+    /** The start of a line whose end has not come; of one that is too long, as much as shows it. */
+    const rest = new GrowingBuffer(BODY_LIMIT + 2);
+    const refusal = new AbortController();
+    const refuse = (): void => refusal.abort();
+    const holding = waitingBodies.hold(getClient(this.request), refuse);
+    this.stop.addEventListener('abort', refuse);
+    if (this.stop.aborted) refuse();
     try {
-      return parseBody(text, this.dto) as Dto;
-    } catch (error) {
-      if (error instanceof ApiError) return error;
-      throw error;
+      for await (const chunk of this.readChunks(refusal.signal)) {
+        const end = chunk.lastIndexOf(LINE_FEED);
+        holding.update(rest.capacity + chunk.length);
+        if (end !== -1) {
+          const lines = chunk.subarray(0, end);
+          yield this.readLines(rest.isEmpty ? lines : Buffer.concat([rest.bytes, lines]));
+          rest.clear();
+        }
+        rest.add(chunk.subarray(end + 1));
+        holding.update(rest.capacity);
+      }
+      if (!rest.isEmpty) yield this.readLines(rest.bytes);
+    } finally {
+      this.stop.removeEventListener('abort', refuse);
+      holding.end();
     }
   }
 
-  private async *readChunks(): AsyncGenerator<Buffer, void, undefined> {
+  private readLines(bytes: Buffer): LineBatch<Dto> {
+    const lines: LineBatch<Dto> = { values: [], numbers: [], failures: new Map() };
+    // To decode and to check many lines at once takes a third of the time.
+    const texts = isUtf8(bytes) ? bytes.toString().split('\n') : splitLines(bytes);
+    for (const text of texts) {
+      const number = ++this.lastNumber;
+      try {
+        const value = this.readLine(text);
+        if (value === undefined) continue;
+        lines.values.push(value);
+        lines.numbers.push(number);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        lines.failures.set(number, error);
+      }
+    }
+    return lines;
+  }
+
+  /**
+   * @param line its bytes where those of some lines are not UTF-8
+   * @returns undefined for a blank line
+   * @throws ApiError 40001, 40002, 41300
+   */
+  private readLine(line: string | Buffer): Dto | undefined {
+    if (line.length > BODY_LIMIT / 3 && countBytes(line) > BODY_LIMIT) {
+      const message = `The line is longer than ${BODY_LIMIT} bytes`;
+      throw new ApiError(ErrorCatalogue.BODY_TOO_LARGE, message);
+    }
+    if (typeof line !== 'string' && !isUtf8(line)) {
+      throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The line is not UTF-8');
+    }
+    const text = line.toString();
+    return BLANK.test(text) ? undefined : (parseObject(text, this.dto, 'line') as Dto);
+  }
+
+  /** @param signal is aborted when the body is not to be read any more */
+  private async *readChunks(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
     const { request, response } = this;
     checkMediaType(request, [NDJSON_TYPE]);
     continueIfExpected(request, response);
@@ -131,17 +144,19 @@ export class BodyLines<Dto extends object> implements AsyncIterable<readonly Lin
     try {
       while (!request.readableEnded) {
         if (request.destroyed) throw new RequestAbortedError();
-        if (this.stop.aborted) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
+        if (signal.aborted) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
         const chunk = request.read() as Buffer | null;
         if (chunk !== null) {
           received += chunk.length;
-          yield chunk;
+          for (let start = 0; start < chunk.length; start += BATCH_BYTES) {
+            yield chunk.subarray(start, start + BATCH_BYTES);
+          }
           continue;
         }
         // Only what the client makes us wait is held against it.
         const began = performance.now();
         const credit = this.timeoutMs + received / MIN_RATE - waitedMs;
-        await this.waitForInput(Math.min(this.timeoutMs, credit));
+        await this.waitForInput(Math.min(this.timeoutMs, credit), signal);
         waitedMs += performance.now() - began;
       }
     } finally {
@@ -150,12 +165,12 @@ export class BodyLines<Dto extends object> implements AsyncIterable<readonly Lin
   }
 
   /**
-   * Resolves when there is something to read, or nothing more will come, or the server stops.
+   * Resolves when there is something to read, or nothing more will come, or the signal is aborted.
    *
    * @throws ApiError 40800
    */
-  private async waitForInput(timeoutMs: number): Promise<void> {
-    const { request, stop } = this;
+  private async waitForInput(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const { request } = this;
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         forget();
@@ -167,11 +182,27 @@ export class BodyLines<Dto extends object> implements AsyncIterable<readonly Lin
       };
       const forget = (): void => {
         clearTimeout(timer);
-        stop.removeEventListener('abort', onInput);
+        signal.removeEventListener('abort', onInput);
         request.off('readable', onInput).off('end', onInput).off('close', onInput);
       };
-      stop.addEventListener('abort', onInput);
+      signal.addEventListener('abort', onInput);
       request.on('readable', onInput).on('end', onInput).on('close', onInput);
     });
   }
+}
+
+/** The length of a line without a carriage return at its end. */
+function countBytes(line: string | Buffer): number {
+  const end = line.at(-1);
+  return Buffer.byteLength(line) - (end === '\r' || end === 0x0d ? 1 : 0);
+}
+
+function splitLines(bytes: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  let start = 0;
+  for (let end; (end = bytes.indexOf(LINE_FEED, start)) !== -1; start = end + 1) {
+    lines.push(bytes.subarray(start, end));
+  }
+  lines.push(bytes.subarray(start));
+  return lines;
 }

@@ -75,35 +75,64 @@ function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
 export const waitingBodies = new FairShare(WAITING_BODIES_LIMIT);
 
 /**
- * Resolves with the whole body, or with the start of one beyond the limit. It is copied into one buffer
- * that grows: a chunk, however small, keeps everything in memory that was read together with it.
+ * Bytes that come in chunks, copied into one buffer: a chunk, however small, keeps everything in memory
+ * that was read together with it.
  */
+export class GrowingBuffer {
+  private buffer = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
+  private length = 0;
+
+  /** @param limit how many bytes are kept: those beyond are left out */
+  constructor(private readonly limit: number) {}
+
+  /** How much memory it takes, in bytes. */
+  get capacity(): number {
+    return this.buffer.length;
+  }
+
+  get isEmpty(): boolean {
+    return this.length === 0;
+  }
+
+  /** What was added. The memory is used again after {@link clear}. */
+  get bytes(): Buffer {
+    return this.buffer.subarray(0, this.length);
+  }
+
+  add(chunk: Buffer): void {
+    const wanted = Math.min(this.length + chunk.length, this.limit);
+    if (wanted > this.buffer.length) {
+      const capacity = Math.min(Math.max(wanted, 2 * this.buffer.length), this.limit);
+      const larger = Buffer.allocUnsafeSlow(capacity);
+      this.buffer.copy(larger);
+      this.buffer = larger;
+    }
+    this.length += chunk.copy(this.buffer, this.length);
+  }
+
+  clear(): void {
+    this.length = 0;
+  }
+}
+
+/** Resolves with the whole body, or with the start of one beyond the limit. */
 function readBytes(req: IncomingMessage): Promise<Buffer> {
   if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
   return new Promise((resolve, reject) => {
-    let bytes = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
-    let length = 0;
+    const body = new GrowingBuffer(BODY_LIMIT + 1);
     const settle = (): void => {
       holding.end();
       req.off('data', onData).off('end', onEnd).off('close', onClose);
       req.pause();
     };
     const onData = (chunk: Buffer): void => {
-      const wanted = Math.min(length + chunk.length, BODY_LIMIT + 1);
-      if (wanted > bytes.length) {
-        const larger = Buffer.allocUnsafeSlow(
-          Math.min(Math.max(wanted, 2 * bytes.length), BODY_LIMIT + 1),
-        );
-        bytes.copy(larger);
-        bytes = larger;
-      }
-      length += chunk.copy(bytes, length);
-      holding.update(bytes.length);
-      if (length > BODY_LIMIT) onEnd();
+      body.add(chunk);
+      holding.update(body.capacity);
+      if (body.bytes.length > BODY_LIMIT) onEnd();
     };
     const onEnd = (): void => {
       settle();
-      resolve(bytes.subarray(0, length));
+      resolve(body.bytes);
     };
     const onClose = (): void => {
       settle();

@@ -33,7 +33,7 @@ export class JsonBody implements PromiseLike<object> {
     const { request, response, dto } = this;
     const text = await readJsonText(request, response, listMediaTypes(dto));
     await Turns.ofHandlers.take(request, response, text);
-    return parseBody(text, dto);
+    return parseObject(text, dto, 'body');
   }
 }
 
@@ -48,25 +48,26 @@ export function listMediaTypes({ patched }: CompiledDto): string[] {
 /**
  * Reads JSON text as an instance of a class, in time linear in the text, whatever it is.
  *
+ * @param noun what the text is to its sender, for messages
  * @throws ApiError 40001, 40002
  */
-export function parseBody(text: string, dto: CompiledDto): object {
-  const body = readObject(text, dto);
+export function parseObject(text: string, dto: CompiledDto, noun: 'body' | 'line'): object {
+  const object = readObject(text, dto, noun);
   const errors = new ValidationErrors();
-  dto.check(body, errors);
-  if (errors.isEmpty) return body;
-  throw new ApiError(ErrorCatalogue.INVALID_BODY, `The body is not valid: ${String(errors)}`);
+  dto.check(object, errors);
+  if (errors.isEmpty) return object;
+  throw new ApiError(ErrorCatalogue.INVALID_BODY, `The ${noun} is not valid: ${String(errors)}`);
 }
 
-function readObject(text: string, { shape }: CompiledDto): object {
+function readObject(text: string, { shape }: CompiledDto, noun: string): object {
   try {
     return readJson(text, shape);
   } catch (error) {
     if (error instanceof JsonSyntaxError) {
-      throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, error.message);
+      throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${error.message}`);
     }
     if (error instanceof NotAnObjectError) {
-      throw new ApiError(ErrorCatalogue.INVALID_BODY, 'The body must be a JSON object');
+      throw new ApiError(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
     }
     throw error;
   }

@@ -20,12 +20,12 @@ import {
 import type { Request, Response } from 'express';
 import { setMaxListeners } from 'node:events';
 import { Env } from '../config/env.js';
-import type { CreateOutcome } from '../database/batched-repository.js';
+import type { ListOutcome } from '../database/batched-repository.js';
 import { ConstraintError } from '../database/constraint.error.js';
 import { ApiError } from '../errors/api-error.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
 import { importedLines } from '../observability/metrics.js';
-import { BodyLines, type Line, NDJSON_TYPE } from '../requests/body-lines.js';
+import { BodyLines, type LineBatch, NDJSON_TYPE } from '../requests/body-lines.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { describeLines } from './page.js';
 
@@ -70,26 +70,26 @@ export class ImportResultDto {
 }
 
 /**
- * Stores the lines of a body part by part, each after the one before, so that of lines with one key
+ * Stores the lines of a body batch by batch, each after the one before, so that of lines with one key
  * the first wins. A line that is refused fails alone.
  *
- * @param createAll stores the values of a part, and resolves with what became of each
+ * @param createAll stores the values of a batch
  * @param keyTaken the error of a line whose key something else has
  * @throws ApiError 40800, 41500, 50300: what was stored stays so
  */
 export async function importLines<Dto>(
-  lines: AsyncIterable<readonly Line<Dto>[]>,
-  createAll: (values: readonly Dto[]) => Promise<readonly (CreateOutcome | Error)[]>,
+  batches: AsyncIterable<LineBatch<Dto>>,
+  createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
   keyTaken: ErrorKind,
 ): Promise<ImportResultDto> {
   const result = new ImportResultDto();
   const progress = setInterval(() => logger.log(describe(result)), PROGRESS_MS);
   let storing: Promise<void> | undefined;
   try {
-    for await (const part of lines) {
-      // The next part is read while this one is stored.
+    for await (const batch of batches) {
+      // The next batch is read while this one is stored.
       await storing;
-      storing = storePart(part, createAll, keyTaken, result);
+      storing = storeLines(batch, createAll, keyTaken, result);
       storing.catch(() => undefined);
     }
     return result;
@@ -101,29 +101,26 @@ export async function importLines<Dto>(
   }
 }
 
-async function storePart<Dto>(
-  part: readonly Line<Dto>[],
-  createAll: (values: readonly Dto[]) => Promise<readonly (CreateOutcome | Error)[]>,
+async function storeLines<Dto>(
+  { values, numbers, failures }: LineBatch<Dto>,
+  createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
   keyTaken: ErrorKind,
   result: ImportResultDto,
 ): Promise<void> {
-  const values = part.flatMap(({ value }) => (value instanceof ApiError ? [] : [value]));
-  const outcomes = await createAll(values);
-  const counts = { created: 0, identical: 0, failed: 0 };
-  let index = 0;
-  for (const { number, value } of part) {
-    const outcome = value instanceof ApiError ? value : outcomes[index++];
-    if (outcome === 'created' || outcome === 'identical') {
-      counts[outcome]++;
-      continue;
-    }
-    const { body } = outcome === 'different' ? new ApiError(keyTaken) : toFailure(outcome);
-    counts.failed++;
-    if (result.failures.length < MAX_FAILURES) result.failures.push({ line: number, ...body });
+  const outcome = await createAll(values);
+  const failed = new Map(failures);
+  for (const [place, failure] of outcome.failures) {
+    const error = failure === 'different' ? new ApiError(keyTaken) : toFailure(failure);
+    failed.set(numbers[place] ?? 0, error);
   }
-  for (const [outcome, count] of Object.entries(counts) as [keyof typeof counts, number][]) {
-    result[outcome] += count;
-    importedLines.inc({ outcome }, count);
+  const counts = { ...outcome, failed: failed.size };
+  for (const name of ['created', 'identical', 'failed'] as const) {
+    result[name] += counts[name];
+    importedLines.inc({ outcome: name }, counts[name]);
+  }
+  const inOrder = [...failed].sort(([line], [other]) => line - other);
+  for (const [line, { body }] of inOrder.slice(0, MAX_FAILURES - result.failures.length)) {
+    result.failures.push({ line, ...body });
   }
 }
 
@@ -159,14 +156,14 @@ class LinesPipe implements PipeTransform<LineSource>, BeforeApplicationShutdown 
   }
 }
 
-const LineSourceOf = createParamDecorator((dto: CompiledDto, context: ExecutionContext) => {
+const InjectLineSource = createParamDecorator((dto: CompiledDto, context: ExecutionContext) => {
   const [request, response] = context.getArgs<[Request, Response]>();
   return [request, response, dto] satisfies LineSource;
 });
 
 /** Gives a handler the lines of the body, each checked as a body of this class. */
 export function Lines(type: Type<object>): ParameterDecorator {
-  return LineSourceOf(CompiledDto.compile(type), LinesPipe);
+  return InjectLineSource(CompiledDto.compile(type), LinesPipe);
 }
 
 /** Takes any number of lines of this class. The handler returns an {@link ImportResultDto}. */

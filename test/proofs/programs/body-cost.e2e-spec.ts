@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
-import { parseBody } from '../../../src/platform/requests/json-body.js';
+import { parseObject } from '../../../src/platform/requests/json-body.js';
 import { NewPlantDto } from '../../../src/modules/plants/dto/new-plant.dto.js';
 import { CompiledDto } from '../../../src/platform/validation/compiled-dto.js';
 import { bodyOf, LENGTH, mutate, randomOf, randomRecipe, type Recipe } from './body-search.js';
@@ -57,7 +57,7 @@ function costOf(text: string, dto: CompiledDto, runs = 3): Cost {
   for (let run = 0; run < runs; run++) {
     const began = process.cpuUsage();
     try {
-      parseBody(text, dto);
+      parseObject(text, dto, 'body');
     } catch {
       isValid = false;
     }

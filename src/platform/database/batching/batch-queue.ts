@@ -53,6 +53,9 @@ export interface BatchOperation<Item, Outcome> {
    */
   getKey?(item: Item): string;
 
+  /** What became of the rows of an item that is more than one row, and of how many. */
+  countRows?(outcome: Outcome): Iterable<readonly [result: unknown, rows: number]>;
+
   /** Resolves with the outcome of each item, in their order. */
   execute(session: Session, items: readonly Item[]): Promise<readonly (Outcome | Error)[]>;
 }
@@ -189,8 +192,7 @@ export class BatchQueue<Item, Outcome> {
     const { idle } = performance.eventLoopUtilization(before);
     if (batch.length > 0) {
       this.batchTimes = [idle, ...this.batchTimes.slice(0, 1)];
-      const outcomes = results.flatMap((result) => describeResult(result, this.kind));
-      this.metrics.done(outcomes, (performance.now() - began) / 1_000);
+      this.metrics.done(this.countResults(results), (performance.now() - began) / 1_000);
     }
     this.inFlight.delete(batch);
     for (const { item } of batch) {
@@ -206,6 +208,21 @@ export class BatchQueue<Item, Outcome> {
       if (result instanceof Error) reject(result);
       else resolve(result as Outcome);
     }
+  }
+
+  /** The number of rows by the name of what became of them. */
+  private countResults(results: readonly (Outcome | Error)[]): Map<string, number> {
+    const counts = new Map<string, number>();
+    const count = (result: unknown, rows: number): void => {
+      const name = describeResult(result, this.kind);
+      counts.set(name, (counts.get(name) ?? 0) + rows);
+    };
+    for (const result of results) {
+      const rows = result instanceof Error ? undefined : this.operation.countRows?.(result);
+      if (rows === undefined) count(result, 1);
+      else for (const one of rows) count(...one);
+    }
+    return counts;
   }
 
   /**
@@ -278,11 +295,8 @@ export class BatchQueue<Item, Outcome> {
   }
 }
 
-/** The name of a result in the metrics, or those of the rows of one. */
-function describeResult(result: unknown, kind: 'commit' | 'read'): string | string[] {
-  if (kind === 'commit' && Array.isArray(result)) {
-    return result.flatMap((row: unknown) => describeResult(row, kind));
-  }
+/** The name of a result in the metrics. */
+function describeResult(result: unknown, kind: 'commit' | 'read'): string {
   if (typeof result === 'string') return result;
   if (result instanceof ConstraintError) return 'violation';
   if (result instanceof ApiError && result.status < 500) return 'rejected';

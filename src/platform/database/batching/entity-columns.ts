@@ -115,7 +115,15 @@ export class EntityColumns {
   }
 
   private createEncoder(column: ColumnMetadata): (row: ObjectLiteral) => unknown {
+    const { propertyName, type, transformer, embeddedMetadata, relationMetadata } = column;
+    // TypeORM, which stores these as they are, would take most of the time.
+    const isPlain =
+      (type === 'text' || type === 'bigint') &&
+      (transformer ?? embeddedMetadata ?? relationMetadata) === undefined;
     return (row) => {
+      const plain: unknown = isPlain ? row[propertyName] : undefined;
+      if (typeof plain === 'string') return plain;
+      if (typeof plain === 'bigint') return String(plain);
       const value: unknown = column.getEntityValue(row);
       return this.encode(value === undefined ? defaultValue(column) : value, column);
     };

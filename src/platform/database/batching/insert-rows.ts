@@ -15,30 +15,18 @@ import type { TableSql } from './table-sql.js';
 /** What became of a new row: it is stored, or its key was taken by the same row or by another. */
 export type CreateOutcome = 'created' | 'identical' | 'different';
 
+/** What became of a list of new rows. */
+export interface ListOutcome {
+  readonly created: number;
+  readonly identical: number;
+  /** Those that are not stored, by their places in the list: their key is taken, or they break a rule. */
+  readonly failures: ReadonlyMap<number, 'different' | Error>;
+}
+
 /** A row to insert. */
 export interface NewRow {
   readonly key: string;
   readonly values: Values;
-}
-
-/** Inserts lists of rows, each row as it would be inserted alone. */
-export class InsertLists implements BatchOperation<readonly NewRow[], Result<CreateOutcome>[]> {
-  readonly name = 'import';
-
-  constructor(private readonly rows: InsertRows) {}
-
-  measure(list: readonly NewRow[]): number {
-    return list.reduce((sum, row) => sum + this.rows.measure(row), 0);
-  }
-
-  async execute(
-    session: Session,
-    lists: readonly (readonly NewRow[])[],
-  ): Promise<Result<CreateOutcome>[][]> {
-    const results: Result<CreateOutcome>[][] = [];
-    for (const list of lists) results.push(await this.rows.execute(session, list));
-    return results;
-  }
 }
 
 /** Inserts rows. Of those with one key the first wins. */
@@ -86,8 +74,8 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
     return rows.map((row) => reasons.get(row) ?? 'created');
   }
 
-  /** Why rows were not inserted. Rows already inserted stay inserted even if this query fails. */
-  private async explain(
+  /** Why rows were not inserted; one that is stored is identical to itself. Rows already inserted stay inserted even if this query fails. */
+  async explain(
     session: Session,
     rows: readonly NewRow[],
   ): Promise<Map<NewRow, Result<CreateOutcome>>> {
@@ -131,4 +119,74 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
       return isKeyTaken ? unavailable(error) : failure;
     }
   }
+}
+
+/** Inserts lists of rows, each row as it would be inserted alone. */
+export class InsertLists implements BatchOperation<readonly Values[], ListOutcome> {
+  readonly name = 'import';
+
+  constructor(
+    private readonly sql: TableSql,
+    private readonly classifier: FailureClassifier,
+    private readonly rows: InsertRows,
+  ) {}
+
+  measure(list: readonly Values[]): number {
+    return list.reduce((sum, values) => sum + countCharacters(values), 0);
+  }
+
+  countRows({ created, identical, failures }: ListOutcome): [result: unknown, rows: number][] {
+    const failed = [...failures.values()].map((failure): [unknown, number] => [failure, 1]);
+    return [['created', created], ['identical', identical], ...failed];
+  }
+
+  async execute(
+    session: Session,
+    lists: readonly (readonly Values[])[],
+  ): Promise<Result<ListOutcome>[]> {
+    const outcomes: ListOutcome[] = [];
+    for (const list of lists) outcomes.push(await this.insert(session, list));
+    return outcomes;
+  }
+
+  private async insert(session: Session, list: readonly Values[]): Promise<ListOutcome> {
+    const { sql, rows, classifier } = this;
+    try {
+      if (sql.hasOneWriter) return await this.insertAndCompare(session, list);
+      // What was inserted must not be changed by others before it is compared.
+      return await atomically(session, (within) => this.insertAndCompare(within, list));
+    } catch (error) {
+      if (classifier.classify(error) === 'store') throw error;
+      return countOutcomes(await rows.execute(session, this.addKeys(list)));
+    }
+  }
+
+  private async insertAndCompare(session: Session, list: readonly Values[]): Promise<ListOutcome> {
+    const { sql } = this;
+    const created = await session.run(sql.insertAndCount, sql.encodeRows(list));
+    if (created === list.length) return { created, identical: 0, failures: new Map() };
+    const rows = this.addKeys(list);
+    const reasons = await this.rows.explain(session, rows);
+    const outcome = countOutcomes(rows.map((row) => reasons.get(row) ?? 'created'));
+    // What was inserted is identical to itself.
+    return {
+      created: created + outcome.created,
+      identical: outcome.identical - created,
+      failures: outcome.failures,
+    };
+  }
+
+  private addKeys(list: readonly Values[]): NewRow[] {
+    return list.map((values) => ({ key: this.sql.columns.getKey(values), values }));
+  }
+}
+
+function countOutcomes(results: readonly Result<CreateOutcome>[]): ListOutcome {
+  const failures = new Map<number, 'different' | Error>();
+  const counts = { created: 0, identical: 0 };
+  for (const [place, result] of results.entries()) {
+    if (result === 'created' || result === 'identical') counts[result]++;
+    else failures.set(place, result);
+  }
+  return { ...counts, failures };
 }

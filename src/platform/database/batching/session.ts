@@ -15,6 +15,9 @@ export interface Session {
   /** The rows that a statement gives. */
   query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]>;
 
+  /** Executes a statement that writes rows, and resolves with how many it has written. */
+  run(statement: Statement, parameters: readonly unknown[]): Promise<number>;
+
   /** Begins a transaction, or a part of the one under way that can be undone alone. */
   begin(): Promise<Transaction>;
 

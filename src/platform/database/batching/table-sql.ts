@@ -77,6 +77,8 @@ export interface SqlDialect {
 export class TableSql {
   /** Inserts the rows that conflict with nothing. */
   readonly insert: Statement;
+  /** The same, but says only how many: for a driver to make an object of each takes as long as to store it. */
+  readonly insertAndCount: Statement;
   /** Inserts all rows, or fails with the conflict. */
   readonly insertAll: Statement;
   /** Says why rows were not inserted. */
@@ -105,11 +107,10 @@ export class TableSql {
     const values = inserted.map((column) => this.givenOrDefault(column)).join(', ');
     const insert = `INSERT INTO ${table} (${names}) SELECT ${values} FROM ${given}`;
     const order = dialect.insertOrder(columns);
-    this.insert = this.named(
-      'insert',
-      `${insert} WHERE ${this.missingParent()} IS NULL ${order}
-      ON CONFLICT DO NOTHING RETURNING ${this.keyTexts()}`,
-    );
+    const insertNew = `${insert} WHERE ${this.missingParent()} IS NULL ${order}
+      ON CONFLICT DO NOTHING`;
+    this.insert = this.named('insert', `${insertNew} RETURNING ${this.keyTexts()}`);
+    this.insertAndCount = this.named('insertAndCount', insertNew);
     this.insertAll = this.named(
       'insertAll',
       `${insert} WHERE true ${order} RETURNING ${this.keyTexts()}`,
@@ -158,6 +159,11 @@ export class TableSql {
       'lockFree',
       `${find} ${inOrder} ${dialect.lockSelected === '' ? '' : `${dialect.lockSelected} SKIP LOCKED`}`,
     );
+  }
+
+  /** Whether nobody else writes between two statements of a session, even where they are no transaction. */
+  get hasOneWriter(): boolean {
+    return this.dialect.lockSelected === '';
   }
 
   /** The parameter of a statement on rows. */

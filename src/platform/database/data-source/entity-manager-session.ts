@@ -28,6 +28,11 @@ class ManagerSession implements Transaction {
     return result.records;
   }
 
+  async run({ text }: Statement, parameters: readonly unknown[]): Promise<number> {
+    const result = await this.queryRunner.query(text, [...parameters], true);
+    return result.affected ?? 0;
+  }
+
   async begin(): Promise<Transaction> {
     await this.queryRunner.startTransaction();
     return this;

@@ -43,7 +43,7 @@ export const postgresDialect: SqlDialect = {
   },
 
   insertOrder: (columns: EntityColumns) =>
-    `ORDER BY ${columns.keys.map((key) => `given.${columns.quoteColumn(key)}`).join(', ')}`,
+    `ORDER BY ${columns.keys.map((key) => `given.${columns.quoteColumn(key)}`).join(', ')}, given.ordinality`,
 
   // The text of a moment depends on the time zone of the server.
   asText: (sql: string, type: unknown) =>

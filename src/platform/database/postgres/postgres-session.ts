@@ -1,4 +1,4 @@
-import type { PoolClient, QueryConfig } from 'pg';
+import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { PooledSession, Session, Statement, Transaction } from '../batching/session.js';
 
 /** How long it may take to connect, in milliseconds. */
@@ -20,12 +20,21 @@ export class PostgresSession implements Session {
   constructor(protected readonly client: PoolClient) {}
 
   async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    const { rows } = await this.client.query({
+    const { rows } = await this.execute(statement, parameters);
+    return rows as Row[];
+  }
+
+  async run(statement: Statement, parameters: readonly unknown[]): Promise<number> {
+    const { rowCount } = await this.execute(statement, parameters);
+    return rowCount ?? 0;
+  }
+
+  protected execute(statement: Statement, parameters: readonly unknown[]): Promise<QueryResult> {
+    return this.client.query({
       ...limitTime(statement.text),
       ...statement,
       values: [...parameters],
     });
-    return rows as Row[];
   }
 
   /** Does not wait for the answer to BEGIN: the first statement travels with it. */
@@ -60,11 +69,14 @@ class PostgresTransaction extends PostgresSession implements Transaction {
     begun.catch(() => undefined);
   }
 
-  override async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    const rows = super.query<Row>(statement, parameters);
-    const [begun] = await Promise.allSettled([this.begun, rows]);
+  protected override async execute(
+    statement: Statement,
+    parameters: readonly unknown[],
+  ): Promise<QueryResult> {
+    const result = super.execute(statement, parameters);
+    const [begun] = await Promise.allSettled([this.begun, result]);
     if (begun.status === 'rejected') throw begun.reason;
-    return await rows;
+    return await result;
   }
 
   override begin(): Promise<Transaction> {

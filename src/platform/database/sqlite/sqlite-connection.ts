@@ -62,16 +62,28 @@ export class SqliteConnection {
   all<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       this.prepare(sql, parameters, reject).all<Row>(parameters, (error, rows) => {
-        if (error === null) {
-          resolve(rows);
-        } else {
-          // SQLite must read anew what it keeps in memory: a disk may have given it something else.
-          this.database.exec('PRAGMA shrink_memory', () => undefined);
-          reject(error);
-        }
+        if (error === null) resolve(rows);
+        else reject(this.afterFailure(error));
       });
     });
   }
+
+  /** Executes a statement, and resolves with the number of rows that it has written. */
+  run(sql: string, parameters: readonly unknown[]): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const { afterFailure } = this;
+      this.prepare(sql, parameters, reject).run(parameters, function (error) {
+        if (error === null) resolve(this.changes);
+        else reject(afterFailure(error));
+      });
+    });
+  }
+
+  /** SQLite must read anew what it keeps in memory: a disk may have given it something else. */
+  private readonly afterFailure = (error: Error): Error => {
+    this.database.exec('PRAGMA shrink_memory', () => undefined);
+    return error;
+  };
 
   /**
    * A statement that stays prepared, since the thread prepares one in a step of its own.

@@ -11,6 +11,10 @@ export class SqliteSession implements Session {
     return this.connection.all<Row>(text, parameters);
   }
 
+  run({ text }: Statement, parameters: readonly unknown[]): Promise<number> {
+    return this.connection.run(text, parameters);
+  }
+
   async begin(): Promise<Transaction> {
     const words = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'] as const;
     await this.connection.exec(words[0]);
