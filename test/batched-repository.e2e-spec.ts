@@ -19,10 +19,7 @@ import {
   UpdateDateColumn,
   VersionColumn,
 } from 'typeorm';
-import {
-  BatchedRepository,
-  REMOVE,
-} from '../src/platform/database/batched-repository.js';
+import { BatchedRepository, REMOVE } from '../src/platform/database/batched-repository.js';
 import { int64, text } from '../src/platform/database/columns.js';
 import type { ConstraintError } from '../src/platform/database/constraint.error.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
