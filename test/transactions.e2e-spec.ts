@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { text as join } from 'node:stream/consumers';
 import type { DataSource, Repository } from 'typeorm';
 import type { StoreDataSource } from '../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../src/platform/database/store-unavailable.error.js';
 import { BatchedRepository } from '../src/platform/database/batched-repository.js';
+import { JsonText } from '../src/platform/json/json-text.js';
 import { Plant } from '../src/modules/plants/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from './support/clock.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
@@ -189,6 +191,22 @@ describe('rows that are written with the manager of a transaction', () => {
     await expect(rows.create(plant(1), dataSource.manager)).rejects.toThrow(
       'This manager has no transaction: take the one that transaction() gives',
     );
+  });
+});
+
+describe('pages that are read with the manager of a transaction', () => {
+  it.each([
+    ['as lines', 'lines', 1],
+    ['as an array', 'array', 1],
+    ['piece by piece', 'array', 200_000],
+  ] as const)('show what it has written, %s', async (_, format, length) => {
+    const names = ['a', 'b', 'c'].map((letter) => letter.repeat(length));
+    await dataSource.transaction(async (manager) => {
+      for (const [index, name] of names.entries()) await rows.create(plant(index, name), manager);
+      const { json } = await rows.page({ limit: 10, format }, {}, manager);
+      const text = json instanceof JsonText ? json.text : await join(json);
+      for (const name of names) expect(text.includes(name)).toBe(true);
+    });
   });
 });
 

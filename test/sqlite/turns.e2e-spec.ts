@@ -54,38 +54,43 @@ async function passTimeUntil(work: Promise<unknown>): Promise<void> {
   }
 }
 
+/** Expects a transaction to fail whose work does this without being part of it. */
+async function expectRefusal(call: () => Promise<unknown>): Promise<void> {
+  const warned = jest.spyOn(Logger.prototype, 'warn');
+  if (!KNOWS_CALLERS) {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+  }
+  let refusal: unknown;
+  try {
+    const run = dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, plant(1));
+      const called = call();
+      if (!KNOWS_CALLERS) await passTimeUntil(called);
+      await called;
+    });
+    await run.catch((error: unknown) => (refusal = error));
+  } finally {
+    jest.useRealTimers();
+  }
+  if (KNOWS_CALLERS) {
+    expect(refusal).toMatchObject({
+      message: expect.stringContaining('A statement inside a transaction must be part of it'),
+    });
+  } else {
+    expect(refusal).toMatchObject({ status: 503 });
+  }
+  warned.mockRestore();
+  expect(await rows.create(plant(3))).toBe('created');
+  expect(await storedIds()).toEqual([3]);
+}
+
 describe('a write inside a transaction that is not part of it', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['a save', () => plants.save(plant(2))],
     ['a create', () => rows.create(plant(2))],
     ['a transaction', () => dataSource.transaction((other) => other.insert(Plant, plant(2)))],
   ])('is refused, and says what to do: %s', async (_, write) => {
-    const warned = jest.spyOn(Logger.prototype, 'warn');
-    if (!KNOWS_CALLERS) {
-      jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
-    }
-    let refusal: unknown;
-    try {
-      const run = dataSource.transaction(async (manager) => {
-        await manager.insert(Plant, plant(1));
-        const written = write();
-        if (!KNOWS_CALLERS) await passTimeUntil(written);
-        await written;
-      });
-      await run.catch((error: unknown) => (refusal = error));
-    } finally {
-      jest.useRealTimers();
-    }
-    if (KNOWS_CALLERS) {
-      expect(refusal).toMatchObject({
-        message: expect.stringContaining("use the transaction's manager"),
-      });
-    } else {
-      expect(refusal).toMatchObject({ status: 503 });
-    }
-    warned.mockRestore();
-    expect(await rows.create(plant(3))).toBe('created');
-    expect(await storedIds()).toEqual([3]);
+    await expectRefusal(write);
   });
 });
 
@@ -282,6 +287,14 @@ describe('a store in memory', () => {
     const failed = results.filter(({ status }) => status === 'rejected');
     expect(failed).toEqual([{ status: 'rejected', reason: new Error('undone') }]);
     expect(await storedIds()).toEqual([1, 2, 4, 5]);
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['a find', () => rows.find('1')],
+    ['a page', () => rows.page({ limit: 1 })],
+    ['a query', () => plants.find()],
+  ])('refuses %s inside a transaction that is not part of it', async (_, read) => {
+    await expectRefusal(read);
   });
 
   it('is as it was after somebody altered its connection', async () => {

@@ -26,7 +26,7 @@ import {
   type ListOutcome,
   type NewRow,
 } from './batching/insert-rows.js';
-import type { Page as PageRequest, SortKey } from './batching/page.js';
+import type { Page, SortKey } from './batching/page.js';
 import {
   type PageText,
   type Piece,
@@ -136,9 +136,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly removes: BatchQueue<{ readonly key: string }, WriteOutcome>;
   private readonly changes: BatchQueue<RowChange, ChangedRow>;
   private readonly finds: BatchQueue<string, RawRow | undefined>;
-  private readonly rowReads: BatchQueue<PageRequest, SortedRows>;
+  private readonly rowReads: BatchQueue<Page, SortedRows>;
   /** Undefined where only the program can write the rows as JSON. */
-  private readonly pages: BatchQueue<PageRequest, PageText> | undefined;
+  private readonly pages: BatchQueue<Page, PageText> | undefined;
   private readonly pieces: BatchQueue<PieceRequest, Piece> | undefined;
 
   /** @throws TypeError when rows of this entity cannot be written in batches: says why */
@@ -315,7 +315,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    */
   async find(key: unknown, manager?: EntityManager): Promise<Row | undefined> {
     const text = this.columns.readKey(key);
-    const raw = await read(this.finds, text, manager);
+    const raw = await this.read(this.finds, text, manager);
     return raw === undefined ? undefined : (this.columns.decodeRow(raw) as Row);
   }
 
@@ -330,7 +330,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager?: EntityManager,
   ): Promise<RowPage<Row>> {
     const page = this.readQuery({ ...query, limit: query.limit + 1 }, where);
-    const found = await read(this.rowReads, page, manager);
+    const found = await this.read(this.rowReads, page, manager);
     const shown = found.slice(0, query.limit);
     return {
       rows: shown.map(({ raw }) => this.columns.decodeRow(raw) as Row),
@@ -339,14 +339,14 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Rows in an order, as JSON. Lines and long pages are read while they are sent: a row that is there
-   * throughout appears once.
+   * Rows in an order, as JSON. Lines and long pages are read while they are sent, with a manager before
+   * the end of its transaction: a row that is there throughout appears once.
    *
    * @throws ApiError 40003 when `after` is not from a page of this list; 50300
    */
   async page(query: PageQuery, where: Where<Row> = {}, manager?: EntityManager): Promise<JsonPage> {
     const page = this.readQuery(query, where);
-    if (query.format === 'lines') return { json: this.readLines(page), next: undefined };
+    if (query.format === 'lines') return { json: this.readLines(page, manager), next: undefined };
     if (this.pages === undefined) {
       const { rows, next } = await this.list(query, where, manager);
       return {
@@ -354,19 +354,26 @@ export class BatchedRepository<Row extends ObjectLiteral> {
         next,
       };
     }
-    const { text, last, hasMore } = await read(this.pages, page, manager);
+    const { text, last, hasMore } = await this.read(this.pages, page, manager);
     const next = hasMore ? writeEnd(page, last) : undefined;
     if (text !== undefined) return { json: new JsonText(text), next };
-    return { json: this.readArray(last === undefined ? page : { ...page, until: last }), next };
+    const whole = last === undefined ? page : { ...page, until: last };
+    return { json: this.readArray(whole, manager), next };
   }
 
-  private async *readLines(page: PageRequest): AsyncGenerator<string, void, undefined> {
-    for await (const piece of this.readPieces(page, '\n')) yield `${piece}\n`;
+  private async *readLines(
+    page: Page,
+    manager: EntityManager | undefined,
+  ): AsyncGenerator<string, void, undefined> {
+    for await (const piece of this.readPieces(page, '\n', manager)) yield `${piece}\n`;
   }
 
-  private async *readArray(page: PageRequest): AsyncGenerator<string, void, undefined> {
+  private async *readArray(
+    page: Page,
+    manager: EntityManager | undefined,
+  ): AsyncGenerator<string, void, undefined> {
     let separator = '[';
-    for await (const piece of this.readPieces(page, ',')) {
+    for await (const piece of this.readPieces(page, ',', manager)) {
       yield separator + piece;
       separator = ',';
     }
@@ -374,13 +381,15 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   private async *readPieces(
-    page: PageRequest,
+    page: Page,
     separator: PieceRequest['separator'],
+    manager: EntityManager | undefined,
   ): AsyncGenerator<string, void, undefined> {
     let left = page.limit;
     let { after } = page;
     while (left > 0) {
-      const { text, rows, last } = await this.readPiece({ ...page, after, limit: left }, separator);
+      const rest = { ...page, after, limit: left };
+      const { text, rows, last } = await this.readPiece({ page: rest, separator }, manager);
       if (rows === 0) return;
       yield text;
       left -= rows;
@@ -388,9 +397,14 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     }
   }
 
-  private async readPiece(page: PageRequest, separator: PieceRequest['separator']): Promise<Piece> {
-    if (this.pieces !== undefined) return await this.pieces.add({ page, separator });
-    const found = await this.rowReads.add({ ...page, limit: Math.min(page.limit, MAX_READ) });
+  private async readPiece(
+    request: PieceRequest,
+    manager: EntityManager | undefined,
+  ): Promise<Piece> {
+    if (this.pieces !== undefined) return await this.read(this.pieces, request, manager);
+    const { page, separator } = request;
+    const part = { ...page, limit: Math.min(page.limit, MAX_READ) };
+    const found = await this.read(this.rowReads, part, manager);
     const texts = found.map(({ raw }) => writeJson(withoutNull(this.columns.decodeRow(raw))));
     return { text: texts.join(separator), rows: texts.length, last: found.at(-1)?.sortedBy };
   }
@@ -401,10 +415,20 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager: EntityManager | undefined,
   ): Promise<Outcome> {
     if (manager !== undefined) return await queue.executeAlone(joinTransaction(manager), item);
-    this.store.assertOutsideTransaction();
+    this.store.assertOutsideTransaction('write');
     const outcome = await queue.add(item);
     this.store.onCommit();
     return outcome;
+  }
+
+  private async read<Item, Outcome>(
+    queue: BatchQueue<Item, Outcome>,
+    item: Item,
+    manager: EntityManager | undefined,
+  ): Promise<Outcome> {
+    if (manager !== undefined) return await queue.executeAlone(joinTransaction(manager), item);
+    this.store.assertOutsideTransaction('read');
+    return await queue.add(item);
   }
 
   /**
@@ -414,7 +438,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readQuery(
     { limit, sort, after: cursor }: PageQuery,
     where: Where<Row>,
-  ): PageRequest & CursorScope {
+  ): Page & CursorScope {
     const isDescending = sort?.startsWith('-') === true;
     const order = this.orders.get(isDescending ? sort.slice(1) : sort);
     if (order === undefined) {
@@ -425,15 +449,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const after = cursor === undefined ? undefined : readCursor(scope, cursor);
     return { ...scope, after, limit };
   }
-}
-
-async function read<Item, Outcome>(
-  queue: BatchQueue<Item, Outcome>,
-  item: Item,
-  manager: EntityManager | undefined,
-): Promise<Outcome> {
-  if (manager !== undefined) return await queue.executeAlone(joinTransaction(manager), item);
-  return await queue.add(item);
 }
 
 function writeEnd(page: CursorScope, end: readonly string[] | undefined): string | undefined {
@@ -450,7 +465,7 @@ function readOrders<Row>(
   orders: Readonly<Record<string, Order<Row>>>,
 ): Map<string | undefined, readonly SortKey[]> {
   const key = columns.keys.map((column): SortKey => ({ column, ignoresCase: false }));
-  const read = Object.entries(orders).map(([name, parts]): [string, readonly SortKey[]] => {
+  const named = Object.entries(orders).map(([name, parts]): [string, readonly SortKey[]] => {
     const sortKeys = parts.map((part): SortKey => {
       const ignoresCase = typeof part === 'object';
       const property = typeof part === 'object' ? part.ignoringCase : part;
@@ -465,6 +480,6 @@ function readOrders<Row>(
   return new Map<string | undefined, readonly SortKey[]>([
     [undefined, key],
     [keyName, key],
-    ...read,
+    ...named,
   ]);
 }

@@ -76,12 +76,12 @@ export abstract class StoreDataSource extends DataSource {
   abstract encodeValue(value: unknown, column: ColumnMetadata): unknown;
 
   /**
-   * Refuses a write that is not part of the transaction that it is called from, where it would wait
-   * for that transaction for ever.
+   * Refuses a statement that is not part of the transaction that it is called from, where it would
+   * wait for that transaction for ever.
    *
    * @throws Error
    */
-  abstract assertOutsideTransaction(): void;
+  abstract assertOutsideTransaction(access: 'read' | 'write'): void;
 
   /** The time of the store's clock, in milliseconds since 1970: the same for all programs. */
   abstract readClock(): Promise<number>;

@@ -177,7 +177,7 @@ export class PostgresDataSource extends StoreDataSource {
   }
 
   assertOutsideTransaction(): void {
-    // Such a write has a connection of its own, and does not wait.
+    // Such a statement has a connection of its own, and does not wait.
   }
 
   async readClock(): Promise<number> {

@@ -70,10 +70,10 @@ export class FairWriteLock {
   }
 
   private describeTimeout(): string {
-    const reason = `A write was refused that had waited ${WRITE_TIMEOUT_MS} ms for its turn`;
+    const reason = `A statement was refused that had waited ${WRITE_TIMEOUT_MS} ms for its turn`;
     return this.origin?.stack === undefined
       ? reason
-      : `${reason}. A write inside a transaction must use the transaction's manager. The transaction under way began at:\n${this.origin.stack}`;
+      : `${reason}. A statement inside a transaction must use the transaction's manager. The transaction under way began at:\n${this.origin.stack}`;
   }
 }
 
@@ -89,7 +89,7 @@ export async function runInTransaction<Result>(work: () => Promise<Result>): Pro
 }
 
 /**
- * A write that is not part of the transaction it is called from would wait for the end of that
+ * A statement that is not part of the transaction it is called from would wait for the end of that
  * transaction, which waits for it. Where this cannot be known, it is refused after its time limit.
  *
  * @throws Error
@@ -97,7 +97,7 @@ export async function runInTransaction<Result>(work: () => Promise<Result>): Pro
 export function assertOutsideTransaction(): void {
   if (transactions?.getStore()?.isOver === false) {
     throw new Error(
-      "A write inside a transaction must be part of it: use the transaction's manager, or write after the transaction",
+      "A statement inside a transaction must be part of it: use the transaction's manager, or run it after the transaction",
     );
   }
 }

@@ -87,7 +87,7 @@ export class SqliteConnectionPool {
     origin?: Error,
   ): Promise<PooledConnection> {
     const isReader = access === 'read' && !this.isInMemory;
-    if (!isReader && access !== 'transaction') assertOutsideTransaction();
+    if (access !== 'transaction') this.assertOutsideTransaction(access);
     const done = isReader ? await this.enterReaders() : await this.lock.acquire(origin);
     try {
       if (!isReader) this.file?.assertSameUnlessFresh();
@@ -107,6 +107,12 @@ export class SqliteConnectionPool {
       done();
       throw error;
     }
+  }
+
+  /** @throws Error when a statement waits for the transaction that it is called from */
+  assertOutsideTransaction(access: 'read' | 'write'): void {
+    // A reader of a file waits for no writer.
+    if (access === 'write' || this.isInMemory) assertOutsideTransaction();
   }
 
   /** Opens a connection for one borrower who alters it, for instance by a PRAGMA. */

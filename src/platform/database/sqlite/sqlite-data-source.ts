@@ -6,7 +6,6 @@ import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/table-sql.js';
 import { getErrorCode } from '../data-source/store-failures.js';
 import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
-import { assertOutsideTransaction } from './fair-write-lock.js';
 import { flushFolders } from './flush-to-disk.js';
 import { IN_MEMORY } from './sqlite-connection-pool.js';
 import { SqliteChangeLog } from './sqlite-change-log.js';
@@ -93,8 +92,8 @@ export class SqliteDataSource extends StoreDataSource {
     return Buffer.isBuffer(value) ? value.toString('hex') : value;
   }
 
-  assertOutsideTransaction(): void {
-    assertOutsideTransaction();
+  assertOutsideTransaction(access: 'read' | 'write'): void {
+    this.driver.connections.assertOutsideTransaction(access);
   }
 
   /** One program uses the store. */
