@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * List changes, oldest first, or follow them
-         * @description Follow the `Link` with `rel="next"` until there is none. Use it as it is: it holds all parameters of the next page.
+         * @description A page always has a `Link` with `rel="next"`: follow it, and after an empty page follow it again later. With `Accept: text/event-stream` the changes come as they are committed, and a comment every 15 seconds of silence.
          */
         get: operations["listChanges"];
         put?: never;
@@ -366,7 +366,7 @@ export interface operations {
             /** @description A page of changes, or changes as they are committed */
             200: {
                 headers: {
-                    /** @description The next page, with rel="next", while there is more */
+                    /** @description What follows this page, with rel="next"; on every page, and on no stream */
                     Link?: string;
                     [name: string]: unknown;
                 };

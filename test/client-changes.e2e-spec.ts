@@ -124,10 +124,7 @@ describe('the changes of the typed client', () => {
   it('end with 41000 when the cursor is gone, also after the stream has ended', async () => {
     const after = await client.latestCursor();
     const gone = { status: 410, error: ErrorCatalogue.CHANGES_GONE.error };
-    await app.nest.close();
-    await beginEpoch(app.storeUrl);
-    const again = await TestApp.start({ CHANGE_FEED: 'on', DATABASE_URL: app.storeUrl });
-    Object.assign(app, { nest: again.nest });
+    await app.restart({ CHANGE_FEED: 'on' }, () => beginEpoch(app.storeUrl));
     client = new PlantStoreClient(app.url.origin, TOKEN);
     await expect(client.changes({ after }).next()).rejects.toMatchObject(gone);
     const ended = clientOf(() => new Response(`id: ${after}\n\n`));

@@ -65,6 +65,23 @@ describe('a change that is committed before one with a lower number', () => {
   });
 });
 
+/** The connections that keep programs with the feed off from starting. */
+async function findLockHolders(): Promise<number[]> {
+  const { rows } = await first.query<{ pid: number }>(
+    `SELECT pid FROM pg_locks JOIN pg_database ON oid = database
+     WHERE datname = current_database() AND locktype = 'advisory' AND mode = 'ShareLock'`,
+  );
+  return rows.map(({ pid }) => pid);
+}
+
+describe('a program with the feed on', () => {
+  it('connects again when the server has ended its connection', async () => {
+    const [lost] = await findLockHolders();
+    await first.query('SELECT pg_terminate_backend($1)', [lost]);
+    await until(async () => (await findLockHolders()).some((pid) => pid !== lost));
+  });
+});
+
 describe('a program with the feed off', () => {
   it('does not start beside one with it on', async () => {
     const { storeUrl: DATABASE_URL } = app;

@@ -27,7 +27,7 @@ export interface Answer {
 /** The application as in production, on a free port and a store of its own. */
 export class TestApp {
   private constructor(
-    readonly nest: NestExpressApplication,
+    public nest: NestExpressApplication,
     private readonly store: TestStore,
   ) {}
 
@@ -40,16 +40,21 @@ export class TestApp {
     ...features: readonly Type[]
   ): Promise<TestApp> {
     const store = await TestStore.create();
-    Object.assign(process.env, {
-      DATABASE_URL: store.url,
-      ACCESS_TOKENS: TOKEN,
-      LOG_LEVEL: 'silent',
-      ...env,
-    });
-    const nest = await createApp(features);
-    await nest.init();
-    await once(nest.getHttpServer().listen(0, '127.0.0.1'), 'listening');
-    return new TestApp(nest, store);
+    return new TestApp(await startNest(store, env, features), store);
+  }
+
+  /**
+   * Stops the application and starts it again on its store.
+   *
+   * @param act is done in between
+   */
+  async restart(
+    env: Record<string, string>,
+    act: () => Promise<unknown> = () => Promise.resolve(),
+  ): Promise<void> {
+    await this.stop();
+    await act();
+    this.nest = await startNest(this.store, env, []);
   }
 
   get port(): number {
@@ -137,10 +142,31 @@ export class TestApp {
   }
 
   async close(): Promise<void> {
-    this.nest.getHttpServer().closeAllConnections();
-    await this.nest.close();
+    await this.stop();
     await this.store.remove();
   }
+
+  private async stop(): Promise<void> {
+    this.nest.getHttpServer().closeAllConnections();
+    await this.nest.close();
+  }
+}
+
+async function startNest(
+  store: TestStore,
+  env: Record<string, string>,
+  features: readonly Type[],
+): Promise<NestExpressApplication> {
+  Object.assign(process.env, {
+    DATABASE_URL: store.url,
+    ACCESS_TOKENS: TOKEN,
+    LOG_LEVEL: 'silent',
+    ...env,
+  });
+  const nest = await createApp(features);
+  await nest.init();
+  await once(nest.getHttpServer().listen(0, '127.0.0.1'), 'listening');
+  return nest;
 }
 
 async function parse(response: Response): Promise<Answer> {

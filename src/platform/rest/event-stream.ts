@@ -14,7 +14,7 @@ import { getTokenExpiry } from '../auth/bearer.guard.js';
 import type { JsonPage } from '../database/batched-repository.js';
 import { TextStream } from '../server/send-stream.js';
 import { prefersMediaType } from './accept.js';
-import { LINK, setNextLink } from './page.js';
+import { setNextLink } from './page.js';
 
 const JSON_TYPE = 'application/json';
 const EVENT_STREAM_TYPE = 'text/event-stream';
@@ -79,7 +79,12 @@ export function ApiPageOrEvents(type: Type, description: string): MethodDecorato
     }),
     ApiOkResponse({
       description,
-      headers: LINK,
+      headers: {
+        Link: {
+          description: 'What follows this page, with rel="next"; on every page, and on no stream',
+          schema: { type: 'string' },
+        },
+      },
       content: {
         [JSON_TYPE]: { schema: { type: 'array', items: { $ref: getSchemaPath(type) } } },
         [EVENT_STREAM_TYPE]: {

@@ -34,7 +34,7 @@ const JSON_TYPE = 'application/json';
 /** How many rows a page has at most; lines may be any number. */
 const MAX_LIMIT = 1_000;
 
-export const LINK = {
+const LINK = {
   Link: {
     description: 'The next page, with rel="next", while there is more',
     schema: { type: 'string' as const },

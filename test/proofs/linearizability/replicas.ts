@@ -35,6 +35,11 @@ export class Replicas {
     return await this.any(random).send(request);
   }
 
+  /** The address of one of them, which may have been killed. */
+  anyOrigin(random: SeededRandom): string {
+    return this.any(random).url.origin;
+  }
+
   /** Kills one with SIGKILL, and starts it again. */
   async kill(random: SeededRandom): Promise<void> {
     await this.any(random).kill();
@@ -58,7 +63,7 @@ class Replica {
 
   private constructor(
     private readonly startProgram: () => Program,
-    private readonly url: URL,
+    readonly url: URL,
   ) {
     this.program = startProgram();
     this.listening = this.program.listening();

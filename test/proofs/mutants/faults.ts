@@ -283,6 +283,31 @@ export const MUTANTS: readonly Mutant[] = [
       "lockSelected: ''",
     ],
   ]),
+  ...plant('database/postgres/postgres-change-log.ts', 'postgres postgres/changes', [
+    [
+      'a change is given out before those with lower numbers',
+      'if (writers.size === 0) this.settled',
+      'if (true) this.settled',
+    ],
+  ]),
+  ...plant('database/change-feed.ts', 'sqlite test/changes', [
+    [
+      'a cursor of an earlier epoch is good',
+      'position.epoch !== epoch || position.number < removed',
+      'position.number < removed',
+    ],
+    [
+      'changes that were removed count as read',
+      'epoch !== position.epoch || removed > position.number',
+      'epoch !== position.epoch',
+    ],
+    [
+      'a cursor beyond the newest change is good',
+      'if (position.number > newest) throw',
+      'if (false) throw',
+    ],
+    ['a stop ends a stream before what is due', ' && !(await this.hasMore(position))', ''],
+  ]),
   ...plant('requests/body-reader.ts', CREATES, [
     [
       'partial bodies of clients that left stay counted',

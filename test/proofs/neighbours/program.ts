@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { DataSource } from 'typeorm';
 import { Neighbours } from './neighbour-load.js';
 
-// The built program, with neighbours in it when FIRST_ID is set. What becomes of their transactions
+// The built program, on PORT, with neighbours in it when FIRST_ID is set. What becomes of their transactions
 // is a line each on standard output, written before they go on.
 
 interface BuiltProgram {
@@ -14,7 +14,7 @@ interface BuiltProgram {
 const DIST = new URL('../../../dist/app.js', import.meta.url).href;
 const { createApp } = (await import(DIST)) as BuiltProgram;
 const app = await createApp();
-await app.listen(0, '127.0.0.1');
+await app.listen(Number(process.env.PORT), '127.0.0.1');
 const { port } = app.getHttpServer().address() as AddressInfo;
 writeSync(1, `Listening on http://127.0.0.1:${port},\n`);
 

@@ -178,19 +178,29 @@ export class PostgresChangeLog implements ChangeLog {
     if (this.client !== undefined) return;
     this.pool ??= this.openPool();
     const client = await this.pool.connect();
-    this.client = client;
     client.on('error', () => undefined);
-    client.once('end', () => void this.reconnect());
     client.on('notification', ({ processId }: Notification) => {
       const own = (client as PoolClient & { readonly processID: number }).processID;
       if (processId !== own) this.onNotified();
     });
-    await client.query(`SELECT pg_advisory_lock_shared(${LOCK})`);
-    await client.query(`LISTEN ${CHANNEL}`);
+    try {
+      await client.query(`SELECT pg_advisory_lock_shared(${LOCK})`);
+      await client.query(`LISTEN ${CHANNEL}`);
+      if (this.isClosed) throw new Error('The program stops');
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+    this.client = client;
+    client.once('end', () => {
+      if (!this.isClosed) void this.reconnect(client);
+    });
   }
 
-  private async reconnect(): Promise<void> {
+  private async reconnect(lost: PoolClient): Promise<void> {
     this.client = undefined;
+    // The pool has no other connection until it gets this one back.
+    lost.release(true);
     while (!this.isClosed) {
       try {
         await this.reopen();
