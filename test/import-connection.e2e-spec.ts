@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { Holding } from '../src/platform/auth/fair-share.js';
+import { Turns } from '../src/platform/requests/turns.js';
 import { passSeconds, resetClocks } from './support/clock.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
@@ -100,6 +101,14 @@ describe('the client of an import', () => {
     goOn();
     await until(() => received.includes('\r\n\r\n'));
     expect(received).toContain(`{"created":${sent},"identical":0,"failed":0,"failures":[]}`);
+  });
+
+  it('takes no turn from other requests while it is waited for', async () => {
+    const take = jest.spyOn(Turns.ofHandlers, 'take');
+    await start();
+    client.write(chunk(line(1)));
+    await until(() => isStored(1));
+    expect(take.mock.calls[0]?.[1].locals).toHaveProperty('turn', undefined);
   });
 
   it('gets 503 when the server stops', async () => {

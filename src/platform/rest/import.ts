@@ -26,6 +26,7 @@ import { ApiError } from '../errors/api-error.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
 import { importedLines } from '../observability/metrics.js';
 import { BodyLines, type LineBatch, NDJSON_TYPE } from '../requests/body-lines.js';
+import { endTurn } from '../requests/turns.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { describeLines } from './page.js';
 
@@ -148,6 +149,8 @@ class LinesPipe implements PipeTransform<LineSource>, BeforeApplicationShutdown 
 
   transform([request, response, dto]: LineSource): BodyLines<object> {
     const { stop, env } = this;
+    // It may wait for its client for hours. The rows of its lines are counted where they wait.
+    endTurn(response);
     return new BodyLines(request, response, dto, env.REQUEST_TIMEOUT_MS, stop.signal);
   }
 

@@ -1,3 +1,6 @@
+import { WRITE_TIMEOUT_MS } from '../../config/env.js';
+import { ApiError } from '../../errors/api-error.js';
+import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import type { PooledSession, SessionPool } from '../batching/session.js';
 import { assertOutsideTransaction, FairWriteLock, type ReleaseLock } from './fair-write-lock.js';
 import { SqliteConnection } from './sqlite-connection.js';
@@ -79,7 +82,7 @@ export class SqliteConnectionPool {
    * @param access what one statement does, or a transaction
    * @param dedicated a connection that the borrower has to itself
    * @param origin where the transaction began, for the log
-   * @throws ApiError 50300 when the lock to write does not come in time
+   * @throws ApiError 50300 when the lock to write, or a place to read, does not come in time
    */
   async acquire(
     access: 'read' | 'write' | 'transaction',
@@ -142,9 +145,10 @@ export class SqliteConnectionPool {
   /** Closes the store once all that is under way has ended. What comes after that waits for ever. */
   async close(): Promise<void> {
     this.isClosed = true;
+    const enter = (): Promise<unknown> => this.enterReaders().catch(enter);
     await Promise.allSettled([
       ...[...new Set([this.writers, this.readers, this.pageReaders])].map((pool) => pool.acquire()),
-      ...Array.from({ length: MAX_READERS }, () => this.enterReaders()),
+      ...Array.from({ length: MAX_READERS }, enter),
     ]);
     const prebegun = await this.takePrebegun();
     const all = new Set([...this.idle.splice(0), prebegun, ...this.reads, this.commits]);
@@ -189,14 +193,30 @@ export class SqliteConnectionPool {
     };
   }
 
+  /** @throws ApiError 50300 when no reader ends in time */
   private async enterReaders(): Promise<ReleaseLock> {
     if (this.readerCount < MAX_READERS) this.readerCount++;
-    else await new Promise<void>((resolve) => this.waitingReaders.push(resolve));
+    else await this.waitForReader();
     return () => {
       const next = this.waitingReaders.shift();
       if (next === undefined) this.readerCount--;
       else next();
     };
+  }
+
+  private async waitForReader(): Promise<void> {
+    const { waitingReaders } = this;
+    await new Promise<void>((resolve, reject) => {
+      const enter = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        waitingReaders.splice(waitingReaders.indexOf(enter), 1);
+        reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
+      }, WRITE_TIMEOUT_MS);
+      waitingReaders.push(enter);
+    });
   }
 
   private async takeIdleOrOpen(): Promise<SqliteConnection> {
