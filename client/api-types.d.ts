@@ -282,7 +282,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 41500: the body is not of a media type that the operation takes, in UTF-8 and without a content encoding */
+        /** @description - 41500: the body has a media type, a charset or a content encoding that the operation does not take */
         Error415: {
             headers: {
                 [name: string]: unknown;
@@ -300,7 +300,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 42900: too many requests of this token or address, or too many of this address without a good token (`Retry-After` is set) */
+        /** @description - 42900: too many requests with this token or from this address, or too many without a good token from this address (`Retry-After` is set) */
         Error429: {
             headers: {
                 "Retry-After"?: string;
@@ -319,7 +319,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 50000: a bug: fixed text, the details are in the log only */
+        /** @description - 50000: a bug; the message is always the same, and only the log has the details */
         Error500: {
             headers: {
                 [name: string]: unknown;
@@ -328,7 +328,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 50300: the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: what was stored after all is not stored twice, and the answer says so */
+        /** @description - 50300: the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: nothing is stored twice, and its answer says whether the first attempt was stored */
         Error503: {
             headers: {
                 "Retry-After"?: string;
@@ -355,7 +355,7 @@ export interface operations {
                 after?: string;
             };
             header?: {
-                /** @description The id of the last event of a stream that broke; counts for streams only, before `after` */
+                /** @description The id of the last event of a stream that broke. Only streams use it, and it takes precedence over `after` */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -392,7 +392,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
-            /** @description - 41000: changes that are no longer kept were asked for */
+            /** @description - 41000: the request asks for changes that are no longer kept */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -413,13 +413,13 @@ export interface operations {
             query?: {
                 /** @description How many to list at most, from 1 to 1000 */
                 limit?: number;
-                /** @description Where the page before ended, as its `Link` says. In the order of an integer key, it is the last key of that page */
+                /** @description Where the previous page ended, as given in its `Link`. In the order of an integer key, this is the last key of that page */
                 after?: string;
-                /** @description Only plants whose name starts with this, where A to Z equal a to z */
+                /** @description Only plants whose name starts with this text; A to Z match a to z */
                 name?: string;
-                /** @description By the id, or by the first 64 characters of the name with A to Z as small letters and then by the id; with a minus in reverse. By default name beside `name`, and otherwise id */
+                /** @description The order. `name` compares the first 64 characters of the names, with A to Z as small letters, and then the ids. A minus reverses the order. The default is `name` if `name` is given, and `id` otherwise */
                 sort?: "id" | "-id" | "name" | "-name";
-                /** @description Only plants with exactly this tag; an empty one is a tag too. Not beside `name` or a sort by name */
+                /** @description Only plants with exactly this tag, which may be the empty string. Not together with `name` or a sort by name */
                 tag?: string;
             };
             header?: never;
@@ -817,7 +817,7 @@ export interface operations {
             408: components["responses"]["Error408"];
             412: components["responses"]["Error412"];
             413: components["responses"]["Error413"];
-            /** @description - 41500: the body is not of a media type that the operation takes, in UTF-8 and without a content encoding */
+            /** @description - 41500: the body has a media type, a charset or a content encoding that the operation does not take */
             415: {
                 headers: {
                     "Accept-Patch"?: string;

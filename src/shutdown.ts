@@ -37,7 +37,7 @@ export function shutDownOnSignals(app: NestExpressApplication): void {
   const stop = (reason: string): void => {
     if (stoppedAt !== undefined) return;
     stoppedAt = performance.now();
-    logger.log(`${reason}: answering what has arrived, then stopping`);
+    logger.log(`${reason}: answering the requests that have arrived, then stopping`);
     const drainMs = getMaxDrainMs(app.get(Env).SHUTDOWN_GRACE_MS);
     const forcing = setTimeout(() => void forceExit(app), drainMs + CLOSE_TIMEOUT_MS);
     void close(app).then(() => clearTimeout(forcing));
@@ -80,7 +80,7 @@ function hurry(app: NestExpressApplication): void {
  * waits for every thread.
  */
 async function forceExit(app: NestExpressApplication): Promise<void> {
-  logger.error('The stop is forced: the store or a client has kept it too long');
+  logger.error('The stop is forced: the store or a client took too long');
   await Promise.race([app.get(PinoLogger).flush(), sleep(LOG_FLUSH_MS)]);
   process.kill(process.pid, 'SIGKILL');
   // The system does not let process 1 send itself SIGKILL.

@@ -101,13 +101,13 @@ describe("a module's request that catches nothing is answered", () => {
     await app.create('{"id":1,"name":"n"}');
     await app.query('CREATE TABLE labels ("plantId" bigint REFERENCES plants (id))');
     await app.query('INSERT INTO labels VALUES (1)');
-    const message = 'Something else refers to it';
+    const message = 'Another row refers to this one';
     expectError(await app.delete('/plants/1'), { error: 40999, message }, message);
     expect(await app.rows()).toEqual([PLANT]);
   });
 
   it("40999 when TypeORM's own writes violate a constraint", async () => {
-    const message = 'It has a value that only one may have, and another has';
+    const message = 'A value that must be unique is already in use';
     expectError(await app.get('/neighbours/insert-twice'), 'CONFLICT', message);
     expect(await app.rows()).toEqual([PLANT]);
   });

@@ -368,7 +368,7 @@ function writeErrors({ names, keyKind, errors, first, inUse, self }) {
       error: ${code(409, 1)},
       message: 'This very ${words} already exists',
       when: 'this very ${words} already exists: a client that retried may take it as success',
-      advice: 'After a retry: take it as success.',
+      advice: 'After a retry, take this as success.',
     },`;
   const ofSelf = `
     ${names.SINGULAR}_IN_USE: {
@@ -386,7 +386,7 @@ function writeErrors({ names, keyKind, errors, first, inUse, self }) {
           error: ${code(404, 0)},
           message: 'There is no ${words} with this ${key}',
           when: 'there is no ${words} with this ${key}',
-          advice: 'Create it first; after a DELETE that was sent again: take it as success.',
+          advice: 'Create it first. After a DELETE that was sent again, take this as success.',
         },
         ${keyKind === 'drawn' ? '' : ofKey}
         ${errors
@@ -873,7 +873,7 @@ function writeSpec(module) {
       references,
     }) => `it('keeps the ${references.words} of its ${name} from being removed', async () => {
       const parent = pathTo('${references.plural}', { ${references.key}: rows[0].${name} });
-      expectError(await app.delete(parent), 'CONFLICT', 'Something else refers to it');
+      expectError(await app.delete(parent), 'CONFLICT', 'Another row refers to this one');
     });`,
   );
   const patchNames = removable ? ', and removes one that is null' : '';

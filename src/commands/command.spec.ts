@@ -30,8 +30,11 @@ describe('runCommand', () => {
     [new CommandError('Name a file'), 'Name a file\n'],
     [new DatabaseStartError('The store cannot be used'), 'The store cannot be used\n'],
     [new EnvError('DATABASE_URL must'), 'DATABASE_URL must\n'],
-    [new Error('unforeseen'), 'It failed: unforeseen\n'],
-    [Object.assign(new Error('x'), { code: 'SQLITE_FULL' }), 'It failed: the disk is full\n'],
+    [new Error('unforeseen'), 'The command failed: unforeseen\n'],
+    [
+      Object.assign(new Error('x'), { code: 'SQLITE_FULL' }),
+      'The command failed: the disk is full\n',
+    ],
   ])('prints %s as one sentence and exits 1', async (error, sentence) => {
     await runCommand(() => Promise.reject(error));
     expect({ printed, exitCode: process.exitCode }).toEqual({ printed: sentence, exitCode: 1 });

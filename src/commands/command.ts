@@ -21,7 +21,7 @@ export async function runCommand(
     process.exitCode = 1;
     const isForOperator = OPERATOR_ERRORS.some((type) => error instanceof type);
     const { message } = error as Error;
-    const line = isForOperator ? message : `It failed: ${sqliteReason(error) ?? message}`;
+    const line = isForOperator ? message : `The command failed: ${sqliteReason(error) ?? message}`;
     process.stderr.write(`${line}\n`);
   }
 }

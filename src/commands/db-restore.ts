@@ -27,6 +27,6 @@ await runCommand(async (file, ...others) => {
   const store = getStorePath();
   const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
   const kept = await restore(file, store, onProgress, stopping.signal);
-  if (kept !== undefined) console.log(`The store as it was is kept as ${kept}`);
-  console.log(`${store} is now what ${file} holds: start the program`);
+  if (kept !== undefined) console.log(`The old store is kept as ${kept}`);
+  console.log(`${store} is restored from ${file}: start the program`);
 });

@@ -7,7 +7,7 @@ export const PlantErrors = defineErrors(
       error: 40401,
       message: 'There is no plant with this id',
       when: 'there is no plant with this id',
-      advice: 'Create it first; after a DELETE that was sent again: take it as success.',
+      advice: 'Create it first. After a DELETE that was sent again, take this as success.',
     },
     ID_IN_USE: {
       error: 40900,
@@ -19,7 +19,7 @@ export const PlantErrors = defineErrors(
       error: 40901,
       message: 'This very plant, with the same id, name and tag, already exists',
       when: 'this very plant (same id, name and tag) already exists: a client that retried may take it as success',
-      advice: 'After a retry: take it as success.',
+      advice: 'After a retry, take this as success.',
     },
   },
 );

@@ -287,7 +287,7 @@ function readCursor(cursor: string): Position | undefined {
 /** @throws ApiError 40003, 41000 */
 function checkCursor(cursor: string, { epoch, removed, newest }: Progress): Position {
   const position = readCursor(cursor);
-  if (position === undefined) throw invalid('it is no cursor of this feed');
+  if (position === undefined) throw invalid('it is not a cursor of this feed');
   if (position.epoch !== epoch || position.number < removed) {
     throw new ApiError(ErrorCatalogue.CHANGES_GONE);
   }

@@ -27,10 +27,10 @@ const NONE: Violations = { byProperty: {}, referenced: undefined };
 
 /** What a client may know of a constraint for which a feature has named no error. */
 const MESSAGES: Readonly<Partial<Record<ConstraintKind, string>>> = {
-  'foreign key': 'It refers to something that is not there',
-  referenced: 'Something else refers to it',
-  unique: 'It has a value that only one may have, and another has',
-  check: 'It breaks a rule of the store',
+  'foreign key': 'The request refers to something that does not exist',
+  referenced: 'Another row refers to this one',
+  unique: 'A value that must be unique is already in use',
+  check: 'A value breaks a rule of the store',
 };
 
 /**

@@ -133,7 +133,7 @@ export const ErrorCatalogue = register({
   METHOD_NOT_ALLOWED: {
     error: 40500,
     message: 'This path does not take this method',
-    when: 'the path exists, the method does not (`Allow` is set)',
+    when: 'the path does not take this method (`Allow` is set)',
     advice: 'Use a method of the Allow header.',
   },
   REQUEST_TIMEOUT: {
@@ -144,21 +144,21 @@ export const ErrorCatalogue = register({
   },
   CONFLICT: {
     error: 40999,
-    message: 'It conflicts with what is stored',
-    when: 'a constraint of the store for which the feature has named no error of its own',
+    message: 'The request conflicts with what is stored',
+    when: 'the request violates a constraint of the store for which the feature has no error of its own',
     advice: 'Change the value that the message is about.',
   },
   CHANGES_GONE: {
     error: 41000,
-    message: 'The changes after this cursor are no longer kept: read everything anew',
-    when: 'changes that are no longer kept were asked for',
-    advice: 'Take the latest cursor, read everything anew, and follow from there.',
+    message: 'The changes after this cursor are no longer kept: read everything again',
+    when: 'the request asks for changes that are no longer kept',
+    advice: 'Take the latest cursor, read everything again, and follow from there.',
   },
   PRECONDITION_FAILED: {
     error: 41200,
-    message: 'What is stored is not what the request expects',
+    message: 'The stored version is not the one that the request expects',
     when: '`If-Match` does not have the current ETag, or `If-None-Match` has it',
-    advice: 'Read it again, and decide anew.',
+    advice: 'Read the stored version, and decide again.',
   },
   BODY_TOO_LARGE: {
     error: 41300,
@@ -169,7 +169,7 @@ export const ErrorCatalogue = register({
   UNSUPPORTED_MEDIA_TYPE: {
     error: 41500,
     message: 'The body is not of a media type that this operation takes',
-    when: 'the body is not of a media type that the operation takes, in UTF-8 and without a content encoding',
+    when: 'the body has a media type, a charset or a content encoding that the operation does not take',
     advice: 'Send the Content-Type that the message names, uncompressed.',
   },
   EXPECTATION_FAILED: {
@@ -181,7 +181,7 @@ export const ErrorCatalogue = register({
   TOO_MANY_REQUESTS: {
     error: 42900,
     message: 'Too many requests; retry after the time that Retry-After gives',
-    when: 'too many requests of this token or address, or too many of this address without a good token (`Retry-After` is set)',
+    when: 'too many requests with this token or from this address, or too many without a good token from this address (`Retry-After` is set)',
     advice: 'Retry after the seconds in Retry-After.',
     headers: { 'Retry-After': '1' },
   },
@@ -194,15 +194,15 @@ export const ErrorCatalogue = register({
   INTERNAL: {
     error: 50000,
     message: 'Something went wrong on the server',
-    when: 'a bug: fixed text, the details are in the log only',
+    when: 'a bug; the message is always the same, and only the log has the details',
     advice: 'Report it with the X-Request-Id of the answer.',
   },
   UNAVAILABLE: {
     error: 50300,
     message: 'The store is unavailable or overloaded; retry in a moment',
-    when: 'the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: what was stored after all is not stored twice, and the answer says so',
+    when: 'the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: nothing is stored twice, and its answer says whether the first attempt was stored',
     advice:
-      'Retry after the seconds in Retry-After, unless the message says that it may be stored twice.',
+      'Retry after the seconds in Retry-After, unless the message warns that a retry may store something twice.',
     headers: { 'Retry-After': '1' },
   },
 });
@@ -211,6 +211,6 @@ export const ErrorCatalogue = register({
 export const MAY_BE_STORED: ErrorEntry = {
   ...ErrorCatalogue.UNAVAILABLE,
   message:
-    'The store is unavailable or overloaded. What you sent may be stored: look before you retry, or it may be stored twice',
+    'The store is unavailable or overloaded. The request may have been stored: check before you retry, or it may be stored twice',
   when: 'the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry may create a second one',
 };

@@ -74,7 +74,7 @@ export function ApiPageOrEvents(type: Type, description: string): MethodDecorato
     ApiHeader({
       name: 'Last-Event-ID',
       description:
-        'The id of the last event of a stream that broke; counts for streams only, before `after`',
+        'The id of the last event of a stream that broke. Only streams use it, and it takes precedence over `after`',
       required: false,
     }),
     ApiOkResponse({

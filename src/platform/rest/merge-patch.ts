@@ -35,7 +35,7 @@ export function applyMergePatch<Dto extends object>(
   if (errors.isEmpty) return result;
   throw new ApiError(
     ErrorCatalogue.INVALID_BODY,
-    `The body is not valid, for what it would leave: ${String(errors)}`,
+    `The patched result would not be valid: ${String(errors)}`,
   );
 }
 

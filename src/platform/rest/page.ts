@@ -60,7 +60,7 @@ export class PageQueryDto implements PageQuery, ReadsHeaders {
   @IsCursor()
   @ApiPropertyOptional({
     description:
-      'Where the page before ended, as its `Link` says. In the order of an integer key, it is the last key of that page',
+      'Where the previous page ended, as given in its `Link`. In the order of an integer key, this is the last key of that page',
   })
   after?: string;
 
@@ -87,7 +87,7 @@ function IsCursor(): PropertyDecorator {
     name: 'isCursor',
     validator: {
       validate: (value) => isInt64Text(value) || /^Wy[IJ][\w-]+$/.test(String(value)),
-      defaultMessage: () => '$property must be taken from the Link of the page before',
+      defaultMessage: () => '$property must be taken from the Link of the previous page',
     },
   });
 }

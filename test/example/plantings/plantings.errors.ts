@@ -7,7 +7,7 @@ export const PlantingErrors = defineErrors(
       error: 40420,
       message: 'There is no planting with this key',
       when: 'there is no planting with this key',
-      advice: 'Create it first; after a DELETE that was sent again: take it as success.',
+      advice: 'Create it first. After a DELETE that was sent again, take this as success.',
     },
 
     KEY_IN_USE: {
@@ -20,7 +20,7 @@ export const PlantingErrors = defineErrors(
       error: 40921,
       message: 'This very planting already exists',
       when: 'this very planting already exists: a client that retried may take it as success',
-      advice: 'After a retry: take it as success.',
+      advice: 'After a retry, take this as success.',
     },
     NO_SUCH_GARDEN: {
       error: 40922,

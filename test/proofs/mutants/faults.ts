@@ -363,7 +363,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       'a connection reads on while requests wait',
-      '    waitingQueues.add(this);\n    this.pauseReading();',
+      '    waitingQueues.add(this);\n    holdReading(this.socket, this);',
       '    waitingQueues.add(this);',
     ],
     [

@@ -69,7 +69,7 @@ function withStatus(answers: readonly Answer[], wanted: number): Answer[] {
       const create = scene.client.create(url).catch(() => undefined);
       await scene.faults.hang();
       scene.program.kill('SIGTERM');
-      await scene.program.printed(/SIGTERM: answering what has arrived/);
+      await scene.program.printed(/SIGTERM: answering the requests/);
       scene.faults.stopTime();
       await scene.passTime(1_100);
       scene.program.kill('SIGTERM');

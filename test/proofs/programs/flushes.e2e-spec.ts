@@ -59,7 +59,7 @@ afterAll(() => Scene.close());
         await scene.faults.hang();
         scene.faults.set({ clockMs: -3_600_000 });
         scene.program.kill('SIGTERM');
-        await scene.program.printed(/SIGTERM: answering what has arrived/);
+        await scene.program.printed(/SIGTERM: answering the requests/);
         scene.faults.stopTime();
         const untilAnswer = await scene.passTimeUntil(create);
         expectUnavailable(await create);

@@ -81,7 +81,7 @@ describe('db:restore', () => {
     const { exitCode, output } = await run('db-restore', 'copy.db');
     expect({ exitCode, output }).toEqual({
       exitCode: 0,
-      output: 'data/plants.db is now what copy.db holds: start the program\n',
+      output: 'data/plants.db is restored from copy.db: start the program\n',
     });
     program = folder.start(ENV);
     await createPlant(2);

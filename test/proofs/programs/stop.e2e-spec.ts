@@ -113,7 +113,7 @@ async function refusesConnections(url: string): Promise<void> {
         // An answer on another connection tells that the first has been accepted.
         await fetch(`${url}/health/live`);
         program.kill('SIGTERM');
-        await program.printed(/SIGTERM: answering what has arrived/);
+        await program.printed(/SIGTERM: answering the requests/);
         faults.stopTime();
         await passTime(SAME_SIGNAL_MS + 100);
         expect(half.isOpen).toBe(true);

@@ -11,31 +11,31 @@ export class ListPlantsDto extends PageQueryDto {
   @IsOptionalNotNull()
   @IsText({ minLength: 1 })
   @ApiPropertyOptional({
-    description: 'Only plants whose name starts with this, where A to Z equal a to z',
+    description: 'Only plants whose name starts with this text; A to Z match a to z',
   })
   name?: string;
 
   @IsSort('id', 'name')
   @Satisfies(
-    'must be name or -name beside name',
+    'must be name or -name when name is given',
     ({ name, sort }: ListPlantsDto) => name === undefined || isByName(sort),
   )
   @ApiPropertyOptional({
     description:
-      'By the id, or by the first 64 characters of the name with A to Z as small letters and then by the id; with a minus in reverse. By default name beside `name`, and otherwise id',
+      'The order. `name` compares the first 64 characters of the names, with A to Z as small letters, and then the ids. A minus reverses the order. The default is `name` if `name` is given, and `id` otherwise',
   })
   sort?: string;
 
   // No index serves it.
   @Satisfies(
-    'must not be given beside name or a sort by name',
+    'must not be given together with name or a sort by name',
     ({ name, sort }: ListPlantsDto) => name === undefined && !isByName(sort),
   )
   @IsOptionalNotNull()
   @IsText()
   @ApiPropertyOptional({
     description:
-      'Only plants with exactly this tag; an empty one is a tag too. Not beside `name` or a sort by name',
+      'Only plants with exactly this tag, which may be the empty string. Not together with `name` or a sort by name',
   })
   tag?: string;
 }

@@ -50,8 +50,8 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
   if (isValid) return end;
   const [{ column } = { column: undefined }] = scope.order;
   const what = isPlain(scope)
-    ? `an integer: the last ${column?.propertyName ?? 'key'} of the page before`
-    : 'that of a Link, with the same order and filters';
+    ? `an integer: the last ${column?.propertyName ?? 'key'} of the previous page`
+    : 'taken from a Link, with the same order and filters';
   throw new ApiError(
     ErrorCatalogue.INVALID_PARAMETERS,
     `The query is not valid: after must be ${what}`,

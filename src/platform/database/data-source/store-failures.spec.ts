@@ -20,7 +20,7 @@ it('a failure that recurs is logged once with its cause, and then by its number'
   expect(logged.mock.calls).toEqual([[{ requestId: 'first', err: full }]]);
   jest.advanceTimersByTime(10_000);
   expect(logged.mock.calls.slice(1)).toEqual([
-    ['The store failed 999 times more in 10000 ms: The disk is full'],
+    ['The store failed 999 more times in 10000 ms: The disk is full'],
   ]);
   jest.advanceTimersByTime(20_000);
   storeFailures.report(full);

@@ -32,7 +32,7 @@ class StoreFailures {
       const count = this.counts.get(kind) ?? 0;
       this.counts.delete(kind);
       if (count === 0) return;
-      this.logger.error(`The store failed ${count} times more in ${QUIET_MS} ms: ${message}`);
+      this.logger.error(`The store failed ${count} more times in ${QUIET_MS} ms: ${message}`);
       this.beQuiet(kind, message);
     }, QUIET_MS).unref();
   }

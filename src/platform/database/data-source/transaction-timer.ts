@@ -18,7 +18,7 @@ export class TransactionTimer {
     if (limit === undefined) return;
     this.timer = setTimeout(() => {
       logger.warn(
-        `A transaction was rolled back that took longer than ${limit} ms (TRANSACTION_TIMEOUT_MS). It began at:\n${this.origin.stack ?? ''}`,
+        `A transaction took longer than ${limit} ms (TRANSACTION_TIMEOUT_MS) and was rolled back. It began at:\n${this.origin.stack ?? ''}`,
       );
       const reason = new Error(`The transaction took longer than ${limit} ms and was rolled back`);
       onExpiry(new StoreUnavailableError('', [], reason));

@@ -203,7 +203,9 @@ export class PostgresDataSource extends StoreDataSource {
     const cause = (error as { driverError?: Error }).driverError ?? (error as Error);
     const code = getErrorCode(cause);
     if (code === '') {
-      return cause.message.startsWith('SASL') ? 'the server wants another password' : cause.message;
+      return cause.message.startsWith('SASL')
+        ? 'the server does not accept the password'
+        : cause.message;
     }
     const reason = REASONS[code];
     // What the server says names what is concerned, and never a password.
@@ -292,6 +294,6 @@ const REASONS: Record<string, string> = {
     'the user may not do what is needed: make it the owner of the database, by ALTER DATABASE ... OWNER TO ...',
   '42P07': 'its tables are not those that this program makes',
   '25006': 'the server is read-only',
-  '53300': 'the server has no connection free',
+  '53300': 'the server has no free connection',
   '57P03': 'the server is starting or stopping',
 };

@@ -70,7 +70,7 @@ export class FairWriteLock {
   }
 
   private describeTimeout(): string {
-    const reason = `A statement was refused that had waited ${WRITE_TIMEOUT_MS} ms for its turn`;
+    const reason = `A statement was refused after it had waited ${WRITE_TIMEOUT_MS} ms for its turn`;
     return this.origin?.stack === undefined
       ? reason
       : `${reason}. A statement inside a transaction must use the transaction's manager. The transaction under way began at:\n${this.origin.stack}`;
