@@ -55,7 +55,7 @@ describe('client/, packed and installed', () => {
     execFileSync('npm', pack, { cwd: ROOT, stdio: ['ignore', 'ignore', 'ignore'] });
     installed = join(folder, 'node_modules/plant-store-client');
     await mkdir(installed, { recursive: true });
-    const tarball = join(folder, 'plant-store-client-1.0.0.tgz');
+    const tarball = join(folder, 'plant-store-client-1.2.0.tgz');
     execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
   });
 

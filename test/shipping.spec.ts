@@ -27,7 +27,7 @@ describe('npm pack', () => {
   });
 
   it('has beside it the documents and what the installation runs', () => {
-    expect(paths.filter((path) => !/^(dist|docs)\//.test(path)).sort()).toEqual([
+    expect(paths.filter((path) => !/^(deploy|dist|docs)\//.test(path)).sort()).toEqual([
       '.env.example',
       'LICENSE',
       'README.md',
