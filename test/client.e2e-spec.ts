@@ -188,12 +188,12 @@ describe('the typed client', () => {
   });
 
   it('imports plants of any iterable, and exports what a query finds', async () => {
-    const ids = Array.from({ length: 3_000 }, (_, index) => 9100000000000000001n + BigInt(index));
+    const ids = Array.from({ length: 1_100 }, (_, index) => 9100000000000000001n + BigInt(index));
     async function* plants(): AsyncGenerator<NewPlant> {
       for (const id of ids) yield await Promise.resolve({ id, name: `Import ${id}` });
     }
     const counts = { identical: 0, failed: 0, failures: [] };
-    expect(await client.importPlants(plants())).toEqual({ ...counts, created: 3_000 });
+    expect(await client.importPlants(plants())).toEqual({ ...counts, created: ids.length });
     const first = [{ id: ids[0] ?? 0, name: 'other' }];
     expect(await client.importPlants(first)).toMatchObject({
       failures: [{ line: 1, error: 40900 }],

@@ -56,7 +56,7 @@ describe('requests that follow each other on a connection without waiting', () =
   it('are all answered, in their order', async () => {
     app = await TestApp.start();
     const client = new ClientConnection(app.port);
-    const ids = Array.from({ length: 1_000 }, (_, index) => `request-${index}`);
+    const ids = Array.from({ length: 300 }, (_, index) => `request-${index}`);
     const requests = ids.map((id, index) =>
       (index % 2 === 0 ? createRequest(TOKEN) : LIVE).replace(
         'Host',
@@ -94,7 +94,7 @@ describe('requests that follow each other on a connection without waiting', () =
     const creates = holdCreates();
     const client = socketTo(app.port);
     client.resume();
-    const bytes = Buffer.from(request().repeat(Math.ceil((1024 * 1024) / request().length)));
+    const bytes = Buffer.from(request().repeat(Math.ceil((8 * PIECE) / request().length)));
     // Pieces of many sizes, so that they end anywhere in a request.
     for (let start = 0; start < bytes.length;) {
       const end = start + 1_000 + ((start * 7_919) % 60_000);
@@ -154,9 +154,9 @@ describe('requests that follow each other on a connection without waiting', () =
     await until(() => sockets.some(({ destroyed }) => destroyed));
     await until(() => creates.begun === floods.length + 1);
     expect(sockets.filter(({ destroyed }) => destroyed).length).toBeLessThan(8);
+    for (const flood of floods) flood.destroy();
     creates.release();
     await until(() => modest.answers.length === 3);
-    for (const flood of floods) flood.destroy();
     modest.reset();
   });
 });

@@ -184,22 +184,10 @@ describe('the log of requests with JWTs', () => {
 describe('the address of the client in the log', () => {
   it.each([
     [
-      'the one that the last of so many proxies names, whatever the client wrote before',
+      'the one that the last trusted proxy names, cut to 64 characters',
       '1',
-      { '203.0.113.7': '203.0.113.7', 'forged, 203.0.113.7': '203.0.113.7' },
+      { 'forged, 203.0.113.7': '203.0.113.7', [LONG]: LONG.slice(0, 64) },
     ],
-    [
-      'the last one that is no trusted proxy',
-      '127.0.0.1, 10.0.0.0/8',
-      { '203.0.113.7, 10.1.1.1': '203.0.113.7', '10.1.1.1, 203.0.113.7': '203.0.113.7' },
-    ],
-    [
-      'the one that connects, if no trusted proxy does',
-      '10.0.0.0/8',
-      { '203.0.113.7': '127.0.0.1' },
-    ],
-    ['the one that connects, if there are no proxies', '0', { '203.0.113.7': '127.0.0.1' }],
-    ['short, even if a trusted proxy sends nonsense', '1', { [LONG]: LONG.slice(0, 64) }],
     ['left out, if it is not set which proxies are in front', '', { '203.0.113.7': undefined }],
   ])('is %s', async (_, TRUST_PROXY, expected) => {
     const env = { ACCESS_TOKENS: SECRET, DATABASE_URL: 'sqlite::memory:', TRUST_PROXY };
