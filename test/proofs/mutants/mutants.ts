@@ -59,7 +59,9 @@ function mutate(copy: string, { fault, file, text, replacement }: Mutant): strin
 function passes(copy: string, test: string): boolean {
   const [project = '', file = '', ...title] = test.split(' ');
   const titles = title.length === 0 ? [] : ['--testNamePattern', title.join(' ')];
-  const args = ['--bail', '--runInBand', '--silent', '--selectProjects', project, ...titles];
+  // A test that fails may leave open what it has opened.
+  const modes = ['--bail', '--runInBand', '--forceExit', '--silent'];
+  const args = [...modes, '--selectProjects', project, ...titles];
   const { status } = spawnSync(
     process.execPath,
     [...JEST, 'node_modules/jest/bin/jest.js', ...args, '--', file],
