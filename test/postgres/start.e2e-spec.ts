@@ -108,7 +108,7 @@ describe('a store that cannot be used', () => {
   const SSL = { sslmode: 'verify-full', sslrootcert: OURS };
   it.each<[string, () => string, RegExp]>([
     ['no such user', () => url({ username: 'nobody' }), /the user, the password or the kind/],
-    ['no password', () => url({ password: '' }), /the server does not accept the password$/],
+    ['no password', () => url({ password: '' }), /the password is missing or wrong$/],
     ['no such database', () => url({ pathname: '/no' }), /there is no database of this name$/],
     [
       'nothing at the port',

@@ -11,7 +11,7 @@ import { ListChangesDto } from './dto/list-changes.dto.js';
 
 @ApiTag(
   'changes',
-  'The feed of changes: all that was committed, and the changes of a row in their order',
+  'The feed of changes: every committed change, with the changes of a row in their order',
 )
 @Controller('changes')
 export class ChangesController {

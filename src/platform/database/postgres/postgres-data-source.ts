@@ -203,9 +203,7 @@ export class PostgresDataSource extends StoreDataSource {
     const cause = (error as { driverError?: Error }).driverError ?? (error as Error);
     const code = getErrorCode(cause);
     if (code === '') {
-      return cause.message.startsWith('SASL')
-        ? 'the server does not accept the password'
-        : cause.message;
+      return cause.message.startsWith('SASL') ? 'the password is missing or wrong' : cause.message;
     }
     const reason = REASONS[code];
     // What the server says names what is concerned, and never a password.
