@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { cp, mkdtemp, open, readFile, rename, rm, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DataSource } from 'typeorm';
 import { StoreReader } from '../../src/commands/store-reader.js';
+import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { commitConnection } from '../support/commit-connection.js';
 import { type Demand, LARGE_NAME, PlantClient } from '../support/plant-client.js';
 import { TestApp } from '../support/test-app.js';
@@ -115,6 +117,21 @@ describe('while the store', () => {
       await app.close();
     }
     await client.expectAllStored(store);
+  });
+
+  it('is damaged, transactions fail, until it is mended', async () => {
+    const app = await TestApp.start({ DATABASE_URL: `sqlite:${store}` });
+    const readInTransaction = (): Promise<unknown> =>
+      app.nest.get(DataSource).transaction((manager) => manager.query('SELECT name FROM plants'));
+    try {
+      expect(await client.create(app.url.origin)).toMatchObject({ status: 200 });
+      const mend = await damage(app);
+      await expect(readInTransaction()).rejects.toBeInstanceOf(StoreUnavailableError);
+      await mend();
+      expect(await readInTransaction()).toHaveLength(1);
+    } finally {
+      await app.close();
+    }
   });
 
   it('is removed for good, creates get 503, and no new one is made', async () => {

@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityManager, MigrationInterface, QueryRunner, Repository } from 'typeorm';
 import { WRITE_TIMEOUT_MS } from '../../src/platform/config/env.js';
+import type { SqliteDataSource } from '../../src/platform/database/sqlite/sqlite-data-source.js';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
@@ -215,6 +216,25 @@ describe('connections', () => {
       ]);
     }
     await runner.release();
+  });
+
+  it('commit a batch, though the one before could not end its transaction', async () => {
+    await rows.create(plant(1));
+    const { commits } = (dataSource as SqliteDataSource).driver.connections;
+    const endings = ['COMMIT', 'ROLLBACK'];
+    const exec = commits.exec.bind(commits);
+    const faulty = jest.spyOn(commits, 'exec').mockImplementation((sql) => {
+      if (sql !== endings[0]) return exec(sql);
+      endings.shift();
+      return Promise.reject(Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' }));
+    });
+    await expect(rows.change('1', (row) => row && { ...row, tag: 'new' })).rejects.toMatchObject({
+      status: 503,
+    });
+    expect(endings).toEqual([]);
+    faulty.mockRestore();
+    expect(await rows.create(plant(2))).toBe('created');
+    expect(await storedIds()).toEqual([1, 2]);
   });
 
   it('keep foreign keys after a migration that failed', async () => {

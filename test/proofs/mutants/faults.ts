@@ -215,7 +215,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...plant('database/sqlite/sqlite-connection.ts', 'unit sqlite/sqlite-connection', [
     [
       'a text that is not valid stays prepared',
-      'this.statements.delete(name);\n        onError(error);',
+      'this.statements.delete(cacheKey);\n        onError(error);',
       'onError(error);',
     ],
     [

@@ -41,7 +41,7 @@ export interface PooledSession extends Session {
   /** @throws StoreUnavailableError when what was written went to a file that is no longer the store */
   assertStored(): void;
 
-  /** @param isBroken whether the connection is not to be used again */
+  /** @param isBroken whether nobody may use the connection again as it is */
   release(isBroken: boolean): void;
 }
 

@@ -1,4 +1,5 @@
 import sqlite3, { type Database, type Statement } from 'sqlite3';
+import { mayMisread } from './sqlite-errors.js';
 
 /** How many statements stay prepared: those that were used last. */
 const MAX_PREPARED = 100;
@@ -46,7 +47,10 @@ export class SqliteConnection {
 
   exec(sql: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.database.exec(sql, (error) => (error === null ? resolve() : reject(error)));
+      this.database.exec(sql, (error) => {
+        if (error === null) resolve();
+        else reject(this.dropPagesAfter(error));
+      });
     });
   }
 
@@ -63,7 +67,7 @@ export class SqliteConnection {
     return new Promise((resolve, reject) => {
       this.prepare(sql, parameters, reject).all<Row>(parameters, (error, rows) => {
         if (error === null) resolve(rows);
-        else reject(this.afterFailure(error));
+        else reject(this.dropPagesAfter(error));
       });
     });
   }
@@ -71,38 +75,39 @@ export class SqliteConnection {
   /** Executes a statement, and resolves with the number of rows that it has written. */
   run(sql: string, parameters: readonly unknown[]): Promise<number> {
     return new Promise((resolve, reject) => {
-      const { afterFailure } = this;
-      this.prepare(sql, parameters, reject).run(parameters, function (error) {
+      const fail = (error: Error): void => reject(this.dropPagesAfter(error));
+      this.prepare(sql, parameters, fail).run(parameters, function (error) {
         if (error === null) resolve(this.changes);
-        else reject(afterFailure(error));
+        else fail(error);
       });
     });
   }
 
-  /** SQLite must read anew what it keeps in memory: a disk may have given it something else. */
-  private readonly afterFailure = (error: Error): Error => {
-    this.database.exec('PRAGMA shrink_memory', () => undefined);
+  /** Drops the page cache after an error of the disk or the file: it may hold wrong pages. */
+  dropPagesAfter(error: Error): Error {
+    if (mayMisread(error)) this.database.exec('PRAGMA shrink_memory', () => undefined);
     return error;
-  };
+  }
 
   /**
    * A statement that stays prepared, since the thread prepares one in a step of its own.
    *
-   * @param onError is called in place of the callback of what is then called, when the text is not valid
+   * @param onError gets the error if the SQL does not compile; the callback of the later `all()` or
+   *   `run()` is then not called
    */
   prepare(sql: string, parameters: readonly unknown[], onError: (error: Error) => void): Statement {
     // The driver binds nothing where there are no parameters: those of the last time would stay.
-    const name = parameters.length === 0 ? `;${sql}` : sql;
-    const known = this.statements.get(name);
-    this.statements.delete(name);
+    const cacheKey = parameters.length === 0 ? `;${sql}` : sql;
+    const known = this.statements.get(cacheKey);
+    this.statements.delete(cacheKey);
     const statement =
       known ??
       this.database.prepare(sql, (error: Error | null) => {
         if (error === null) return;
-        this.statements.delete(name);
+        this.statements.delete(cacheKey);
         onError(error);
       });
-    this.statements.set(name, statement);
+    this.statements.set(cacheKey, statement);
     if (this.statements.size > MAX_PREPARED) this.finalizeOldest();
     return statement;
   }

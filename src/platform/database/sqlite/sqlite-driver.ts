@@ -278,7 +278,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       return columns.length === 0 ? result : await execute(withExactIntegers(sql, columns));
     } catch (error) {
       if (!(error instanceof QueryFailedError)) throw error;
-      const cause = error.driverError as Error;
+      const cause = connection.dropPagesAfter(error.driverError as Error);
       if (isStoreFailure(cause)) {
         throw new StoreUnavailableError(error.query, error.parameters, cause);
       }

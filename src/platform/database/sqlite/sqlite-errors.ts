@@ -9,6 +9,9 @@ const ROW_ERRORS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOB
 /** The codes that say that the statement is at fault. */
 const STATEMENT_ERRORS = new Set([...ROW_ERRORS, 'SQLITE_ERROR', 'SQLITE_RANGE', 'SQLITE_MISUSE']);
 
+/** The codes after which a page in memory may differ from that in the file. */
+const READ_ERRORS = new Set(['SQLITE_IOERR', 'SQLITE_CORRUPT', 'SQLITE_NOTADB']);
+
 /** What SQLite says of a constraint: its kind, and the columns or the name of the constraint. */
 const CONSTRAINT = /(UNIQUE|FOREIGN KEY|CHECK|NOT NULL) constraint failed(?:: (.+))?$/;
 
@@ -56,6 +59,11 @@ export function toConstraintError(
 export function isStoreFailure(error: unknown): boolean {
   const code = getErrorCode(error);
   return code.startsWith('SQLITE_') && !STATEMENT_ERRORS.has(code);
+}
+
+/** Whether the disk or the file may have given something else than was written. */
+export function mayMisread(error: unknown): boolean {
+  return READ_ERRORS.has(getErrorCode(error));
 }
 
 /** What went wrong with a file, in words for the operator. */

@@ -59,8 +59,14 @@ export class SqlitePooledSession extends SqliteSession implements PooledSession 
   constructor(
     connection: SqliteConnection,
     readonly assertStored: () => void,
-    readonly release: () => void,
+    private readonly releaseLock: () => void,
   ) {
     super(connection);
+  }
+
+  release(isBroken: boolean): void {
+    // The connection stays in use. What follows would be part of a transaction that could not be ended.
+    if (isBroken) void this.connection.exec('ROLLBACK').catch(() => undefined);
+    this.releaseLock();
   }
 }
