@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { DataSource } from 'typeorm';
 import { beginEpoch } from '../src/commands/begin-epoch.js';
 import { Plant } from '../src/modules/plants/plant.entity.js';
@@ -9,6 +11,7 @@ import { readEvents, type StreamEvent } from './support/event-source.js';
 import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp } from './support/test-app.js';
 import { ENGINE } from './support/test-store.js';
+import { TOKEN } from './support/token.js';
 import { TokenIssuer } from './support/token-issuer.js';
 import { until } from './support/until.js';
 
@@ -55,6 +58,12 @@ async function latestCursor(): Promise<string> {
   const page = await readPage('?after=latest');
   expect(page.body).toEqual([]);
   return new URL(nextPath(page), app.url).searchParams.get('after') ?? '';
+}
+
+/** @param name of a metric, with its labels, as a regular expression */
+async function readMetric(name: string): Promise<number> {
+  const { text } = await app.get('/metrics');
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
 }
 
 describe('the feed of changes', () => {
@@ -256,17 +265,11 @@ describe('a stream of changes', () => {
     const streams = await Promise.all(Array.from({ length: 50 }, () => open()));
     const events = streams.map((response) => readEvents(response));
     await Promise.all(events.map(read));
-    const metric = async (): Promise<number> => {
-      const { text } = await app.get('/metrics');
-      const line = /^store_operations_total\{table="changes",operation="page".*\} (\d+)$/m.exec(
-        text,
-      );
-      return Number(line?.[1] ?? 0);
-    };
-    const before = await metric();
+    const pages = String.raw`store_operations_total\{table="changes",operation="page".*\}`;
+    const before = await readMetric(pages);
     await app.create(MONSTERA);
     for (const one of events) expect(await read(one)).toMatchObject({ event: 'plant.created' });
-    expect((await metric()) - before).toBe(1);
+    expect((await readMetric(pages)) - before).toBe(1);
     await Promise.all(events.map((one) => one.return()));
   });
 
@@ -289,17 +292,43 @@ describe('a stream of changes', () => {
   });
 
   it('ends when its client has gone', async () => {
-    const listeners = async (): Promise<string> =>
-      /^change_feed_listeners (\d+)$/m.exec((await app.get('/metrics')).text)?.[1] ?? '';
     const leaving = new AbortController();
     const response = await fetch(`${app.url.origin}/changes`, {
       headers: { ...app.authorization, Accept: 'text/event-stream' },
       signal: leaving.signal,
     });
     await read(readEvents(response));
-    await until(async () => (await listeners()) === '1');
+    await until(async () => (await readMetric('change_feed_listeners')) === 1);
     leaving.abort();
-    await until(async () => (await listeners()) === '0');
+    await until(async () => (await readMetric('change_feed_listeners')) === 0);
+  });
+
+  it('ends when its client reads nothing for too long, and misses no change by that', async () => {
+    await app.restart({ ...FEED, SEND_TIMEOUT_MS: '200' });
+    const after = await latestCursor();
+    const socket = connect(app.port, '127.0.0.1').pause();
+    socket.write(
+      `GET /changes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nAccept: text/event-stream\r\n\r\n`,
+    );
+    await once(socket, 'readable');
+    // More than the system takes over for a client that does not read.
+    const name = 'x'.repeat(100_000);
+    let id = 0;
+    await until(async () => {
+      await app.create(`{"id":${++id},"name":"${name}"}`);
+      return (await readMetric('change_feed_listeners')) === 0;
+    });
+    let received = '';
+    socket.on('data', (bytes: Buffer) => (received += bytes.toString('latin1')));
+    await once(socket.resume(), 'close');
+    const whole = [...received.matchAll(/^id: (.*)\nevent: .*\ndata: .*"\}\}\n\r?\n/gm)];
+    const last = whole.at(-1)?.[1] ?? after;
+    const events = readEvents(await open({ 'Last-Event-ID': last }));
+    expect(await read(events)).toMatchObject({ id: last });
+    for (let next = whole.length + 1; next <= id; next++) {
+      expect(JSON.parse((await read(events)).data ?? '')).toMatchObject({ id: next });
+    }
+    await events.return();
   });
 
   it('ends when its token expires', async () => {

@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { backUp } from '../../src/commands/backup.js';
+import { checkStore } from '../../src/commands/check.js';
+import { restore } from '../../src/commands/restore.js';
+import { expectError } from '../support/expect-error.js';
+import { TestApp } from '../support/test-app.js';
+
+const FEED = { CHANGE_FEED: 'on' };
+const ignore = (): void => undefined;
+
+let app: TestApp;
+let folder: string;
+let copy: string;
+
+beforeEach(async () => {
+  app = await TestApp.start(FEED);
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
+  copy = join(folder, 'copy.db');
+  await app.create('{"id":7,"name":"Monstera"}');
+  await backUp(app.storeUrl.replace('sqlite:', ''), copy, ignore);
+  await app.create('{"id":8,"name":"later"}');
+});
+
+afterEach(async () => {
+  await app.close();
+  await rm(folder, { recursive: true });
+});
+
+/** The changes of a program that is started on the copy. */
+async function readChangesOfCopy(): Promise<unknown> {
+  const other = await TestApp.start({ ...FEED, DATABASE_URL: `sqlite:${copy}` });
+  const { body } = await other.get('/changes');
+  await other.close();
+  return body;
+}
+
+describe('a backup of a store with the feed', () => {
+  it('has the changes up to its moment, with their cursors, and db:check counts them', async () => {
+    const { contents, faults } = await checkStore(copy);
+    expect(faults).toEqual([]);
+    expect(contents).toContain('changes: 1, id from 1 to 1');
+    const { body } = await app.get('/changes?limit=1');
+    expect(await readChangesOfCopy()).toEqual(body);
+  });
+
+  it('begins a new epoch when it is restored, so that no cursor goes on from it', async () => {
+    const { headers } = await app.get('/changes');
+    const [, next = ''] = /^<(.*)>/.exec(headers.get('link') ?? '') ?? [];
+    const store = app.storeUrl.replace('sqlite:', '');
+    await app.restart(FEED, () => restore(copy, store, ignore));
+    expectError(await app.get(next), 'CHANGES_GONE');
+    expect((await app.get('/changes')).body).toEqual([]);
+    expect(await app.rows()).toHaveLength(1);
+  });
+});
