@@ -143,7 +143,9 @@ it('a block of TypeScript is compiled', () => {
       : ts.createSourceFile(path, text, target);
   };
   const program = ts.createProgram([...sources.keys()], options, host);
-  const faults = ts.getPreEmitDiagnostics(program);
+  const faults = [...sources.keys()].flatMap((path) =>
+    ts.getPreEmitDiagnostics(program, program.getSourceFile(path)),
+  );
   expect(
     faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
   ).toEqual([]);
