@@ -170,8 +170,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.removes = writeQueue(new RemoveRows(sql, classifier));
     this.changes = writeQueue(new ChangeRows(sql, classifier), MAX_CHANGED);
 
-    const { readers, pageReaders, maxPages } = store;
-    this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', readers, MAX_READ);
+    const { rowReaders, pageReaders, maxPages } = store;
+    this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', rowReaders, MAX_READ);
     this.rowReads = new BatchQueue(tableName, new ReadRows(sql), 'read', pageReaders, 1);
     if (json === undefined) return;
     this.pages = new BatchQueue(tableName, new ReadPages(json), 'read', pageReaders, maxPages);

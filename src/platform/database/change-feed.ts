@@ -80,7 +80,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     { CHANGE_RETENTION }: Env,
   ) {
     // One read after another, since the engine compares each with the one before.
-    const readers = { size: 1, acquire: () => store.readers.acquire() };
+    const readers = { size: 1, acquire: () => store.rowReaders.acquire() };
     const readProgress = new ReadProgress(store.changeLog);
     this.progress = new BatchQueue('changes', readProgress, 'read', readers, 10_000);
     this.pages = new BatchQueue('changes', new ReadFeedPages(), 'read', store.pageReaders, 1);

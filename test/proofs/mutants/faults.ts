@@ -93,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
     ['what would wait too long is not refused', ' || this.expectedTime() > MAX_EXPECTED_MS', ''],
     [
       'a commit to a file that was replaced counts',
-      'session.assertStored();',
+      'session.assertSameStore();',
       '',
       'sqlite sqlite/store-faults',
     ],

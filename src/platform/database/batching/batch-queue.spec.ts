@@ -29,7 +29,7 @@ function queueOf(table: string, times: number[] = [], maxItems = 1): BatchQueue<
       return items.map((item) => `done ${item}`);
     },
   };
-  const session = { assertStored: () => undefined, release: () => undefined };
+  const session = { assertSameStore: () => undefined, release: () => undefined };
   const sessions = { size: 1, acquire: () => Promise.resolve(session as never) };
   return new BatchQueue(table, operation, 'read', sessions, maxItems);
 }
@@ -53,7 +53,7 @@ function stuckQueue(table: string): {
       return items.map((item) => `done ${item}`);
     },
   };
-  const session = { assertStored: () => undefined, release: () => undefined };
+  const session = { assertSameStore: () => undefined, release: () => undefined };
   const sessions = { size: 1, acquire: () => Promise.resolve(session as never) };
   const queue = new BatchQueue(table, operation, 'read', sessions, 1);
   return { queue, endBatch: () => endBatch() };
@@ -156,7 +156,7 @@ it('lets batches that are under way at once write to no row in common', async ()
       return items;
     },
   };
-  const session = { assertStored: () => undefined, release: () => undefined };
+  const session = { assertSameStore: () => undefined, release: () => undefined };
   const sessions = { size: 2, acquire: () => Promise.resolve(session as never) };
   const queue = new BatchQueue('rows', operation, 'commit', sessions, 2);
   const items = ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'b2'];

@@ -239,7 +239,7 @@ export class BatchQueue<Item, Outcome> {
       if (batch.length === 0) return [];
       const items = batch.map(({ item }) => item);
       const results = await this.operation.execute(session, items);
-      session.assertStored();
+      session.assertSameStore();
       return results;
     } catch (error) {
       isBroken = true;

@@ -21,7 +21,7 @@ export interface Session {
   /** Begins a transaction, or a part of the one under way that can be undone alone. */
   begin(): Promise<Transaction>;
 
-  /** Does the same; when the statement fails, a transaction goes on as if it had not been. */
+  /** Like {@link query}, but a failing statement leaves the transaction usable. */
   attempt<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]>;
 }
 
@@ -39,7 +39,7 @@ export interface Transaction extends Session {
 /** A session that was taken from a pool. */
 export interface PooledSession extends Session {
   /** @throws StoreUnavailableError when what was written went to a file that is no longer the store */
-  assertStored(): void;
+  assertSameStore(): void;
 
   /** @param isBroken whether nobody may use the connection again as it is */
   release(isBroken: boolean): void;
@@ -50,7 +50,7 @@ export interface SessionPool {
   /** How many sessions may be in use at the same time. */
   readonly size: number;
 
-  /** Resolves once a session is free, and the store may be written where it is for that. */
+  /** Resolves once a session is free; a pool that writes waits for its turn to write, too. */
   acquire(): Promise<PooledSession>;
 }
 

@@ -57,7 +57,7 @@ export abstract class StoreDataSource extends DataSource {
   abstract get writers(): SessionPool;
 
   /** For rows by key. */
-  abstract get readers(): SessionPool;
+  abstract get rowReaders(): SessionPool;
 
   /** For pages. */
   abstract get pageReaders(): SessionPool;

@@ -33,7 +33,7 @@ const READERS = 2;
 /** The connections that TypeORM's transactions cannot use up. */
 interface OwnPools {
   readonly writers: PostgresPool;
-  readonly readers: PostgresPool;
+  readonly rowReaders: PostgresPool;
   readonly pageReaders: PostgresPool;
 }
 
@@ -143,8 +143,8 @@ export class PostgresDataSource extends StoreDataSource {
     return this.pools.writers;
   }
 
-  get readers(): PostgresPool {
-    return this.pools.readers;
+  get rowReaders(): PostgresPool {
+    return this.pools.rowReaders;
   }
 
   get pageReaders(): PostgresPool {
@@ -189,7 +189,7 @@ export class PostgresDataSource extends StoreDataSource {
 
   /** Writes a message that nobody reads to the write-ahead log, where every commit is written. */
   async probeWrite(): Promise<void> {
-    const session = await this.readers.acquire();
+    const session = await this.rowReaders.acquire();
     let isBroken = true;
     try {
       await session.query(PROBE, []);
@@ -216,7 +216,7 @@ export class PostgresDataSource extends StoreDataSource {
     this.opened = undefined;
     await this.changeLog.close();
     await opened?.writers.close();
-    await opened?.readers.close();
+    await opened?.rowReaders.close();
     await opened?.pageReaders.close();
     await super.destroy();
   }
@@ -224,7 +224,7 @@ export class PostgresDataSource extends StoreDataSource {
   private get pools(): OwnPools {
     return (this.opened ??= {
       writers: this.openPool(this.driver.options.poolSize ?? 1),
-      readers: this.openPool(READERS),
+      rowReaders: this.openPool(READERS),
       pageReaders: this.openPool(READERS),
     });
   }

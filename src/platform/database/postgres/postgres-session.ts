@@ -133,7 +133,7 @@ export class PostgresPooledSession extends PostgresSession implements PooledSess
     super(client);
   }
 
-  assertStored(): void {
+  assertSameStore(): void {
     // The server answers a commit only when it is stored.
   }
 }

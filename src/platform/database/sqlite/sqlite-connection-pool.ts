@@ -2,26 +2,27 @@ import { WRITE_TIMEOUT_MS } from '../../config/env.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import type { PooledSession, SessionPool } from '../batching/session.js';
-import { assertOutsideTransaction, FairWriteLock, type ReleaseLock } from './fair-write-lock.js';
+import { FairWriteLock, type ReleaseLock } from './fair-write-lock.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { SqliteFile } from './sqlite-file.js';
 import { SqlitePooledSession } from './sqlite-session.js';
+import { assertOutsideTransaction } from './transaction-scope.js';
 
 export const IN_MEMORY = ':memory:';
 
 /**
- * How many statements of TypeORM may read at a time. Each holds one of the four threads that Node
- * has for files and databases: one is left for rows by key and pages, and one for whoever writes.
+ * How many statements of TypeORM may read at a time. Each holds one of Node's four threads: one is left
+ * for rows by key and pages, and one for whoever writes.
  */
-const MAX_READERS = 2;
+const MAX_TYPEORM_READS = 2;
 
 /** A connection for one statement or one transaction of TypeORM, with the lock to write where it is needed. */
 export interface PooledConnection {
   readonly connection: SqliteConnection;
   /** Whether it is in a transaction already, which has read nothing and locked nothing so far. */
   readonly hasBegun: boolean;
-  /** @param isClean whether the connection is as it was, so that others may use it */
-  release(isClean: boolean): Promise<void>;
+  /** @param isBroken whether nobody may use the connection again as it is */
+  release(isBroken: boolean): Promise<void>;
 }
 
 /**
@@ -34,19 +35,19 @@ export class SqliteConnectionPool {
   /** For batches that write. */
   readonly writers: SessionPool;
   /** For rows by key. */
-  readonly readers: SessionPool;
+  readonly rowReaders: SessionPool;
   /** For pages: a row by key does not wait for them. */
   readonly pageReaders: SessionPool;
 
   private readonly lock = new FairWriteLock();
   private readonly idle: SqliteConnection[] = [];
   /**
-   * A connection that begins a transaction while others write: the next transaction holds the lock for
-   * a step on the thread less. Resolves with undefined when it cannot begin.
+   * A connection on which BEGIN runs ahead of need, since its last transaction ended, so that the next
+   * transaction need not send it while it holds the lock. Resolves with undefined when BEGIN fails.
    */
   private prebegun: Promise<SqliteConnection | undefined> | undefined;
-  private readonly waitingReaders: (() => void)[] = [];
-  private readerCount = 0;
+  private readonly waitingReads: (() => void)[] = [];
+  private typeOrmReads = 0;
   private file: SqliteFile | undefined;
   private isClosed = false;
 
@@ -56,11 +57,11 @@ export class SqliteConnectionPool {
     /** The connection that commits batches. */
     readonly commits: SqliteConnection,
     /** The connections that read rows by key, and pages; in memory the same one. */
-    private readonly reads: readonly [SqliteConnection, SqliteConnection],
+    private readonly readConnections: readonly [SqliteConnection, SqliteConnection],
   ) {
-    const [byKey, byPage] = reads;
+    const [byKey, byPage] = readConnections;
     this.writers = { size: 1, acquire: () => this.acquireWriter() };
-    this.readers = this.isInMemory ? this.writers : this.poolOfOne(byKey);
+    this.rowReaders = this.isInMemory ? this.writers : this.poolOfOne(byKey);
     this.pageReaders = this.isInMemory ? this.writers : this.poolOfOne(byPage);
     if (!this.isInMemory) this.file = new SqliteFile(path);
   }
@@ -68,12 +69,12 @@ export class SqliteConnectionPool {
   /** @param busyTimeout how long one statement waits for another process's lock, in milliseconds */
   static async open(path: string, busyTimeout: number): Promise<SqliteConnectionPool> {
     const commits = await SqliteConnection.open(path, 'create', busyTimeout);
-    const openReader = (): Promise<SqliteConnection> =>
+    const openToRead = (): Promise<SqliteConnection> =>
       path === IN_MEMORY
         ? Promise.resolve(commits)
         : SqliteConnection.open(path, 'existing', busyTimeout);
-    const reads = [await openReader(), await openReader()] as const;
-    return new SqliteConnectionPool(path, busyTimeout, commits, reads);
+    const readConnections = [await openToRead(), await openToRead()] as const;
+    return new SqliteConnectionPool(path, busyTimeout, commits, readConnections);
   }
 
   /**
@@ -89,20 +90,22 @@ export class SqliteConnectionPool {
     dedicated?: SqliteConnection,
     origin?: Error,
   ): Promise<PooledConnection> {
-    const isReader = access === 'read' && !this.isInMemory;
+    const needsLock = access !== 'read' || this.isInMemory;
     if (access !== 'transaction') this.assertOutsideTransaction(access);
-    const done = isReader ? await this.enterReaders() : await this.lock.acquire(origin);
+    const done = needsLock ? await this.lock.acquire(origin) : await this.enterTypeOrmReads();
     try {
-      if (!isReader) this.file?.assertSameUnlessFresh();
+      if (needsLock) this.file?.assertSameStoreUnlessFresh();
       const isPooled = dedicated === undefined && !this.isInMemory;
       const begun = isPooled && access === 'transaction' ? await this.takePrebegun() : undefined;
       const connection =
-        begun ?? dedicated ?? (isPooled ? await this.takeIdleOrOpen() : this.commits);
+        begun ??
+        dedicated ??
+        (isPooled ? (this.idle.pop() ?? (await this.openConnection())) : this.commits);
       return {
         connection,
         hasBegun: begun !== undefined,
-        release: async (isClean) => {
-          if (isPooled) await this.returnToPool(connection, isClean, access === 'transaction');
+        release: async (isBroken) => {
+          if (isPooled) await this.returnToPool(connection, isBroken, access === 'transaction');
           done();
         },
       };
@@ -120,11 +123,7 @@ export class SqliteConnectionPool {
 
   /** Opens a connection for one borrower who alters it, for instance by a PRAGMA. */
   async openDedicated(): Promise<SqliteConnection> {
-    if (this.isInMemory) return this.commits;
-    this.assertSameFile();
-    const connection = await SqliteConnection.open(this.path, 'existing', this.busyTimeout);
-    this.assertSameFile();
-    return connection;
+    return this.isInMemory ? this.commits : await this.openConnection();
   }
 
   /** Closes a connection that was opened for one borrower alone. */
@@ -138,20 +137,22 @@ export class SqliteConnectionPool {
   }
 
   /** @throws StoreUnavailableError when what was stored is in a file that was removed or replaced */
-  assertSameFile(): void {
-    this.file?.assertSame();
+  assertSameStore(): void {
+    this.file?.assertSameStore();
   }
 
   /** Closes the store once all that is under way has ended. What comes after that waits for ever. */
   async close(): Promise<void> {
     this.isClosed = true;
-    const enter = (): Promise<unknown> => this.enterReaders().catch(enter);
+    const enter = (): Promise<unknown> => this.enterTypeOrmReads().catch(enter);
     await Promise.allSettled([
-      ...[...new Set([this.writers, this.readers, this.pageReaders])].map((pool) => pool.acquire()),
-      ...Array.from({ length: MAX_READERS }, enter),
+      ...[...new Set([this.writers, this.rowReaders, this.pageReaders])].map((pool) =>
+        pool.acquire(),
+      ),
+      ...Array.from({ length: MAX_TYPEORM_READS }, enter),
     ]);
     const prebegun = await this.takePrebegun();
-    const all = new Set([...this.idle.splice(0), prebegun, ...this.reads, this.commits]);
+    const all = new Set([...this.idle.splice(0), prebegun, ...this.readConnections, this.commits]);
     for (const connection of all) await connection?.close();
   }
 
@@ -161,15 +162,14 @@ export class SqliteConnectionPool {
 
   /** The connection that commits, for a batch, as the only writer meanwhile. */
   private async acquireWriter(): Promise<PooledSession> {
-    const lock = this.lock.acquireForBatch();
-    const release = lock instanceof Promise ? await lock : lock;
+    const release = await this.lock.acquireForBatch();
     try {
-      this.file?.assertSameUnlessFresh();
+      this.file?.assertSameStoreUnlessFresh();
     } catch (error) {
       release();
       throw error;
     }
-    return new SqlitePooledSession(this.commits, () => this.assertSameFile(), release);
+    return new SqlitePooledSession(this.commits, () => this.assertSameStore(), release);
   }
 
   /** A pool of one connection that reads. A queue takes it for one batch at a time. */
@@ -183,7 +183,7 @@ export class SqliteConnectionPool {
         last = new Promise<void>((resolve) => (release = resolve));
         await before;
         try {
-          this.file?.assertSameUnlessFresh();
+          this.file?.assertSameStoreUnlessFresh();
         } catch (error) {
           release();
           throw error;
@@ -194,33 +194,36 @@ export class SqliteConnectionPool {
   }
 
   /** @throws ApiError 50300 when no reader ends in time */
-  private async enterReaders(): Promise<ReleaseLock> {
-    if (this.readerCount < MAX_READERS) this.readerCount++;
+  private async enterTypeOrmReads(): Promise<ReleaseLock> {
+    if (this.typeOrmReads < MAX_TYPEORM_READS) this.typeOrmReads++;
     else await this.waitForReader();
     return () => {
-      const next = this.waitingReaders.shift();
-      if (next === undefined) this.readerCount--;
+      const next = this.waitingReads.shift();
+      if (next === undefined) this.typeOrmReads--;
       else next();
     };
   }
 
   private async waitForReader(): Promise<void> {
-    const { waitingReaders } = this;
+    const { waitingReads } = this;
     await new Promise<void>((resolve, reject) => {
       const enter = (): void => {
         clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(() => {
-        waitingReaders.splice(waitingReaders.indexOf(enter), 1);
+        waitingReads.splice(waitingReads.indexOf(enter), 1);
         reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
       }, WRITE_TIMEOUT_MS);
-      waitingReaders.push(enter);
+      waitingReads.push(enter);
     });
   }
 
-  private async takeIdleOrOpen(): Promise<SqliteConnection> {
-    return this.idle.pop() ?? (await this.openDedicated());
+  private async openConnection(): Promise<SqliteConnection> {
+    this.assertSameStore();
+    const connection = await SqliteConnection.open(this.path, 'existing', this.busyTimeout);
+    this.assertSameStore();
+    return connection;
   }
 
   private takePrebegun(): Promise<SqliteConnection | undefined> | undefined {
@@ -231,17 +234,18 @@ export class SqliteConnectionPool {
 
   private async returnToPool(
     connection: SqliteConnection,
-    isClean: boolean,
+    isBroken: boolean,
     wasTransaction: boolean,
   ): Promise<void> {
-    if (!isClean || this.isClosed) await connection.close();
-    else if (wasTransaction && this.prebegun === undefined) this.prebegun = begin(connection);
+    if (isBroken || this.isClosed) await connection.close();
+    else if (wasTransaction && this.prebegun === undefined) this.prebegun = beginAhead(connection);
     else this.idle.push(connection);
   }
 }
 
-async function begin(connection: SqliteConnection): Promise<SqliteConnection | undefined> {
+async function beginAhead(connection: SqliteConnection): Promise<SqliteConnection | undefined> {
   try {
+    // Locks nothing before its first statement.
     await connection.exec('BEGIN');
     return connection;
   } catch {

@@ -4,7 +4,10 @@ import { mayMisread } from './sqlite-errors.js';
 /** How many statements stay prepared: those that were used last. */
 const MAX_PREPARED = 100;
 
-/** One handle on a SQLite database. Its statements run one after another on a thread of their own. */
+/**
+ * One handle on a SQLite database. Its statements run one after another, each on one of the four
+ * threads that Node has for files and databases.
+ */
 export class SqliteConnection {
   private readonly statements = new Map<string, Statement>();
 
@@ -33,7 +36,7 @@ export class SqliteConnection {
         (error) => (error === null ? resolve(opened) : reject(error)),
       );
     });
-    // A second statement would otherwise hold one of the few threads while it waits for the first.
+    // A second statement would otherwise hold a thread while it waits for the first.
     database.serialize();
     const connection = new SqliteConnection(database, busyTimeout);
     try {
@@ -90,7 +93,7 @@ export class SqliteConnection {
   }
 
   /**
-   * A statement that stays prepared, since the thread prepares one in a step of its own.
+   * A statement that stays prepared: to prepare one is a step of its own on a thread.
    *
    * @param onError gets the error if the SQL does not compile; the callback of the later `all()` or
    *   `run()` is then not called

@@ -21,7 +21,7 @@ import { sqliteSchemaBuilder } from './sqlite-schema-builder.js';
 export class SqliteDataSource extends StoreDataSource {
   declare driver: StoreSqliteDriver;
   readonly schemaBuilder = sqliteSchemaBuilder;
-  /** To wake the thread that reads takes as long as to read a page. */
+  /** To hand a statement to a thread takes as long as to read a page. */
   readonly maxPages = 8;
   readonly changeLog = new SqliteChangeLog();
   private lock: SqliteLock | undefined;
@@ -65,8 +65,8 @@ export class SqliteDataSource extends StoreDataSource {
     return this.driver.connections.writers;
   }
 
-  get readers(): SessionPool {
-    return this.driver.connections.readers;
+  get rowReaders(): SessionPool {
+    return this.driver.connections.rowReaders;
   }
 
   get pageReaders(): SessionPool {
@@ -107,7 +107,7 @@ export class SqliteDataSource extends StoreDataSource {
     const writer = await this.writers.acquire();
     try {
       await commits.exec('PRAGMA user_version = 0');
-      writer.assertStored();
+      writer.assertSameStore();
     } finally {
       writer.release(false);
     }

@@ -22,7 +22,7 @@ import { StoreEntityManager } from '../data-source/store-entity-manager.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { classifyStatement, type StatementKind } from './classify-statement.js';
-import { assertOutsideTransaction, runInTransaction } from './fair-write-lock.js';
+import { assertOutsideTransaction, trackTransaction } from './transaction-scope.js';
 import { findViolatedForeignKey } from './find-violated-foreign-key.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import {
@@ -219,16 +219,16 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     if (kind === 'alter') this.dedicated ??= await connections.openDedicated();
     const access = kind === 'read' ? 'read' : 'write';
     const pooled = await connections.acquire(access, this.dedicated);
-    let isClean = true;
+    let isBroken = false;
     try {
       const result = await this.run(pooled.connection, ...statement);
-      if (kind !== 'read') connections.assertSameFile();
+      if (kind !== 'read') connections.assertSameStore();
       return result;
     } catch (error) {
-      isClean = !(error instanceof StoreUnavailableError);
+      isBroken = error instanceof StoreUnavailableError;
       throw error;
     } finally {
-      await pooled.release(isClean);
+      await pooled.release(isBroken);
     }
   }
 
@@ -368,7 +368,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       throw error;
     }
     try {
-      this.driver.connections.assertSameFile();
+      this.driver.connections.assertSameStore();
     } finally {
       await this.giveBack(state, IDLE);
     }
@@ -482,7 +482,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   private async giveBack(transaction: OpenTransaction, next: TransactionState): Promise<void> {
     this.state = next;
     transaction.timer.stop();
-    await transaction.pooled.release(!transaction.isAltered);
+    await transaction.pooled.release(transaction.isAltered);
   }
 
   private forgetTransaction(): void {
@@ -511,7 +511,7 @@ export class SqliteEntityManager extends StoreEntityManager {
     const tracked =
       (work: Work<Result>): Work<Result> =>
       (manager) =>
-        runInTransaction(() => work(manager));
+        trackTransaction(() => work(manager));
     if (typeof first === 'function') return await super.transaction(tracked(first));
     if (second === undefined) throw new TypeORMError('A transaction needs a function');
     return await super.transaction(first, tracked(second));

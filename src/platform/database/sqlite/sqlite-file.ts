@@ -22,7 +22,7 @@ export class SqliteFile {
   }
 
   /** @throws StoreUnavailableError when a file is no longer the one that was opened */
-  assertSame(): void {
+  assertSameStore(): void {
     if (this.currentIdentity() !== this.identity) {
       const reason = new Error('The file of the store was removed, moved away or replaced');
       throw new StoreUnavailableError('', [], reason);
@@ -35,8 +35,8 @@ export class SqliteFile {
    *
    * @throws StoreUnavailableError when a file is no longer the one that was opened
    */
-  assertSameUnlessFresh(): void {
-    if (performance.now() - this.seenAt > FRESH_MS) this.assertSame();
+  assertSameStoreUnlessFresh(): void {
+    if (performance.now() - this.seenAt > FRESH_MS) this.assertSameStore();
   }
 
   /**

@@ -32,7 +32,7 @@ export class SqliteJsonReader implements JsonReader {
     this.bytes = countBytes(sql.columns, members);
   }
 
-  /** Pages of one shape and limit share a statement, since to wake the thread costs as much as to read a page. */
+  /** Pages of one shape and limit share a statement: to hand one to a thread takes as long as to read a page. */
   async readPages(session: Session, pages: readonly Page[]): Promise<PageText[]> {
     const groups = new Map<string, Page[]>();
     for (const page of pages) {

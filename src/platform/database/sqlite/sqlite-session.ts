@@ -16,9 +16,8 @@ export class SqliteSession implements Session {
   }
 
   async begin(): Promise<Transaction> {
-    const words = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'] as const;
-    await this.connection.exec(words[0]);
-    return new SqliteTransaction(this.connection, words);
+    await this.connection.exec('BEGIN IMMEDIATE');
+    return new SqliteTransaction(this.connection, { commit: 'COMMIT', rollback: 'ROLLBACK' });
   }
 
   /** SQLite undoes a statement that fails, and nothing else. */
@@ -32,25 +31,25 @@ class SqliteTransaction extends SqliteSession implements Transaction {
 
   constructor(
     connection: SqliteConnection,
-    private readonly words: readonly [begin: string, commit: string, rollback: string],
+    private readonly sql: { readonly commit: string; readonly rollback: string },
   ) {
     super(connection);
   }
 
   override async begin(): Promise<Transaction> {
-    const words = ['SAVEPOINT part', 'RELEASE part', 'ROLLBACK TO part; RELEASE part'] as const;
-    await this.connection.exec(words[0]);
-    return new SqliteTransaction(this.connection, words);
+    await this.connection.exec('SAVEPOINT part');
+    const sql = { commit: 'RELEASE part', rollback: 'ROLLBACK TO part; RELEASE part' };
+    return new SqliteTransaction(this.connection, sql);
   }
 
   async commit(sent: readonly Promise<unknown>[] = []): Promise<void> {
     // A statement that has failed does not keep SQLite from committing the others.
     await Promise.all(sent);
-    await this.connection.exec(this.words[1]);
+    await this.connection.exec(this.sql.commit);
   }
 
   async rollback(): Promise<void> {
-    await this.connection.exec(this.words[2]);
+    await this.connection.exec(this.sql.rollback);
   }
 }
 
@@ -58,7 +57,7 @@ class SqliteTransaction extends SqliteSession implements Transaction {
 export class SqlitePooledSession extends SqliteSession implements PooledSession {
   constructor(
     connection: SqliteConnection,
-    readonly assertStored: () => void,
+    readonly assertSameStore: () => void,
     private readonly releaseLock: () => void,
   ) {
     super(connection);
