@@ -26,6 +26,8 @@ export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
  * @property {(folder: string, rows: number) => Promise<void>} [fill] puts plants with ids from 1
  *   into the table that the program has made
  * @property {(folder: string) => Promise<number>} [replaced] counts the plants that were replaced
+ * @property {(server: import('./server.mjs').Server) => Promise<() => void>} [beside] begins what
+ *   goes on beside the load, and gives what ends it
  * @property {(folder: string) => Promise<void>} [clear] removes what is not in the folder
  */
 

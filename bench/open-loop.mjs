@@ -11,8 +11,9 @@ const PATIENCE = 30_000;
  * the moment at which a create was due, so that time spent waiting to be sent counts.
  *
  * `lateness` tells how late this client itself was: that much of a latency may be its own doing.
+ * `onCreate` is called with each id, and the moment at which its create was due.
  */
-export async function openLoop({ url, token, rate, connections, seconds, ids }) {
+export async function openLoop({ url, token, rate, connections, seconds, ids, onCreate }) {
   const { origin, pathname } = new URL(url);
   const pool = new Pool(origin, { connections });
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -22,7 +23,9 @@ export async function openLoop({ url, token, rate, connections, seconds, ids }) 
 
   const send = (due) => {
     record(lateness, due);
-    const request = { method: 'POST', path: pathname, headers, body: plantBody(takeId(ids)) };
+    const id = takeId(ids);
+    onCreate?.(id, due);
+    const request = { method: 'POST', path: pathname, headers, body: plantBody(id) };
     let status;
     pool.dispatch(request, {
       onRequestStart() {},

@@ -17,6 +17,7 @@ What to measure (several may be given):
   --postgres           creates/s on a PostgreSQL server: one replica, two, and a peer
   --neighbour          creates/s beside a module that saves 100 rows a second, which must
                        be 0.8 of those alone
+  --changes            what the feed of changes costs, and how soon 1,000 listeners hear
   --postgres-life      as --life, on a PostgreSQL server
   --overload           what happens at 0.5 to 10 times the load that a slow disk allows
 
@@ -51,6 +52,7 @@ export function readOptions(args) {
     life: values.life,
     postgres: values.postgres,
     neighbour: values.neighbour,
+    changes: values.changes,
     postgresLife: values['postgres-life'],
     overload: values.overload,
     connections: wholeOf(values, 'connections', 64),
@@ -79,6 +81,7 @@ function parse(args) {
         life: boolean,
         postgres: boolean,
         neighbour: boolean,
+        changes: boolean,
         'postgres-life': boolean,
         overload: boolean,
         connections: string,

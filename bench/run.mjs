@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { drawChart } from './chart.mjs';
 import { besideNeighbour, CONTESTANTS, LIFE_NAMES, program } from './contestants.mjs';
 import { defaultLoad, loadNamed } from './load.mjs';
+import { changes } from './measure/changes.mjs';
 import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
 import { life } from './measure/life.mjs';
@@ -78,6 +79,7 @@ async function measureAll(setting) {
   if (setting.costs) results.costs = await compare(setting, variants(), 'Costs');
   if (setting.nodes) results.nodes = await compare(setting, onEach(setting.nodes), 'Node');
   if (setting.neighbour) results.neighbour = await neighbour(setting);
+  if (setting.changes) results.changes = await changes(setting);
   if (setting.overload) results.overload = await overload(setting);
   if (Object.keys(results).length === 0) {
     results.compare = await compare(setting, contestants ?? CONTESTANTS, 'Durable creates');

@@ -261,8 +261,8 @@ export class PlantStoreClient {
   }
 
   /**
-   * Follows the changes of plants, each once and those of a plant in their order. Once connected, it
-   * goes on by itself after whatever has ended the stream. It throws a `PlantStoreError` with 41000
+   * Follows the changes of plants, each once and those of a plant in their order. It goes on by
+   * itself from the last cursor, however long the service is away. It throws a `PlantStoreError` with 41000
    * when changes behind the cursor are not kept: read everything anew then.
    */
   async *changes({ after, signal }: ChangesOptions = {}): AsyncGenerator<
@@ -271,12 +271,11 @@ export class PlantStoreClient {
     undefined
   > {
     let cursor = after;
-    for (let isConnected = false; ;) {
+    for (;;) {
       try {
         const query = cursor === undefined ? '' : `?after=${encodeURIComponent(cursor)}`;
         const options = { accept: EVENT_STREAM, signal };
         const events = await this.send('GET', `/changes${query}`, options, readEvents);
-        isConnected = true;
         for await (const { id, data } of events ?? []) {
           cursor = id;
           const change = data === undefined ? undefined : readPlantChange(data);
@@ -284,7 +283,7 @@ export class PlantStoreClient {
         }
       } catch (error) {
         const isRefused = error instanceof PlantStoreError && !TEMPORARY.includes(error.status);
-        if (isRefused || !isConnected || signal?.aborted) throw error;
+        if (isRefused || cursor === undefined || signal?.aborted) throw error;
       }
       await sleep(RECONNECT_MS * (1 + Math.random()), signal);
     }

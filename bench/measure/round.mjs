@@ -55,7 +55,9 @@ export async function runAndCount(setting, contestant, folder, ids, action, befo
   for (let replica = 0; replica < (contestant.replicas ?? 1); replica += 1) {
     servers.push(await start(contestant, folder, ids));
   }
+  const end = await contestant.beside?.(servers[0]);
   const tallies = await action({ ...servers[0], urls: servers.map(({ url }) => url) });
+  end?.();
   for (const server of servers) await server.stop();
 
   // The first creates are those with which the starts were seen.
