@@ -1,4 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { ChangeRows } from '../../src/platform/database/batching/change-rows.js';
+import { PIECE_BYTES, ReadPieces } from '../../src/platform/database/batching/read-rows.js';
+import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { answersIn, ClientConnection, exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
@@ -91,6 +95,58 @@ describe('bodies in chunks of one byte', () => {
       for (const client of clients) expect(await client.next()).toMatchObject({ status: 200 });
     } finally {
       clients.forEach((client) => client.destroy());
+      await app.close();
+    }
+  });
+});
+
+describe('plants of 100 KB', () => {
+  const LENGTH = 100_000;
+
+  async function createLongPlants(app: TestApp, count: number): Promise<void> {
+    for (let id = 1; id <= count; id++) {
+      const { status } = await app.create(`{"id":${id},"name":"${'x'.repeat(LENGTH)}"}`);
+      expect(status).toBe(200);
+    }
+  }
+
+  it('are read in pieces, and a plant by its id waits for no page', async () => {
+    const app = await TestApp.start();
+    const execute = jest.spyOn(ReadPieces.prototype, 'execute');
+    try {
+      await createLongPlants(app, 10);
+      expect((await app.get('/plants')).body).toHaveLength(10);
+      const results = execute.mock.results.map(({ value }) => value as Promise<{ text: string }[]>);
+      const texts = (await Promise.all(results)).flat().map(({ text }) => text.length);
+      expect(texts.length).toBeGreaterThan(2);
+      expect(Math.max(...texts)).toBeLessThan(PIECE_BYTES + 2 * LENGTH);
+
+      const page = await app.nest.get<StoreDataSource>(DataSource).pageReaders.acquire();
+      const pages = Array.from({ length: 6 }, () => app.get('/plants'));
+      expect((await app.get('/plants/1')).status).toBe(200);
+      page.release(false);
+      for (const { status } of await Promise.all(pages)) expect(status).toBe(200);
+    } finally {
+      execute.mockRestore();
+      await app.close();
+    }
+  });
+
+  it('are changed by conditional requests in batches of a MiB', async () => {
+    const app = await TestApp.start();
+    const execute = jest.spyOn(ChangeRows.prototype, 'execute');
+    try {
+      await createLongPlants(app, 40);
+      const remove = async (id: number): Promise<number> =>
+        (await app.delete(`/plants/${id}`, { 'If-None-Match': '"none"' })).status;
+      // Only the rows that were read tell how long the next ones are.
+      expect(await remove(1)).toBe(204);
+      const others = Array.from({ length: 39 }, (_, index) => remove(index + 2));
+      expect(new Set(await Promise.all(others))).toEqual(new Set([204]));
+      const sizes = execute.mock.calls.map(([, changes]) => changes.length);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(11);
+    } finally {
+      execute.mockRestore();
       await app.close();
     }
   });

@@ -86,6 +86,27 @@ describe('the program, told to stop', () => {
     // One that is answered while the last connections are accepted is not told yet.
     expect(lastOnes).toContain('close');
   });
+
+  it('in a storm of conditional changes answers all of them, and closes the store last', async () => {
+    await start();
+    const storm = clients(200);
+    const creation = createRequest(TOKEN);
+    const id = /"id":(\d+)/.exec(creation)?.[1] ?? '';
+    await storm[0]?.write(creation, 1);
+    await storm[0]?.next();
+    const body = '{"name":"storm"}';
+    const change = `PUT /plants/${id} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nIf-None-Match: "none"\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    await Promise.all(storm.map((client) => client.write(change.repeat(5), 5)));
+    program.kill('SIGTERM');
+    expect(await program.exited()).toBe(0);
+    await Promise.all(storm.map(({ closed }) => closed));
+    const answered = storm.filter(({ answers, sent }) => answers.length === sent);
+    expect(answered).toHaveLength(storm.length);
+    const statuses = new Set(storm.flatMap(({ answers }) => answers.map(({ status }) => status)));
+    // At the end of its time, a stop answers 503 to what is left.
+    expect([...statuses].filter((status) => status !== 503)).toEqual([200]);
+    expect(program.output).not.toMatch(/"level":"(warn|error|fatal)"/);
+  });
 });
 
 describe('while the application closes', () => {
