@@ -59,7 +59,7 @@ export class Env {
   @Rule(DATABASE_URL_SCHEME_RULE, hasDatabaseScheme)
   readonly DATABASE_URL: string = DEFAULT_DATABASE_URL;
 
-  /** The most connections to a database server, each of which commits beside the others. */
+  /** How many connections to a database server commit rows in groups; TypeORM has as many more. */
   @WholeNumber(1, 100)
   readonly DATABASE_POOL_SIZE: number = 4;
 
