@@ -224,7 +224,7 @@ export const MUTANTS: readonly Mutant[] = [
       'sql',
     ],
   ]),
-  ...plant('database/sqlite/sqlite-driver.ts', TRANSACTIONS, [
+  ...plant('database/sqlite/sqlite-query-runner.ts', TRANSACTIONS, [
     [
       'a query runner that lost a transaction begins no other',
       'if (this.transactionDepth === 0) this.forgetTransaction();',
@@ -236,6 +236,8 @@ export const MUTANTS: readonly Mutant[] = [
       "if (state.kind === 'lost') throw state.reason;\n    if (state.kind !== 'open') {\n      this.state = IDLE;",
       "if (state.kind !== 'open') {\n      this.state = IDLE;",
     ],
+  ]),
+  ...plant('database/sqlite/sqlite-driver.ts', TRANSACTIONS, [
     [
       'an int64 is read as a double',
       'return super.prepareHydratedValue(String(value), column) as unknown;',

@@ -177,6 +177,7 @@ export class BatchQueue<Item, Outcome> {
     if (this.inFlight.size >= this.sessions.size) return;
     const first = this.waiting.find(({ item }) => this.isFree(item));
     if (first === undefined) return;
+    // The batch takes its items only once it has a session.
     // Its statements belong to the trace of the first item, not of the batch that ran before.
     void context.with(first.context, () => this.run());
     if (this.waiting.length > 0) this.startSoon();
@@ -188,7 +189,7 @@ export class BatchQueue<Item, Outcome> {
     const before = performance.eventLoopUtilization();
     this.inFlight.set(batch, began);
     const results = await this.execute(batch);
-    // While the program has other work, nobody knows how long the store has taken: it is not blamed.
+    // Only idle time of the event loop counts as the store's; busy time may be our own.
     const { idle } = performance.eventLoopUtilization(before);
     if (batch.length > 0) {
       this.batchTimes = [idle, ...this.batchTimes.slice(0, 1)];

@@ -65,6 +65,7 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
     for (const row of rows) if (!first.has(row.key)) first.set(row.key, row);
     const values = [...first.values()].map((row) => row.values);
     const { sql } = this;
+    // Outside a transaction, this one statement is the commit, and the flush.
     const created = sql.readKeys(await session.attempt(sql.insert, sql.encodeRows(values)));
     if (created.size === rows.length) return rows.map(() => 'created');
 

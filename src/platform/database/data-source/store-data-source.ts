@@ -67,7 +67,7 @@ export abstract class StoreDataSource extends DataSource {
 
   abstract readonly changeLog: ChangeLog;
 
-  /** Is called when this program has committed what may be changes. */
+  /** Is called when a batch has committed what may be changes; TypeORM tells its subscribers of the other commits. */
   onCommit: () => void = () => undefined;
 
   abstract accessTable(columns: EntityColumns): TableAccess;

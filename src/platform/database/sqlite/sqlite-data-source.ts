@@ -10,7 +10,8 @@ import { flushFolders } from './flush-to-disk.js';
 import { IN_MEMORY } from './sqlite-connection-pool.js';
 import { SqliteChangeLog } from './sqlite-change-log.js';
 import { sqliteDialect } from './sqlite-dialect.js';
-import { SqliteEntityManager, StoreSqliteDriver } from './sqlite-driver.js';
+import { StoreSqliteDriver } from './sqlite-driver.js';
+import { StoreSqliteEntityManager } from './sqlite-entity-manager.js';
 import { classifyFailure, sqliteReason, toConstraintError } from './sqlite-errors.js';
 import { SqliteJsonReader } from './sqlite-json-reader.js';
 import { SqliteLock } from './sqlite-lock.js';
@@ -32,7 +33,7 @@ export class SqliteDataSource extends StoreDataSource {
   }
 
   override createEntityManager(queryRunner?: QueryRunner): EntityManager {
-    return new SqliteEntityManager(this, queryRunner);
+    return new StoreSqliteEntityManager(this, queryRunner);
   }
 
   get description(): string {

@@ -1,0 +1,449 @@
+import { QueryFailedError, QueryResult, TypeORMError } from 'typeorm';
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
+import type { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
+import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
+import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
+import { TransactionNotStartedError } from 'typeorm/error/TransactionNotStartedError.js';
+import { ConstraintError } from '../constraint.error.js';
+import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
+import { getErrorCode } from '../data-source/store-failures.js';
+import { TransactionTimer } from '../data-source/transaction-timer.js';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { classifyStatement, type StatementKind } from './classify-statement.js';
+import { findViolatedForeignKey } from './find-violated-foreign-key.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import type { PooledConnection, SqliteConnectionPool } from './sqlite-connection-pool.js';
+import { isStoreFailure, toConstraintError } from './sqlite-errors.js';
+import { assertOutsideTransaction } from './transaction-scope.js';
+
+const ISOLATION_LEVELS = new Set<IsolationLevel>(['SERIALIZABLE', 'READ UNCOMMITTED']);
+
+const REMOVAL = /^\s*DELETE\b/i;
+/** The table that a statement of TypeORM writes to. */
+const WRITTEN_TABLE = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+"([^"]+)"/i;
+
+type SqliteCall = (
+  sql: string,
+  parameters: unknown[],
+  callback: (error: Error | null, rows?: unknown[]) => void,
+) => void;
+
+/** What TypeORM calls of a database of sqlite3. */
+type SqliteCalls = Record<'run' | 'all', SqliteCall>;
+
+/** run() and all() on prepared statements: one thread hop fewer while holding the lock to write. */
+function prepareCalls(connection: SqliteConnection): SqliteCalls {
+  const call =
+    (method: 'run' | 'all'): SqliteCall =>
+    (sql, parameters, callback) =>
+      connection.prepare(sql, parameters, callback)[method](parameters, callback);
+  return { run: call('run'), all: call('all') };
+}
+
+/** A transaction that was begun and has no statement yet, and so keeps nobody from writing. */
+interface PendingTransaction {
+  readonly kind: 'pending';
+  readonly timer: TransactionTimer;
+  /** Resolves when the first statement may run; undefined until one wants to. */
+  begun?: Promise<OpenTransaction>;
+}
+
+interface OpenTransaction {
+  readonly kind: 'open';
+  readonly timer: TransactionTimer;
+  readonly pooled: PooledConnection;
+  /** Whether its connection was altered, so that no other query runner may use it. */
+  isAltered: boolean;
+}
+
+/** A transaction that has ended though its caller did not end it. */
+interface LostTransaction {
+  readonly kind: 'lost';
+  readonly reason: Error;
+}
+
+type TransactionState =
+  { readonly kind: 'idle' } | PendingTransaction | OpenTransaction | LostTransaction;
+
+const IDLE: TransactionState = { kind: 'idle' };
+
+/** A lock for writing from the start: one that is taken only at the first write may come too late. */
+const BEGIN_IMMEDIATE = 'BEGIN IMMEDIATE';
+/** A statement that takes that lock before it reads anything. */
+const LOCKS = /^\s*(?:insert|update|delete|replace)\b/i;
+
+/** TypeORM's query runner on pooled connections: one for a statement, or for a whole transaction. */
+export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLimited {
+  private state: TransactionState = IDLE;
+  /** The connection of a caller who has altered it. */
+  private dedicated: SqliteConnection | undefined;
+  private timeLimit: number | undefined;
+  /** The connection of the statement that is about to run. */
+  private calls: SqliteCalls | undefined;
+
+  constructor(
+    driver: SqliteDriver,
+    private readonly connections: SqliteConnectionPool,
+  ) {
+    super(driver);
+    this.timeLimit = (driver.options.extra as StoreExtra).transactionTimeoutMs;
+  }
+
+  setTimeLimit(limit: number | undefined): void {
+    this.timeLimit = limit;
+  }
+
+  /** TypeORM asks for the connection of a statement before its first await. */
+  override connect(): Promise<SqliteCalls | undefined> {
+    return Promise.resolve(this.calls);
+  }
+
+  override async query(
+    sql: string,
+    parameters: unknown[] = [],
+    isStructured = false,
+  ): ReturnType<SqliteQueryRunner['query']> {
+    this.assertNotReleased();
+    const kind = classifyStatement(sql);
+    if (kind === 'control') {
+      throw new TypeORMError(
+        'A transaction is begun and ended by dataSource.transaction() or by the methods of a query runner, not by a statement',
+      );
+    }
+    if (this.state.kind === 'idle') {
+      return await this.queryAlone(kind, sql, parameters, isStructured);
+    }
+    const transaction = await this.beginOnce(this.state, sql);
+    return await this.queryInTransaction(transaction, kind, sql, parameters, isStructured);
+  }
+
+  private assertNotReleased(): void {
+    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
+  }
+
+  private async queryAlone(
+    kind: StatementKind,
+    ...statement: [string, unknown[], boolean]
+  ): Promise<unknown> {
+    const { connections } = this;
+    if (kind === 'alter') this.dedicated ??= await connections.openDedicated();
+    const access = kind === 'read' ? 'read' : 'write';
+    const pooled = await connections.acquire(access, this.dedicated);
+    let isBroken = false;
+    try {
+      const result = await this.queryOn(pooled.connection, ...statement);
+      if (kind !== 'read') connections.assertSameStore();
+      return result;
+    } catch (error) {
+      isBroken = error instanceof StoreUnavailableError;
+      throw error;
+    } finally {
+      await pooled.release(isBroken);
+    }
+  }
+
+  private async queryInTransaction(
+    transaction: OpenTransaction,
+    kind: StatementKind,
+    ...statement: [string, unknown[], boolean]
+  ): Promise<unknown> {
+    if (kind === 'alter') transaction.isAltered = true;
+    try {
+      return await this.queryOn(transaction.pooled.connection, ...statement);
+    } catch (error) {
+      if (this.state === transaction) await this.loseIfRolledBack(transaction, error);
+      const state = this.state;
+      throw state.kind === 'lost' && state.reason.cause !== error ? state.reason : error;
+    }
+  }
+
+  /** After some errors SQLite has rolled the whole transaction back: the statements that follow must not be committed alone. */
+  private async loseIfRolledBack(transaction: OpenTransaction, cause: unknown): Promise<void> {
+    const isOpen = await transaction.pooled.connection.exec('BEGIN').then(
+      () => false,
+      () => true,
+    );
+    if (isOpen || this.state !== transaction) return;
+    const reason = new StoreUnavailableError('', [], cause as Error);
+    reason.cause = cause;
+    await this.end(transaction, { kind: 'lost', reason });
+  }
+
+  private async queryOn(
+    connection: SqliteConnection,
+    sql: string,
+    parameters: unknown[],
+    isStructured: boolean,
+  ): Promise<unknown> {
+    const values = parameters.map(bindable);
+    const callTypeOrm = async (text: string): Promise<unknown> => {
+      // super.query() calls connect() before any await, so no other statement can replace `calls` in between.
+      this.calls = prepareCalls(connection);
+      return (await super.query(text, values, isStructured)) as unknown;
+    };
+    try {
+      const result = await callTypeOrm(sql);
+      // What query builders read. A caller of query() has the rows as the driver gives them.
+      if (!(result instanceof QueryResult) || classifyStatement(sql) !== 'read') return result;
+      const columns = findRoundedColumns(result.records);
+      return columns.length === 0 ? result : await callTypeOrm(withExactIntegers(sql, columns));
+    } catch (error) {
+      if (!(error instanceof QueryFailedError)) throw error;
+      const cause = connection.dropPagesAfter(error.driverError as Error);
+      if (isStoreFailure(cause)) {
+        throw new StoreUnavailableError(error.query, error.parameters, cause);
+      }
+      throw (await this.explainConstraint(connection, error.query, cause, values)) ?? error;
+    }
+  }
+
+  /** The constraint that a statement has violated, if that is why it failed. */
+  private async explainConstraint(
+    connection: SqliteConnection,
+    query: string,
+    cause: Error,
+    values: readonly unknown[],
+  ): Promise<ConstraintError | undefined> {
+    const { entityMetadatas } = this.connection;
+    const table = WRITTEN_TABLE.exec(query)?.[1];
+    const constraint = toConstraintError(cause, entityMetadatas, table);
+    const entity = entityMetadatas.find(({ tableName }) => tableName === table);
+    if (constraint?.kind !== 'foreign key' || entity === undefined) return constraint;
+    const isRemoval = REMOVAL.test(query);
+    const properties = isRemoval
+      ? entity.primaryColumns.map(({ propertyPath }) => propertyPath)
+      : await findViolatedForeignKey(connection, entity, query, values);
+    return new ConstraintError(
+      isRemoval ? 'referenced' : 'foreign key',
+      table,
+      properties,
+      undefined,
+      {
+        cause,
+      },
+    );
+  }
+
+  override async startTransaction(isolation?: IsolationLevel): Promise<void> {
+    if (isolation !== undefined && !ISOLATION_LEVELS.has(isolation)) {
+      throw new TypeORMError('SQLite only supports SERIALIZABLE and READ UNCOMMITTED isolation');
+    }
+    // Before the first await, so that the log can say who has begun it.
+    const timer = new TransactionTimer();
+    if (this.state.kind === 'lost') {
+      // Its caller will roll it back.
+      this.transactionDepth++;
+      throw this.state.reason;
+    }
+    await this.broadcaster.broadcast('BeforeTransactionStart');
+    if (this.transactionDepth === 0) {
+      assertOutsideTransaction();
+      this.state = { kind: 'pending', timer };
+      this.isTransactionActive = true;
+    } else {
+      const savepoint = `SAVEPOINT typeorm_${this.transactionDepth}`;
+      if (this.state.kind === 'pending') await this.beginOnce(this.state, savepoint);
+      await this.controlTransaction(savepoint);
+    }
+    this.transactionDepth++;
+    await this.broadcaster.broadcast('AfterTransactionStart');
+  }
+
+  override async commitTransaction(): Promise<void> {
+    if (!this.isTransactionActive) throw new TransactionNotStartedError();
+    await this.broadcaster.broadcast('BeforeTransactionCommit');
+    if (this.transactionDepth > 1) {
+      await this.controlTransaction(`RELEASE SAVEPOINT typeorm_${this.transactionDepth - 1}`);
+      this.transactionDepth--;
+    } else {
+      await this.commitAll();
+      this.isTransactionActive = false;
+      this.transactionDepth = 0;
+    }
+    await this.broadcaster.broadcast('AfterTransactionCommit');
+  }
+
+  private async commitAll(): Promise<void> {
+    if (this.state.kind === 'pending') await this.state.begun;
+    const state = this.state;
+    if (state.kind === 'lost') throw state.reason;
+    if (state.kind !== 'open') {
+      this.state = IDLE;
+      return;
+    }
+    state.timer.stop();
+    try {
+      await this.controlTransaction('COMMIT');
+    } catch (error) {
+      this.limitTime(state);
+      throw error;
+    }
+    this.state = IDLE;
+    try {
+      this.connections.assertSameStore();
+    } finally {
+      await this.giveBack(state);
+    }
+  }
+
+  override async rollbackTransaction(): Promise<void> {
+    if (!this.isTransactionActive) throw new TransactionNotStartedError();
+    if (this.state.kind === 'lost') {
+      this.transactionDepth = Math.max(0, this.transactionDepth - 1);
+      if (this.transactionDepth === 0) this.forgetTransaction();
+      return;
+    }
+    await this.broadcaster.broadcast('BeforeTransactionRollback');
+    if (this.transactionDepth > 1) {
+      await this.controlTransaction(`ROLLBACK TO SAVEPOINT typeorm_${this.transactionDepth - 1}`);
+      this.transactionDepth--;
+    } else {
+      if (this.state.kind === 'pending') await this.state.begun?.catch(() => undefined);
+      const state = this.state as TransactionState;
+      if (state.kind === 'open') await this.end(state, IDLE);
+      this.forgetTransaction();
+    }
+    await this.broadcaster.broadcast('AfterTransactionRollback');
+  }
+
+  override async release(): Promise<void> {
+    if (this.isReleased) return;
+    this.isReleased = true;
+    if (this.state.kind === 'open') await this.end(this.state, IDLE);
+    else if (this.state.kind === 'pending' && this.state.begun === undefined) this.state = IDLE;
+    if (this.dedicated !== undefined) {
+      await this.connections.closeDedicated(this.dedicated);
+    }
+    await super.release();
+  }
+
+  override async beforeMigration(): Promise<void> {
+    this.timeLimit = undefined;
+    await super.beforeMigration();
+  }
+
+  /**
+   * The transaction that a statement is part of, which begins with the first one.
+   *
+   * @throws Error when it has ended, cannot begin or does not get the lock to write in time
+   */
+  private async beginOnce(
+    state: PendingTransaction | OpenTransaction | LostTransaction,
+    sql: string,
+  ): Promise<OpenTransaction> {
+    if (state.kind === 'lost') throw state.reason;
+    return state.kind === 'open' ? state : await (state.begun ??= this.begin(state, sql));
+  }
+
+  /** @param sql the first statement */
+  private async begin(transaction: PendingTransaction, sql: string): Promise<OpenTransaction> {
+    const { timer } = transaction;
+    let pooled: PooledConnection;
+    try {
+      pooled = await this.connections.acquire('transaction', this.dedicated, timer.origin);
+    } catch (error) {
+      // The next statement tries again.
+      delete transaction.begun;
+      throw error;
+    }
+    const open: OpenTransaction = { kind: 'open', timer, pooled, isAltered: false };
+    this.state = open;
+    if (this.isReleased) {
+      await this.end(open, IDLE);
+      throw new QueryRunnerAlreadyReleasedError();
+    }
+    this.limitTime(open);
+    try {
+      if (!pooled.hasBegun) await pooled.connection.exec(BEGIN_IMMEDIATE);
+      else if (!LOCKS.test(sql)) await pooled.connection.exec(`ROLLBACK; ${BEGIN_IMMEDIATE}`);
+    } catch (error) {
+      const reason = new StoreUnavailableError(BEGIN_IMMEDIATE, [], error as Error);
+      if (this.state === open) await this.end(open, { kind: 'lost', reason });
+    }
+    return this.assertOpen();
+  }
+
+  private assertOpen(): OpenTransaction {
+    const { state } = this;
+    if (state.kind === 'lost') throw state.reason;
+    if (state.kind !== 'open') throw new TransactionNotStartedError();
+    return state;
+  }
+
+  /** A statement that controls the transaction. */
+  private async controlTransaction(sql: string): Promise<void> {
+    const { pooled } = this.assertOpen();
+    try {
+      await pooled.connection.exec(sql);
+    } catch (error) {
+      const current = this.state;
+      if (current.kind === 'lost') throw current.reason;
+      if (isStoreFailure(error)) throw new StoreUnavailableError(sql, [], error as Error);
+      const { entityMetadatas } = this.connection;
+      // A foreign key that is checked at the end of the transaction.
+      throw (
+        toConstraintError(error, entityMetadatas) ?? new QueryFailedError(sql, [], error as Error)
+      );
+    }
+  }
+
+  private limitTime(transaction: OpenTransaction): void {
+    transaction.timer.start(this.timeLimit, (reason) => {
+      if (this.state !== transaction) return;
+      transaction.pooled.connection.interrupt();
+      void this.end(transaction, { kind: 'lost', reason });
+    });
+  }
+
+  /** Rolls back what is not committed, and lets the next one write. */
+  private async end(transaction: OpenTransaction, next: TransactionState): Promise<void> {
+    this.state = next;
+    await transaction.pooled.connection.exec('ROLLBACK').catch((error: unknown) => {
+      // It has been rolled back already, unless the connection is not what it was.
+      if (getErrorCode(error) !== 'SQLITE_ERROR') transaction.isAltered = true;
+    });
+    await this.giveBack(transaction);
+  }
+
+  private async giveBack(transaction: OpenTransaction): Promise<void> {
+    transaction.timer.stop();
+    await transaction.pooled.release(transaction.isAltered);
+  }
+
+  private forgetTransaction(): void {
+    this.state = IDLE;
+    this.isTransactionActive = false;
+    this.transactionDepth = 0;
+  }
+}
+
+/** sqlite3 would store NULL for a bigint. */
+function bindable(value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+export function isUnsafeInteger(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+}
+
+/** The columns in which an int64 may have been rounded. */
+function findRoundedColumns(rows: readonly Record<string, unknown>[]): string[] {
+  const names = new Set<string>();
+  for (const row of rows) {
+    for (const [name, value] of Object.entries(row)) {
+      if (isUnsafeInteger(value) && Math.abs(value as number) <= 2 ** 63) names.add(name);
+    }
+  }
+  return [...names];
+}
+
+/** The same query with the integers of these columns as text; large floating-point numbers stay what they are. */
+function withExactIntegers(sql: string, columns: readonly string[]): string {
+  const exact = columns
+    .map((name) => `"${name.replaceAll('"', '""')}"`)
+    .map(
+      (name) =>
+        `CASE typeof(${name}) WHEN 'integer' THEN CAST(${name} AS TEXT) ELSE ${name} END AS ${name}`,
+    );
+  return `SELECT *, ${exact.join(', ')} FROM (${sql})`;
+}
