@@ -102,7 +102,7 @@ describe('the changes of the typed client', () => {
       },
     });
     holdTimeouts();
-    const next = impatient.changes().next();
+    const next = impatient.changes({ after: 'a cursor' }).next();
     await until(() => isRead);
     passTimeouts(15_999);
     expect(silent?.aborted).toBe(false);
