@@ -129,14 +129,14 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly orders: ReadonlyMap<string | undefined, readonly SortKey[]>;
   private readonly hashed: ReadonlySet<string>;
 
-  private readonly inserts: BatchQueue<NewRow, CreateOutcome>;
+  private readonly creates: BatchQueue<NewRow, CreateOutcome>;
   private readonly imports: BatchQueue<readonly Values[], ListOutcome>;
-  private readonly additions: BatchQueue<Values, RawRow>;
+  private readonly adds: BatchQueue<Values, RawRow>;
   private readonly replaces: BatchQueue<Replacement, WriteOutcome>;
   private readonly removes: BatchQueue<{ readonly key: string }, WriteOutcome>;
   private readonly changes: BatchQueue<RowChange, ChangedRow>;
   private readonly finds: BatchQueue<string, RawRow | undefined>;
-  private readonly rowReads: BatchQueue<Page, SortedRows>;
+  private readonly lists: BatchQueue<Page, SortedRows>;
   /** Undefined where only the program can write the rows as JSON. */
   private readonly pages: BatchQueue<Page, PageText> | undefined;
   private readonly pieces: BatchQueue<PieceRequest, Piece> | undefined;
@@ -162,17 +162,17 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     ): BatchQueue<Item, Outcome> =>
       new BatchQueue(tableName, operation, 'commit', store.writers, maxItems);
     const insertRows = new InsertRows(sql, classifier);
-    this.inserts = writeQueue(insertRows);
+    this.creates = writeQueue(insertRows);
     // A list is a commit of its own, so that new rows wait for one list at most.
     this.imports = writeQueue(new InsertLists(sql, classifier, insertRows), 1);
-    this.additions = writeQueue(new AddRows(sql, classifier));
+    this.adds = writeQueue(new AddRows(sql, classifier));
     this.replaces = writeQueue(new ReplaceRows(sql, classifier));
     this.removes = writeQueue(new RemoveRows(sql, classifier));
     this.changes = writeQueue(new ChangeRows(sql, classifier), MAX_CHANGED);
 
     const { rowReaders, pageReaders, maxPages } = store;
     this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', rowReaders, MAX_READ);
-    this.rowReads = new BatchQueue(tableName, new ReadRows(sql), 'read', pageReaders, 1);
+    this.lists = new BatchQueue(tableName, new ReadRows(sql), 'read', pageReaders, 1);
     if (json === undefined) return;
     this.pages = new BatchQueue(tableName, new ReadPages(json), 'read', pageReaders, maxPages);
     this.pieces = new BatchQueue(tableName, new ReadPieces(json), 'read', pageReaders, 1);
@@ -186,7 +186,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    */
   async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
     const values = this.columns.encodeRow(row);
-    return await this.write(this.inserts, { key: this.columns.getKey(values), values }, manager);
+    return await this.write(this.creates, { key: this.columns.getKey(values), values }, manager);
   }
 
   /**
@@ -209,7 +209,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    */
   async add(row: Omit<RowInput<Row>, 'id'>, manager?: EntityManager): Promise<Row> {
     const values = this.columns.encodeRow(row);
-    const raw = await this.write(this.additions, values, manager);
+    const raw = await this.write(this.adds, values, manager);
     return this.columns.decodeRow(raw) as Row;
   }
 
@@ -330,7 +330,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager?: EntityManager,
   ): Promise<RowPage<Row>> {
     const page = this.readQuery({ ...query, limit: query.limit + 1 }, where);
-    const found = await this.read(this.rowReads, page, manager);
+    const found = await this.read(this.lists, page, manager);
     const shown = found.slice(0, query.limit);
     return {
       rows: shown.map(({ raw }) => this.columns.decodeRow(raw) as Row),
@@ -404,7 +404,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     if (this.pieces !== undefined) return await this.read(this.pieces, request, manager);
     const { page, separator } = request;
     const part = { ...page, limit: Math.min(page.limit, MAX_READ) };
-    const found = await this.read(this.rowReads, part, manager);
+    const found = await this.read(this.lists, part, manager);
     const texts = found.map(({ raw }) => writeJson(withoutNull(this.columns.decodeRow(raw))));
     return { text: texts.join(separator), rows: texts.length, last: found.at(-1)?.sortedBy };
   }

@@ -91,6 +91,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     const announce = (): void => {
       this.announcing ??= setTimeout(() => void this.announce(), GATHER_MS);
     };
+    // Of batches, and of TypeORM's transactions.
     this.store.onCommit = announce;
     this.store.subscribers.push({ afterTransactionCommit: announce });
     this.store.changeLog.listen(() => void this.lookForListeners());

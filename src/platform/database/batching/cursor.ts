@@ -11,7 +11,8 @@ export interface CursorScope {
   readonly conditions: readonly Condition[];
 }
 
-const INTEGERS = new Set<unknown>(['integer', 'bigint']);
+/** The types of keys that are cursors as they are. */
+const PLAIN_TYPES = new Set<unknown>(['integer', 'bigint']);
 
 /** The texts that values of a type have in a cursor; any text for other types. */
 const TEXTS = new Map<unknown, (text: string) => boolean>([
@@ -60,7 +61,7 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
 
 /** The primary key is the last of every order. */
 function isPlain({ order: [first, ...others] }: CursorScope): boolean {
-  return others.length === 0 && INTEGERS.has(first?.column.type);
+  return others.length === 0 && PLAIN_TYPES.has(first?.column.type);
 }
 
 /** A cursor has one spelling. */

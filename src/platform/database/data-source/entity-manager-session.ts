@@ -21,7 +21,7 @@ class ManagerSession implements Transaction {
 
   async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     const result = (await this.queryRunner.query(
-      hideFirstWord(text),
+      prependLineFeed(text),
       [...parameters],
       true,
     )) as QueryResult<Row>;
@@ -54,6 +54,6 @@ class ManagerSession implements Transaction {
 }
 
 /** TypeORM's driver for SQLite gives no rows of a statement whose text begins with INSERT, UPDATE or DELETE. */
-export function hideFirstWord(sql: string): string {
+export function prependLineFeed(sql: string): string {
   return `\n${sql}`;
 }

@@ -2,7 +2,14 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/table-sql.js';
 
-const INTEGERS = new Set<unknown>(['int', 'integer', 'smallint', 'bigint', 'boolean', Number]);
+const CAST_TO_INTEGER = new Set<unknown>([
+  'int',
+  'integer',
+  'smallint',
+  'bigint',
+  'boolean',
+  Number,
+]);
 
 /**
  * The SQL of SQLite. Rows travel as one JSON array, so that a statement has a constant text and no
@@ -49,7 +56,7 @@ export const sqliteDialect: SqlDialect = {
   isSame: (stored: string, given: string) => `${stored} IS ${given}`,
 
   fromText: (sql: string, { type }: ColumnMetadata) =>
-    INTEGERS.has(type) ? `CAST(${sql} AS INTEGER)` : sql,
+    CAST_TO_INTEGER.has(type) ? `CAST(${sql} AS INTEGER)` : sql,
 
   sorted: (sql: string) => sql,
 

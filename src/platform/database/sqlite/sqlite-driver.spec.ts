@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, QueryResult } from 'typeorm';
 import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
-import { hideFirstWord } from '../data-source/entity-manager-session.js';
+import { prependLineFeed } from '../data-source/entity-manager-session.js';
 import { SqliteDataSource } from './sqlite-data-source.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import { sqliteOptions } from './sqlite-options.js';
@@ -106,9 +106,9 @@ describe("TypeORM's SQLite driver", () => {
     "INSERT INTO keys VALUES ('6') RETURNING CAST(id AS TEXT) AS id",
     'UPDATE keys SET id = 6 RETURNING CAST(id AS TEXT) AS id',
     'DELETE FROM keys RETURNING 6 AS id',
-  ])('gives the rows of %s only with hideFirstWord()', async (sql) => {
+  ])('gives the rows of %s only with prependLineFeed()', async (sql) => {
     await dataSource.query('INSERT INTO keys VALUES (5)');
-    const rows = await dataSource.query<{ id: unknown }[]>(hideFirstWord(sql));
+    const rows = await dataSource.query<{ id: unknown }[]>(prependLineFeed(sql));
     expect(rows.map(({ id }) => String(id))).toEqual(['6']);
   });
 

@@ -75,8 +75,8 @@ export class SqliteJsonReader implements JsonReader {
   /** The parameters are the limit of the pages, and an array of the values of each. */
   private pagesStatement(page: Page): Statement {
     return this.sql.shaped('pages', page, () => {
-      const read = (selected: string, limit: string): string =>
-        this.select(selected, page, (index) => `(given.value ->> ${index})`, limit);
+      const read = (selected: string, range: string): string =>
+        this.select(selected, page, (index) => `(given.value ->> ${index})`, range);
       return `
         SELECT
           CASE WHEN (SELECT ifnull(sum(bytes), 0) FROM (${read(`${this.bytes} AS bytes`, '?1')}))
@@ -92,8 +92,8 @@ export class SqliteJsonReader implements JsonReader {
   /** The parameters are the limit, the text between two rows, and the values of the page. */
   private pieceStatement(page: Page): Statement {
     return this.sql.shaped('piece', page, () => {
-      const read = (selected: string, limit: string): string =>
-        this.select(selected, page, (index) => `?${index + 3}`, limit);
+      const read = (selected: string, range: string): string =>
+        this.select(selected, page, (index) => `?${index + 3}`, range);
       const fitting = `
         SELECT count(*) FROM (
           SELECT sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes AS before
@@ -106,15 +106,16 @@ export class SqliteJsonReader implements JsonReader {
     });
   }
 
+  /** @param range what follows LIMIT */
   private select(
     selected: string,
     page: Page,
     value: (index: number) => string,
-    limit: string,
+    range: string,
   ): string {
     const { sql } = this;
     return `SELECT ${selected} FROM ${sql.columns.table} ${sql.pageFilter(page, value)}
-      ${sql.pageOrder(page)} LIMIT ${limit}`;
+      ${sql.pageOrder(page)} LIMIT ${range}`;
   }
 
   private sortedBy(page: Page): string {
