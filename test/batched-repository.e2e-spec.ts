@@ -587,7 +587,7 @@ describe('a change of a row', () => {
     expect(await pots.find('5')).toMatchObject({ size: 150, version: 150 });
   });
 
-  it('fails alone when it throws, returns a promise, gives another key or breaks a constraint', async () => {
+  it('fails alone when it throws, is a promise, gives another key or breaks a rule', async () => {
     const results = await Promise.allSettled([
       pots.change('1', (row) => row && { ...row, size: 10 }),
       pots.change('1', () => {

@@ -70,7 +70,7 @@ describe('the changes of the typed client', () => {
     await changes.return();
   });
 
-  it('go on after the last one that came whole, when a stream ends or breaks', async () => {
+  it('go on after the last whole one when a stream ends or breaks', async () => {
     const after = await client.latestCursor();
     for (const id of [10, 11, 12]) await client.createPlant({ id, name: 'n' });
     const [whole, other] = await take(client.changes({ after }), 2);
@@ -121,7 +121,7 @@ describe('the changes of the typed client', () => {
     expect(first).toMatchObject({ type: 'plant.created', id: 30n });
   });
 
-  it('end with 41000 when the cursor is gone, also after the stream has ended', async () => {
+  it('end with 41000 when the cursor is gone, also after a stream', async () => {
     const after = await client.latestCursor();
     const gone = { status: 410, error: ErrorCatalogue.CHANGES_GONE.error };
     await app.restart({ CHANGE_FEED: 'on' }, () => beginEpoch(app.storeUrl));
@@ -131,7 +131,7 @@ describe('the changes of the typed client', () => {
     await expect(ended.changes().next()).rejects.toMatchObject(gone);
   });
 
-  it('end when their caller says so, and at once where nobody answers at first', async () => {
+  it('end when their caller says so, even where nobody answers', async () => {
     const stop = new AbortController();
     const reason = new Error('enough');
     const next = client.changes({ signal: stop.signal }).next();

@@ -52,7 +52,7 @@ function socketTo(port: number): Socket {
   return connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
 }
 
-describe('requests that follow each other on a connection without waiting', () => {
+describe('pipelined requests', () => {
   it('are all answered, in their order', async () => {
     app = await TestApp.start();
     const client = new ClientConnection(app.port);
@@ -111,7 +111,7 @@ describe('requests that follow each other on a connection without waiting', () =
     client.destroy();
   });
 
-  it('leave no file open and no memory behind when their client reads nothing and leaves', async () => {
+  it('leave nothing open when their client leaves without reading', async () => {
     app = await TestApp.start();
     const sockets = serverSockets();
     await fetch(`${app.url.origin}/docs/swagger-ui-bundle.js`, {
@@ -241,7 +241,7 @@ describe('a client that does not read', () => {
 });
 
 describe('clients that leave before the end of their bodies', () => {
-  it('leave nothing behind that counts against the bodies of others', async () => {
+  it('leave nothing that counts against the bodies of others', async () => {
     app = await TestApp.start();
     const sockets = serverSockets();
     const head = createRequest(TOKEN).replace(

@@ -224,7 +224,7 @@ describe('POST /plants with a body that is refused', () => {
     expectError(await app.create('{"id":1,"name":"n"}'.padEnd(BODY_LIMIT + 1)), 'BODY_TOO_LARGE');
   });
 
-  it('looks at emptiness before the media type, and at the media type before the length', async () => {
+  it('looks at emptiness, media type and length, in this order', async () => {
     expectError(await app.create('', { 'Content-Type': 'text/plain' }), 'UNREADABLE_BODY');
     const long = await app.create('x'.repeat(BODY_LIMIT + 1), { 'Content-Type': 'text/plain' });
     expectError(long, 'UNSUPPORTED_MEDIA_TYPE');

@@ -169,7 +169,7 @@ describe("Nest's own exceptions", () => {
 });
 
 describe('a program with a feature whose parameters would not be checked', () => {
-  it('does not start, and says what to write', async () => {
+  it('does not start and says what to write', async () => {
     @Controller('gardens')
     class GardensController {
       @Get(':id')
@@ -272,7 +272,7 @@ describe('the OpenAPI document of a feature', () => {
     });
   });
 
-  it('has for each operation the failures that it can answer, and no other', async () => {
+  it('has the failures of each operation and no other', async () => {
     const { paths } = await documentOf(app);
     const statuses = (path: string, method: string): string[] =>
       Object.keys(paths[path]?.[method]?.responses ?? {});

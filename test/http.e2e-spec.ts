@@ -113,7 +113,7 @@ describe('an error that cannot be written', () => {
 describe('a file of Swagger UI', () => {
   const path = '/docs/swagger-ui.css';
 
-  it('is answered with its type, may be kept by a browser, and is 304 while it is current', async () => {
+  it('has its type, may be kept by a browser, and is 304 while it is current', async () => {
     const got = await app.request('GET', path);
     expect(got).toMatchObject({ status: 200, body: expect.stringContaining('.swagger-ui') });
     expect(Object.fromEntries(got.headers)).toMatchObject({

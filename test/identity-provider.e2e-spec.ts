@@ -77,7 +77,7 @@ async function obtainToken(scope: string, resource = AUDIENCE): Promise<string> 
   return body.access_token;
 }
 
-describe('an access token that a certified OpenID provider gives by client credentials', () => {
+describe('a client credentials token of a certified OpenID provider', () => {
   it('creates a plant', async () => {
     const Authorization = `Bearer ${await obtainToken('plants:write')}`;
     expect(await app.create('{"id":1,"name":"Monstera"}', { Authorization })).toMatchObject({

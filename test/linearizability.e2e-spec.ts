@@ -36,7 +36,7 @@ function workloadOn(how: Send): Workload {
   return workload;
 }
 
-describe(`${HISTORIES} histories of concurrent clients`, () => {
+describe(`${HISTORIES} histories of clients`, () => {
   it('are those of registers', async () => {
     const workload = workloadOn(send);
     await workload.run(HISTORIES);
@@ -45,7 +45,7 @@ describe(`${HISTORIES} histories of concurrent clients`, () => {
     expect(histories).toBe(HISTORIES);
   }, 30_000);
 
-  it('are those of registers across a SIGKILL, with outcomes that are unknown', async () => {
+  it('are those of registers across a SIGKILL', async () => {
     let requests = 0;
     let killed: Promise<void> | undefined;
     const workload = workloadOn((request) => {

@@ -79,7 +79,7 @@ describe("a module's request that catches nothing is answered", () => {
     expect(await app.rows()).toEqual([]);
   });
 
-  it('50300 when the store fails, and as ever once it works', async () => {
+  it('50300 while the store fails', async () => {
     if (ENGINE === 'postgres') {
       const driverError = expect.objectContaining({ code: '57P01' });
       await expectUnavailable(
@@ -97,7 +97,7 @@ describe("a module's request that catches nothing is answered", () => {
     expect(await app.rows()).toEqual([PLANT]);
   });
 
-  it('40999 when rows of another module refer to what it is to remove', async () => {
+  it('40999 when others refer to what it removes', async () => {
     await app.create('{"id":1,"name":"n"}');
     await app.query('CREATE TABLE labels ("plantId" bigint REFERENCES plants (id))');
     await app.query('INSERT INTO labels VALUES (1)');
@@ -106,7 +106,7 @@ describe("a module's request that catches nothing is answered", () => {
     expect(await app.rows()).toEqual([PLANT]);
   });
 
-  it("40999 when TypeORM's own writes violate a constraint", async () => {
+  it("40999 when TypeORM's writes violate a constraint", async () => {
     const message = 'A value that must be unique is already in use';
     expectError(await app.get('/neighbours/insert-twice'), 'CONFLICT', message);
     expect(await app.rows()).toEqual([PLANT]);

@@ -44,7 +44,7 @@ describe('creates beside transactions and saves of other modules', () => {
     expect([...outcomes.keys()].filter((id) => stored.get(id) !== `plant ${id}`)).toEqual([]);
   });
 
-  it('leave every transaction whole or undone, and every save stored', () => {
+  it('leave each transaction whole or undone', () => {
     // On a busy machine some fail, too.
     const kinds = new Set(entries.map(({ kind }) => kind));
     expect([...kinds]).toEqual(expect.arrayContaining(['committed', 'rolled back', 'saved']));

@@ -91,7 +91,7 @@ describe('API1: without a good token', () => {
 describe('API3: members of a plant', () => {
   const EXTRAS = '"id":2,"Tag":"x","rowid":3,"etag":"x","__proto__":{"tag":"x"},"owner":{"id":4}';
 
-  it('of which a PUT does not know are neither stored nor answered, the id included', async () => {
+  it('that a PUT does not know, as the id, are neither stored nor answered', async () => {
     const answer = await app.put('/plants/1', `{"name":"Ficus",${EXTRAS}}`);
     expect(answer).toMatchObject({ status: 200, text: '{"name":"Ficus"}' });
     expect(await app.rows()).toEqual([{ id: '1', name: 'Ficus', tag: null }]);
@@ -113,7 +113,7 @@ describe('API3: members of a plant', () => {
     }
   });
 
-  it('of which a PATCH does not know are neither stored nor answered, the id included', async () => {
+  it('that a PATCH does not know, as the id, are neither stored nor answered', async () => {
     const answer = await app.patch('/plants/1', `{"tag":"x",${EXTRAS}}`);
     expect(answer).toMatchObject({ status: 200, text: '{"name":"Monstera","tag":"x"}' });
     expect(await app.rows()).toEqual([{ ...STORED, tag: 'x' }]);

@@ -176,7 +176,7 @@ describe('a request with a path, a query and a body', () => {
     );
   });
 
-  it('is refused for its token, then its path and its query, then its body', async () => {
+  it('is refused for its token, then its target, then its body', async () => {
     expectError(await put('/examples/x?y', '{', { Authorization: '' }), 'TOKEN_MISSING');
     expectError(await put('/examples/x', '{', { 'Content-Type': 'a/b' }), 'INVALID_PARAMETERS');
     expectError(await put('/examples/1?y', ''), 'INVALID_PARAMETERS');
@@ -188,7 +188,7 @@ describe('a request with a path, a query and a body', () => {
     expectError(await put('/examples/1', '{}'), 'INVALID_BODY');
   });
 
-  it('is not told to continue before its path, its query and every guard agree', async () => {
+  it('is told to continue once its target and every guard agree', async () => {
     const head = (path: string): string =>
       `PUT ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 17\r\n\r\n`;
     const refused = await exchange(app.port, head('/examples/x'), (text) => text.endsWith('}'));

@@ -288,7 +288,7 @@ describe('PUT /plants/{id}', () => {
     expect((await app.get('/plants/77')).status).toBe(404);
   });
 
-  it('answers the faults of the path before those of the body, and those before 404 and 412', async () => {
+  it('answers faults of the path before those of the body, 404 and 412', async () => {
     expectError(await app.put('/plants/x', '{'), 'INVALID_PARAMETERS');
     expectError(await app.put('/plants/77', '{'), 'UNREADABLE_BODY');
     expectError(await app.put('/plants/77', '{}'), 'INVALID_BODY');
@@ -352,7 +352,7 @@ describe('PATCH /plants/{id}', () => {
     }
   });
 
-  it('answers the faults of the path before those of the body, and those before 404 and 412', async () => {
+  it('answers faults of the path before those of the body, 404 and 412', async () => {
     expectError(await app.patch('/plants/x', '{'), 'INVALID_PARAMETERS');
     expectError(await app.patch('/plants/77', ''), 'UNREADABLE_BODY');
     expectError(await app.patch('/plants/77', '{"name":null}'), 'INVALID_BODY');

@@ -121,7 +121,7 @@ describe("a token of an identity provider's", () => {
     );
   });
 
-  it('needs the scope of a route that asks for its own, and no other there', async () => {
+  it('needs only the own scope of a route that has one', async () => {
     app = await scoped({ AUTH_SCOPE: 'plants:write', AUTH_READ_SCOPE: 'plants:read' });
     const reader = await issuer.token({ scope: 'plants:read' });
     expectLacks(await send('GET', '/scoped-examples', reader), ', scope="examples"');

@@ -30,7 +30,7 @@ async function readDelay(): Promise<number> {
   return Number(/^change_feed_delay_seconds (.+)$/m.exec(text)?.[1]);
 }
 
-describe('a change that is committed before one with a lower number', () => {
+describe('a change with a higher number than one under way', () => {
   it('waits for it, so that nothing appears behind a cursor', async () => {
     await first.query('BEGIN');
     await first.query(`INSERT INTO plants (id, name) VALUES (1, 'first number')`);
@@ -51,7 +51,7 @@ describe('a change that is committed before one with a lower number', () => {
     expect(await listIds()).toEqual([2]);
   });
 
-  it('waits for a transaction whose number is greater than that of its own', async () => {
+  it('waits for transactions with higher numbers too', async () => {
     await second.query('BEGIN');
     // It takes the lower transaction number, and then the higher number of a change.
     await second.query('SELECT pg_current_xact_id()');

@@ -59,7 +59,7 @@ describe("TypeORM's PostgreSQL driver", () => {
     ]);
   });
 
-  it('calls beforeMigration() on the query runner, so that migrations have no time limit', async () => {
+  it('calls beforeMigration() on the query runner, to lift the time limit of migrations', async () => {
     const limits: unknown[] = [];
     class Noting1700000000000 {
       async up(runner: QueryRunner): Promise<void> {
@@ -75,7 +75,7 @@ describe("TypeORM's PostgreSQL driver", () => {
     expect(limits).toEqual([[{ statement_timeout: '0' }], [{ statement_timeout: '4s' }]]);
   });
 
-  it('has a connection that can be closed under a statement when the server is silent', async () => {
+  it('can close a connection under a statement when the server is silent', async () => {
     const runner = dataSource.createQueryRunner() as QueryRunner & {
       setTimeLimit: (limit: number) => Promise<void>;
     };

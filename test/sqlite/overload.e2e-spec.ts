@@ -10,7 +10,7 @@ import { TOKEN } from '../support/token.js';
 const OTHER_TOKEN = 'another-token-of-another-client';
 
 describe('a connection beyond MAX_CONNECTIONS', () => {
-  it('is told 503 and closed, whatever it asks, while the others are served', async () => {
+  it('is told 503 and closed, while the others are served', async () => {
     const small = await TestApp.start({ MAX_CONNECTIONS: '1' });
     const request = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
     const first = new ClientConnection(small.port);
@@ -43,7 +43,7 @@ function startOfCreate(token: string): string {
 }
 
 describe('bodies that arrive piece by piece', () => {
-  it('beyond 64 MiB together cost the client with most of them some, and no other any', async () => {
+  it('beyond 64 MiB together cost the client with most of them some', async () => {
     const app = await TestApp.start({
       ACCESS_TOKENS: `${TOKEN},${OTHER_TOKEN}`,
       MAX_CONNECTIONS: '',

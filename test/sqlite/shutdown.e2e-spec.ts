@@ -51,7 +51,7 @@ describe('the program, told to stop', () => {
 
   // The program is held while its last requests are sent: some are then under way in it, some
   // wait unread on connections it knows, some on connections it has not accepted yet.
-  it('under load answers every request that was sent whole, has stored it, and exits 0', async () => {
+  it('answers and stores every request that was sent whole, and exits 0', async () => {
     await start();
     const busy = clients(64);
     const busyOnes = Promise.all(busy.map(createOn));

@@ -147,7 +147,7 @@ describe('a transaction that follows another', () => {
 });
 
 describe('a transaction without a statement', () => {
-  it('keeps nobody from writing, and takes part from its first statement on', async () => {
+  it('keeps nobody from writing before its first statement', async () => {
     const [one, other] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
     await one.startTransaction();
     await other.startTransaction();

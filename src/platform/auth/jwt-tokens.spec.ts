@@ -47,7 +47,7 @@ describe('cached tokens', () => {
 });
 
 describe('tokens that wait for the keys of a provider', () => {
-  it('are at most 1000, of which the client with most loses the first', async () => {
+  it('are at most 1000: the client with most loses the first', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

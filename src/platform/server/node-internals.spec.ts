@@ -31,13 +31,13 @@ describe('configureNode()', () => {
     expect(error.code).toBe('ERR_HTTP_REQUEST_TIMEOUT');
   });
 
-  it('makes the server hand on a request without a Host header, where it answers without a body', async () => {
+  it('makes the server hand on a request without a Host header', async () => {
     client().write('GET / HTTP/1.1\r\n\r\n');
     const [request] = (await once(server, 'request')) as [IncomingMessage];
     expect(request.url).toBe('/');
   });
 
-  it('makes the server answer a client that has ended its side, where it closes the connection', async () => {
+  it('makes the server answer a client that has ended its side', async () => {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       request.socket.once('end', () => response.end('late'));
     });

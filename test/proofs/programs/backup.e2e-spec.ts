@@ -144,7 +144,7 @@ describe('a backup taken while plants are being created', () => {
     expect(before.equals(await readFile(folder.file('copy.db')))).toBe(true);
   });
 
-  it('becomes the store again when a program is started on it', async () => {
+  it('becomes a store again by a start', async () => {
     await cp(folder.file('copy.db'), folder.file('restored.db'));
     const restored = start('restored.db');
     const url = await restored.listening();
@@ -175,7 +175,7 @@ async function expectRefusal(target: string, sentence: RegExp, store = 'plants.d
   expect((error as CommandError).message).toMatch(sentence);
 }
 
-describe('a command that cannot do its work exits 1 with one sentence, and leaves no file', () => {
+describe('a failed command exits 1 with a sentence and leaves no file:', () => {
   let before: string[];
   let all: Ended[];
 

@@ -34,7 +34,7 @@ async function createPlant(url: string, token: string, id: number): Promise<Resp
 }
 
 describe('a start without any configuration', () => {
-  it('prints, at every start, a curl with a token of its own that creates a plant when pasted', async () => {
+  it('prints a curl with a token of its own that creates a plant', async () => {
     const tokens = new Set<string>();
     for (const plants of [1, 2]) {
       const program = folder.start();
@@ -58,7 +58,7 @@ describe('a start without any configuration', () => {
 });
 
 describe('a start with a configuration', () => {
-  it('reads .env, lets the real environment win, makes the folder of the store, and prints no secret', async () => {
+  it('reads .env, lets the environment win, and prints no secret', async () => {
     await writeFile(
       folder.file('.env'),
       'ACCESS_TOKENS=from-file,also-from-file\nACCESS_TOKEN=mistyped\nLOG_LEVEL=nonsense\nDATABASE_URL=sqlite:deep/down/p.db\n',
@@ -115,7 +115,7 @@ describe('a start that cannot succeed exits 1 with one line for each fault', () 
     expect(program.output).not.toContain('Listening');
   }
 
-  it('with several wrong variables, and in production without a token', async () => {
+  it('with wrong variables, and without a token', async () => {
     const env = { PORT: 'x', HOST: '!', LOG_LEVEL: 'x', NODE_ENV: 'production' };
     const tokens = /^ACCESS_TOKENS must hold a token/;
     await expectRefusal(env, /^HOST must/, /^PORT must/, tokens, /^LOG_LEVEL must/);

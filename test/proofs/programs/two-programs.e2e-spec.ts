@@ -39,7 +39,7 @@ async function insertByHand(id: number): Promise<void> {
 }
 
 describe('a second program on one store', () => {
-  it('is told from one sentence that it cannot start, until the first one ends or is about to', async () => {
+  it('says in one sentence that it cannot start, until the first one ends', async () => {
     const first = start();
     expect(await create(await first.listening(), 1)).toBe(200);
     await symlink(folder.file('plants.db'), folder.file('link.db'));

@@ -60,11 +60,11 @@ describe('a start on a store that cannot be written is refused, and says why, fo
     await expectRefusal('data/deep/down/plants.db', sentence);
   });
 
-  it('a folder in the place of the file', async () => {
+  it('a folder in its place', async () => {
     await expectRefusal('data', `${folder.file('data')} is a folder, and not a file`);
   });
 
-  it('a file in the place of the folder', async () => {
+  it('a file as its folder', async () => {
     writeFileSync(folder.file('data/file'), '');
     const file = folder.file('data/file');
     const reason = `cannot be made by the user ${USER}: there is a file in its place`;

@@ -35,7 +35,7 @@ describe('a statement of a SQLite connection', () => {
     expect(await connection.all('SELECT * FROM notes', [])).toEqual([{ text: 'a', size: null }]);
   });
 
-  it('is prepared again after many others, and is answered when they begin before it is done', async () => {
+  it('is prepared again after many others, and always answered', async () => {
     const results = Array.from({ length: 300 }, (_, index) =>
       connection.all(`SELECT ${index % 150} AS result`, []),
     );

@@ -126,7 +126,7 @@ describe("TypeORM's SQLite driver", () => {
     expect(await dataSource.getRepository(Note).find()).toEqual([{ id: 1, size: '7' }]);
   });
 
-  it('calls beforeMigration() on the query runner, so that migrations have no time limit', async () => {
+  it('calls beforeMigration() on the query runner, to lift the time limit of migrations', async () => {
     const called: string[] = [];
     class Noting1700000000000 {
       up(): Promise<void> {
