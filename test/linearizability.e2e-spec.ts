@@ -22,11 +22,11 @@ let lastId = 0;
 beforeAll(async () => {
   store = await TestStore.create();
   replicas = await Replicas.start(REPLICAS, tmpdir(), store.url);
-}, 20_000);
+});
 afterAll(async () => {
   await replicas.stop();
   await store.remove();
-}, 20_000);
+});
 
 const send: Send = (request) => replicas.send(request, random);
 
@@ -43,7 +43,7 @@ describe(`${HISTORIES} histories of clients`, () => {
     const { histories, violations } = workload.report;
     expect(violations).toEqual([]);
     expect(histories).toBe(HISTORIES);
-  }, 30_000);
+  });
 
   it('are those of registers across a SIGKILL', async () => {
     let requests = 0;
@@ -57,7 +57,7 @@ describe(`${HISTORIES} histories of clients`, () => {
     const { violations, unknown } = workload.report;
     expect(violations).toEqual([]);
     expect(unknown).toBeGreaterThan(0);
-  }, 30_000);
+  });
 });
 
 type Misbehaviour = (request: HttpRequest) => Promise<HttpAnswer | undefined>;
