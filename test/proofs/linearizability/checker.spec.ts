@@ -10,6 +10,8 @@ const CREATE_A: Operation = { kind: 'create', plant: A };
 const CREATE_B: Operation = { kind: 'create', plant: B };
 const PUT_A: Operation = { kind: 'replace', plant: A };
 const PUT_B: Operation = { kind: 'replace', plant: B };
+const PATCH_B: Operation = { kind: 'patch', patch: '{"name":"b"}' };
+const PATCH_TAG: Operation = { kind: 'patch', patch: '{"tag":""}' };
 const REMOVE: Operation = { kind: 'remove' };
 const READ: Operation = { kind: 'read' };
 const LIST: Operation = { kind: 'list' };
@@ -50,6 +52,12 @@ const LINEARIZABLE: readonly (readonly [string, ...Row[]])[] = [
     [2, 9, PUT_B, OK_B],
     [3, 4, READ, OK_A],
     [5, 6, READ, OK_B],
+  ],
+  [
+    'patches of two members at once, both kept',
+    created,
+    [2, 9, PATCH_B, OK_B],
+    [3, 8, PATCH_TAG, '200 {"name":"b","tag":""}'],
   ],
   ['of two creates the second is first', [0, 9, CREATE_A, '40900'], [1, 2, CREATE_B, OK_B]],
   ['the same plant twice', [0, 9, CREATE_A, '40901'], [1, 8, CREATE_A, OK_A]],
@@ -163,6 +171,13 @@ const NOT_LINEARIZABLE: readonly (readonly [string, ...Row[]])[] = [
     created,
     [2, 9, ifMatch(PUT_B, A), OK_B],
     [3, 8, ifMatch(REMOVE, A), '204'],
+  ],
+  [
+    'a patch that undoes another',
+    created,
+    [2, 9, PATCH_B, OK_B],
+    [3, 8, PATCH_TAG, `200 ${TAGGED}`],
+    [10, 11, READ, OK_B],
   ],
   ['a precondition that held', created, [2, 3, ifMatch(PUT_B, A), '41200']],
   ['not modified, but it was', created, [2, 3, PUT_B, OK_B], [4, 5, ifNoneMatch(READ, A), '304']],

@@ -21,12 +21,22 @@ import {
 /** Sends a request to one of the programs; undefined when there was no answer. */
 export type Send = (request: HttpRequest) => Promise<HttpAnswer | undefined>;
 
-/** Few enough that they often meet; the last two differ only in the tag. */
+/** Few enough that they often meet, and all that patches make of each other. */
 export const PLANTS: readonly [State, ...State[]] = [
   '{"name":"a"}',
+  '{"name":"a","tag":""}',
+  '{"name":"a","tag":"t"}',
+  '{"name":"b"}',
+  '{"name":"b","tag":""}',
   '{"name":"b","tag":"t"}',
-  '{"name":"c","tag":""}',
-  '{"name":"c"}',
+];
+const PATCHES: readonly [string, ...string[]] = [
+  '{"name":"a"}',
+  '{"name":"b"}',
+  '{"tag":"t"}',
+  '{"tag":""}',
+  '{"tag":null}',
+  '{}',
 ];
 
 const MAX_CLIENTS = 4;
@@ -44,12 +54,14 @@ export function operationsOf(random: SeededRandom): Operation[][] {
 
 function operationOf(random: SeededRandom): Operation {
   const plant = random.pick(...PLANTS);
-  const kinds = ['create', 'create', 'replace', 'replace', 'replace', 'remove', 'read', 'read'];
-  switch (random.pick('list', ...kinds)) {
+  const changes = ['create', 'create', 'replace', 'replace', 'patch', 'patch', 'remove'];
+  switch (random.pick('list', 'read', 'read', ...changes)) {
     case 'create':
       return { kind: 'create', plant };
     case 'replace':
       return { kind: 'replace', plant, condition: conditionOf(random) };
+    case 'patch':
+      return { kind: 'patch', patch: random.pick(...PATCHES), condition: conditionOf(random) };
     case 'remove':
       return { kind: 'remove', condition: conditionOf(random) };
     case 'read':
@@ -108,6 +120,10 @@ export class History {
       case 'replace': {
         const headers = [AUTHORIZATION, CONTENT_TYPE, ...this.fieldsOf(operation.condition)];
         return requestOf(operation.plant, { method: 'PUT', target, headers });
+      }
+      case 'patch': {
+        const headers = [AUTHORIZATION, CONTENT_TYPE, ...this.fieldsOf(operation.condition)];
+        return requestOf(operation.patch, { method: 'PATCH', target, headers });
       }
       case 'list': {
         const tag = operation.tag === undefined ? '' : `&tag=${operation.tag}`;

@@ -14,6 +14,8 @@ export interface Condition {
 export type Operation =
   | { readonly kind: 'create'; readonly plant: State }
   | { readonly kind: 'replace'; readonly plant: State; readonly condition?: Condition | undefined }
+  /** The patch is JSON: a merge patch. */
+  | { readonly kind: 'patch'; readonly patch: string; readonly condition?: Condition | undefined }
   | { readonly kind: 'remove'; readonly condition?: Condition | undefined }
   | { readonly kind: 'read'; readonly condition?: Condition | undefined }
   /** The id is looked for on a page, by its tag if there is one. */
@@ -39,6 +41,13 @@ export function apply(
       if (refusal !== undefined) return { state, result: refusal };
       return { state: plant, result: okOf(plant) };
     }
+    case 'patch': {
+      const { patch, condition } = operation;
+      const refusal = refusalOf(state, condition);
+      if (refusal !== undefined) return { state, result: refusal };
+      const next = patchState(state, patch);
+      return { state: next, result: okOf(next) };
+    }
     case 'remove': {
       const refusal = refusalOf(state, operation.condition);
       if (refusal !== undefined) return { state, result: refusal };
@@ -55,6 +64,14 @@ export function apply(
       return { state, result: okOf(isListed ? state : ABSENT) };
     }
   }
+}
+
+function patchState(state: State, patch: string): State {
+  const { name, tag } = { ...(JSON.parse(state) as object), ...(JSON.parse(patch) as object) } as {
+    name: string;
+    tag?: string | null;
+  };
+  return JSON.stringify({ name, tag: tag ?? undefined });
 }
 
 export function okOf(state: State): Result {

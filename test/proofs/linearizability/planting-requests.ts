@@ -1,13 +1,13 @@
 import type { HttpAnswer } from '../../support/http/answer.js';
 import type { HttpRequest } from '../../support/http/request.js';
 import { requestOf } from '../../support/plant-requests.js';
-import type { Send } from './history.js';
+import { PLANTS, type Send } from './history.js';
 
 // A planting, whose key has two columns, is as good a register as a plant: its quantity stands for
 // the name, and its date for the tag.
 
 const CREATED_AT_ONCE = 32;
-const QUANTITIES = ['a', 'b', 'c'];
+const QUANTITIES = ['a', 'b'];
 const DATES: readonly (readonly [tag: string | undefined, date: string])[] = [
   [undefined, '2026-01-01'],
   ['', '2026-01-02'],
@@ -20,7 +20,7 @@ const CODES: Readonly<Record<string, string>> = { 40420: '40401', 40920: '40900'
 export async function sendToPlantings(send: Send, lastId: number): Promise<Send> {
   const gardenId = await createGarden(send);
   // Each planting needs its plant: those below 0 are of the requests that learn the ETags.
-  let id = -5;
+  let id = -1 - PLANTS.length;
   const createPlants = async (): Promise<void> => {
     while (id < lastId) {
       const plant = `{"id":${++id},"name":"n"}`;
@@ -56,12 +56,13 @@ async function retry(
 function toPlanting(request: HttpRequest, gardenId: string): HttpRequest {
   const url = new URL(request.target, 'http://localhost');
   const [, , id] = url.pathname.split('/');
-  const { body, target } = request;
+  const { method, body, target } = request;
   if (id !== undefined) {
-    const text = body.length === 0 ? '' : writePlanting(body.toString());
+    const write = method === 'PATCH' ? writePatch : writePlanting;
+    const text = body.length === 0 ? '' : write(body.toString());
     return { ...request, target: `/plantings/${gardenId}/${id}`, body: Buffer.from(text) };
   }
-  if (request.method === 'POST') {
+  if (method === 'POST') {
     const text = writePlanting(body.toString(), gardenId);
     return { ...request, target: '/plantings', body: Buffer.from(text) };
   }
@@ -78,6 +79,14 @@ function writePlanting(plant: string, gardenId?: string): string {
   const id = /"id":(-?\d+)/.exec(plant)?.[1] ?? '';
   const key = gardenId === undefined ? '' : `"gardenId":"${gardenId}","plantId":${id},`;
   return `{${key}"plantedOn":"${dateOf(tag)}","quantity":${QUANTITIES.indexOf(name)}}`;
+}
+
+function writePatch(patch: string): string {
+  const { name, tag } = JSON.parse(patch) as { name?: string; tag?: string | null };
+  return JSON.stringify({
+    ...(tag !== undefined && { plantedOn: dateOf(tag ?? undefined) }),
+    ...(name !== undefined && { quantity: QUANTITIES.indexOf(name) }),
+  });
 }
 
 function dateOf(tag: string | undefined): string {
