@@ -19,6 +19,8 @@ What to measure (several may be given):
                        be 0.8 of those alone
   --changes            what the feed of changes costs, and how soon 1,000 listeners hear
   --postgres-life      as --life, on a PostgreSQL server
+  --import             lines of an import a second, of Plant Store and of a peer, and what
+                       an import leaves of single creates
   --overload           what happens at 0.5 to 10 times the load that a slow disk allows
 
 How:
@@ -55,6 +57,7 @@ export function readOptions(args) {
     changes: values.changes,
     postgresLife: values['postgres-life'],
     overload: values.overload,
+    import: values.import,
     connections: wholeOf(values, 'connections', 64),
     rounds: wholeOf(values, 'rounds', 5),
     seconds: numberOf(values, 'seconds', 5),
@@ -84,6 +87,7 @@ function parse(args) {
         changes: boolean,
         'postgres-life': boolean,
         overload: boolean,
+        import: boolean,
         connections: string,
         rounds: string,
         seconds: string,

@@ -6,11 +6,12 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { drawChart } from './chart.mjs';
-import { besideNeighbour, CONTESTANTS, LIFE_NAMES, program } from './contestants.mjs';
+import { besideNeighbour, CONTESTANTS, LIFE_NAMES, peer, program } from './contestants.mjs';
 import { defaultLoad, loadNamed } from './load.mjs';
 import { changes } from './measure/changes.mjs';
 import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
+import { importing } from './measure/import.mjs';
 import { life } from './measure/life.mjs';
 import { lifeOnPostgres, postgres } from './measure/postgres.mjs';
 import { overload } from './measure/overload.mjs';
@@ -81,6 +82,10 @@ async function measureAll(setting) {
   if (setting.neighbour) results.neighbour = await neighbour(setting);
   if (setting.changes) results.changes = await changes(setting);
   if (setting.overload) results.overload = await overload(setting);
+  if (setting.import) {
+    const importers = [program(), peer('fastify-import', 'Fastify + better-sqlite3, by hand')];
+    results.import = await importing(setting, contestants ?? importers);
+  }
   if (Object.keys(results).length === 0) {
     results.compare = await compare(setting, contestants ?? CONTESTANTS, 'Durable creates');
   }

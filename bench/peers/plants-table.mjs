@@ -1,19 +1,34 @@
 import Database from 'better-sqlite3';
 import process from 'node:process';
 
-/** Opens the peer's database, with every commit flushed to disk, and prepares its statements. */
-export function openPlants() {
+/**
+ * Opens the peer's database, with every commit flushed to disk, and prepares its statements.
+ *
+ * @param {string} [indexes] statements that make the indexes of the table
+ */
+export function openPlants(indexes = '') {
   const database = new Database(process.env.DATABASE);
   database.pragma('journal_mode = WAL');
   // In WAL mode the driver's own default is NORMAL, which loses commits with the power.
   database.pragma('synchronous = FULL');
   database.exec(
-    'CREATE TABLE IF NOT EXISTS plants (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT)',
+    `CREATE TABLE IF NOT EXISTS plants (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT);
+    ${indexes}`,
   );
   const select = 'SELECT id, name, tag FROM plants';
   const page = database.prepare(`${select} WHERE id > ? ORDER BY id LIMIT ?`);
   const taggedPage = database.prepare(`${select} WHERE id > ? AND tag = ? ORDER BY id LIMIT ?`);
+  const insertNew = database.prepare(
+    'INSERT OR IGNORE INTO plants (id, name, tag) VALUES (?, ?, ?)',
+  );
   return {
+    /** Inserts the rows whose ids are free in one transaction, and returns how many these are. */
+    insertAll: database.transaction((rows) =>
+      rows.reduce(
+        (sum, { id, name, tag }) => sum + insertNew.run(id, name, tag ?? null).changes,
+        0,
+      ),
+    ),
     insert: database.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?)'),
     find: database.prepare(`${select} WHERE id = ?`),
     replace: database.prepare('UPDATE plants SET name = ?, tag = ? WHERE id = ?'),

@@ -23,6 +23,7 @@ export class Turns {
   static readonly ofPages = new Turns(MAX_PAGES, MAX_PAGES);
 
   private readonly waiting = new FairQueue<() => void>();
+  private underWay = 0;
   /** How many may begin before the event loop goes on. */
   private quota: number;
   /** The bodies of the requests under way, in bytes. */
@@ -59,15 +60,21 @@ export class Turns {
     return undefined;
   }
 
+  get isIdle(): boolean {
+    return this.underWay === 0;
+  }
+
   private mayBegin(): boolean {
     return this.free > 0 && this.quota > 0 && this.bytes < HANDLED_BODIES_LIMIT;
   }
 
   private begin({ locals }: Response, bytes: number): void {
     this.free--;
+    this.underWay++;
     this.bytes += bytes;
     locals.turn = () => {
       this.free++;
+      this.underWay--;
       this.bytes -= bytes;
       this.beginWaiting();
     };

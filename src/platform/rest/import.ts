@@ -19,6 +19,7 @@ import {
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Env } from '../config/env.js';
 import type { ListOutcome } from '../database/batched-repository.js';
 import { ConstraintError } from '../database/constraint.error.js';
@@ -26,7 +27,7 @@ import { ApiError } from '../errors/api-error.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
 import { importedLines } from '../observability/metrics.js';
 import { BodyLines, type LineBatch, NDJSON_TYPE } from '../requests/body-lines.js';
-import { endTurn } from '../requests/turns.js';
+import { endTurn, Turns } from '../requests/turns.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { describeLines } from './page.js';
 
@@ -34,6 +35,8 @@ export type { BodyLines };
 
 /** How many failures an answer lists. */
 const MAX_FAILURES = 1_000;
+/** How long an import leaves the store to others after a batch at most, in milliseconds. */
+const MAX_PAUSE_MS = 1_000;
 /** How often the log says how far an import is, in milliseconds. */
 const PROGRESS_MS = 10_000;
 
@@ -90,7 +93,7 @@ export async function importLines<Dto>(
     for await (const batch of batches) {
       // The next batch is read while this one is stored.
       await storing;
-      storing = storeLines(batch, createAll, keyTaken, result);
+      storing = shareTime(() => storeLines(batch, createAll, keyTaken, result));
       storing.catch(() => undefined);
     }
     return result;
@@ -100,6 +103,14 @@ export async function importLines<Dto>(
     clearInterval(progress);
     logger.log(describe(result));
   }
+}
+
+/** Leaves other requests that are under way as much time as the work has taken. */
+async function shareTime(work: () => Promise<void>): Promise<void> {
+  const began = performance.now();
+  await work();
+  if (Turns.ofHandlers.isIdle) return;
+  await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
 }
 
 async function storeLines<Dto>(
