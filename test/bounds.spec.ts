@@ -6,7 +6,11 @@ import { MAX_WAITING_TOKENS } from '../src/platform/auth/provider-keys.js';
 import { Env, WRITE_TIMEOUT_MS } from '../src/platform/config/env.js';
 import { MAX_WAITING } from '../src/platform/database/batching/batch-queue.js';
 import { BODY_LIMIT, WAITING_BODIES_LIMIT } from '../src/platform/requests/body-reader.js';
-import { HANDLED_BODIES_LIMIT, MAX_HANDLED, MAX_PAGES } from '../src/platform/requests/turns.js';
+import {
+  HANDLED_BODIES_LIMIT,
+  MAX_HANDLED,
+  MAX_PAGES,
+} from '../src/platform/requests/request-turns.js';
 import { CHUNKS_PER_SECOND } from '../src/platform/server/body-pace.js';
 import { WAITING_LIMIT } from '../src/platform/server/request-queue.js';
 import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/server/send-json.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { Holding } from '../src/platform/auth/fair-share.js';
-import { Turns } from '../src/platform/requests/turns.js';
+import { Turns } from '../src/platform/requests/request-turns.js';
 import { passSeconds, resetClocks } from './support/clock.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';

@@ -578,7 +578,7 @@ function writeController(module) {
   imports.add('@nestjs/swagger', 'ApiNoContentResponse', 'ApiOkResponse', 'ApiOperation');
   imports.add('../../platform/database/batched-repository.js', 'type JsonPage');
   imports.add('../../platform/rest/api-tag.decorator.js', 'ApiTag');
-  if (isDrawn) imports.add('../../platform/rest/created.js', 'ApiCreated');
+  if (isDrawn) imports.add('../../platform/rest/created-response.js', 'ApiCreated');
   imports.add('../../platform/errors/api-errors.decorator.js', 'ApiErrors');
   imports.add('../../platform/rest/etag.js', 'ApiRepresentation', 'type Representation');
   if (!hasColumns) imports.add('../../platform/rest/id.dto.js', pathClass);

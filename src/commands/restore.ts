@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { getErrorCode } from '../platform/database/data-source/store-failures.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 import { flush, flushFolders } from '../platform/database/sqlite/flush-to-disk.js';
-import { SqliteLock } from '../platform/database/sqlite/sqlite-lock.js';
+import { SqliteLock } from '../platform/database/sqlite/sqlite-process-lock.js';
 import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.js';
 import { backUp } from './backup.js';
 import { checkStore } from './check.js';

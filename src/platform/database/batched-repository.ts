@@ -41,7 +41,7 @@ import {
   ReplaceRows,
   type Replacement,
   type WriteOutcome,
-} from './batching/write-rows.js';
+} from './batching/replace-and-remove-rows.js';
 import { nameViolations } from './constraint.error.js';
 import { joinTransaction } from './data-source/entity-manager-session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';

@@ -17,7 +17,7 @@ import { type HandlerParameters, readHandlerParameters } from './handler-paramet
 import { JsonBody, listMediaTypes } from './json-body.js';
 import { readParameters } from './read-parameters.js';
 import { parseQuery, QuerySyntaxError } from './query-string.js';
-import { Turns } from './turns.js';
+import { Turns } from './request-turns.js';
 
 /** What is known of a handler before any request. */
 interface Handler {

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { mergeExact, parseExact, stringifyExact } from '../json/exact-json.js';
+import { mergeExact, parseExact, stringifyExact } from '../json/json-value.js';
 import { JsonText } from '../json/json-text.js';
 import { CompiledDto, makePatchClass } from '../validation/compiled-dto.js';
 import { ValidationErrors } from '../validation/validation-errors.js';

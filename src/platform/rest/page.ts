@@ -23,7 +23,7 @@ import { isInt64Text } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
-import { endTurn, Turns } from '../requests/turns.js';
+import { endTurn, Turns } from '../requests/request-turns.js';
 import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-json.js';
 import { TextStream } from '../server/send-stream.js';
 import { IsOptionalNotNull, Satisfies } from '../validation/types.decorators.js';

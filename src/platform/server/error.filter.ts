@@ -8,7 +8,7 @@ import {
 import type { Request, Response } from 'express';
 import { STATUS_CODES } from 'node:http';
 import { RequestAbortedError } from '../requests/body-reader.js';
-import { endTurn } from '../requests/turns.js';
+import { endTurn } from '../requests/request-turns.js';
 import { isRejectedByPipes } from '../requests/handler-parameters.js';
 import { sendJson } from './send-json.js';
 import { ConstraintError } from '../database/constraint.error.js';

@@ -9,7 +9,7 @@ import {
   ServerResponse,
 } from 'node:http';
 import { writeJson } from '../json/json-writer.js';
-import { endTurn } from '../requests/turns.js';
+import { endTurn } from '../requests/request-turns.js';
 import { countChunk } from './body-pace.js';
 import { stopListening } from './node-internals.js';
 import { JSON_TYPE } from './send-json.js';

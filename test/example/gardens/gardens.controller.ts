@@ -15,7 +15,7 @@ import { ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagg
 import type { JsonPage } from '../../../src/platform/database/batched-repository.js';
 import { ApiErrors } from '../../../src/platform/errors/api-errors.decorator.js';
 import { ApiTag } from '../../../src/platform/rest/api-tag.decorator.js';
-import { ApiCreated } from '../../../src/platform/rest/created.js';
+import { ApiCreated } from '../../../src/platform/rest/created-response.js';
 import { ApiRepresentation, type Representation } from '../../../src/platform/rest/etag.js';
 import { UuidDto } from '../../../src/platform/rest/id.dto.js';
 import { ApiPage } from '../../../src/platform/rest/page.js';

@@ -146,7 +146,7 @@ export const MUTANTS: readonly Mutant[] = [
       'items.slice(begin, begin + size - 1)',
     ],
   ]),
-  ...plant('database/batching/write-rows.ts', ROWS, [
+  ...plant('database/batching/replace-and-remove-rows.ts', ROWS, [
     ['a row that is missing counts as written', "done.has(item) ? 'done' : 'missing'", "'done'"],
     ['of changes with one key the first wins', 'counts.set(item.key, round + 1);', '', REPOSITORY],
   ]),
@@ -165,7 +165,7 @@ export const MUTANTS: readonly Mutant[] = [
       '        throw error;\n',
     ],
   ]),
-  ...plant('database/batching/table-sql.ts', PLANTS, [
+  ...plant('database/batching/sql-builder.ts', PLANTS, [
     [
       'a page begins with the last row of the page before',
       "compare(page.isDescending ? '<' : '>')",

@@ -5,7 +5,7 @@ import { countCharacters, type RawRow, type Values } from './entity-columns.js';
 import { nameForeignKey } from './foreign-keys.js';
 import { type FailureClassifier, isolateFailures, type Result } from './isolate-failures.js';
 import { atomically, type Session } from './session.js';
-import type { TableSql } from './table-sql.js';
+import type { TableSql } from './sql-builder.js';
 
 /** Inserts rows under keys that are drawn for them, and resolves with the rows. */
 export class AddRows implements BatchOperation<Values, RawRow> {

@@ -9,8 +9,8 @@ import {
   unavailable,
 } from './isolate-failures.js';
 import type { Session, Transaction } from './session.js';
-import type { KeyTexts, TableSql } from './table-sql.js';
-import { splitIntoRounds } from './write-rows.js';
+import type { KeyTexts, TableSql } from './sql-builder.js';
+import { splitIntoRounds } from './replace-and-remove-rows.js';
 
 /** Decided about a row: it is to go. */
 export const REMOVE = Symbol('remove');

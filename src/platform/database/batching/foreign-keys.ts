@@ -1,7 +1,7 @@
 import { ConstraintError } from '../constraint.error.js';
 import type { EntityColumns, Values } from './entity-columns.js';
 import type { Session } from './session.js';
-import type { TableSql } from './table-sql.js';
+import type { TableSql } from './sql-builder.js';
 
 /** How a row that was not inserted compares with what is stored. */
 export interface Comparison {

@@ -10,7 +10,7 @@ import {
   unavailable,
 } from './isolate-failures.js';
 import { atomically, type Session } from './session.js';
-import type { TableSql } from './table-sql.js';
+import type { TableSql } from './sql-builder.js';
 
 /** What became of a new row: it is stored, or its key was taken by the same row or by another. */
 export type CreateOutcome = 'created' | 'identical' | 'different';

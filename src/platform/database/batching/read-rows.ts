@@ -2,7 +2,7 @@ import type { BatchOperation } from './batch-queue.js';
 import type { RawRow } from './entity-columns.js';
 import { listValues, type Page } from './page.js';
 import type { Session } from './session.js';
-import type { TableSql } from './table-sql.js';
+import type { TableSql } from './sql-builder.js';
 
 /** How many bytes of text the rows of one piece have, before the last of them. */
 export const PIECE_BYTES = 256 * 1024;

@@ -5,7 +5,7 @@ import type { EntityColumns } from '../batching/entity-columns.js';
 import type { FailureClassifier } from '../batching/isolate-failures.js';
 import type { JsonReader } from '../batching/read-rows.js';
 import type { SessionPool } from '../batching/session.js';
-import type { TableSql } from '../batching/table-sql.js';
+import type { TableSql } from '../batching/sql-builder.js';
 import { type ChangeLog, listRecordedTables } from '../change-feed/change-log.js';
 import type { SchemaBuilder } from './schema-builder.js';
 import { StoreEntityManager } from './store-entity-manager.js';

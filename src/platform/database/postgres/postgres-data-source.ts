@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import { listJsonMembers } from '../batching/row-json.js';
-import { TableSql } from '../batching/table-sql.js';
+import { TableSql } from '../batching/sql-builder.js';
 import { getErrorCode } from '../data-source/store-failures.js';
 import {
   DatabaseStartError,

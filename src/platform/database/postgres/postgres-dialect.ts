@@ -1,6 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
-import type { SqlDialect } from '../batching/table-sql.js';
+import type { SqlDialect } from '../batching/sql-builder.js';
 
 /** A function that a migration makes: the SHA-256 digest of a text, which nobody can collide. */
 export const TEXT_HASH_FUNCTION = 'plant_store_text_hash';

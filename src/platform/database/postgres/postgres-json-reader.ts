@@ -11,7 +11,7 @@ import {
   readSortTexts,
 } from '../batching/read-rows.js';
 import type { Session, Statement } from '../batching/session.js';
-import type { TableSql } from '../batching/table-sql.js';
+import type { TableSql } from '../batching/sql-builder.js';
 
 /** Writes rows as JSON in the program: the server takes twice as long. */
 export class PostgresJsonReader implements JsonReader {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner, TableColumnOptions } from 'typeorm';
-import { sortExpression } from '../batching/table-sql.js';
+import { sortExpression } from '../batching/sql-builder.js';
 import type { ColumnType, NullableType } from '../columns.js';
 import {
   type IndexDefinition,

@@ -3,7 +3,7 @@ import type { DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import type { SessionPool } from '../batching/session.js';
 import { listJsonMembers } from '../batching/row-json.js';
-import { TableSql } from '../batching/table-sql.js';
+import { TableSql } from '../batching/sql-builder.js';
 import { getErrorCode } from '../data-source/store-failures.js';
 import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
 import { flushFolders } from './flush-to-disk.js';
@@ -14,7 +14,7 @@ import { StoreSqliteDriver } from './sqlite-driver.js';
 import { StoreSqliteEntityManager } from './sqlite-entity-manager.js';
 import { classifyFailure, sqliteReason, toConstraintError } from './sqlite-errors.js';
 import { SqliteJsonReader } from './sqlite-json-reader.js';
-import { SqliteLock } from './sqlite-lock.js';
+import { SqliteLock } from './sqlite-process-lock.js';
 import { assertWritable } from './sqlite-permissions.js';
 import { sqliteSchemaBuilder } from './sqlite-schema-builder.js';
 

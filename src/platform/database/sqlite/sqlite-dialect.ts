@@ -1,6 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
-import type { SqlDialect } from '../batching/table-sql.js';
+import type { SqlDialect } from '../batching/sql-builder.js';
 
 const CAST_TO_INTEGER = new Set<unknown>([
   'int',

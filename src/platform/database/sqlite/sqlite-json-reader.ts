@@ -10,7 +10,7 @@ import {
   type PieceRequest,
 } from '../batching/read-rows.js';
 import type { Session, Statement } from '../batching/session.js';
-import type { TableSql } from '../batching/table-sql.js';
+import type { TableSql } from '../batching/sql-builder.js';
 
 interface WrittenPage {
   readonly text: string | null;

@@ -1,5 +1,5 @@
 import type { QueryRunner, TableColumnOptions } from 'typeorm';
-import { sortExpression } from '../batching/table-sql.js';
+import { sortExpression } from '../batching/sql-builder.js';
 import type { ColumnType, NullableType } from '../columns.js';
 import {
   type IndexDefinition,

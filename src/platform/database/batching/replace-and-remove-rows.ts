@@ -3,7 +3,7 @@ import { countCharacters, type Values } from './entity-columns.js';
 import { nameForeignKey } from './foreign-keys.js';
 import { type FailureClassifier, isolateFailures, type Result } from './isolate-failures.js';
 import { atomically, type Session, type Statement } from './session.js';
-import type { KeyTexts, TableSql } from './table-sql.js';
+import type { KeyTexts, TableSql } from './sql-builder.js';
 
 /** What became of a row that was to be replaced or removed. */
 export type WriteOutcome = 'done' | 'missing';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DuplicateMemberError, mergeExact, parseExact, stringifyExact } from './exact-json.js';
+import { DuplicateMemberError, mergeExact, parseExact, stringifyExact } from './json-value.js';
 
 function canonical(text: string): string {
   return stringifyExact(parseExact(text));
