@@ -59,6 +59,7 @@ describe('a job', () => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       });
     });
+    const lost = expect(stuck).rejects.toThrow('Another program has taken the job tidy');
     await begun;
     const runs = store.dataSource.getRepository(JobRun);
     const { holder } = await runs.findOneByOrFail({ name: 'tidy' });
@@ -70,17 +71,19 @@ describe('a job', () => {
       return taken.mock.calls.length > 0;
     });
     expect(taken).toHaveBeenCalledWith(true);
-    await expect(stuck).rejects.toThrow('Another program has taken the job tidy');
+    await lost;
     expect(signals[0]?.aborted).toBe(true);
   });
 
   it('is aborted when the program stops, which waits for its end', async () => {
-    let end = (): void => undefined;
+    let [begin, end] = [(): void => undefined, (): void => undefined];
+    const begun = new Promise<void>((resolve) => (begin = resolve));
     const work = one.runOnce('tidy', DAY, async (signal) => {
+      begin();
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       await new Promise<void>((resolve) => (end = resolve));
     });
-    while ((await store.dataSource.getRepository(JobRun).count()) === 0) await nextTurn();
+    await begun;
     const stopped = one.beforeApplicationShutdown();
     const order: string[] = [];
     void stopped.then(() => order.push('stopped'));
@@ -90,5 +93,14 @@ describe('a job', () => {
     expect(await work).toBe(true);
     await stopped;
     expect(order).toEqual(['ended', 'stopped']);
+  });
+
+  it('does not begin when the program has been told to stop while it was claimed', async () => {
+    const work = jest.fn(() => Promise.resolve());
+    const asked = one.runOnce('tidy', DAY, work);
+    const [result] = await Promise.allSettled([asked, one.beforeApplicationShutdown()]);
+    expect(result).toMatchObject({ status: 'rejected', reason: { message: 'The program stops' } });
+    expect(work).not.toHaveBeenCalled();
+    expect(await other.runOnce('tidy', DAY, work)).toBe(true);
   });
 });

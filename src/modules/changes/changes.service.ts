@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { JsonPage } from '../../platform/database/batched-repository.js';
-import { ChangeFeed } from '../../platform/database/change-feed.js';
+import { type Change, ChangeFeed, type ChangePage } from '../../platform/database/change-feed.js';
 import { JsonText } from '../../platform/json/json-text.js';
-import { EventStream, type ServerSentEvent } from '../../platform/rest/event-stream.js';
+import { EventStream, writeEvent } from '../../platform/rest/event-stream.js';
 import { LATEST, type ListChangesDto } from './dto/list-changes.dto.js';
 
 @Injectable()
 export class ChangesService {
+  /** Pages as events: many listeners get the same. */
+  private readonly events = new WeakMap<ChangePage, string>();
+
   constructor(private readonly feed: ChangeFeed) {}
 
   /** @throws ApiError 40003, 41000, 50300 */
@@ -29,11 +32,18 @@ export class ChangesService {
   private async *writeEvents(
     cursor: string,
     signal: AbortSignal,
-  ): AsyncGenerator<readonly ServerSentEvent[], void, undefined> {
+  ): AsyncGenerator<string, void, undefined> {
     // Who loses the stream before the first change goes on from here.
-    yield [{ id: cursor }];
-    for await (const { changes } of this.feed.follow(cursor, signal)) {
-      yield changes.map((change) => ({ id: change.cursor, event: change.type, data: change.json }));
+    yield writeEvent({ id: cursor });
+    for await (const page of this.feed.follow(cursor, signal)) {
+      const known = this.events.get(page);
+      const text = known ?? page.changes.map(toEvent).join('');
+      if (known === undefined) this.events.set(page, text);
+      yield text;
     }
   }
+}
+
+function toEvent({ cursor, type, json }: Change): string {
+  return writeEvent({ id: cursor, event: type, data: json });
 }

@@ -94,7 +94,10 @@ export class JobRunner implements BeforeApplicationShutdown {
     const renewal = { at: performance.now() };
     const renewing = setInterval(() => void this.renew(name, holder, lost, renewal), this.renewMs);
     try {
-      await work(AbortSignal.any([lost.signal, this.stopping.signal]));
+      const signal = AbortSignal.any([lost.signal, this.stopping.signal]);
+      // No event tells work that begins now.
+      signal.throwIfAborted();
+      await work(signal);
       lost.signal.throwIfAborted();
       await this.release(name, holder, String(dueAt));
       return true;

@@ -34,8 +34,8 @@ export interface ServerSentEvent {
 
 /** Events that are sent as they happen, until the client has gone or its token expires. */
 export class EventStream {
-  /** @param open gives the events in batches, and an empty batch at least once a second */
-  constructor(readonly open: (signal: AbortSignal) => AsyncIterable<readonly ServerSentEvent[]>) {}
+  /** @param open gives events as {@link writeEvent} writes them, and an empty text at least once a second */
+  constructor(readonly open: (signal: AbortSignal) => AsyncIterable<string>) {}
 }
 
 /** Whether a client asks for events, and not for JSON. */
@@ -111,28 +111,28 @@ function send({ open }: EventStream, response: Response): TextStream {
   if (socket.readableEnded) leave();
   // Proxies are not to gather events.
   response.setHeader('X-Accel-Buffering', 'no');
-  return new TextStream(
-    EVENT_STREAM_TYPE,
-    writeEvents(open(gone.signal), getTokenExpiry(response)),
-  );
+  return new TextStream(EVENT_STREAM_TYPE, keepAlive(open(gone.signal), getTokenExpiry(response)));
 }
 
-/** @param expiry when the stream ends, by `Date.now()` */
-async function* writeEvents(
-  batches: AsyncIterable<readonly ServerSentEvent[]>,
+/**
+ * Sends a comment where nothing happens for long.
+ *
+ * @param expiry when the stream ends, by `Date.now()`
+ */
+async function* keepAlive(
+  texts: AsyncIterable<string>,
   expiry: number,
 ): AsyncGenerator<string, void, undefined> {
   let sentAt = performance.now();
-  for await (const events of batches) {
+  for await (const text of texts) {
     if (Date.now() >= expiry) return;
-    const isSilent = performance.now() - sentAt >= HEARTBEAT_MS;
-    if (events.length === 0 && !isSilent) continue;
+    if (text === '' && performance.now() - sentAt < HEARTBEAT_MS) continue;
     sentAt = performance.now();
-    yield events.map((event) => writeEvent(event)).join('') || COMMENT;
+    yield text || COMMENT;
   }
 }
 
-function writeEvent({ id, event, data }: ServerSentEvent): string {
+export function writeEvent({ id, event, data }: ServerSentEvent): string {
   const name = event === undefined ? '' : `event: ${event}\n`;
   // JSON has line breaks only between its tokens.
   const line = data === undefined ? '' : `data: ${data.replace(/[\r\n]+/g, ' ')}\n`;
