@@ -174,6 +174,7 @@ export const STYLE = `
   .swagger-ui .try-out,
   .swagger-ui .request-url { display: none !important; }
   .swagger-ui .info { margin: 24px 0 8px; }
+  .swagger-ui .opblock-description-wrapper { padding: 8px 20px; }
   .swagger-ui .scheme-container { margin: 0; padding: 0 0 16px; background: none; box-shadow: none; }
   .swagger-ui .scheme-container .schemes { justify-content: flex-start; }
   .swagger-ui table.parameters tbody tr td.parameters-col_name { padding-right: 12px; }

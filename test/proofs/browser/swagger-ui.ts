@@ -200,7 +200,7 @@ describe('Swagger UI in a browser', () => {
     await page.keyboard.press('Enter');
     await tabTo('.modal-btn.btn-done');
     await page.keyboard.press('Enter');
-    await tabTo('.opblock-post .opblock-summary-control');
+    await tabTo('[id$=createPlant] .opblock-summary-control');
     await page.keyboard.press('Enter');
     await tabTo('textarea');
     await page.keyboard.press('ControlOrMeta+A');

@@ -89,7 +89,8 @@ describe('openapi-typescript with openapi-fetch', () => {
     assert.deepEqual(read.data, body);
     const query = { tag: 'indoor', after: GREATEST_EXACT - 1, limit: 1 };
     const listed = await client.GET('/plants', { params: { query } });
-    assert.deepEqual(listed.data, [body]);
+    // Where an answer may be lines, orval leaves it to its caller to read it.
+    assert.deepEqual(await listed.stream.json(), [body]);
     const again = await client.POST('/plants', { body });
     assert.equal(again.error.error, 40901);
   });
@@ -134,7 +135,8 @@ describe('@hey-api/openapi-ts with zod', () => {
     const read = await sdk.readPlant({ path: { id: body.id } });
     assert.deepEqual(read.data, body);
     const listed = await sdk.listPlants({ query: { after: body.id - 1, limit: 1 } });
-    assert.deepEqual(listed.data, [body]);
+    // Where an answer may be lines, orval leaves it to its caller to read it.
+    assert.deepEqual(await listed.stream.json(), [body]);
     assert.equal((await sdk.createPlant({ body })).error.error, 40901);
   });
 
@@ -186,7 +188,8 @@ describe('orval with zod', () => {
     const read = await client.readPlant(body.id, { headers });
     assert.deepEqual(read.data, body);
     const listed = await client.listPlants({ after: body.id - 1, limit: 1 }, { headers });
-    assert.deepEqual(listed.data, [body]);
+    // Where an answer may be lines, orval leaves it to its caller to read it.
+    assert.deepEqual(await listed.stream.json(), [body]);
     assert.equal((await client.createPlant(body, { headers })).data.error, 40901);
   });
 
