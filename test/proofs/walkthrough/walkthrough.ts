@@ -17,7 +17,12 @@ const AFFECTED = [
   ...['src/modules', 'architecture', 'error-catalogue', 'documents.e2e', 'documented-errors'],
   ...['routes', 'shipping', 'fuzz/operations', 'postgres/start'],
 ];
-const BRIEF_CHECK = `npm run check:static && npm test -- ${AFFECTED.join(' ')}`;
+const BRIEF_CHECK = [
+  'npx prettier --check src docs',
+  'npx eslint --max-warnings 0 src/modules',
+  'npm run typecheck',
+  `npm test -- ${AFFECTED.join(' ')}`,
+].join(' && ');
 
 export default {
   summary: 'adds modules to a copy, as docs/adding-a-module.md says',
