@@ -28,7 +28,7 @@ const FOR_MODULES = [
   /^platform\/(auth|validation)\/[^/]+\.decorators?\.ts$/,
   // The classes of values.
   /^platform\/json\/(decimal|json-text)\.ts$/,
-  /^platform\/config\/settings\.ts$/,
+  /^platform\/config\/setting\.decorators\.ts$/,
 ];
 
 /** The files that put the modules together. */
