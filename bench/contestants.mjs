@@ -70,10 +70,10 @@ export function peer(name, title) {
   };
 }
 
-/** How many rows a second the neighbour saves at least, or its measurement says nothing. */
+/** How many rows per second the neighbour saves at least, or its measurement says nothing. */
 const LEAST_SAVES = 95;
 
-/** @returns {Contestant} the program with a module in it that saves 100 rows a second */
+/** @returns {Contestant} the program with a module in it that saves 100 rows per second */
 export function besideNeighbour() {
   return {
     ...program('neighbour', 'Plant Store beside 100 save() a second'),
@@ -81,7 +81,7 @@ export function besideNeighbour() {
     stored: async (folder) => {
       const { creates, saves, seconds } = countBeside(databaseIn(folder));
       if (saves / seconds < LEAST_SAVES) {
-        console.error(`FAILED: the neighbour saved ${Math.round(saves / seconds)} rows a second`);
+        console.error(`FAILED: the neighbour saved ${Math.round(saves / seconds)} rows per second`);
         process.exitCode = 1;
       }
       return creates;

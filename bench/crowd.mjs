@@ -14,7 +14,7 @@ const BURST = 2_000;
  * free one. One that finds none is counted as `unsent`; a connection that was closed is opened anew.
  *
  * @param {object} options
- * @param {number} options.rate creates a second; Infinity for as many as connections allow
+ * @param {number} options.rate creates per second; Infinity for as many as connections allow
  * @param {number} options.warmUp seconds at that rate before latencies and rates count
  */
 export async function crowd({ url, token, rate, connections, warmUp, seconds, ids }) {

@@ -18,7 +18,7 @@ import { loadWithWrk } from './load-wrk.mjs';
  * @property {number} acknowledged requests that were answered as they should
  * @property {number} refused requests that were answered otherwise
  * @property {number} unanswered requests of which nobody knows what became
- * @property {number} rate acknowledged requests a second
+ * @property {number} rate acknowledged requests per second
  *
  * @typedef {(options: LoadOptions) => Promise<Tally>} Load
  */

@@ -10,16 +10,16 @@ Without an option below: creates/s of Plant Store and of its peers, side by side
 the chart bench/chart.svg if nothing else is asked for.
 
 What to measure (several may be given):
-  --fixed-rate N       latencies at N creates a second, whether the answers keep up or not
+  --fixed-rate N       latencies at N creates per second, whether the answers keep up or not
   --costs              what logging costs
   --nodes FILES        creates/s on other releases of Node, whose binaries these are, comma-separated
-  --life               reads, pages, replaces and removes a second, of Plant Store and of its peers
+  --life               reads, pages, replaces and removes per second, of Plant Store and of its peers
   --postgres           creates/s on a PostgreSQL server: one replica, two, and a peer
-  --neighbour          creates/s beside a module that saves 100 rows a second, which must
+  --neighbour          creates/s beside a module that saves 100 rows per second, which must
                        be 0.8 of those alone
   --changes            what the feed of changes costs, and how soon 1,000 listeners hear
   --postgres-life      as --life, on a PostgreSQL server
-  --import             lines of an import a second, of Plant Store and of a peer, and what
+  --import             lines of an import per second, of Plant Store and of a peer, and what
                        an import leaves of single creates
   --overload           what happens at 0.5 to 10 times the load that a slow disk allows
 

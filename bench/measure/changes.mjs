@@ -13,18 +13,18 @@ import { inNewFolder, runAndCount } from './round.mjs';
 const FEED = { CHANGE_FEED: 'on' };
 /** How many times the rate with the feed creates may have without it. */
 const GREATEST_COST = 1.15;
-/** What creates must keep of their rate while somebody follows the feed. */
+/** The least ratio of the rate of creates while somebody follows the feed to that without. */
 const LEAST_SHARE = 0.8;
 
 const LISTENERS = 1_000;
-/** Creates a second while all of them listen. */
+/** How many creates per second there are while all of them listen. */
 const RATE = 20;
 /** How long an event may take to reach a listener, in milliseconds. */
 const LONGEST = 1_000;
 
 const EVENT = /\nid: \S+\nevent: \S+\ndata: \{"cursor":"[^"]+","type":"[^"]+","id":(\d+)/g;
 
-/** What the feed of changes costs, and how soon many listeners hear of a create. */
+/** Measures the cost of the feed of changes, and how soon many listeners hear of a create. */
 export async function changes(setting) {
   const off = program('feed-off', 'Plant Store, without the feed');
   const on = program('feed-on', 'with the feed', FEED);

@@ -22,7 +22,7 @@ const LINES = 200_000;
 const SENDER = fileURLToPath(new URL('../send-lines.mjs', import.meta.url));
 
 /**
- * How many lines of an import the first contestant stores a second, how many times the others' rate
+ * How many lines of an import the first contestant stores per second, how many times the others' rate
  * that is, and what it leaves of the rate and of the latency of its single creates.
  */
 export async function importing(setting, contestants) {

@@ -119,15 +119,15 @@ describe('while the store', () => {
     await client.expectAllStored(store);
   });
 
-  it('is damaged, transactions fail, until it is mended', async () => {
+  it('is damaged, transactions fail until it is repaired', async () => {
     const app = await TestApp.start({ DATABASE_URL: `sqlite:${store}` });
     const readInTransaction = (): Promise<unknown> =>
       app.nest.get(DataSource).transaction((manager) => manager.query('SELECT name FROM plants'));
     try {
       expect(await client.create(app.url.origin)).toMatchObject({ status: 200 });
-      const mend = await damage(app);
+      const repair = await damage(app);
       await expect(readInTransaction()).rejects.toBeInstanceOf(StoreUnavailableError);
-      await mend();
+      await repair();
       expect(await readInTransaction()).toHaveLength(1);
     } finally {
       await app.close();

@@ -44,8 +44,8 @@ export interface BatchOperation<Item, Outcome> {
   /** The error for items that are refused or fail, where it is not the one for all operations. */
   readonly refusal?: ApiError;
 
-  /** How many characters an item holds in memory, or makes the engine hold. */
-  measure(item: Item): number;
+  /** How many characters an item holds in memory, or makes the engine hold; none without this. */
+  measure?(item: Item): number;
 
   /**
    * The key of the row that an item writes to. Batches that are under way at once have none in common:
@@ -116,7 +116,7 @@ export class BatchQueue<Item, Outcome> {
       return Promise.reject(this.refusal);
     }
     return new Promise((resolve, reject) => {
-      const size = this.operation.measure(item);
+      const size = this.operation.measure?.(item) ?? 0;
       const deadline = performance.now() + WRITE_TIMEOUT_MS;
       this.waiting.push({ item, size, deadline, context: context.active(), resolve, reject });
       this.waitingSize += size;

@@ -48,10 +48,6 @@ export class FindRows implements BatchOperation<string, RawRow | undefined> {
 
   constructor(private readonly sql: TableSql) {}
 
-  measure(): number {
-    return 0;
-  }
-
   async execute(session: Session, keys: readonly string[]): Promise<(RawRow | undefined)[]> {
     const { sql } = this;
     const found = new Map<string, RawRow>();
@@ -69,10 +65,6 @@ export class ReadPages implements BatchOperation<Page, PageText> {
 
   constructor(private readonly reader: JsonReader) {}
 
-  measure(): number {
-    return 0;
-  }
-
   execute(session: Session, pages: readonly Page[]): Promise<PageText[]> {
     return this.reader.readPages(session, pages);
   }
@@ -83,10 +75,6 @@ export class ReadPieces implements BatchOperation<PieceRequest, Piece> {
   readonly name = 'piece';
 
   constructor(private readonly reader: JsonReader) {}
-
-  measure(): number {
-    return 0;
-  }
 
   async execute(session: Session, requests: readonly PieceRequest[]): Promise<Piece[]> {
     const pieces: Piece[] = [];
@@ -106,10 +94,6 @@ export class ReadRows implements BatchOperation<Page, SortedRows> {
   readonly name = 'rows';
 
   constructor(private readonly sql: TableSql) {}
-
-  measure(): number {
-    return 0;
-  }
 
   async execute(session: Session, pages: readonly Page[]): Promise<SortedRows[]> {
     const results: SortedRows[] = [];

@@ -48,10 +48,6 @@ export class RemoveRows implements BatchOperation<{ readonly key: string }, Writ
     private readonly classifier: FailureClassifier,
   ) {}
 
-  measure(): number {
-    return 0;
-  }
-
   getKey({ key }: { readonly key: string }): string {
     return key;
   }

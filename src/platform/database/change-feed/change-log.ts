@@ -153,10 +153,6 @@ export class ReadProgress implements BatchOperation<undefined, Progress> {
 
   constructor(private readonly changeLog: ChangeLog) {}
 
-  measure(): number {
-    return 0;
-  }
-
   async execute(session: Session, requests: readonly undefined[]): Promise<Progress[]> {
     const progress = await this.changeLog.readProgress(session);
     return requests.map(() => progress);
@@ -195,10 +191,6 @@ const READ_PAGE: Statement = {
 /** Reads pages of the feed. */
 export class ReadFeedPages implements BatchOperation<PageRequest, FeedPage> {
   readonly name = 'page';
-
-  measure(): number {
-    return 0;
-  }
 
   async execute(session: Session, requests: readonly PageRequest[]): Promise<FeedPage[]> {
     type Row = Omit<RecordedChange, 'number'> & {
