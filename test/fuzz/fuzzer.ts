@@ -3,7 +3,12 @@ import type { HttpAnswer } from '../support/http/answer.js';
 import type { Transport } from '../support/http/client.js';
 import { type HttpRequest, textOf } from '../support/http/request.js';
 import { emptyRequest } from '../support/plant-requests.js';
-import { type ApiDocument, type DocumentedOperation, nameOf } from './api-document.js';
+import {
+  type ApiDocument,
+  type Collection,
+  type DocumentedOperation,
+  nameOf,
+} from './api-document.js';
 import { type Case, CollectionCases, type Content } from './case.arbitrary.js';
 import { faultsOf, nextPageOf, pathOfItem, type Wanted } from './checks.js';
 import { withEtag } from './conditions.js';
@@ -21,6 +26,8 @@ const PAGE = 100;
 const KNOWN_KEYS = 20;
 /** How many faults of the store are told. */
 const SHOWN = 10;
+/** How many times its share of the requests a subject may have until each operation was carried out. */
+const PATIENCE = 20;
 
 export interface Failure {
   readonly faults: readonly string[];
@@ -36,6 +43,7 @@ type Fault = Omit<Failure, 'seed'>;
 
 /** What is fuzzed at a time: a collection, or the operations that belong to none. */
 interface Subject {
+  readonly operations: readonly DocumentedOperation[];
   readonly any: fc.Arbitrary<Case>;
   readonly cases?: CollectionCases | undefined;
   readonly model?: StoreModel;
@@ -90,17 +98,26 @@ export class Fuzzer {
   }
 
   /**
-   * Sends so many requests, of each subject as many, and then looks at all that is stored.
+   * Sends so many requests, of each subject as many, and then looks at all that is stored. A subject
+   * gets more requests while one of its operations has not been carried out.
    *
+   * @param unreachable names of operations that made-up requests do not get through to
    * @returns the first failure, as small as it could be made
    */
-  async run(requests: number): Promise<Failure | undefined> {
+  async run(requests: number, unreachable: readonly string[] = []): Promise<Failure | undefined> {
     const share = Math.ceil(requests / this.subjects.length);
     for (const subject of this.subjects) {
       await this.learn(subject);
+      const wanted = subject.operations
+        .map(nameOf)
+        .filter((operation) => !unreachable.includes(operation));
       const end = this.requests + share;
+      const last = this.requests + PATIENCE * share;
+      const needsMore = (): boolean =>
+        this.requests < end ||
+        (this.requests < last && wanted.some((operation) => !this.carriedOut.has(operation)));
       const cases = casesOf(subject.any, this.seed);
-      const work = this.connections.map((one) => this.work(subject, cases, one, end));
+      const work = this.connections.map((one) => this.work(subject, cases, one, needsMore));
       await Promise.all(work);
       await this.audit(subject);
     }
@@ -147,9 +164,9 @@ export class Fuzzer {
     subject: Subject,
     cases: Iterator<NumberedCase, never>,
     connection: Transport,
-    end: number,
+    needsMore: () => boolean,
   ): Promise<void> {
-    while (!this.isFailed() && this.requests < end) {
+    while (!this.isFailed() && needsMore()) {
       const { one, seed, index } = cases.next().value;
       const fault = await this.checkCase(one, subject, connection);
       if (fault === undefined || this.isFailed()) continue;
@@ -420,6 +437,7 @@ function subjectsOf(document: ApiDocument): Subject[] {
   const subjects = collections.map((collection): Subject => {
     let cases: CollectionCases | undefined;
     return {
+      operations: operationsOf(collection),
       model: new StoreModel(collection),
       // Made once the things that its members may refer to are known.
       get cases() {
@@ -430,19 +448,17 @@ function subjectsOf(document: ApiDocument): Subject[] {
       },
     };
   });
-  const known = document.collections.flatMap(({ create, list, item }) => [
-    create,
-    list,
-    ...item.values(),
-  ]);
-  const others = document.operations
-    .filter((operation) => !known.includes(operation))
-    .map((operation) => new Probes(operation, document));
+  const known = subjects.flatMap(({ operations }) => operations);
+  const others = document.operations.filter((operation) => !known.includes(operation));
   if (others.length === 0) return subjects;
   const any = fc
-    .oneof(...others.map((probes) => probes.any))
+    .oneof(...others.map((operation) => new Probes(operation, document).any))
     .map((first): Case => ({ first, second: undefined, steps: [] }));
-  return [...subjects, { any }];
+  return [...subjects, { operations: others, any }];
+}
+
+function operationsOf({ create, list, item }: Collection): DocumentedOperation[] {
+  return [create, ...(list ? [list] : []), ...item.values()];
 }
 
 /** Requests with one flaw each, and with each precondition. */
