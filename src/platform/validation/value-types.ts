@@ -135,7 +135,7 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** A day from 0001-01-01 to 9999-12-31, as text in this form. */
 export const CALENDAR_DATE: ValueType = {
   valueClass: String,
-  schema: { type: 'string', format: 'date' },
+  schema: { type: 'string', format: 'date', pattern: '^(?!0000)' },
   readParameter: identity,
   isValid: (value) => isString(value) && isDay(value),
   explain: () => 'must be a date from 0001-01-01 to 9999-12-31, in this form',
@@ -152,7 +152,11 @@ function isDay(text: string): boolean {
 /** A moment (RFC 3339) with at most milliseconds, as text in UTC: `2026-11-22T10:00:00.000Z`. */
 export const INSTANT_TYPE: ValueType = {
   valueClass: String,
-  schema: { type: 'string', format: 'date-time' },
+  schema: {
+    type: 'string',
+    format: 'date-time',
+    pattern: String.raw`^(?!0000)[^.]*(?:\.\d{1,3}(?!\d).*)?$`,
+  },
   readString: readInstant,
   readParameter: readInstant,
   // What was read has this form; anything else did not stand for a moment.
