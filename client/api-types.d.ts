@@ -233,7 +233,7 @@ export interface components {
             };
         };
         /**
-         * @description - 40100: no bearer token
+         * @description - 40100: the request has no bearer token
          *     - 40101: the bearer token is not accepted
          */
         Error401: {
@@ -245,7 +245,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 40300: the access token is good, but may only read, or lacks a scope that the request needs */
+        /** @description - 40300: the token is good, but may only read, or lacks a scope that the request needs */
         Error403: {
             headers: {
                 "WWW-Authenticate"?: string;
@@ -282,7 +282,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 41500: the body has a media type, a charset or a content encoding that the operation does not take */
+        /** @description - 41500: the operation does not take the media type, charset or encoding of the body */
         Error415: {
             headers: {
                 [name: string]: unknown;
@@ -300,7 +300,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 42900: too many requests with this token or from this address, or too many without a good token from this address (`Retry-After` is set) */
+        /** @description - 42900: the client, or its address, has sent too many requests */
         Error429: {
             headers: {
                 "Retry-After"?: string;
@@ -319,7 +319,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 50000: a bug; the message is always the same, and only the log has the details */
+        /** @description - 50000: the program has a bug; only the log has the details */
         Error500: {
             headers: {
                 [name: string]: unknown;
@@ -328,7 +328,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 50300: the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: nothing is stored twice, and its answer says whether the first attempt was stored */
+        /** @description - 50300: the store is full, overloaded or unavailable, or the identity provider is unavailable; a retry is safe */
         Error503: {
             headers: {
                 "Retry-After"?: string;
@@ -379,7 +379,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
              */
             400: {
                 headers: {
@@ -392,7 +392,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
-            /** @description - 41000: the request asks for changes that are no longer kept */
+            /** @description - 41000: the store has deleted changes after the cursor, or begun a new epoch */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -444,7 +444,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
              */
             400: {
                 headers: {
@@ -491,7 +491,7 @@ export interface operations {
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
              *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
-             *     - 40002: the body is JSON but not what the operation needs; the message names every fault
+             *     - 40002: the body is JSON, but breaks a rule of the operation
              */
             400: {
                 headers: {
@@ -506,7 +506,7 @@ export interface operations {
             408: components["responses"]["Error408"];
             /**
              * @description - 40900: the id is in use by a different plant
-             *     - 40901: this very plant (same id, name and tag) already exists: a client that retried may take it as success
+             *     - 40901: this very plant, with the same id, name and tag, already exists
              */
             409: {
                 headers: {
@@ -600,7 +600,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
              */
             400: {
                 headers: {
@@ -665,8 +665,8 @@ export interface operations {
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
              *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
-             *     - 40002: the body is JSON but not what the operation needs; the message names every fault
-             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             *     - 40002: the body is JSON, but breaks a rule of the operation
+             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
              */
             400: {
                 headers: {
@@ -726,7 +726,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
              */
             400: {
                 headers: {
@@ -792,8 +792,8 @@ export interface operations {
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
              *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
-             *     - 40002: the body is JSON but not what the operation needs; the message names every fault
-             *     - 40003: the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault
+             *     - 40002: the body is JSON, but breaks a rule of the operation
+             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
              */
             400: {
                 headers: {
@@ -817,7 +817,7 @@ export interface operations {
             408: components["responses"]["Error408"];
             412: components["responses"]["Error412"];
             413: components["responses"]["Error413"];
-            /** @description - 41500: the body has a media type, a charset or a content encoding that the operation does not take */
+            /** @description - 41500: the operation does not take the media type, charset or encoding of the body */
             415: {
                 headers: {
                     "Accept-Patch"?: string;

@@ -10,6 +10,7 @@ const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
 
 const MAX_WORDS_OF_SENTENCE = 25;
 const MAX_WORDS_OF_PAGE = 1_200;
+const MAX_WORDS_OF_README = 800;
 /** They grow with every release, and with every measurement. */
 const GROWING_PAGES = /^CHANGELOG\.md$|^docs\/measurements\//;
 
@@ -21,9 +22,10 @@ describe.each(DOCUMENTS)('%s', (path) => {
 });
 
 describe.each(DOCUMENTS.filter((path) => !GROWING_PAGES.test(path)))('%s', (path) => {
-  it('has 1,200 words at most', () => {
-    const text = readFileSync(join(ROOT, path), 'utf8');
-    expect(countWords(text)).toBeLessThanOrEqual(MAX_WORDS_OF_PAGE);
+  const most = path === 'README.md' ? MAX_WORDS_OF_README : MAX_WORDS_OF_PAGE;
+  it(`has ${most} words at most, as wc -w counts them`, () => {
+    const words = readFileSync(join(ROOT, path), 'utf8').split(/\s+/);
+    expect(words.filter((word) => word !== '').length).toBeLessThanOrEqual(most);
   });
 });
 
@@ -36,11 +38,13 @@ describe.each([...DOCUMENTS, '.ci/run', '.github/workflows/ci.yml', 'Dockerfile'
   });
 
   it('names only proofs that exist', () => {
-    const named = [...text.matchAll(/\bnpm run prove -- ([a-z][\w-]*)/g)];
-    const missing = named.filter(
-      ([, name = '']) => !existsSync(`${ROOT}test/proofs/${name}/${name}.ts`),
+    const commands = text.matchAll(/\bnpm run prove -- ([a-z][\w-]*)/g);
+    const [, table = ''] = /^\| `npm run prove --`.*\n((?:\|.*\n)+)/m.exec(text) ?? [];
+    const rows = table.matchAll(/^\| `([a-z][\w-]*)/gm);
+    const named = [...commands, ...rows].map(([, name = '']) => name);
+    expect(named.filter((name) => !existsSync(`${ROOT}test/proofs/${name}/${name}.ts`))).toEqual(
+      [],
     );
-    expect(missing.map(([command]) => command)).toEqual([]);
   });
 
   it('links only to files and headings that exist', () => {
@@ -56,10 +60,10 @@ describe.each([...DOCUMENTS, '.ci/run', '.github/workflows/ci.yml', 'Dockerfile'
 
 describe.each([
   ['docs/security.md', 10],
-  ['docs/testing.md', 17],
+  ['docs/testing.md', 29],
 ])('%s', (path, rows) => {
   it('names tests that exist', () => {
-    const text = readFileSync(join(ROOT, path), 'utf8');
+    const text = readFileSync(join(ROOT, path), 'utf8').replaceAll(/\s+/g, ' ');
     const tests = [...text.matchAll(/`((?:test|src)\/[\w./-]+)`: "([^"]+)"/g)];
     expect(tests.length).toBeGreaterThanOrEqual(rows);
     const missing = tests.filter(

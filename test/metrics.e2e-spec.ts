@@ -112,7 +112,7 @@ describe('GET /metrics', () => {
     }
   });
 
-  it.each(['deploy/grafana-dashboard.json', 'docs/operations.md'])(
+  it.each(['deploy/grafana-dashboard.json', 'docs/metrics.md'])(
     'shows every metric that %s names',
     async (file) => {
       // No route reads rows yet.

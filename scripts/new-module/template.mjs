@@ -367,7 +367,7 @@ function writeErrors({ names, keyKind, errors, first, inUse, self }) {
     ALREADY_EXISTS: {
       error: ${code(409, 1)},
       message: 'This very ${words} already exists',
-      when: 'this very ${words} already exists: a client that retried may take it as success',
+      when: 'this very ${words} already exists',
       advice: 'After a retry, take this as success.',
     },`;
   const ofSelf = `
@@ -386,7 +386,7 @@ function writeErrors({ names, keyKind, errors, first, inUse, self }) {
           error: ${code(404, 0)},
           message: 'There is no ${words} with this ${key}',
           when: 'there is no ${words} with this ${key}',
-          advice: 'Create it first. After a DELETE that was sent again, take this as success.',
+          advice: 'Create the ${words} first. After the retry of a DELETE, take this as success.',
         },
         ${keyKind === 'drawn' ? '' : ofKey}
         ${errors

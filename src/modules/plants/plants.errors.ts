@@ -7,7 +7,7 @@ export const PlantErrors = defineErrors(
       error: 40401,
       message: 'There is no plant with this id',
       when: 'there is no plant with this id',
-      advice: 'Create it first. After a DELETE that was sent again, take this as success.',
+      advice: 'Create the plant first. After the retry of a DELETE, take this as success.',
     },
     ID_IN_USE: {
       error: 40900,
@@ -18,7 +18,7 @@ export const PlantErrors = defineErrors(
     ALREADY_EXISTS: {
       error: 40901,
       message: 'This very plant, with the same id, name and tag, already exists',
-      when: 'this very plant (same id, name and tag) already exists: a client that retried may take it as success',
+      when: 'this very plant, with the same id, name and tag, already exists',
       advice: 'After a retry, take this as success.',
     },
   },

@@ -83,24 +83,24 @@ export const ErrorCatalogue = register({
     error: 40001,
     message: 'The body is not JSON',
     when: 'the body is empty, not UTF-8, not JSON, or nested too deep',
-    advice: 'Send one JSON object, nested at most 64 deep.',
+    advice: 'Send one JSON object, with at most 64 levels.',
   },
   INVALID_BODY: {
     error: 40002,
     message: 'The body is not valid',
-    when: 'the body is JSON but not what the operation needs; the message names every fault',
-    advice: 'Fix every fault the message names.',
+    when: 'the body is JSON, but breaks a rule of the operation',
+    advice: 'Fix every fault that the message names.',
   },
   INVALID_PARAMETERS: {
     error: 40003,
     message: 'The query or the path is not valid',
-    when: 'the query or the path has a parameter that is not valid, is unknown or is given twice; the message names every fault',
-    advice: 'Fix every fault the message names.',
+    when: 'a parameter of the query or the path is not valid, unknown or given twice',
+    advice: 'Fix every fault that the message names.',
   },
   TOKEN_MISSING: {
     error: 40100,
     message: 'A bearer token is required: send the header "Authorization: Bearer <ACCESS_TOKEN>"',
-    when: 'no bearer token',
+    when: 'the request has no bearer token',
     advice: 'Send a bearer token.',
     // RFC 6750 section 3: no error code when the request carries no credentials.
     headers: { 'WWW-Authenticate': 'Bearer realm="plant-store"' },
@@ -109,17 +109,16 @@ export const ErrorCatalogue = register({
     error: 40101,
     message: 'The bearer token is not accepted',
     when: 'the bearer token is not accepted',
-    advice: 'Send another token.',
+    advice: 'Get a valid token, and send it.',
     headers: {
       'WWW-Authenticate': 'Bearer realm="plant-store", error="invalid_token"',
     },
   },
   INSUFFICIENT_SCOPE: {
     error: 40300,
-    message: 'The access token does not have the scope that this service asks for',
-    when: 'the access token is good, but may only read, or lacks a scope that the request needs',
-    advice:
-      'Use a token that may do this. Where WWW-Authenticate names a scope, ask the identity provider for it.',
+    message: 'The access token does not have the scope that this request needs',
+    when: 'the token is good, but may only read, or lacks a scope that the request needs',
+    advice: 'Use another token, with the scope that WWW-Authenticate may name.',
     headers: {
       'WWW-Authenticate': 'Bearer realm="plant-store", error="insufficient_scope"',
     },
@@ -127,38 +126,38 @@ export const ErrorCatalogue = register({
   NOT_FOUND: {
     error: 40400,
     message: 'There is nothing at this path',
-    when: 'no such path',
-    advice: 'Fix the path; paths are exact.',
+    when: 'the path does not exist',
+    advice: 'Fix the path: a path is exact.',
   },
   METHOD_NOT_ALLOWED: {
     error: 40500,
     message: 'This path does not take this method',
-    when: 'the path does not take this method (`Allow` is set)',
-    advice: 'Use a method of the Allow header.',
+    when: 'the path does not take this method',
+    advice: 'Use a method that the header Allow names.',
   },
   REQUEST_TIMEOUT: {
     error: 40800,
     message: 'The request did not arrive in time',
     when: 'the request did not arrive in time',
-    advice: 'Send faster, or retry.',
+    advice: 'Send the request faster, or retry.',
   },
   CONFLICT: {
     error: 40999,
-    message: 'The request conflicts with what is stored',
-    when: 'the request violates a constraint of the store for which the feature has no error of its own',
-    advice: 'Change the value that the message is about.',
+    message: 'The request conflicts with a stored row',
+    when: 'the request breaks a constraint of the store that has no error of its own',
+    advice: 'Change the request as the message says.',
   },
   CHANGES_GONE: {
     error: 41000,
     message: 'The changes after this cursor are no longer kept: read everything again',
-    when: 'the request asks for changes that are no longer kept',
-    advice: 'Take the latest cursor, read everything again, and follow from there.',
+    when: 'the store has deleted changes after the cursor, or begun a new epoch',
+    advice: 'Take the latest cursor, read everything again, and follow from this cursor.',
   },
   PRECONDITION_FAILED: {
     error: 41200,
     message: 'The stored version is not the one that the request expects',
     when: '`If-Match` does not have the current ETag, or `If-None-Match` has it',
-    advice: 'Read the stored version, and decide again.',
+    advice: 'Read the resource again, and decide again.',
   },
   BODY_TOO_LARGE: {
     error: 41300,
@@ -169,8 +168,8 @@ export const ErrorCatalogue = register({
   UNSUPPORTED_MEDIA_TYPE: {
     error: 41500,
     message: 'The body is not of a media type that this operation takes',
-    when: 'the body has a media type, a charset or a content encoding that the operation does not take',
-    advice: 'Send the Content-Type that the message names, uncompressed.',
+    when: 'the operation does not take the media type, charset or encoding of the body',
+    advice: 'Send the body uncompressed, with the Content-Type that the message names.',
   },
   EXPECTATION_FAILED: {
     error: 41700,
@@ -181,8 +180,8 @@ export const ErrorCatalogue = register({
   TOO_MANY_REQUESTS: {
     error: 42900,
     message: 'Too many requests; retry after the time that Retry-After gives',
-    when: 'too many requests with this token or from this address, or too many without a good token from this address (`Retry-After` is set)',
-    advice: 'Retry after the seconds in Retry-After.',
+    when: 'the client, or its address, has sent too many requests',
+    advice: 'Retry after the seconds that Retry-After names.',
     headers: { 'Retry-After': '1' },
   },
   HEADERS_TOO_LARGE: {
@@ -194,15 +193,14 @@ export const ErrorCatalogue = register({
   INTERNAL: {
     error: 50000,
     message: 'Something went wrong on the server',
-    when: 'a bug; the message is always the same, and only the log has the details',
-    advice: 'Report it with the X-Request-Id of the answer.',
+    when: 'the program has a bug; only the log has the details',
+    advice: 'Report the X-Request-Id of the answer.',
   },
   UNAVAILABLE: {
     error: 50300,
     message: 'The store is unavailable or overloaded; retry in a moment',
-    when: 'the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry is safe: nothing is stored twice, and its answer says whether the first attempt was stored',
-    advice:
-      'Retry after the seconds in Retry-After, unless the message warns that a retry may store something twice.',
+    when: 'the store is full, overloaded or unavailable, or the identity provider is unavailable; a retry is safe',
+    advice: 'Retry after the seconds that Retry-After names, unless the message warns of it.',
     headers: { 'Retry-After': '1' },
   },
 });
@@ -212,5 +210,5 @@ export const MAY_BE_STORED: ErrorEntry = {
   ...ErrorCatalogue.UNAVAILABLE,
   message:
     'The store is unavailable or overloaded. The request may have been stored: check before you retry, or it may be stored twice',
-  when: 'the store is unavailable, full or overloaded, or the identity provider needed to verify the token is unavailable (`Retry-After` is set); a retry may create a second one',
+  when: 'the store is full, overloaded or unavailable, or the identity provider is unavailable; a retry may store a second row',
 };

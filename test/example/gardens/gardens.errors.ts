@@ -7,7 +7,7 @@ export const GardenErrors = defineErrors(
       error: 40410,
       message: 'There is no garden with this id',
       when: 'there is no garden with this id',
-      advice: 'Create it first. After a DELETE that was sent again, take this as success.',
+      advice: 'Create the garden first. After the retry of a DELETE, take this as success.',
     },
 
     NAME_IN_USE: {

@@ -7,7 +7,7 @@ export const PlantingErrors = defineErrors(
       error: 40420,
       message: 'There is no planting with this key',
       when: 'there is no planting with this key',
-      advice: 'Create it first. After a DELETE that was sent again, take this as success.',
+      advice: 'Create the planting first. After the retry of a DELETE, take this as success.',
     },
 
     KEY_IN_USE: {
@@ -19,7 +19,7 @@ export const PlantingErrors = defineErrors(
     ALREADY_EXISTS: {
       error: 40921,
       message: 'This very planting already exists',
-      when: 'this very planting already exists: a client that retried may take it as success',
+      when: 'this very planting already exists',
       advice: 'After a retry, take this as success.',
     },
     NO_SUCH_GARDEN: {
