@@ -36,7 +36,7 @@ export function blocksOf(document: string): Block[] {
 /** The sentences of a document that are prose, each as plain text. */
 export function sentencesOf(document: string): string[] {
   const prose = readFileSync(join(ROOT, document), 'utf8')
-    .replaceAll(BLOCK, '')
+    .replaceAll(/^ *```[^]*?^ *```$/gm, '')
     .replaceAll(/^(?:\||#).*$/gm, '\n')
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll(/`[^`]+`/g, 'code')
