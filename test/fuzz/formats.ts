@@ -67,7 +67,8 @@ export const FORMATS: Readonly<Record<string, Format>> = {
       isDate(text.slice(0, 10)) &&
       /^T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(text.slice(10)) &&
       // No pattern can say that the year is one that can be stored in UTC as well.
-      /^\d/.test(normalizeText(text)) && !normalizeText(text).startsWith('0000'),
+      /^\d/.test(normalizeText(text)) &&
+      !normalizeText(text).startsWith('0000'),
     values: fc.oneof({ weight: 3, arbitrary: TIMES }, { weight: 1, arbitrary: LOCAL_TIMES }),
     near: [
       ...['', 'a', '2026-01-01', '2026-01-01T00:00:00', '2026-01-01 00:00:00Z'],
