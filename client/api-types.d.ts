@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * List changes, oldest first, or follow them
-         * @description A page always has a `Link` with `rel="next"`: follow it, and after an empty page follow it again later. With `Accept: text/event-stream` the changes come as they are committed, and a comment every 15 seconds of silence.
+         * @description A page always has a `Link` with `rel="next"`: follow it, and after an empty page follow it again later. With `Accept: text/event-stream` the changes are sent as they are committed, and a comment after every 15 seconds of silence.
          */
         get: operations["listChanges"];
         put?: never;
@@ -102,12 +102,12 @@ export interface components {
              */
             at: string;
             /**
-             * @description Where to go on after this change
+             * @description The cursor to continue with after this change
              * @example vJ0kAaO9Uw3c.42
              */
             cursor: string;
             /**
-             * @description The row as a page shows it; absent of one that was removed
+             * @description The row as a page shows it; absent for a removed row
              * @example {
              *       "id": 7,
              *       "name": "Monstera"
@@ -351,7 +351,7 @@ export interface operations {
             query?: {
                 /** @description How many to list at most */
                 limit?: number;
-                /** @description The cursor of the last change that is known, or `latest`. By default a page starts at the oldest change that is kept, and a stream with what comes next */
+                /** @description The cursor of the last change that is known, or `latest`. By default a page starts with the oldest change that is kept, and a stream with the next change */
                 after?: string;
             };
             header?: {
@@ -538,7 +538,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of the lines */
+            /** @description The outcome of the import */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -40,7 +40,7 @@ import { schema } from './schema.js';
 })
 export class AppModule {
   /**
-   * The modules that the environment asks for, and more.
+   * The application with the modules that settings switch on, and with the given features.
    *
    * @throws EnvError
    */

@@ -14,8 +14,8 @@ import { createExpress, FastExpressAdapter } from './platform/server/fast-expres
 import { PinoLogger } from './platform/observability/pino-logger.js';
 
 /**
- * Creates the application as it runs in production: the program, its tests and its document all
- * come from here. The configuration is read from the environment.
+ * Creates the application as it runs in production, configured by the environment. The program, its
+ * tests and the writer of the documents all use it.
  *
  * @param features modules besides those of the program
  * @throws EnvError, DatabaseStartError
@@ -24,7 +24,7 @@ export async function createApp(features: readonly Type[] = []): Promise<NestExp
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.create(features),
     new FastExpressAdapter(createExpress()),
-    // A start that fails throws its one reason, and prints nothing of its own.
+    // A start that fails throws its error: Nest must neither print it nor exit.
     { abortOnError: false, bufferLogs: true, autoFlushLogs: false, bodyParser: false },
   );
   const env = app.get(Env);

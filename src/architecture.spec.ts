@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import ts from 'typescript';
 
-/** The layers of src from the top down. A file imports only from its own folder and from layers below. */
+/**
+ * The layers of src from the top down. A file imports only from its own folder and from layers
+ * below it.
+ */
 const LAYERS = [
   ['main.ts', 'commands'],
   ['shutdown.ts'],
@@ -21,12 +24,12 @@ const LAYERS = [
   ['platform/config', 'platform/errors', 'platform/json'],
 ];
 
-/** The files of the platform that are made for the authors of modules. */
+/** The files of the platform that modules may import. */
 const FOR_MODULES = [
   /^platform\/(rest|errors)\//,
   /^platform\/database\/[^/]+$/,
   /^platform\/(auth|validation)\/[^/]+\.decorators?\.ts$/,
-  // The classes of values.
+  // Classes of values.
   /^platform\/json\/(decimal|json-text)\.ts$/,
   /^platform\/config\/setting\.decorators\.ts$/,
 ];
@@ -96,7 +99,7 @@ function isModule(path: string): boolean {
   return path.startsWith('modules/');
 }
 
-/** The names that a module gives to other modules: the module itself and its exports. */
+/** The names that other modules may import from a module: the module itself and its exports. */
 function listExports(sources: Sources, folder: string): string[] {
   const text = sources.get(`${folder}/${posix.basename(folder)}.module.ts`) ?? '';
   const exported = /exports:\s*\[([^\]]*)\]/.exec(text)?.[1] ?? '';
@@ -127,11 +130,11 @@ function checkImport(sources: Sources, path: string, { from, names }: Import): s
 /** The files of a circle of imports, the first one twice; undefined when there is none. */
 function findCircle(imports: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();
-  const visit = (path: string, way: readonly string[]): string[] | undefined => {
-    if (way.includes(path)) return [...way.slice(way.indexOf(path)), path];
+  const visit = (path: string, importers: readonly string[]): string[] | undefined => {
+    if (importers.includes(path)) return [...importers.slice(importers.indexOf(path)), path];
     if (done.has(path)) return undefined;
     for (const next of imports.get(path) ?? []) {
-      const circle = visit(next, [...way, path]);
+      const circle = visit(next, [...importers, path]);
       if (circle !== undefined) return circle;
     }
     done.add(path);

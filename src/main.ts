@@ -16,12 +16,12 @@ import { PinoLogger } from './platform/observability/pino-logger.js';
 import { exitOnSignals, shutDownOnSignals } from './shutdown.js';
 
 /**
- * How many connections the system holds until they are accepted. One beyond them gets no refusal, but
- * tries again for seconds.
+ * How many connections the operating system queues until they are accepted. It drops the others
+ * without a refusal, and their clients retry for seconds.
  */
 const BACKLOG = 4_096;
 
-/** The addresses that stand for all of a machine, and those to connect to in their place. */
+/** The addresses that listen on all interfaces, and for each an address to connect to. */
 const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 const logger = new Logger('Main');
@@ -37,7 +37,7 @@ async function start(): Promise<void> {
     app = await createApp();
     const env = app.get(Env);
     await app.init();
-    // Nest's own listen() would print a failure a second time.
+    // Nest's own listen() would also print a failure.
     const address = { port: env.PORT, host: env.HOST, backlog: BACKLOG };
     await once(app.getHttpServer().listen(address), 'listening');
     shutDownOnSignals(app);
@@ -56,7 +56,7 @@ async function start(): Promise<void> {
   }
 }
 
-/** Describes which kinds of tokens are accepted, without a value of any. */
+/** Lists the kinds of accepted tokens, without their values. */
 function describeTokens(app: NestExpressApplication): string {
   const { count, developmentToken } = app.get(AccessTokens);
   const madeForThisRun = developmentToken === undefined ? '' : ', made for this run';
@@ -71,7 +71,7 @@ function describeTokens(app: NestExpressApplication): string {
 function printDevelopmentToken(app: NestExpressApplication): void {
   const token = app.get(AccessTokens).developmentToken;
   if (token === undefined) return;
-  // A reader that has gone loses what is printed, and is no reason to stop.
+  // A closed standard error must not stop the program.
   process.stderr.on('error', () => undefined);
   const plant = JSON.stringify({ id: Date.now(), name: 'Monstera', tag: 'indoor' });
   process.stderr.write(`
@@ -82,7 +82,7 @@ curl -X POST ${getUrl(app)}/plants -H 'Authorization: Bearer ${token}' -H 'Conte
 `);
 }
 
-/** Makes the URL by which the program can be reached from this machine. */
+/** Builds the URL at which this machine reaches the program. */
 function getUrl(app: NestExpressApplication): string {
   const address = app.getHttpServer().address();
   if (address === null || typeof address === 'string') return String(address);

@@ -6,7 +6,7 @@ import { Env } from './platform/config/env.js';
 import { PinoLogger } from './platform/observability/pino-logger.js';
 import { getMaxDrainMs } from './platform/server/connections.js';
 
-/** Repeats of a signal within this time are the same Ctrl-C. */
+/** Signals within this time of the first one belong to the same Ctrl-C. */
 const SAME_SIGNAL_MS = 1_000;
 /** How long the rest of a stop may take once all connections are closed. */
 const CLOSE_TIMEOUT_MS = 250;
@@ -14,16 +14,16 @@ const CLOSE_TIMEOUT_MS = 250;
 const HURRIED_STOP_MS = 500;
 /** How long a forced stop waits for the log. */
 const LOG_FLUSH_MS = 250;
-/** How long what else runs in the process, such as an export of traces, may outlast a stop. */
+/** How long other work of the process, such as an export of traces, may outlast a stop. */
 const EXIT_DELAY_MS = 250;
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 const logger = new Logger('Main');
 
-/** Exits at once by a signal while the program starts: nothing has been accepted yet. */
+/** Exits at once on a signal during the start, when no request has been accepted yet. */
 export function exitOnSignals(): void {
-  // Process 1 of a container ignores what it does not handle.
+  // Process 1 of a container ignores signals that have no handler.
   for (const signal of SIGNALS) process.once(signal, exit);
 }
 
@@ -31,7 +31,7 @@ function exit(): void {
   process.exit();
 }
 
-/** Stops by a signal or an error that nothing caught, once everything that has arrived is answered. */
+/** Stops on a signal or an uncaught error, once all requests that have arrived are answered. */
 export function shutDownOnSignals(app: NestExpressApplication): void {
   let stoppedAt: number | undefined;
   const stop = (reason: string): void => {
@@ -47,7 +47,7 @@ export function shutDownOnSignals(app: NestExpressApplication): void {
     else if (performance.now() - stoppedAt > SAME_SIGNAL_MS) hurry(app);
   };
   for (const signal of SIGNALS) process.off(signal, exit).on(signal, onSignal);
-  // Rejected promises that nobody handled come here too.
+  // Node reports unhandled rejections here too.
   process.on('uncaughtException', (error) => {
     logger.fatal(error);
     process.exitCode = 1;
@@ -68,7 +68,7 @@ async function close(app: NestExpressApplication): Promise<void> {
   setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
 }
 
-/** Closes all connections, and leaves the store little time. */
+/** Closes all connections, and gives the store little time. */
 function hurry(app: NestExpressApplication): void {
   process.exitCode = 1;
   app.getHttpServer().closeAllConnections();
@@ -76,8 +76,8 @@ function hurry(app: NestExpressApplication): void {
 }
 
 /**
- * Ends the process though one of its threads hangs, as in a flush to a failing disk. Node's own exit
- * waits for every thread.
+ * Ends the process even if one of its threads hangs, as in a flush to a failing disk.
+ * process.exit() waits for every thread.
  */
 async function forceExit(app: NestExpressApplication): Promise<void> {
   logger.error('The stop is forced: the store or a client took too long');

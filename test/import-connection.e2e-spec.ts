@@ -78,8 +78,8 @@ describe('the client of an import', () => {
 
   it('is not held to a limit while the store keeps it waiting', async () => {
     await start();
-    let goOn: () => void = () => undefined;
-    const isHeld = new Promise<void>((resolve) => (goOn = resolve));
+    let advance: () => void = () => undefined;
+    const isHeld = new Promise<void>((resolve) => (advance = resolve));
     const plants = app.nest.get(PlantsRepository);
     const createAll = plants.createAll.bind(plants);
     const parts = jest.spyOn(plants, 'createAll').mockImplementation(async (rows) => {
@@ -98,7 +98,7 @@ describe('the client of an import', () => {
     expect(await isStored(1)).toBe(false);
     expect(client.writableLength).toBe(waiting);
     client.write(END);
-    goOn();
+    advance();
     await until(() => received.includes('\r\n\r\n'));
     expect(received).toContain(`{"created":${sent},"identical":0,"failed":0,"failures":[]}`);
   });

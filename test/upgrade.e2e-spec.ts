@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import sqlite3 from 'sqlite3';
-import { dataSourceOptions } from '../src/platform/database/data-source/data-source-options.js';
+import { createDataSourceOptions } from '../src/platform/database/data-source/data-source-options.js';
 import { openDatabase } from '../src/platform/database/data-source/open-database.js';
 import { schema } from '../src/schema.js';
 import { TestApp } from './support/test-app.js';
@@ -48,7 +48,7 @@ async function execute(sql: string): Promise<void> {
 async function upgrade(): Promise<string[]> {
   const lines: string[] = [];
   const env = { DATABASE_URL: store.url, DATABASE_POOL_SIZE: 1 };
-  const options = dataSourceOptions(env, schema, (line) => lines.push(line));
+  const options = createDataSourceOptions(env, schema, (line) => lines.push(line));
   await (await openDatabase({ ...options, logger: 'debug' })).destroy();
   return lines;
 }

@@ -64,7 +64,7 @@ function writeEntity({ names, table, keyKind, drawnType, keyColumns, members, in
     const index = indexes.find(({ columns }) => columns[0].name === name);
     if (index !== undefined) {
       imports.add('typeorm', 'Index');
-      const why = '// Made by a migration, since it is not alike on every engine.';
+      const why = '// A migration creates the index, since indexes differ between engines.';
       lines.push(
         ...(index === indexes[0] ? [why] : []),
         `@Index('${index.name}', { synchronize: false })`,
@@ -292,7 +292,7 @@ function writeStoredDto({ names, keyKind, drawnType }) {
     return `import { ApiSchema } from '@nestjs/swagger';
       import { New${Singular}Dto } from './new-${singular}.dto.js';
 
-      /** What is stored of ${names.aSingular} is what it was created with. */
+      /** ${names.ASingular} is stored with the members that it was created with. */
       @ApiSchema({ name: 'Stored${Singular}' })
       export class Stored${Singular}Dto extends New${Singular}Dto {}
     `;
@@ -492,7 +492,7 @@ function writeService(module) {
   ];
   const memberNames = members.map(({ name }) => name).join(', ');
   return `${imports}
-    /** A promise that resolves here means that the change is on disk, and every later read sees it. */
+    /** A change is on disk when its promise resolves, and every later read sees it. */
     @Injectable()
     export class ${Plural}Service {
       constructor(private readonly ${all}: ${Plural}Repository) {}
@@ -548,7 +548,7 @@ function writeService(module) {
       return { ${parts.join(', ')} };
     }
 
-    /** Changes with everything that a client can read or replace. */
+    /** Covers all members that a client can read or replace. */
     function toEtag({ ${memberNames} }: ${Singular}): string {
       return makeEtag(${memberNames});
     }

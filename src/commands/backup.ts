@@ -9,10 +9,10 @@ import { StoreReader } from './store-reader.js';
 const PROGRESS_INTERVAL_MS = 2_000;
 
 /**
- * Copies a SQLite store, as it is at this moment, into a new file, while the program serves from
- * it. The copy appears under its name once it is complete, checked and on disk.
+ * Copies a SQLite store, as of one moment, into a new file. The program may serve from it
+ * meanwhile. The copy appears under its name once it is complete, checked and on disk.
  *
- * @param onProgress takes a line of progress
+ * @param onProgress gets a line of progress
  * @param signal stops the copying
  * @param mode `ro` for a store that no program serves from
  * @returns the size of the copy in bytes
@@ -28,10 +28,10 @@ export async function backUp(
   const store = await StoreReader.open(source, mode);
   const partial = join(dirname(target), `${basename(target)}.${process.pid}.partial`);
   try {
-    await refuseTarget(source, target);
-    const expected = await getMaxSize(store);
-    await refuseWithoutSpace(dirname(target), expected);
-    await reserve(partial, source);
+    await assertNewFile(source, target);
+    const expected = await readMaxSize(store);
+    await assertSpace(dirname(target), expected);
+    await createPartial(partial, source);
     try {
       await copy(store, partial, expected, onProgress, signal);
       onProgress('checking the copy');
@@ -48,8 +48,8 @@ export async function backUp(
   }
 }
 
-async function refuseTarget(source: string, target: string): Promise<void> {
-  // The last part of the target need not be there, and one folder may have several paths.
+async function assertNewFile(source: string, target: string): Promise<void> {
+  // One folder may have several paths: compare real ones. The target itself does not exist yet.
   const sourcePath = await realpath(source);
   const targetPath = join(await realpath(dirname(target)), basename(target));
   if (
@@ -64,8 +64,8 @@ async function refuseTarget(source: string, target: string): Promise<void> {
   if (isThere) throw new CommandError(`${target} exists and is not overwritten: name another file`);
 }
 
-/** Computes how many bytes the copy may take at most. */
-async function getMaxSize(store: StoreReader): Promise<number> {
+/** Reads the greatest size in bytes that the copy may have. */
+async function readMaxSize(store: StoreReader): Promise<number> {
   const [row] = await store.all<{ size: number }>(
     'SELECT page_count * page_size AS size FROM pragma_page_count, pragma_page_size',
   );
@@ -73,7 +73,7 @@ async function getMaxSize(store: StoreReader): Promise<number> {
 }
 
 /** A copy that fills the disk of the store would stop the service. */
-async function refuseWithoutSpace(folder: string, needed: number): Promise<void> {
+async function assertSpace(folder: string, needed: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < needed) {
     throw new CommandError(
@@ -82,8 +82,8 @@ async function refuseWithoutSpace(folder: string, needed: number): Promise<void>
   }
 }
 
-/** Makes the file, with the permissions of the store. */
-async function reserve(partial: string, source: string): Promise<void> {
+/** Creates the file with the permissions of the store. */
+async function createPartial(partial: string, source: string): Promise<void> {
   const { mode } = await stat(source);
   const file = await open(partial, 'wx', mode & 0o777);
   await file.close();
@@ -106,7 +106,7 @@ async function copy(
   signal?.addEventListener('abort', interrupt);
   try {
     signal?.throwIfAborted();
-    // One statement sees one moment of the store, however much is created meanwhile.
+    // A single statement reads a snapshot, even while rows are created.
     await store.all('VACUUM INTO ?', resolve(partial));
   } finally {
     signal?.removeEventListener('abort', interrupt);
@@ -114,17 +114,17 @@ async function copy(
   }
 }
 
-/** Gives the copy its name once it is sound and on disk; resolves with its size in bytes. */
+/** Flushes and checks the copy, and gives it its name. Resolves with its size in bytes. */
 async function complete(partial: string, target: string, signal?: AbortSignal): Promise<number> {
   await flush(partial);
   const reader = await StoreReader.open(partial, 'ro');
   const interrupt = (): void => reader.interrupt();
   signal?.addEventListener('abort', interrupt);
-  const faults = await reader.integrityFaults().finally(() => reader.close());
+  const faults = await reader.findIntegrityFaults().finally(() => reader.close());
   signal?.removeEventListener('abort', interrupt);
   signal?.throwIfAborted();
   if (faults.length > 0) throw new CommandError('The copy is damaged: look at the store and disk');
-  // Unlike a renaming, a link never takes the place of another file.
+  // link() never overwrites a file, unlike rename().
   await link(partial, target);
   await rm(partial);
   await flush(dirname(target));

@@ -1,5 +1,5 @@
 import { isFeedOn } from '../platform/database/change-feed/change-log.js';
-import { dataSourceOptions } from '../platform/database/data-source/data-source-options.js';
+import { createDataSourceOptions } from '../platform/database/data-source/data-source-options.js';
 import { createDataSource } from '../platform/database/data-source/open-database.js';
 import {
   DatabaseStartError,
@@ -8,8 +8,8 @@ import {
 import { schema } from '../schema.js';
 
 /**
- * Begins an epoch of the feed of changes in a store that is not what it was: whoever mirrors it has to
- * read everything anew.
+ * Begins an epoch of the feed of changes, because the contents of the store have been replaced.
+ * Clients that mirror the store then read all of it again.
  *
  * @param url of the store, as in DATABASE_URL
  * @returns whether changes are recorded there
@@ -17,7 +17,7 @@ import { schema } from '../schema.js';
  */
 export async function beginEpoch(url: string): Promise<boolean> {
   const store = createDataSource(
-    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
+    createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
   );
   try {
     await store.initialize().catch((error: unknown) => {

@@ -1,19 +1,19 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
-import { sqliteReason } from '../platform/database/sqlite/sqlite-errors.js';
+import { describeSqliteError } from '../platform/database/sqlite/sqlite-errors.js';
 import { compareMigrations } from '../platform/database/data-source/store-data-source.js';
 import { schema } from '../schema.js';
 import { StoreReader } from './store-reader.js';
 
-/** The contents of a store, a line for each table, and what is wrong with it. */
+/** A line for each table of a store, and the faults of the store. */
 export interface StoreReport {
   readonly contents: string[];
   readonly faults: string[];
 }
 
 /**
- * Checks everything in a SQLite store, as it is at this moment, and changes nothing.
+ * Checks a SQLite store, as of one moment, without changing it.
  *
  * @throws CommandError when there is no file
  */
@@ -29,9 +29,9 @@ export async function checkStore(path: string): Promise<StoreReport> {
     }
     const [size, logSize] = await Promise.all([getSize(path), getSize(`${path}-wal`)]);
     contents.push(`size: ${formatSize(size)}, and ${formatSize(logSize)} in the log`);
-    return { contents, faults: [...schema.faults, ...(await store.integrityFaults())] };
+    return { contents, faults: [...schema.faults, ...(await store.findIntegrityFaults())] };
   } catch (error) {
-    const reason = sqliteReason(error);
+    const reason = describeSqliteError(error);
     if (reason === undefined) throw error;
     throw new CommandError(`${resolve(path)} cannot be read: ${reason}`, { cause: error });
   } finally {
@@ -55,7 +55,7 @@ async function describeSchema(
     throw new CommandError('This file is not a store that this program made');
   }
   const rows = await store.all<{ name: string }>('SELECT name FROM migrations ORDER BY id');
-  const { unknown, missing } = compareMigrations(migrationNames(), rows);
+  const { unknown, missing } = compareMigrations(listMigrations(), rows);
   const next = missing.length > 0 ? `, the next start adds ${missing.join(', ')}` : '';
   return {
     description: `${rows.at(-1)?.name ?? 'none'}${next}`,
@@ -63,7 +63,7 @@ async function describeSchema(
   };
 }
 
-function migrationNames(): string[] {
+function listMigrations(): string[] {
   return schema.migrations.map(({ name }) => name);
 }
 

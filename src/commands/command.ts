@@ -1,16 +1,19 @@
 import { loadEnvFile } from '../platform/config/env-file.js';
 import { EnvError, loadEnv } from '../platform/config/env.js';
 import { parseDatabaseUrl } from '../platform/config/database-url.js';
-import { sqliteReason } from '../platform/database/sqlite/sqlite-errors.js';
+import { describeSqliteError } from '../platform/database/sqlite/sqlite-errors.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 
-/** The reason why a command fails. The message is one sentence for the operator. */
+/** A failure of a command. The message is one sentence for the operator. */
 export class CommandError extends Error {}
 
 /** Errors whose messages are for the operator. */
 const OPERATOR_ERRORS = [CommandError, DatabaseStartError, EnvError];
 
-/** Runs a command of the command line: a failure is one sentence on standard error, and exit code 1. */
+/**
+ * Runs a command with the arguments of the command line. A failure prints one sentence to standard
+ * error and sets exit code 1.
+ */
 export async function runCommand(
   command: (...args: (string | undefined)[]) => Promise<void> | void,
 ): Promise<void> {
@@ -21,7 +24,9 @@ export async function runCommand(
     process.exitCode = 1;
     const isForOperator = OPERATOR_ERRORS.some((type) => error instanceof type);
     const { message } = error as Error;
-    const line = isForOperator ? message : `The command failed: ${sqliteReason(error) ?? message}`;
+    const line = isForOperator
+      ? message
+      : `The command failed: ${describeSqliteError(error) ?? message}`;
     process.stderr.write(`${line}\n`);
   }
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import { parseDatabaseUrl } from '../platform/config/database-url.js';
-import { dataSourceOptions } from '../platform/database/data-source/data-source-options.js';
+import { createDataSourceOptions } from '../platform/database/data-source/data-source-options.js';
 import { createDataSource, openDatabase } from '../platform/database/data-source/open-database.js';
 import {
   compareMigrations,
@@ -15,7 +15,7 @@ import { schema } from '../schema.js';
 import { CommandError, formatCount } from './command.js';
 import { beginEpochIn } from './begin-epoch.js';
 
-/** How many rows travel at once. */
+/** How many rows are read at a time. */
 const PAGE_ROWS = 1_000;
 
 /** How often progress is reported, in milliseconds. */
@@ -25,18 +25,18 @@ const PROGRESS_INTERVAL_MS = 2_000;
 export interface CopiedTable {
   readonly table: string;
   readonly rows: number;
-  /** Of all rows, in any order. */
+  /** A digest of all rows, whatever their order. */
   readonly digest: string;
 }
 
 /**
- * Copies every row of one store into another, on whichever engines, and then compares the two. What
- * is there already is left alone, so an interrupted copy is finished by another. Changes that were
- * recorded are not copied: where the second store records changes, an epoch begins.
+ * Copies every row of one store into another, on the same or another engine, and then compares the
+ * two. Existing rows are kept, so a second run completes an interrupted copy. Recorded changes are
+ * not copied: if the target records changes, an epoch begins there.
  *
- * @param from where to read, as in DATABASE_URL; no program may write to it meanwhile
- * @param to where to write; its schema is brought up to date
- * @param onProgress takes a line of progress
+ * @param from the store to read, as in DATABASE_URL; no program may write to it meanwhile
+ * @param to the store to write; its schema is brought up to date
+ * @param onProgress gets a line of progress
  * @throws CommandError, DatabaseStartError
  */
 export async function copyStore(
@@ -50,7 +50,7 @@ export async function copyStore(
     const target = await openDatabase(toOptions(to));
     try {
       const copied: CopiedTable[] = [];
-      for (const metadata of parentsFirst(source.entityMetadatas)) {
+      for (const metadata of sortParentsFirst(source.entityMetadatas)) {
         copied.push(await copyTable(source, target, metadata, onProgress));
       }
       await beginEpochIn(target);
@@ -63,7 +63,7 @@ export async function copyStore(
   }
 }
 
-/** Opens a store as it is: it is not made, and its schema is not touched. */
+/** Opens an existing store without changing its schema. */
 async function openSource(from: string): Promise<StoreDataSource> {
   const options = toOptions(from);
   if (options.type === 'sqlite' && !existsSync(options.database)) {
@@ -92,15 +92,15 @@ async function openSource(from: string): Promise<StoreDataSource> {
   return source;
 }
 
-function toOptions(url: string): ReturnType<typeof dataSourceOptions> {
+function toOptions(url: string): ReturnType<typeof createDataSourceOptions> {
   if (parseDatabaseUrl(url) === undefined) {
     throw new CommandError('A store is named as in DATABASE_URL: sqlite:<path> or postgres://...');
   }
-  return dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2 }, schema);
+  return createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2 }, schema);
 }
 
-/** A row can be stored once the rows are there that its foreign keys refer to. */
-function parentsFirst(entities: readonly EntityMetadata[]): EntityMetadata[] {
+/** Sorts tables so that each follows those that its foreign keys refer to. */
+function sortParentsFirst(entities: readonly EntityMetadata[]): EntityMetadata[] {
   const sorted = new Set<EntityMetadata>();
   const add = (metadata: EntityMetadata, children: readonly EntityMetadata[]): void => {
     if (children.includes(metadata)) return;
@@ -126,7 +126,7 @@ async function copyTable(
   const report = (): void => onProgress(`${table}: ${formatCount(copied, 'row')} copied`);
   const progress = setInterval(report, PROGRESS_INTERVAL_MS);
   try {
-    for await (const rows of pagesOf(from)) {
+    for await (const rows of readPages(from)) {
       const outcomes = await Promise.all(rows.map((row) => to.create(row)));
       const different = rows.find((_, index) => outcomes[index] === 'different');
       if (different !== undefined) {
@@ -152,14 +152,14 @@ async function copyTable(
   return { table, ...before };
 }
 
-/** The sum of the rows' digests: it does not depend on how an engine sorts. */
+/** Adds up the digests of the rows, since engines may sort them differently. */
 async function digestTable(
   rows: BatchedRepository<ObjectLiteral>,
   metadata: EntityMetadata,
 ): Promise<{ rows: number; digest: string }> {
   let count = 0;
   let sum = 0n;
-  for await (const page of pagesOf(rows)) {
+  for await (const page of readPages(rows)) {
     for (const row of page) {
       const values = metadata.columns.map((column) => column.getEntityValue(row) as unknown);
       sum += BigInt(`0x${hash('sha256', JSON.stringify(values))}`);
@@ -169,8 +169,8 @@ async function digestTable(
   return { rows: count, digest: BigInt.asUintN(256, sum).toString(16).padStart(64, '0') };
 }
 
-/** All rows of a table, by its key. */
-async function* pagesOf(
+/** Reads all rows of a table in the order of the key. */
+async function* readPages(
   rows: BatchedRepository<ObjectLiteral>,
 ): AsyncGenerator<readonly ObjectLiteral[]> {
   let after: string | undefined;
@@ -181,7 +181,6 @@ async function* pagesOf(
   } while (after !== undefined);
 }
 
-/** The key of a row, for the operator. */
 function describeKey(row: ObjectLiteral, { primaryColumns }: EntityMetadata): string {
   return primaryColumns.map((column) => String(column.getEntityValue(row))).join(', ');
 }

@@ -11,17 +11,17 @@ import { CommandError } from './command.js';
 import { beginEpoch } from './begin-epoch.js';
 import { StoreReader } from './store-reader.js';
 
-/** The files of a store, which belong together: a log beside another file would destroy that. */
+/** The files of a store. They move together, since a log would damage any other database file. */
 const SUFFIXES = ['', '-wal', '-shm', '-journal'];
 
 /**
- * Puts a copy of a SQLite store in the place of the store, which is kept beside it under another
- * name. Nothing is moved before the copy is checked, complete and on disk.
+ * Replaces a SQLite store by a copy, and keeps the old store under another name. Nothing is moved
+ * before the copy is complete, checked and on disk.
  *
  * @param copy a file that db:backup made, or any other store
  * @param store the path of the store; it need not exist
- * @param onProgress takes a line of progress
- * @param signal stops it before anything is moved
+ * @param onProgress gets a line of progress
+ * @param signal stops the copying; nothing has been moved then
  * @returns the path under which the former store is kept; undefined where there was none
  * @throws CommandError, DatabaseStartError
  */
@@ -72,7 +72,7 @@ async function assertUnused(store: string): Promise<void> {
     await reader.all('PRAGMA locking_mode = EXCLUSIVE');
     await reader.all('BEGIN EXCLUSIVE');
   } catch (error) {
-    // A store that is damaged is what a copy is restored for.
+    // A damaged store may be replaced.
     if (getErrorCode(error) !== 'SQLITE_BUSY') return;
     throw new CommandError(`Another program has ${resolve(store)} open: stop it first`);
   } finally {

@@ -5,23 +5,24 @@ import sqlite3 from 'sqlite3';
 import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.js';
 import { CommandError } from './command.js';
 
-/** A connection to a store's file for the commands, also while the program serves from it. */
+/** A connection of a command to the file of a store. The program may serve from it meanwhile. */
 export class StoreReader {
   private constructor(private readonly database: sqlite3.Database) {}
 
   /**
-   * @param mode `ro` leaves no trace; `rw` may finish what a crash left undone, and keeps its
+   * @param mode `ro` writes nothing; `rw` may recover the store after a crash, and keeps its
    *   snapshot when the program starts meanwhile
-   * @throws CommandError when there is no file; DatabaseStartError when it may not be written and has to be
+   * @throws CommandError when there is no file; DatabaseStartError when the file is not writable in
+   *   mode `rw`
    */
   static async open(path: string, mode: 'ro' | 'rw'): Promise<StoreReader> {
     if (!existsSync(path)) throw new CommandError(`There is no store at ${resolve(path)}`);
     const realPath = realpathSync(path);
-    // SQLite would make a log beside a file that it may only read, which nobody could write.
+    // Beside a read-only file, SQLite would create a log that nobody can write.
     if (mode === 'rw') await assertWritable(realPath);
     const url = pathToFileURL(realPath);
     url.searchParams.set('mode', mode);
-    // Without a log no program has the store open, and SQLite would make one, even to read only.
+    // Without a log, no program has the store open. SQLite would then create one, even to read.
     if (mode === 'ro' && !existsSync(`${realPath}-wal`)) url.searchParams.set('immutable', '1');
     const flags = mode === 'ro' ? sqlite3.OPEN_READONLY : sqlite3.OPEN_READWRITE;
     return await new Promise((open, reject) => {
@@ -39,13 +40,13 @@ export class StoreReader {
     });
   }
 
-  /** What `PRAGMA integrity_check` finds; nothing in a sound store. */
-  async integrityFaults(): Promise<string[]> {
+  /** Runs `PRAGMA integrity_check`. Resolves with the first 20 faults; none in a sound store. */
+  async findIntegrityFaults(): Promise<string[]> {
     const rows = await this.all<{ integrity_check: string }>('PRAGMA integrity_check(20)');
     return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
   }
 
-  /** Makes the statement under way fail. */
+  /** Aborts the running statement. */
   interrupt(): void {
     this.database.interrupt();
   }

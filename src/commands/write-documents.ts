@@ -5,8 +5,8 @@ import { describeModuleSettings, MODULE_SETTINGS } from '../platform/config/sett
 import { buildOpenApi } from '../platform/openapi/build-openapi.js';
 import { listErrors, getStatus } from '../platform/errors/error-catalogue.js';
 
-// Writes openapi.json, the table of docs/errors.md and the end of .env.example from the application itself with all that can be
-// switched on, on a store that does not last.
+// Writes openapi.json, the table of docs/errors.md and the end of .env.example, as the application
+// describes itself with everything switched on. Its store is in memory.
 Object.assign(process.env, {
   DATABASE_URL: TRANSIENT_DATABASE_URL,
   LOG_LEVEL: 'silent',
@@ -25,5 +25,5 @@ const table = [['error', 'HTTP', 'when', 'what to do'], ['-', '-', '-', '-'], ..
 writeFileSync(ERRORS, readFileSync(ERRORS, 'utf8').replace(/(?:^\|.*\n)+/m, table));
 
 const EXAMPLE = '.env.example';
-const [ofPlatform = ''] = readFileSync(EXAMPLE, 'utf8').split(MODULE_SETTINGS);
-writeFileSync(EXAMPLE, ofPlatform + MODULE_SETTINGS + describeModuleSettings());
+const [platformSettings = ''] = readFileSync(EXAMPLE, 'utf8').split(MODULE_SETTINGS);
+writeFileSync(EXAMPLE, platformSettings + MODULE_SETTINGS + describeModuleSettings());

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { getMetadataArgsStorage } from 'typeorm';
-import { dataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
+import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
 import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
 import {
   DatabaseStartError,
@@ -79,7 +79,10 @@ function url(changes: Partial<URL> = {}, parameters: Record<string, string> = {}
 }
 
 async function open(databaseUrl: string): Promise<StoreDataSource> {
-  const options = dataSourceOptions({ DATABASE_URL: databaseUrl, DATABASE_POOL_SIZE: 1 }, schema);
+  const options = createDataSourceOptions(
+    { DATABASE_URL: databaseUrl, DATABASE_POOL_SIZE: 1 },
+    schema,
+  );
   return await openDatabase({ ...options, logger: 'debug' });
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
+import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
 import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
 import {
   DatabaseStartError,
@@ -22,7 +22,7 @@ afterEach(() => rm(folder, { recursive: true }));
 describe('a start on a store that cannot be used says', () => {
   async function open(path: string): Promise<StoreDataSource> {
     const env = { DATABASE_URL: `sqlite:${path}`, DATABASE_POOL_SIZE: 1 };
-    return await openDatabase({ ...dataSourceOptions(env, schema), logger: 'debug' });
+    return await openDatabase({ ...createDataSourceOptions(env, schema), logger: 'debug' });
   }
 
   /** @param sql what another program, or a version of this one, has done to the store */

@@ -1,5 +1,5 @@
 import {
-  dataSourceOptions,
+  createDataSourceOptions,
   type Schema,
 } from '../../src/platform/database/data-source/data-source-options.js';
 import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
@@ -19,7 +19,7 @@ export async function openEntityStore(
   const { engine, url, ...env } = options;
   const store = url === undefined ? await TestStore.create(engine) : undefined;
   const dataSource = await openDatabase({
-    ...dataSourceOptions(
+    ...createDataSourceOptions(
       { DATABASE_URL: url ?? store?.url ?? '', DATABASE_POOL_SIZE: 4, ...env },
       { entities, migrations: [] },
     ),

@@ -70,7 +70,7 @@ export class PlantClient {
   async expectAllStored(path: string): Promise<void> {
     const reader = await StoreReader.open(path, 'ro');
     try {
-      expect(await reader.integrityFaults()).toEqual([]);
+      expect(await reader.findIntegrityFaults()).toEqual([]);
       const rows = await reader.all<{ id: number; name: string }>('SELECT id, name FROM plants');
       const stored = new Set(rows.map(({ id }) => id));
       expect(this.acknowledged.filter((id) => !stored.has(id))).toEqual([]);

@@ -1,4 +1,4 @@
-import { dataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
+import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
 import { createDataSource } from '../../src/platform/database/data-source/open-database.js';
 import { schema } from '../../src/schema.js';
 
@@ -14,7 +14,7 @@ interface Row {
 /** Shows every row of the store, and resolves with their number. */
 export async function eachRow(url: string, look: (row: Row) => void): Promise<number> {
   const dataSource = createDataSource(
-    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
+    createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
   );
   await dataSource.initialize();
   try {

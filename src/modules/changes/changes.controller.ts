@@ -22,7 +22,7 @@ export class ChangesController {
     operationId: 'listChanges',
     summary: 'List changes, oldest first, or follow them',
     description:
-      'A page always has a `Link` with `rel="next"`: follow it, and after an empty page follow it again later. With `Accept: text/event-stream` the changes come as they are committed, and a comment every 15 seconds of silence.',
+      'A page always has a `Link` with `rel="next"`: follow it, and after an empty page follow it again later. With `Accept: text/event-stream` the changes are sent as they are committed, and a comment after every 15 seconds of silence.',
   })
   @ApiPageOrEvents(ChangeDto, 'A page of changes, or changes as they are committed')
   @ApiErrors(ErrorCatalogue.CHANGES_GONE)

@@ -7,7 +7,7 @@ import { LATEST, type ListChangesDto } from './dto/list-changes.dto.js';
 
 @Injectable()
 export class ChangesService {
-  /** Pages as events: many listeners get the same. */
+  /** Pages written as events. Many listeners get the same page. */
   private readonly events = new WeakMap<ChangePage, string>();
 
   constructor(private readonly feed: ChangeFeed) {}
@@ -33,7 +33,7 @@ export class ChangesService {
     cursor: string,
     signal: AbortSignal,
   ): AsyncGenerator<string, void, undefined> {
-    // Who loses the stream before the first change goes on from here.
+    // A client that loses the stream before the first change resumes here.
     yield writeEvent({ id: cursor });
     for await (const page of this.feed.follow(cursor, signal)) {
       const known = this.events.get(page);

@@ -10,7 +10,7 @@ export class Plant {
   @PrimaryColumn(int64())
   id!: string;
 
-  // The indexes are made by migrations, since they are not alike on every engine.
+  // Migrations create the indexes, since they differ between engines.
   @Index('plants_name', { synchronize: false })
   @Column(text())
   name!: string;

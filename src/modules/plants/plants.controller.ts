@@ -49,7 +49,7 @@ export class PlantsController {
 
   @Post('import')
   @ApiOperation({ operationId: 'importPlants', summary: 'Create any number of plants' })
-  @ApiImport(NewPlantDto, 'What became of the lines')
+  @ApiImport(NewPlantDto, 'The outcome of the import')
   import(@Lines(NewPlantDto) plants: BodyLines<NewPlantDto>): Promise<ImportResultDto> {
     return this.plants.import(plants);
   }

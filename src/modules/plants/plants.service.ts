@@ -15,7 +15,7 @@ import type { Plant } from './plant.entity.js';
 import { PlantErrors } from './plants.errors.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/** A promise that resolves here means that the change is on disk, and every later read sees it. */
+/** A change is on disk when its promise resolves, and every later read sees it. */
 @Injectable()
 export class PlantsService {
   constructor(private readonly plants: PlantsRepository) {}
@@ -77,7 +77,7 @@ function toDto({ name, tag }: Plant): PlantDto {
   return { name, ...(tag !== null && { tag }) };
 }
 
-/** Changes with everything that a client can read or replace. */
+/** Covers all members that a client can read or replace. */
 function toEtag({ name, tag }: Plant): string {
   return makeEtag(name, tag);
 }

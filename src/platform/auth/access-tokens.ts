@@ -7,14 +7,14 @@ interface KnownToken {
   readonly grant: Grant;
 }
 
-/** The tokens that the service accepts as they are, kept as SHA-256 digests only. */
+/** The static tokens that the service accepts. Only their SHA-256 digests are kept. */
 export class AccessTokens {
   private readonly tokens: readonly KnownToken[];
 
   /**
-   * @param entries tokens, or their digests, which may have names: entries of ACCESS_TOKENS
-   * @param readEntries the same, of tokens that may only read
-   * @param developmentToken one more, for a development start where no token was configured
+   * @param entries the entries of ACCESS_TOKENS: tokens, or digests with an optional name
+   * @param readEntries the entries of READ_ACCESS_TOKENS
+   * @param developmentToken a further token, for a development start without configured tokens
    */
   constructor(
     entries: readonly string[],
@@ -28,7 +28,7 @@ export class AccessTokens {
     ];
   }
 
-  /** Accepts one token: the given one, or where that is empty a random one. */
+  /** Accepts one token: the given one, or a random one if that is empty. */
   static forDevelopment(token: string): AccessTokens {
     return new AccessTokens([], [], token || createToken());
   }
@@ -38,8 +38,8 @@ export class AccessTokens {
   }
 
   /**
-   * Finds what a token allows; undefined when it is none of these. Takes the same time whichever
-   * token matches, and whether one does.
+   * Looks up what a token allows; undefined for any other token. Takes the same time whether a
+   * token matches or not, and whichever it is.
    */
   find(digest: Buffer): Grant | undefined {
     let found: Grant | undefined;
@@ -63,7 +63,7 @@ export function createToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Makes the SHA-256 digest that stands for a token wherever one is kept. */
+/** Computes the SHA-256 digest of a token, which is kept in place of the token. */
 export function digestToken(token: string): Buffer {
   // Tokens are ASCII (RFC 6750 section 2.1).
   return hash('sha256', token, 'buffer');

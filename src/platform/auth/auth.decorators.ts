@@ -11,9 +11,9 @@ export const REQUIRED_SCOPES = Symbol('required scopes');
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(IS_PUBLIC, true);
 
 /**
- * Requires scopes of an identity provider's token for a route, or for all routes of a controller, in
- * place of those that the operator has set for all; without a scope any good token will do. The
- * service's own tokens have no scopes and need none.
+ * Requires scopes for a route, or for all routes of a controller, in place of AUTH_SCOPE and
+ * AUTH_READ_SCOPE. Without arguments, every valid token is accepted. Only tokens of the identity
+ * provider have scopes: static tokens need none.
  */
 export function RequireScopes(...scopes: string[]): MethodDecorator & ClassDecorator {
   return applyDecorators(SetMetadata(REQUIRED_SCOPES, scopes), ApiSecurity(BEARER, scopes));

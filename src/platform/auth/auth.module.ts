@@ -6,7 +6,7 @@ import { JwtTokens } from './jwt-tokens.js';
 import { RateLimits } from './rate-limits.js';
 import { Scopes } from './scopes.js';
 
-/** A shorter token may be guessed, in characters. */
+/** Tokens with fewer characters may be guessed. */
 const MIN_TOKEN_LENGTH = 16;
 
 @Module({
@@ -20,7 +20,7 @@ const MIN_TOKEN_LENGTH = 16;
 })
 export class AuthModule {}
 
-/** Makes a token for development only where no other is configured. */
+/** Creates a development token only if no token is configured. */
 function createAccessTokens(env: Env): AccessTokens {
   const entries = splitList(env.ACCESS_TOKENS);
   const readEntries = splitList(env.READ_ACCESS_TOKENS);

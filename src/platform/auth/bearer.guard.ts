@@ -26,13 +26,13 @@ const CREDENTIALS = /^bearer +(.+)$/i;
 interface Credentials {
   readonly token: string;
   readonly digest: Buffer;
-  /** What the token allows if it is one of the service's own, which stay the same until it stops. */
+  /** The access of a static token; undefined for others. Static tokens never change at run time. */
   readonly grant: Grant | undefined;
-  /** Stands for the token if it is one of those. */
+  /** Identifies a static token; undefined for others. */
   readonly name: string | undefined;
 }
 
-/** When the token of a request expires, by `Date.now()`, for an answer that lasts. */
+/** Returns when the token of a request expires, as a time of `Date.now()`: streams end then. */
 export function getTokenExpiry({ locals }: Response): number {
   return (locals.tokenExpiry as number | undefined) ?? Infinity;
 }
@@ -43,14 +43,14 @@ function setTokenExpiry(context: ExecutionContext, expiry: number): void {
 }
 
 /**
- * Lets a request through that carries an accepted bearer token and keeps to the limits, or whose
- * route is `@Public()`. Known tokens are checked synchronously.
+ * Allows requests to `@Public()` routes, and requests with an accepted bearer token that are within
+ * the rate limits. Known tokens are checked synchronously.
  */
 @Injectable()
 export class BearerGuard implements CanActivate {
   private readonly logger = new Logger('Auth');
 
-  /** The last credentials of each connection, by their header. */
+  /** The last credentials of each connection, by the value of their header. */
   private readonly lastCredentials = new WeakMap<Socket, ReadonlyMap<string, Credentials>>();
 
   /** Cached `@Public()` lookups, since the reflector takes about a microsecond. */
@@ -77,9 +77,10 @@ export class BearerGuard implements CanActivate {
   }
 
   /**
-   * Most requests on a connection have the same header, whose digest takes longer to compute than all
-   * that follows. On one that a proxy shares among clients, the time must not say how much of a token
-   * is another's: a map compares texts only when their keyed hashes are equal.
+   * Most requests on a connection have the same header, and computing its digest takes longer than
+   * all other checks. Clients may share a connection through a proxy, and the time of a comparison
+   * must not reveal how much of another client's token matches. A Map compares texts only when
+   * their keyed hashes are equal.
    */
   private getCredentials(context: ExecutionContext): Credentials | undefined {
     const [{ socket, headers }] = context.getArgs<[Request]>();
@@ -128,7 +129,7 @@ export class BearerGuard implements CanActivate {
     const [request, response] = context.getArgs<[Request, Response<unknown, RequestLocals>]>();
     const address = toAddressKey(request.ip);
     countAuthFailure(failure);
-    // The answer must not help to guess; the operator has to tell an expired token from a wrong one.
+    // The client must not learn the reason, which would help to guess tokens; the operator may.
     this.logger.debug({
       requestId: response.locals.requestId,
       reason: failure,
@@ -145,7 +146,7 @@ export class BearerGuard implements CanActivate {
     const handler = context.getHandler();
     const controller = context.getClass();
     const known = this.handlers.get(handler);
-    // A controller that extends another has its handlers too.
+    // Controllers that extend one another share handlers.
     if (known?.controller === controller) return known.isPublic;
     const places = [handler, controller];
     const isPublic = this.reflector.getAllAndOverride<boolean | undefined>(IS_PUBLIC, places);

@@ -1,9 +1,12 @@
 import type { Socket } from 'node:net';
 import { toAddressKey } from './rate-limits.js';
 
-/** Whom something is held for. Every bound is shared between names, and within a name between addresses. */
+/**
+ * The client for whom something is held or queued. Every bound is shared fairly between names, and
+ * within a name between addresses.
+ */
 export interface Client {
-  /** Stands for the last good token of the connection, or is the address where there is none. */
+  /** Identifies the last valid token of the connection; the address if there was none. */
   readonly name: string;
   readonly address: string;
 }
@@ -16,13 +19,16 @@ interface RequestOrigin {
 
 const names = new WeakMap<Socket, string>();
 
-/** @param name stands for a good token; undefined where the request has none */
+/** @param name identifies a valid token; undefined if the request has none */
 export function nameClient(socket: Socket, name: string | undefined): void {
   if (name === undefined) names.delete(socket);
   else names.set(socket, name);
 }
 
-/** Finds out whose request it is. Takes microseconds, so it is left until something has to wait. */
+/**
+ * Identifies the client of a request. Takes microseconds, so callers call it only when something
+ * has to wait.
+ */
 export function getClient({ socket, ip = socket.remoteAddress }: RequestOrigin): Client {
   const address = toAddressKey(ip);
   return { name: names.get(socket) ?? address, address };

@@ -28,7 +28,7 @@ export class FairQueue<Item> {
       for (const [address, items] of addresses) {
         for (const item of items) {
           this.delete({ name, address }, item);
-          // Whoever was served is the last to be served again.
+          // The name and the address that were served move to the end.
           if (addresses.delete(address) && items.size > 0) addresses.set(address, items);
           if (this.names.delete(name) && addresses.size > 0) this.names.set(name, addresses);
           return item;

@@ -1,11 +1,11 @@
 import type { Client } from './client.js';
 
-/** What one client has of a share from one address. */
+/** The amount held for one name from one address. */
 class AddressShare {
   amount = 0;
-  /** That which has waited longest for its next byte comes first. */
+  /** Ordered by the time of their last byte, oldest first. */
   readonly holdings = new Set<Holding>();
-  /** That which has got a byte last. */
+  /** The one that got a byte last. */
   last: Holding | undefined;
 }
 
@@ -15,8 +15,8 @@ class NameShare {
 }
 
 /**
- * A bound on what is held for all clients together. Beyond it the client that holds most loses what
- * has waited longest for its next byte.
+ * A bound on the amount held for all clients together. Beyond it, the client that holds most loses
+ * the holding that has waited longest for its next byte.
  */
 export class FairShare {
   private amount = 0;
@@ -25,18 +25,18 @@ export class FairShare {
   constructor(private readonly limit: number) {}
 
   /**
-   * Begins to hold something for a client, of no amount so far.
+   * Begins to hold something for a client, with amount 0.
    *
-   * @param drop is called when it has to go: it is no longer held then
+   * @param drop is called when the holding has been dropped to keep the bound
    */
   hold(client: Client, drop: () => void): Holding {
     return new Holding(this, client, drop);
   }
 
-  /** @param holding what has just got its next byte */
+  /** @param holding the one that has just got its next byte */
   update(holding: Holding, amount: number): void {
     const change = amount - holding.amount;
-    // A body may come in a hundred thousand pieces.
+    // A body may arrive in a hundred thousand pieces.
     if (change === 0 && holding.place?.last === holding) return;
     const { client } = holding;
     const name = getOrAdd(this.names, client.name, () => new NameShare());
@@ -45,7 +45,7 @@ export class FairShare {
     this.amount += change;
     name.amount += change;
     address.amount += change;
-    // What is added again is the last of a set.
+    // Deleting and adding moves it to the end of the set.
     address.holdings.delete(holding);
     if (amount > 0) address.holdings.add(holding);
     address.last = holding;
@@ -66,7 +66,7 @@ export class FairShare {
   }
 }
 
-/** What is held for one client, such as a body that has not come whole. */
+/** Something held for one client, such as a partly received body. */
 export class Holding {
   amount = 0;
   /** Where it was counted last. */
@@ -78,7 +78,9 @@ export class Holding {
     readonly drop: () => void,
   ) {}
 
-  /** Says how much it is now that its client has sent or taken something. May drop this or another. */
+  /**
+   * Sets the amount after the client has sent or taken something. May drop this or another holding.
+   */
   update(amount: number): void {
     this.share.update(this, amount);
   }

@@ -15,7 +15,7 @@ import type { Client } from './client.js';
 import { ProviderKeys, providerUnavailable } from './provider-keys.js';
 import type { Grant } from './scopes.js';
 
-/** Signatures only, and none with a secret that both sides know. */
+/** Asymmetric signatures only: neither `none` nor a shared secret. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
@@ -34,10 +34,10 @@ const CACHE_TTL_MS = 5 * 60_000;
 const MAX_CACHED = 10_000;
 /** How much of a claim that names the caller is logged, in characters. */
 const MAX_LOGGED_CLAIM = 64;
-/** The last moment that a date can have (ECMA-262 section 21.4.1.1), in seconds since 1970. */
+/** The latest time of a Date (ECMA-262 section 21.4.1.1), in seconds since 1970. */
 const LAST_MOMENT = 8_640_000_000_000;
 
-/** Which access tokens are meant for this service. */
+/** The rules that tell which access tokens are meant for this service. */
 export interface JwtRules {
   readonly jwksUrl: URL;
   readonly issuer: string;
@@ -45,9 +45,9 @@ export interface JwtRules {
 }
 
 interface CachedGrant extends Grant {
-  /** Its `exp`, by `Date.now()`. */
+  /** The end of its `exp` and the tolerance, as a time of `Date.now()`. */
   readonly expiry: number;
-  /** By `performance.now()`: the system's clock may be set. */
+  /** As a time of `performance.now()`, since the system clock may be set. */
   readonly cachedUntil: number;
 }
 
@@ -55,7 +55,7 @@ export function isJwtLike(token: string): boolean {
   return token.length <= MAX_LENGTH && COMPACT_JWS.test(token) && isCanonical(token);
 }
 
-/** The last character of a signature has unused bits: one token must not be spelt in many ways. */
+/** The last character of a signature has unused bits. Only one spelling of a token is accepted. */
 function isCanonical(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);
   return Buffer.from(signature, 'base64url').toString('base64url') === signature;
@@ -85,7 +85,7 @@ export class JwtTokens {
   /**
    * Verifies a token and returns what it allows, or why it is not accepted.
    *
-   * @param client who waits, where the provider's keys have to be fetched
+   * @param client the client that waits if the provider's keys have to be fetched
    * @param trace the trace that such a fetch belongs to
    * @throws ApiError 50300 the provider's keys cannot be fetched
    */
@@ -114,9 +114,9 @@ export class JwtTokens {
       if (!hasAcceptedType(protectedHeader)) return 'type';
       // Only a JWE can be compressed (RFC 7516 section 4.1.3).
       if ('zip' in protectedHeader) return 'malformed';
-      // A JSON number may be greater than every time: such a token would never expire.
+      // A JSON number may lie beyond all dates: such a token would never expire.
       if ((payload.exp ?? 0) > LAST_MOMENT) return 'malformed';
-      // RFC 7800: it is valid only with a proof of possession of a key, which is not checked here.
+      // RFC 7800: such a token is valid only with a proof of possession, which is not checked here.
       if (payload.cnf !== undefined) return 'bound-to-key';
       return this.cache(key, payload);
     } catch (error) {
@@ -171,7 +171,7 @@ export class JwtTokens {
   }
 }
 
-/** The checks of the claims that a provider's configuration, or a clock, may get wrong. */
+/** The failures of claims, which a misconfigured provider or a wrong clock may cause. */
 const FAILURES_BY_CLAIM: Readonly<Record<string, AuthFailure>> = {
   iss: 'issuer',
   aud: 'audience',
@@ -220,7 +220,7 @@ function parseScopeClaims({ scope, scp }: JWTPayload): Set<unknown> {
   );
 }
 
-/** Makes a key that is cheap to make and to compare. */
+/** Makes a short key: latin1 has one character for each byte. */
 function toCacheKey(digest: Buffer): string {
   return digest.toString('latin1');
 }

@@ -13,22 +13,22 @@ import type { TraceHeaders } from '../observability/trace-context.js';
 import type { Client } from './client.js';
 import { FairShare } from './fair-share.js';
 
-/** How long keys are used without fetching them anew, in milliseconds. */
+/** How long fetched keys are used, in milliseconds. */
 const MAX_AGE_MS = 5 * 60_000;
-/** At which age they are fetched anew while they are still used, in milliseconds. */
+/** The age at which keys are fetched again while they are still used, in milliseconds. */
 const REFRESH_AGE_MS = 4 * 60_000;
-/** After a fetch, unknown key ids trigger no other for this long, in milliseconds. */
+/** After a fetch, unknown key ids trigger no further fetch for this long, in milliseconds. */
 const COOLDOWN_MS = 30_000;
 /** How long the provider may take to answer, in milliseconds. */
 const TIMEOUT_MS = 5_000;
 /** How many tokens may wait for a fetch. */
 export const MAX_WAITING_TOKENS = 1_000;
-/** The least time between two fetches, above all after one that failed, in milliseconds. */
+/** The least time between two fetches, even if the first one fails, in milliseconds. */
 const FETCH_SPACING_MS = 10_000;
 
 /**
- * The public keys of an identity provider, fetched when a token needs them. Their age is measured by
- * a monotonic clock: jose would measure it by the system's, which may be set.
+ * The public keys of an identity provider, fetched when a token needs them. Their age is measured
+ * here, by a monotonic clock: jose uses the system clock, which may be set.
  */
 export class ProviderKeys {
   private readonly logger = new Logger('IdentityProvider');
@@ -51,10 +51,10 @@ export class ProviderKeys {
   }
 
   /**
-   * Finds the key of a token, without waiting for the provider where the key is known.
+   * Finds the key of a token. Waits for the provider only if the key is unknown or outdated.
    *
-   * @param client who waits for the provider
-   * @param trace the trace of the request, which a fetch then belongs to
+   * @param client the client that waits for the provider
+   * @param trace the trace of the request, for a fetch
    * @throws JOSEError the token names none of the keys, or more than one
    * @throws ApiError 50300 the provider fails, which is not the token's fault
    */
@@ -68,7 +68,7 @@ export class ProviderKeys {
       this.trace = trace;
       const age = performance.now() - this.fetchedAt;
       if (age >= MAX_AGE_MS) await this.waitForFetch(client);
-      // Whoever needs it later sees whether it has failed.
+      // If it fails, the next fetch reports that.
       else if (age >= REFRESH_AGE_MS) void this.reload().catch(() => undefined);
       try {
         return await this.keys(header, token);
@@ -80,7 +80,7 @@ export class ProviderKeys {
       }
     } catch (error) {
       if (error instanceof ApiError) throw error;
-      // Where the provider has no keys at all, the token is not at fault.
+      // If the provider has no keys at all, the token is not at fault.
       if (isAboutToken(error) && this.keys.jwks()?.keys.length !== 0) throw error;
       const now = performance.now();
       if (now >= this.nextLogAt) {

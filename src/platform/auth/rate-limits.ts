@@ -8,7 +8,7 @@ import { parseRate, type Rate } from '../config/setting-formats.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
-/** How many keys are counted at a time; beyond it the one whose window ends first is forgotten. */
+/** How many keys are counted at a time. Beyond it, the key whose window ends first is forgotten. */
 const MAX_KEYS = 100_000;
 /** The longest address that is a key; longer ones come only from a trusted proxy that is misconfigured. */
 const MAX_KEY_LENGTH = 64;
@@ -19,9 +19,9 @@ const IPV6_KEY_BYTES = 56 / 8;
 /** The limits of this process; every process counts for itself. */
 @Injectable()
 export class RateLimits {
-  /** By token, or by address where there is no good one. Undefined when it is off. */
+  /** Counts by token, or by address without a valid token. Undefined when it is off. */
   readonly requests: RateLimit | undefined;
-  /** Requests without a good token, by address. Undefined when it is off. */
+  /** Counts requests without a valid token, by address. Undefined when it is off. */
   readonly failures: RateLimit | undefined;
 
   constructor(env: Env) {
@@ -37,13 +37,13 @@ function createRateLimit(name: string, setting: string): RateLimit | undefined {
 
 interface Window {
   requests: number;
-  /** By `performance.now()`: the system's clock may be set. */
+  /** As a time of `performance.now()`, since the system clock may be set. */
   readonly end: number;
 }
 
 /** Counts requests by key, each key in windows of one length that begin with its first request. */
 export class RateLimit {
-  /** In the order in which the windows began, which is that of their ends. */
+  /** In the order of their begins, which is also that of their ends. */
   private readonly windows = new Map<string, Window>();
 
   /** @param name its name in the headers `RateLimit` and `RateLimit-Policy` */
@@ -89,7 +89,7 @@ export class RateLimit {
   private beginWindow(key: string): Window {
     const { windows } = this;
     const now = performance.now();
-    // A key keeps its place in the map unless it is deleted first.
+    // set() alone would keep the old place of the key.
     windows.delete(key);
     for (const [oldest, { end }] of windows) {
       if (now < end && windows.size < MAX_KEYS) break;

@@ -14,17 +14,19 @@ const READING = new Set(['GET', 'HEAD']);
 const READ_ONLY =
   'This access token may only read: ask the operator of the service for one that may write';
 
-/** What a good token allows. */
+/** The access that a valid token grants. */
 export interface Grant {
-  /** Whether it is one of the service's own that may only read. */
+  /** Whether the token is a static one that may only read. */
   readonly isReadOnly?: boolean;
-  /** The scopes of an identity provider's token; the service's own tokens need none. */
+  /**
+   * The scopes of a token of the identity provider; undefined for static tokens, which need none.
+   */
   readonly scopes?: ReadonlySet<unknown>;
   /** Who has the token, for the log; undefined for a token without a name. */
   readonly caller?: Caller;
-  /** The client of an identity provider that has the token, by whatever the token says of it. */
+  /** The client, or else the user, that the identity provider issued the token to. */
   readonly client?: string | undefined;
-  /** When it ends, by `Date.now()`; the service's own tokens do not. */
+  /** When the token expires, as a time of `Date.now()`; undefined for static tokens. */
   readonly expiry?: number;
 }
 

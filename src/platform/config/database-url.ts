@@ -1,19 +1,19 @@
 export const DEFAULT_DATABASE_URL = 'sqlite:data/plants.db';
 
-/** A store that does not last. */
+/** A store in memory. */
 export const TRANSIENT_DATABASE_URL = 'sqlite::memory:';
 
 export const DATABASE_URL_RULE =
   'must be sqlite: followed by the path of a file, sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert';
 
-/** What a path alone is told. */
+/** The message for a value without a scheme, such as a mere path. */
 export const DATABASE_URL_SCHEME_RULE =
   'must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db';
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 const PARAMETERS = new Set(['host', 'sslmode', 'sslrootcert']);
 
-/** The path is relative to the current folder; `:memory:` is a store that does not last. */
+/** The path is relative to the current folder; `:memory:` is a store in memory. */
 export interface SqliteUrl {
   readonly type: 'sqlite';
   readonly path: string;
@@ -27,7 +27,7 @@ export interface PostgresUrl {
   readonly username: string;
   readonly password: string;
   readonly database: string;
-  /** As libpq understands them; without one, `disable`. */
+  /** The modes of libpq; `disable` by default. */
   readonly sslMode: (typeof SSL_MODES)[number];
   /** The path of a file with the certificates to trust, instead of the well-known ones. */
   readonly sslRootCert: string | undefined;
@@ -37,7 +37,7 @@ export function hasDatabaseScheme(url: string): boolean {
   return /^(sqlite:|postgres(ql)?:\/\/)/.test(url);
 }
 
-/** Where the store is. */
+/** Parses the URL of a store; undefined if it is not valid. */
 export function parseDatabaseUrl(url: string): SqliteUrl | PostgresUrl | undefined {
   const path = /^sqlite:(.+)$/.exec(url)?.[1];
   if (path !== undefined) return { type: 'sqlite', path };

@@ -20,21 +20,21 @@ export function loadEnvFile(): string[] {
 }
 
 /**
- * Where the settings come from that are not left to their defaults, for the log. It has their names
- * and no value, since one may be a secret.
+ * Describes for the log where the settings come from that are not defaults. It names them without
+ * their values, which may be secret.
  *
  * @param fromFile the names of the variables that come from `.env`
  */
 export function describeSettings(fromFile: readonly string[]): string {
   const settings = listSettings();
   const isSet = (name: string): boolean => (process.env[name] ?? '') !== '';
-  const ofFile = settings.filter((name) => isSet(name) && fromFile.includes(name));
+  const setInFile = settings.filter((name) => isSet(name) && fromFile.includes(name));
   const others = settings.filter((name) => isSet(name) && !fromFile.includes(name));
   const unknown = fromFile.filter((name) => !settings.includes(name));
   const parts = [
-    ...(ofFile.length > 0 ? [`${ofFile.join(', ')} from ${resolve(FILE)}`] : []),
+    ...(setInFile.length > 0 ? [`${setInFile.join(', ')} from ${resolve(FILE)}`] : []),
     ...(others.length > 0 ? [`${others.join(', ')} from the environment`] : []),
-    ...(ofFile.length + others.length > 0 ? ['else the defaults'] : ['the defaults']),
+    ...(setInFile.length + others.length > 0 ? ['else the defaults'] : ['the defaults']),
     ...(unknown.length > 0 ? [`${FILE} has ${unknown.join(', ')}, which is no setting`] : []),
   ];
   return parts.join('; ');

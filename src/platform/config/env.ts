@@ -37,12 +37,14 @@ const SWITCH = ['on', 'off'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
-/** How long a write may wait until it is answered, with 503 if need be, in milliseconds: no setting. */
+/** How long a write may wait before it is answered 503, in milliseconds. This is no setting. */
 export const WRITE_TIMEOUT_MS = 5_000;
 
-/** The configuration: one property an environment variable, read and checked once at start. */
+/**
+ * The configuration: one property for each environment variable, read and checked once at start.
+ */
 export class Env {
-  /** `production` turns conveniences into refusals. */
+  /** `production` requires configured tokens. */
   @IsIn(NODE_ENVS, { message: `must be one of ${NODE_ENVS.join(', ')}` })
   readonly NODE_ENV: (typeof NODE_ENVS)[number] = 'development';
 
@@ -54,12 +56,12 @@ export class Env {
   @WholeNumber(0, 65_535)
   readonly PORT: number = 3000;
 
-  /** The store. */
+  /** The database that stores the rows. */
   @Rule(DATABASE_URL_RULE, (value) => parseDatabaseUrl(value) !== undefined)
   @Rule(DATABASE_URL_SCHEME_RULE, hasDatabaseScheme)
   readonly DATABASE_URL: string = DEFAULT_DATABASE_URL;
 
-  /** How many connections to a database server commit rows in groups; TypeORM has as many more. */
+  /** How many connections to a database server commit batches of rows. TypeORM has as many more. */
   @WholeNumber(1, 100)
   readonly DATABASE_POOL_SIZE: number = 4;
 
@@ -90,7 +92,9 @@ export class Env {
   @Rule(TOKENS_RULE, (value) => splitList(value).every(isTokenEntry))
   readonly READ_ACCESS_TOKENS: string = '';
 
-  /** The token of a development start without any other; made anew by every such start where it is empty. */
+  /**
+   * The token of a development start without other tokens; empty for a random one at each start.
+   */
   @Rule('must be in visible ASCII', (value) => value === '' || isVisibleAscii(value))
   readonly DEVELOPMENT_TOKEN: string = '';
 
@@ -113,7 +117,7 @@ export class Env {
   )
   readonly AUTH_SCOPE: string = '';
 
-  /** The scopes that a token of the provider must have to read, in place of those. */
+  /** The scopes that a token of the provider must have to read, in place of AUTH_SCOPE. */
   @Rule(SCOPES_RULE, isScopeList)
   @Rule(
     'must not be set without AUTH_JWKS_URL',
@@ -121,11 +125,13 @@ export class Env {
   )
   readonly AUTH_READ_SCOPE: string = '';
 
-  /** How many requests of one token, or of one address without a good token, are answered. */
+  /** How many requests of one token, or of one address without a valid token, are answered. */
   @Rule(RATE_RULE, (value) => parseRate(value) !== undefined)
   readonly RATE_LIMIT: string = 'off';
 
-  /** How many requests of one address without a good token are answered 401 before they get 429. */
+  /**
+   * How many requests of one address without a valid token are answered 401 before they get 429.
+   */
   @Rule(RATE_RULE, (value) => parseRate(value) !== undefined)
   readonly AUTH_FAILURE_LIMIT: string = '60000/60';
 
@@ -143,7 +149,7 @@ export class Env {
   @WholeNumber(100, 3_600_000)
   readonly KEEP_ALIVE_TIMEOUT_MS: number = 65_000;
 
-  /** How long a client may take nothing of its answer, in milliseconds. */
+  /** How long a client may read nothing of its answer, in milliseconds. */
   @WholeNumber(100, 3_600_000)
   readonly SEND_TIMEOUT_MS: number = 30_000;
 
@@ -169,8 +175,8 @@ export class Env {
 registerSettings(Env);
 
 /**
- * Reads the configuration, and checks the settings of the modules that are loaded besides. An empty
- * value counts as unset.
+ * Reads the configuration, and also checks the settings of all loaded modules. An empty value
+ * counts as unset.
  *
  * @throws EnvError
  */

@@ -1,8 +1,8 @@
 import { isIPv4 } from 'node:net';
 import proxyAddr from 'proxy-addr';
 
-// How the values of settings are written: for each format the sentence that a wrong value gets, and
-// the function that reads or checks it.
+// The formats of settings: for each one the message for a wrong value, and the function that reads
+// or checks a value.
 
 /** Splits a comma-separated list into its entries, without blanks around them and without empty ones. */
 export function splitList(list: string): string[] {
@@ -15,7 +15,7 @@ export function splitList(list: string): string[] {
 export const TOKENS_RULE =
   'must be a comma-separated list of tokens in visible ASCII, or of digests like sha256:<64 hexadecimal digits> or <name>:sha256:<64 hexadecimal digits>';
 
-/** Begins an entry of ACCESS_TOKENS that is the digest of a token, perhaps with a name for the log. */
+/** The start of an entry of ACCESS_TOKENS that is a digest, with an optional name for the log. */
 const DIGEST_START = /^(?:[\w.-]{1,64}:)?sha256:/i;
 const DIGEST = /^(?:([\w.-]{1,64}):)?sha256:([0-9a-f]{64})$/i;
 const VISIBLE_ASCII = /^[!-~]+$/;
@@ -37,7 +37,7 @@ export function isTokenEntry(entry: string): boolean {
   return DIGEST_START.test(entry) ? DIGEST.test(entry) : isVisibleAscii(entry);
 }
 
-/** Reads an entry that is the digest of a token; undefined of one that is a token. */
+/** Parses an entry that is a digest; undefined if the entry is a token. */
 export function parseTokenDigest(entry: string): TokenDigest | undefined {
   const [, name, digits] = DIGEST.exec(entry) ?? [];
   return digits === undefined ? undefined : { digits, name };
@@ -103,7 +103,7 @@ const UNITS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** Reads a duration and returns it in milliseconds; undefined when it is none. */
+/** Parses a duration to milliseconds; undefined if it is not valid. */
 export function parseDuration(value: string): number | undefined {
   const [, number, unit = ''] = DURATION.exec(value) ?? [];
   return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 0);
@@ -112,7 +112,7 @@ export function parseDuration(value: string): number | undefined {
 export const PROXIES_RULE =
   'must be the number of reverse proxies in front, or a comma-separated list of their addresses or subnets';
 
-/** Reads what Express takes as its setting "trust proxy"; undefined when it would not. */
+/** Parses a value of Express's setting "trust proxy"; undefined if Express would reject it. */
 export function parseTrustedProxies(value: string): false | number | string[] | undefined {
   if (value === '') return false;
   if (/^\d+$/.test(value)) return Number(value);

@@ -2,19 +2,22 @@ import { applyDecorators, type FactoryProvider, type Type } from '@nestjs/common
 import { plainToInstance, Transform } from 'class-transformer';
 import { IsInt, Max, Min, ValidateBy, validateSync } from 'class-validator';
 
-// What the settings of the platform and of modules are declared with: classes with one property for
-// each environment variable, whose initial value is the default.
+// Settings are declared as classes with one property for each environment variable, whose initial
+// value is the default.
 
-/** The environment is not valid: a line for each variable, its name and its rule, never its value. */
+/**
+ * The environment is not valid. The message has one line for each wrong variable, with its name and
+ * its rule, never its value.
+ */
 export class EnvError extends Error {}
 
-/** The line of `.env.example` behind which the settings of modules are, which `npm run openapi` writes. */
+/** The line of `.env.example` after which `npm run openapi` writes the settings of modules. */
 export const MODULE_SETTINGS = '# The settings of modules.\n';
 
 const settingClasses = new Set<Type<object>>();
 const DESCRIPTION = Symbol('description');
 
-/** Says for `.env.example` what a setting of a module is. Its class is then checked at start. */
+/** Describes a setting of a module for `.env.example`, and has its class checked at start. */
 export function Setting(description: string): PropertyDecorator {
   return (target, name) => {
     registerSettings(target.constructor as Type<object>);
@@ -45,7 +48,7 @@ export function loadSettings<Settings extends object>(
   return readSettings(type, source);
 }
 
-/** Gives a module its settings: `providers: [provideSettings(GardensSettings)]`. */
+/** Provides a module with its settings: `providers: [provideSettings(GardensSettings)]`. */
 export function provideSettings<Settings extends object>(
   type: Type<Settings>,
 ): FactoryProvider<Settings> {
@@ -80,7 +83,7 @@ function readSettings<Settings extends object>(
 }
 
 /**
- * A setting that is text.
+ * Checks a setting that is text.
  *
  * @param message completes the sentence that begins with its name: "must be ..."
  * @param holds gets the value, and the settings of its class
@@ -98,7 +101,7 @@ export function Rule(
   );
 }
 
-/** A setting that is a number. */
+/** Reads and checks a setting that is a whole number. */
 export function WholeNumber(min: number, max: number): PropertyDecorator {
   const options = { message: `must be a whole number from ${min} to ${max}` };
   return applyDecorators(

@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 import sqlite3 from 'sqlite3';
 import { Plant } from '../../modules/plants/plant.entity.js';
-import { dataSourceOptions } from './data-source/data-source-options.js';
+import { createDataSourceOptions } from './data-source/data-source-options.js';
 
 import { openDatabase } from './data-source/open-database.js';
 import { schema } from '../../schema.js';
@@ -27,7 +27,7 @@ beforeEach(async () => {
   Logger.overrideLogger(false);
   folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
   dataSource = (await openDatabase(
-    dataSourceOptions(
+    createDataSourceOptions(
       {
         DATABASE_URL: `sqlite:${join(folder, 'plants.db')}`,
         DATABASE_POOL_SIZE: 1,

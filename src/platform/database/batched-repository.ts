@@ -52,13 +52,13 @@ export { type CreateOutcome, type ListOutcome, REMOVE };
 /** How many rows one commit writes, and one statement reads. */
 const MAX_WRITTEN = 1_024;
 const MAX_READ = 128;
-/** How many changes one commit makes: all may be of one row, and each is a statement then. */
+/** How many changes one commit makes. Each change of the same row is a statement of its own. */
 const MAX_CHANGED = 128;
 
-/** A value that a property may be given: an int64 may be a bigint. */
+/** The type of a value to store: an int64 may also be a bigint. */
 type Given<Value> = string extends Value ? Value | bigint : Value;
 
-/** A row as it is given: what may be null may be left out, and an int64 may be a bigint. */
+/** A row to store: members that may be null may be left out, and an int64 may be a bigint. */
 export type RowInput<Row> = {
   [Property in keyof Row as null extends Row[Property] ? never : Property]: Given<Row[Property]>;
 } & {
@@ -66,13 +66,13 @@ export type RowInput<Row> = {
     Given<Row[Property]> | undefined;
 };
 
-/** What rows of a page are sorted by: properties, or the start of a text regardless of case. */
+/** The sort keys of a page: properties, or the first 64 characters of a text regardless of case. */
 export type Order<Row> = readonly (
   (keyof Row & string) | { readonly ignoringCase: keyof Row & string }
 )[];
 
 export interface RepositoryOptions<Row> {
-  /** The errors that violated constraints are answered with, by properties: foreign keys and unique columns. */
+  /** The errors for violated constraints, by the properties of foreign keys and unique columns. */
   readonly violations?: Readonly<Partial<Record<keyof Row & string, ErrorKind>>>;
   /** The error for a row that cannot be removed, since rows of other tables refer to it. */
   readonly referenced?: ErrorKind;
@@ -81,7 +81,7 @@ export interface RepositoryOptions<Row> {
    * order of a key of one property has the name of that property.
    */
   readonly orders?: Readonly<Record<string, Order<Row>>>;
-  /** Text properties that are found by an index on their hash: see `createTextIndex()`. */
+  /** Text properties with an index on their hash: see `createTextIndex()`. */
   readonly hashed?: readonly (keyof Row & string)[];
 }
 
@@ -90,20 +90,23 @@ export interface PageQuery {
   readonly limit: number;
   /** The name of an order, with a minus in front for its reverse; by default the order of the key. */
   readonly sort?: string | undefined;
-  /** Where the page before ended: its `next`. */
+  /** The `next` of the page before. */
   readonly after?: string | undefined;
   /** JSON as one array, or as one value per line; an array by default. */
   readonly format?: 'array' | 'lines' | undefined;
 }
 
-/** What properties of a row have to be: values, or filters such as `startsWith('a')`. */
+/** Conditions on properties: values, or filters such as `startsWith('a')`. */
 export type Where<Row> = {
   readonly [Property in keyof Row]?: Given<Row[Property]> | Filter | undefined;
 };
 
 /** A page of rows as JSON. Members have the names of the properties; those that are null are left out. */
 export interface JsonPage {
-  /** Where it is too long to be in memory at once: its pieces, which are read while they are sent. */
+  /**
+   * A page that is too long for memory is an iterable of pieces, which are read while they are
+   * sent.
+   */
   readonly json: JsonText | AsyncIterable<string>;
   /** Where the page ended, for the next page; undefined when this one is the last. */
   readonly next: string | undefined;
@@ -117,11 +120,10 @@ export interface RowPage<Row> {
 }
 
 /**
- * The rows of an entity, written many to a commit: rows that arrive while a commit is under way share
- * the next one, and its flush to disk. A promise that resolves means that the row is on disk, and
- * every later read sees it.
+ * The rows of an entity. Writes that arrive during a commit share the next commit and its flush to
+ * disk. A write is on disk when its promise resolves, and every later read sees it.
  *
- * A call with a manager is part of the manager's transaction, and on disk once that is.
+ * A call with a manager is part of the manager's transaction, and on disk once that is committed.
  */
 export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly store: StoreDataSource;
@@ -137,11 +139,11 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly changes: BatchQueue<RowChange, ChangedRow>;
   private readonly finds: BatchQueue<string, RawRow | undefined>;
   private readonly lists: BatchQueue<Page, SortedRows>;
-  /** Undefined where only the program can write the rows as JSON. */
+  /** Undefined if the database cannot write these rows as JSON: then the program does. */
   private readonly pages: BatchQueue<Page, PageText> | undefined;
   private readonly pieces: BatchQueue<PieceRequest, Piece> | undefined;
 
-  /** @throws TypeError when rows of this entity cannot be written in batches: says why */
+  /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
   constructor(repository: Repository<Row>, options: RepositoryOptions<Row> = {}) {
     const store = repository.manager.connection as StoreDataSource;
     const columns = new EntityColumns(repository, (...args) => store.encodeValue(...args));
@@ -190,8 +192,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Stores new rows in one commit, each as {@link create} does; of rows with one key the first wins.
-   * Resolves with what became of them.
+   * Stores new rows in one commit, each as {@link create} does. Of several rows with the same key,
+   * the first wins.
    *
    * @throws ApiError 50300 when it is not known which of them are stored
    */
@@ -202,10 +204,10 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Stores a new row under a key that is drawn for it, and resolves with the row.
+   * Stores a new row under a generated key, and resolves with the row.
    *
    * @throws ConstraintError when the row breaks a rule of the table
-   * @throws ApiError 50300 when it may or may not be stored: another try may store it twice
+   * @throws ApiError 50300 when it may or may not be stored: a retry may store it twice
    */
   async add(row: Omit<RowInput<Row>, 'id'>, manager?: EntityManager): Promise<Row> {
     const values = this.columns.encodeRow(row);
@@ -214,9 +216,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Stores a row in the place of the one with its key. Resolves with whether there was one.
+   * Replaces the stored row that has the same key. Resolves with whether there was one.
    *
-   * @param check throws what the replacement fails with, where the stored row is not as it has to be
+   * @param check gets the stored row, and throws an error to prevent the replacement
    * @throws ConstraintError when the row breaks a rule of the table
    * @throws ApiError 50300 when it may or may not be done
    */
@@ -237,7 +239,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * Removes the row with a key. Resolves with whether there was one.
    *
    * @param key the value of the key; of several columns an object by their properties
-   * @param check throws what the removal fails with, where the stored row is not as it has to be
+   * @param check gets the stored row, and throws an error to prevent the removal
    * @throws ConstraintError when rows of other tables refer to it
    * @throws ApiError 50300 when it may or may not be done
    */
@@ -252,12 +254,13 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Changes the row with a key by what it holds. Changes of one row are decided in their order, each
-   * of what the one before has left. Resolves with the row as it is then, undefined where there is none.
+   * Changes the row with a key depending on its current values. Changes of the same row are applied
+   * in order, each to the result of the one before. Resolves with the row after the change;
+   * undefined if there is none.
    *
-   * @param decide gets the row, undefined where there is none, while nobody else can change it.
-   *   Returns the row that is to be stored in its place, {@link REMOVE}, or undefined for no change.
-   *   What it throws fails this change alone. It must return at once, and may be called again.
+   * @param decide gets the current row, or undefined, while nobody else can change it. Returns the
+   *   row to store in its place, {@link REMOVE}, or undefined for no change. An error that it
+   *   throws fails this change alone. It must be synchronous, and may be called more than once.
    * @throws ConstraintError when the row breaks a rule of the table
    * @throws ApiError 50300 when it may or may not be done
    */
@@ -274,10 +277,10 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Changes the row with a key as {@link change} does, where there is one.
+   * Changes the row with a key as {@link change} does, if there is one.
    *
-   * @param getNext gets the row, and returns the one that is to be stored in its place
-   * @returns the row as it is then, undefined where there is none
+   * @param getNext gets the current row, and returns the row to store in its place
+   * @returns the row after the change; undefined if there is none
    * @throws ConstraintError when the row breaks a rule of the table
    * @throws ApiError 50300 when it may or may not be done
    */
@@ -308,7 +311,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * The row with a key.
+   * Finds the row with a key; undefined if there is none.
    *
    * @param key the value of the key; of several columns an object by their properties
    * @throws ApiError 50300
@@ -320,7 +323,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Rows in an order.
+   * Reads a page of rows.
    *
    * @throws ApiError 40003 when `after` is not from a page of this list; 50300
    */
@@ -339,8 +342,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Rows in an order, as JSON. Lines and long pages are read while they are sent, with a manager before
-   * the end of its transaction: a row that is there throughout appears once.
+   * Reads a page of rows as JSON. Lines and long pages are read while they are sent: a row that
+   * exists throughout appears exactly once. With a manager, they must be sent before its
+   * transaction ends.
    *
    * @throws ApiError 40003 when `after` is not from a page of this list; 50300
    */
@@ -433,7 +437,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   /**
    * @throws TypeError when there is no such order or property
-   * @throws ApiError 40003 when the page before is one of another list
+   * @throws ApiError 40003 when the cursor belongs to another list
    */
   private readQuery(
     { limit, sort, after: cursor }: PageQuery,
@@ -471,7 +475,7 @@ function readOrders<Row>(
       const property = typeof part === 'object' ? part.ignoringCase : part;
       return { column: columns.findColumn(property), ignoresCase };
     });
-    // Rows that are the same otherwise are sorted by their keys.
+    // The key decides between rows that are equal otherwise.
     const rest = key.filter(({ column }) => sortKeys.every((other) => other.column !== column));
     return [name, [...sortKeys, ...rest]];
   });

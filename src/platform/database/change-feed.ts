@@ -24,15 +24,18 @@ import { storeFailures } from './data-source/store-failures.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { JobRunner } from './job-runner.js';
 
-/** How often the store is asked for changes that others have made, in milliseconds. */
+/** How often the feed queries the store for changes of other programs, in milliseconds. */
 const POLL_MS = 1_000;
-/** How long commits are gathered before listeners hear of them, in milliseconds. */
+/** How long the feed gathers commits before it wakes listeners, in milliseconds. */
 const GATHER_MS = 20;
-/** How often the store is asked for changes that wait for open transactions, in milliseconds. */
+/**
+ * How often the feed queries the store for changes that wait for open transactions, in
+ * milliseconds.
+ */
 const SETTLE_MS = 10;
 /** How often changes that are too old are removed, in milliseconds. */
 const RETENTION_MS = 60_000;
-/** How many changes a listener gets at once. */
+/** How many changes one page for listeners has. */
 const FOLLOWED_CHANGES = 1_000;
 
 const CURSOR = /^([\w-]{12})\.(0|[1-9]\d{0,14})$/;
@@ -49,23 +52,28 @@ export interface Change {
 /** Changes, oldest first. */
 export interface ChangePage {
   readonly changes: readonly Change[];
-  /** Where to go on. */
+  /** The cursor of the last change, to continue with. */
   readonly cursor: string;
 }
 
-/** A place in the feed: behind the change with this number. */
+/** A place in the feed: after the change with this number. */
 interface Position {
   readonly epoch: string;
   readonly number: number;
 }
 
-/** The feed of changes: all that was committed and nothing else, and the changes of one row in their order. */
+/**
+ * The feed of changes: every committed change and no other, with the changes of one row in their
+ * order.
+ */
 @Injectable()
 export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly progress: BatchQueue<undefined, Progress>;
   private readonly pages: BatchQueue<PageRequest, FeedPage>;
   private readonly retentionMs: number;
-  /** What listeners have asked for behind a number, until there are more changes. */
+  /**
+   * The pages that listeners have requested, by the number before the page. Cleared by new changes.
+   */
   private readonly shared = new Map<number, Promise<ChangePage | undefined>>();
   private last: Progress | undefined;
   private next = new Signal();
@@ -79,7 +87,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     private readonly jobs: JobRunner,
     { CHANGE_RETENTION }: Env,
   ) {
-    // One read after another, since the engine compares each with the one before.
+    // Reads of the progress must not overlap, since the engine compares each with the one before.
     const readers = { size: 1, acquire: () => store.rowReaders.acquire() };
     const readProgress = new ReadProgress(store.changeLog);
     this.progress = new BatchQueue('changes', readProgress, 'read', readers, 10_000);
@@ -91,7 +99,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     const announce = (): void => {
       this.announcing ??= setTimeout(() => void this.announce(), GATHER_MS);
     };
-    // Of batches, and of TypeORM's transactions.
+    // onCommit reports batches; the subscriber reports transactions of TypeORM.
     this.store.onCommit = announce;
     this.store.subscribers.push({ afterTransactionCommit: announce });
     this.store.changeLog.listen(() => void this.lookForListeners());
@@ -101,7 +109,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     );
   }
 
-  /** Ends the listeners, after what is due to them. */
+  /** Ends the listeners after the changes that are committed already. */
   beforeApplicationShutdown(): void {
     this.stopping.abort();
     this.wakeListeners();
@@ -119,7 +127,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
   }
 
   /**
-   * Reads changes, from the oldest that is kept or from a cursor on.
+   * Reads changes after a cursor, by default from the oldest change that is kept.
    *
    * @throws ApiError 40003, 41000, 50300
    */
@@ -133,15 +141,15 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     throw new ApiError(ErrorCatalogue.CHANGES_GONE);
   }
 
-  /** @throws ApiError 40003, 41000, 50300 when there is nothing to follow from this cursor */
+  /** @throws ApiError 40003, 41000, 50300 when the feed cannot be read from this cursor on */
   async assertReadable(after: string): Promise<void> {
     checkCursor(after, await this.readProgress());
   }
 
   /**
-   * Gives changes from a cursor on, as they are committed, and an empty page once a second. Ends when
-   * the program stops, the store fails or changes are removed before they were asked for: whoever goes
-   * on from the last cursor misses nothing, or is told.
+   * Yields changes after a cursor as they are committed, and an empty page once per second. Ends
+   * when the program stops, the store fails, or changes are removed before they were read. A client
+   * that continues from the last cursor misses nothing, or gets 41000.
    */
   async *follow(after: string, signal: AbortSignal): AsyncGenerator<ChangePage, void, undefined> {
     let position = readCursor(after);
@@ -153,7 +161,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
         if (page === undefined) return;
         if (page.changes.length === 0) {
           if (this.stopping.signal.aborted && !(await this.hasMore(position))) return;
-          await event.given;
+          await event.fired;
         }
         yield page;
         position = readCursor(page.cursor);
@@ -174,7 +182,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     return (await this.readProgress()).settled > number;
   }
 
-  /** Reads progress as it is from now on; calls that wait share one statement. */
+  /** Reads the current progress. Waiting calls share one statement. */
   private async readProgress(): Promise<Progress & { readonly epoch: string }> {
     const progress = await this.progress.add(undefined);
     const { epoch, newest, settled } = progress;
@@ -190,7 +198,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     return { ...progress, epoch };
   }
 
-  /** Reads a page once for all listeners that go on from the same change. */
+  /** Reads a page once for all listeners that continue from the same change. */
   private async readShared(position: Position): Promise<ChangePage | undefined> {
     const { epoch, settled } = this.last ?? (await this.readProgress());
     if (epoch !== position.epoch) return undefined;
@@ -203,7 +211,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     return await page;
   }
 
-  /** @returns undefined where changes behind this position are not kept */
+  /** @returns undefined if changes after this position have been removed */
   private async readPage(
     position: Position,
     until: number,
@@ -224,24 +232,24 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
   private wakeListeners(): void {
     const { next } = this;
     this.next = new Signal();
-    next.give();
+    next.fire();
   }
 
-  /** Says that this program has committed something. */
+  /** Tells other programs and the listeners that this program has committed something. */
   private async announce(): Promise<void> {
     this.announcing = undefined;
     this.store.changeLog.notify();
     await this.lookForListeners();
   }
 
-  /** Looks for changes until those that are there are settled, as long as anybody listens. */
+  /** Reads the progress until all present changes are settled, as long as there are listeners. */
   private async lookForListeners(): Promise<void> {
     const began = performance.now();
     try {
       while (this.listeners > 0 && !this.stopping.signal.aborted) {
         const { newest, settled } = await this.readProgress();
         if (settled >= newest) return;
-        // The longer a transaction has been open, the less often it is looked for.
+        // The longer a transaction has been open, the longer the pause.
         await sleep(Math.max(SETTLE_MS, (performance.now() - began) / 10));
       }
     } catch (error) {
@@ -254,7 +262,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     this.wakeListeners();
   }
 
-  /** Removes the changes that are older than the retention, unless another program does it in this minute. */
+  /** Removes changes older than the retention, unless another program does so in this minute. */
   async removeOld(): Promise<void> {
     const now = await this.store.readClock();
     const { settled } = await this.readProgress();
@@ -265,10 +273,10 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
   }
 }
 
-/** Is given once, to all that wait. */
+/** An event that happens once, for all that wait for it. */
 class Signal {
-  give: () => void = () => undefined;
-  readonly given = new Promise<void>((resolve) => (this.give = resolve));
+  fire: () => void = () => undefined;
+  readonly fired = new Promise<void>((resolve) => (this.fire = resolve));
 }
 
 function report(error: unknown): void {
@@ -279,7 +287,7 @@ function writeCursor({ epoch, number }: Position): string {
   return `${epoch}.${number}`;
 }
 
-/** @returns undefined for text that is no cursor */
+/** @returns undefined if the text is no cursor */
 function readCursor(cursor: string): Position | undefined {
   const [, epoch, number] = CURSOR.exec(cursor) ?? [];
   return epoch === undefined ? undefined : { epoch, number: Number(number) };

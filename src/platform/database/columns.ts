@@ -8,14 +8,14 @@ import { JsonText } from '../json/json-text.js';
 /** The type of a column. */
 export type ColumnType = Omit<ColumnOptions, 'default' | 'nullable'> & {
   readonly type: string;
-  /** What the store stores where nothing is given, as SQL. */
+  /** The default value, as SQL. */
   readonly default?: string;
 };
 
 /** The type of a column that may hold NULL. */
 export type NullableType = ColumnType & { readonly nullable: true };
 
-/** Lets a column hold NULL. */
+/** The type of a column that may also hold NULL. */
 export function nullable(type: ColumnType): NullableType {
   return { ...type, nullable: true };
 }
@@ -25,15 +25,18 @@ export function int32(): ColumnType {
   return { type: 'integer' };
 }
 
-/** An integer from -2^63 to 2^63 - 1: a decimal string in rows, since a number cannot hold every one. */
+/**
+ * An integer from -2^63 to 2^63 - 1: a decimal string in rows, since a JavaScript number cannot
+ * hold each of them.
+ */
 export function int64(): ColumnType {
   return { type: 'bigint' };
 }
 
 /**
- * An exact number with `scale` digits after the point and at most `precision` digits in all, of
- * which there are at most 18: a {@link Decimal} in the program. It is stored as a whole number of
- * its last digit (12.50 as 1250), which every engine sorts, compares and adds up exactly.
+ * An exact number with `precision` digits (1 to 18), of which `scale` follow the point: a {@link
+ * Decimal} in the program. 12.50 is stored as 1250, which every engine sorts, compares and adds up
+ * exactly.
  */
 export function decimal(precision: number, scale: number): ColumnType {
   if (precision < 1 || precision > 18 || scale < 0 || scale > precision) {
@@ -46,12 +49,12 @@ export function boolean(): ColumnType {
   return { type: 'boolean' };
 }
 
-/** Text without U+0000 and unpaired surrogates, which is sorted by code point. */
+/** Text without U+0000 and unpaired surrogates, sorted by code point. */
 export function text(): ColumnType {
   return { type: 'text', collation: 'C' };
 }
 
-/** One of a few words. The rules of the DTO say which. */
+/** One of a few words, which the DTO checks with `@IsIn()`. */
 export function oneOf(): ColumnType {
   return text();
 }
@@ -96,7 +99,7 @@ export class DecimalTransformer implements ValueTransformer {
   }
 }
 
-/** Gives a stored moment in its one spelling. */
+/** Reads a stored moment as an ISO 8601 text in UTC. */
 export const instantTransformer: ValueTransformer = {
   to: (value: unknown) => value,
   from: (value: unknown) => (value instanceof Date ? value.toISOString() : value),

@@ -2,30 +2,30 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
 
 /**
- * Which kind of rule of a table a row would break. `foreign key`: it refers to a row that is not
- * there. `referenced`: rows of other tables refer to it.
+ * The kind of a constraint that a row violates. `foreign key`: it refers to a missing row.
+ * `referenced`: it cannot be removed, since other rows refer to it.
  */
 export type ConstraintKind = 'unique' | 'foreign key' | 'referenced' | 'check' | 'not null';
 
-/** The errors that violated constraints of a table are answered with. */
+/** The errors for violated constraints of a table. */
 export interface Violations {
-  /** By the properties that constraints are about: foreign keys and unique columns. */
+  /** By the properties of foreign keys and unique columns. */
   readonly byProperty: Readonly<Partial<Record<string, ErrorKind>>>;
   /** For a row that cannot be removed, since rows of other tables refer to it. */
   readonly referenced: ErrorKind | undefined;
 }
 
-/** What features have named, by table. */
+/** The errors that modules have named, by table. */
 const namedViolations = new Map<string, Violations>();
 
-/** Names the errors that violated constraints of a table are answered with, whoever writes. */
+/** Names the errors for violated constraints of a table, for all writes to the table. */
 export function nameViolations(table: string, violations: Violations): void {
   namedViolations.set(table, violations);
 }
 
 const NONE: Violations = { byProperty: {}, referenced: undefined };
 
-/** What a client may know of a constraint for which a feature has named no error. */
+/** The messages for violated constraints for which no module has named an error. */
 const MESSAGES: Readonly<Partial<Record<ConstraintKind, string>>> = {
   'foreign key': 'The request refers to something that does not exist',
   referenced: 'Another row refers to this one',
@@ -34,24 +34,24 @@ const MESSAGES: Readonly<Partial<Record<ConstraintKind, string>>> = {
 };
 
 /**
- * The store refused a row because of a constraint of its table. A request is answered with the error
- * that the feature has named for it, or with 40999.
+ * The database refused a row because of a constraint. A request is then answered with the error
+ * that its module has named, or with 40999.
  */
 export class ConstraintError extends Error {
   constructor(
     readonly kind: ConstraintKind,
-    /** The table of the row, where it is known. */
+    /** The table of the row, if known. */
     readonly table: string | undefined,
-    /** The properties of the entity that the constraint is about, where the engine says so. */
+    /** The properties that the constraint is about, if the engine reports them. */
     readonly properties: readonly string[],
-    /** The name of the constraint, where the engine says so. */
+    /** The name of the constraint, if the engine reports it. */
     readonly constraint?: string,
     options?: ErrorOptions,
   ) {
     super(`A row breaks a ${kind} constraint (${constraint ?? properties.join(', ')})`, options);
   }
 
-  /** The error that a client gets. */
+  /** Makes the error that a client gets. */
   toApiError(): ApiError {
     const { byProperty, referenced } = namedViolations.get(this.table ?? '') ?? NONE;
     const named =

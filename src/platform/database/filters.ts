@@ -2,7 +2,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from './batching/entity-columns.js';
 import { type Condition, type SortKey, startsWith as startConditions } from './batching/page.js';
 
-/** What a property of a row has to be, where it is not one value. */
+/** A condition on a property other than a single value. */
 export class Filter {
   constructor(
     /** Makes the conditions on a column. */
@@ -10,21 +10,21 @@ export class Filter {
   ) {}
 }
 
-/** A text that begins with this. */
+/** Matches texts that begin with a prefix. */
 export function startsWith(prefix: string): Filter {
   return new Filter((column, columns) =>
     findStarts({ column, ignoresCase: false }, prefix, columns),
   );
 }
 
-/** A text that begins with this, where A to Z equal a to z. */
+/** Matches texts that begin with a prefix, where A to Z equal a to z. */
 export function startsWithIgnoringCase(prefix: string): Filter {
   return new Filter((column, columns) =>
     findStarts({ column, ignoresCase: true }, prefix, columns),
   );
 }
 
-/** The ends of a range; a value that is not given is no end. */
+/** The ends of a range, each of which may be left out. */
 export interface Range {
   readonly from?: unknown;
   readonly after?: unknown;
@@ -32,7 +32,7 @@ export interface Range {
   readonly before?: unknown;
 }
 
-/** A value in a range: `from` and `to` belong to it, `after` and `before` do not. */
+/** Matches values in a range, with `from` and `to`, but without `after` and `before`. */
 export function inRange({ from, after, to, before }: Range): Filter {
   const ends = [
     ['>=', from],
@@ -52,9 +52,9 @@ export function inRange({ from, after, to, before }: Range): Filter {
 }
 
 /**
- * What columns have to hold for properties to be as wanted.
+ * Turns conditions on properties into conditions on columns.
  *
- * @param hashed properties that an index finds by the hash of their text
+ * @param hashed text properties with an index on their hash
  * @throws TypeError when there is no such property
  */
 export function readConditions(

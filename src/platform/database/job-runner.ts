@@ -5,45 +5,49 @@ import { BatchedRepository } from './batched-repository.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { JobRun } from './jobs/job-run.entity.js';
 
-/** How long a program has a job without saying that it goes on, in milliseconds. */
+/** How long a program holds a job without renewing it, in milliseconds. */
 const HOLD_MS = 30_000;
 
-/** Work that is done for one time. The signal aborts when the program stops or has lost the job. */
+/**
+ * The work of a job for one due time. The signal aborts when the program stops or has lost the job.
+ */
 export type Work = (signal: AbortSignal) => Promise<void>;
 
-/** Runs jobs once, however many programs use the store. */
+/** Runs each job once, however many programs use the store. */
 @Injectable()
 export class JobRunner implements BeforeApplicationShutdown {
-  /** How often a program says that it goes on, and others ask whether it has ended, in milliseconds. */
+  /**
+   * How often a program renews its job, and others check whether the job is free, in milliseconds.
+   */
   protected readonly renewMs: number = 5_000;
   private readonly runs: BatchedRepository<JobRun>;
   private readonly stopping = new AbortController();
-  private readonly underWay = new Set<Promise<unknown>>();
+  private readonly running = new Set<Promise<unknown>>();
 
   constructor(@InjectDataSource() private readonly store: StoreDataSource) {
     this.runs = new BatchedRepository(store.getRepository(JobRun));
   }
 
   /**
-   * Does a job for a time, unless a program has done it for that time or a later one. While another
-   * program does it, this waits, and takes over where that one ends without success. Programs whose
-   * clocks differ still agree on the time.
+   * Runs a job that is due at a time, unless a program has run it for that time or a later one.
+   * While another program runs it, this call waits, and takes over if that program fails. The
+   * clocks of the programs may differ: only that of the store counts.
    *
-   * @param name what the job is called in the store
-   * @param dueAt the time that the job is for, such as the beginning of the day
-   * @returns whether the work was done here
-   * @throws what the work throws; another program then does the job, or this one when it is asked again
+   * @param name the name of the job in the store
+   * @param dueAt the time when the job was due, such as the beginning of the day
+   * @returns whether this call did the work
+   * @throws the error of the work; another program then runs the job, or this one at the next call
    */
   async runOnce(name: string, dueAt: Date, work: Work): Promise<boolean> {
     const run = this.waitAndRun(name, BigInt(dueAt.getTime()), work);
-    this.underWay.add(run);
-    return await run.finally(() => this.underWay.delete(run));
+    this.running.add(run);
+    return await run.finally(() => this.running.delete(run));
   }
 
-  /** Aborts what is under way, and waits until it has ended: the store closes after that. */
+  /** Aborts running jobs and waits until they have ended, since the store closes next. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort(new Error('The program stops'));
-    await Promise.allSettled(this.underWay);
+    await Promise.allSettled(this.running);
   }
 
   private async waitAndRun(name: string, dueAt: bigint, work: Work): Promise<boolean> {
@@ -71,7 +75,7 @@ export class JobRunner implements BeforeApplicationShutdown {
     });
   }
 
-  /** Takes the job where nobody has it. */
+  /** Takes the job if no program holds it. */
   private async claim(
     name: string,
     dueAt: bigint,
@@ -95,14 +99,14 @@ export class JobRunner implements BeforeApplicationShutdown {
     const renewing = setInterval(() => void this.renew(name, holder, lost, renewal), this.renewMs);
     try {
       const signal = AbortSignal.any([lost.signal, this.stopping.signal]);
-      // No event tells work that begins now.
+      // Work that begins now would get no event of an abort that has happened already.
       signal.throwIfAborted();
       await work(signal);
       lost.signal.throwIfAborted();
       await this.release(name, holder, String(dueAt));
       return true;
     } catch (error) {
-      // Another program need not wait until the job is lost.
+      // Otherwise other programs would wait until the hold ends.
       await this.release(name, holder).catch(() => undefined);
       throw error;
     } finally {
@@ -110,7 +114,7 @@ export class JobRunner implements BeforeApplicationShutdown {
     }
   }
 
-  /** @param renewal when the store was last told that the job goes on, by `performance.now()` */
+  /** @param renewal the time of the last renewal, by `performance.now()` */
   private async renew(
     name: string,
     holder: string,

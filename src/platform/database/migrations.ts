@@ -7,18 +7,18 @@ import type {
 } from './data-source/schema-builder.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 
-// The steps of migrations. Each is right for a table that is large and in use.
+// Steps for migrations, which also suit a table that is large and in use.
 
 /** A table to create. */
 export interface TableDefinition {
   readonly name: string;
-  /** The columns by their names, with the types that the entity has too. */
+  /** The columns by their names, with the same types as in the entity. */
   readonly columns: Readonly<Record<string, ColumnType | NullableType>>;
   /** The columns of the primary key. */
   readonly key: readonly string[];
-  /** Whether the store counts the key up, which is an int64 then. */
+  /** Whether the database generates the key, an int64, by counting up. */
   readonly countsUp?: boolean;
-  /** Groups of columns that no two rows may have the same values in. */
+  /** Unique constraints by their names: the columns whose values no two rows may share. */
   readonly unique?: Readonly<Record<string, readonly string[]>>;
   readonly foreignKeys?: readonly TableForeignKeyOptions[];
 }
@@ -48,7 +48,7 @@ export async function createTable(
 }
 
 /**
- * Adds a column that may be NULL to a table that may be large and in use. No row is written.
+ * Adds a column that may be NULL, without rewriting the table.
  *
  * @throws Error of the driver when the table is in use for two minutes
  */
@@ -64,16 +64,16 @@ export async function addColumn(
 }
 
 /**
- * Creates an index for an order of pages. Its migration must not run in a transaction, since nobody
- * could write to the table meanwhile: `readonly transaction = false`.
+ * Creates an index for an order of pages. Its migration must not run in a transaction, which would
+ * block writes to the table meanwhile: `readonly transaction = false`.
  */
 export async function createIndex(queryRunner: QueryRunner, index: IndexDefinition): Promise<void> {
   await getBuilder(queryRunner).createIndex(queryRunner, index);
 }
 
 /**
- * Creates an index by which pages find rows with a text of any length. It has no entry for a row
- * without one. Its migration must not run in a transaction: `readonly transaction = false`.
+ * Creates an index for filtering by a text of any length. Rows without a text have no entry. Its
+ * migration must not run in a transaction: `readonly transaction = false`.
  */
 export async function createTextIndex(
   queryRunner: QueryRunner,
@@ -86,7 +86,7 @@ export async function dropIndex(queryRunner: QueryRunner, name: string): Promise
   await getBuilder(queryRunner).dropIndex(queryRunner, name);
 }
 
-/** Lets texts be sorted by code point, in a table that was made without `text()`. */
+/** Sorts texts by code point in a table that was created without `text()`. */
 export async function sortByCodePoint(
   queryRunner: QueryRunner,
   table: string,

@@ -1,4 +1,4 @@
 import { QueryFailedError } from 'typeorm';
 
-/** A statement of TypeORM failed because of the store, and not because of what it says. */
+/** A statement of TypeORM failed because of the store, not because of its SQL. */
 export class StoreUnavailableError extends QueryFailedError {}

@@ -2,14 +2,14 @@ import type { ErrorDto } from './error.dto.js';
 import { ErrorCatalogue, type ErrorKind, getStatus } from './error-catalogue.js';
 
 /**
- * The one way to fail on purpose: throw it anywhere in the handling of a request and the client
- * gets the status and code. The message must be fit for the client to read.
+ * An error for the client. Thrown anywhere in the handling of a request, it is answered with its
+ * status, code and message. The message is for the client: it must contain no internals.
  */
 export class ApiError extends Error {
   /** The HTTP status. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What is sent. */
+  /** The body of the response. */
   readonly body: ErrorDto;
 
   constructor(
@@ -25,7 +25,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @param allow the methods that the path takes, as in an `Allow` header (RFC 9110 section 15.5.6) */
+/** @param allow the methods of the path, as in an `Allow` header (RFC 9110 section 15.5.6) */
 export function methodNotAllowed(allow: string): ApiError {
   return new ApiError(ErrorCatalogue.METHOD_NOT_ALLOWED, `This path takes ${allow}`, {
     Allow: allow,

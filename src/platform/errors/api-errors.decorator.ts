@@ -2,8 +2,8 @@ import { ApiExtension } from '@nestjs/swagger';
 import type { ErrorEntry } from './error-catalogue.js';
 
 /**
- * Documents the failures that are an operation's own. Those of the request itself, its token, its
- * parameters and its body are documented without it.
+ * Documents the errors of an operation's own. Errors about the token, the parameters or the body of
+ * a request are documented without it.
  */
 export function ApiErrors(...entries: ErrorEntry[]): MethodDecorator {
   return ApiExtension('x-errors', entries);

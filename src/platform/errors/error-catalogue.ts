@@ -1,22 +1,22 @@
-/** One kind of failure, as a client gets it. */
+/** One kind of error, as a client gets it. */
 export interface ErrorKind {
   /** The wire code, an int32: the HTTP status times 100 plus a number. */
   readonly error: number;
-  /** What the client reads when nothing more specific is known. */
+  /** The message, unless an error has a more specific one. */
   readonly message: string;
-  /** Headers that every answer of this kind carries. */
+  /** Headers of every answer of this kind. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A documented kind of failure. */
+/** A documented kind of error. */
 export interface ErrorEntry extends ErrorKind {
-  /** The condition, as the documents and the OpenAPI description state it. */
+  /** The condition of the error, for the documents and the OpenAPI description. */
   readonly when: string;
-  /** What the author of a client does about it. */
+  /** Advice for the author of a client. */
   readonly advice: string;
 }
 
-/** Which codes a feature may take: of each status, those from the first number to the last. */
+/** The codes of a feature: of each status, those from the first number to the last. */
 export interface CodeBlock {
   readonly feature: string;
   readonly numbers: readonly [first: number, last: number];
@@ -26,10 +26,10 @@ const blocks: CodeBlock[] = [];
 const entriesByCode = new Map<number, ErrorEntry>();
 
 /**
- * Adds the failures of a feature to the catalogue. Each feature takes ten numbers of each status
- * for itself: the plants 0 to 9, the next feature 10 to 19 (40410, 40910, ...), and so on.
+ * Adds the errors of a feature to the catalogue. Each feature has ten numbers of each status: the
+ * plants 0 to 9, the next feature 10 to 19 (40410, 40910, ...), and so on.
  *
- * @throws TypeError when a block or a code is taken already, or a code is outside of the block
+ * @throws TypeError when the block or a code is taken, or a code is outside of the block
  */
 export function defineErrors<const Entries extends Readonly<Record<string, ErrorEntry>>>(
   block: CodeBlock,
@@ -61,17 +61,17 @@ function register<Entries extends Readonly<Record<string, ErrorEntry>>>(entries:
   return entries;
 }
 
-/** Every failure of the service and of the features that are loaded, by code. */
+/** Lists all errors of the service and of the loaded features by code. */
 export function listErrors(): ErrorEntry[] {
   return [...entriesByCode.values()].sort((a, b) => a.error - b.error);
 }
 
-/** The HTTP status that a kind of failure is answered with. */
+/** Returns the HTTP status of a kind of error. */
 export function getStatus({ error }: ErrorKind): number {
   return Math.floor(error / 100);
 }
 
-/** The failures that are no feature's own. */
+/** The errors that all features share. */
 export const ErrorCatalogue = register({
   MALFORMED_REQUEST: {
     error: 40000,
@@ -205,7 +205,10 @@ export const ErrorCatalogue = register({
   },
 });
 
-/** {@link ErrorCatalogue.UNAVAILABLE} where what is created has no key yet by which to know it again. */
+/**
+ * {@link ErrorCatalogue.UNAVAILABLE} for rows whose key the store generates: a retry cannot be
+ * recognized.
+ */
 export const MAY_BE_STORED: ErrorEntry = {
   ...ErrorCatalogue.UNAVAILABLE,
   message:

@@ -7,7 +7,7 @@ import { StoreProbe } from './store-probe.js';
 /** How long the store may take to answer, in milliseconds. */
 const STORE_TIMEOUT_MS = 2_000;
 
-/** The answer of a probe: it says no more, since it needs no token. */
+/** The answer of a probe. It has no details, since it needs no token. */
 interface Health {
   readonly status: 'ok';
 }
@@ -22,16 +22,16 @@ export class HealthController {
     private readonly store: StoreProbe,
   ) {}
 
-  /** The event loop runs. */
+  /** Answers while the event loop runs. */
   @Get('live')
   live(): Health {
     return { status: 'ok' };
   }
 
   /**
-   * The store takes creates, and the program is not about to stop.
+   * Answers 200 while the store is writable and the program is not stopping.
    *
-   * @throws ServiceUnavailableException, which is answered 50300
+   * @throws ServiceUnavailableException, for which the client gets 50300
    */
   @Get('ready')
   async ready(): Promise<Health> {

@@ -5,7 +5,7 @@ import { MetricsController } from './metrics.controller.js';
 import { StoreProbe } from './store-probe.js';
 
 @Module({
-  // The store's probe logs why it fails.
+  // StoreProbe logs failures itself.
   imports: [TerminusModule.forRoot({ logger: false })],
   providers: [StoreProbe],
   controllers: [HealthController, MetricsController],

@@ -3,22 +3,22 @@ import { DataSource } from 'typeorm';
 import { storeFailures } from '../database/data-source/store-failures.js';
 import type { StoreDataSource } from '../database/data-source/store-data-source.js';
 
-/** How long an answer of the store counts, in milliseconds: who asks more often causes no more work. */
-const ANSWER_LIFE_MS = 1_000;
+/** How long a result is cached, in milliseconds, so that frequent probes cause no more work. */
+const CACHE_TTL_MS = 1_000;
 
-/** Finds out whether the store can take a create now. */
+/** Checks whether the store is writable. */
 @Injectable()
 export class StoreProbe {
   private answer: Promise<void> | undefined;
-  /** By `performance.now()`; undefined while the store is asked. */
+  /** As a time of `performance.now()`; undefined while a write is running. */
   private answeredAt: number | undefined;
 
   constructor(@Inject(DataSource) private readonly store: StoreDataSource) {}
 
-  /** Rejects when the store fails. However many ask, there is one write at a time. */
+  /** Rejects when the store fails. Concurrent calls share one write. */
   check(): Promise<void> {
     const { answer, answeredAt } = this;
-    const isCurrent = answeredAt === undefined || performance.now() - answeredAt < ANSWER_LIFE_MS;
+    const isCurrent = answeredAt === undefined || performance.now() - answeredAt < CACHE_TTL_MS;
     if (answer !== undefined && isCurrent) return answer;
     this.answeredAt = undefined;
     this.answer = this.write().finally(() => (this.answeredAt = performance.now()));

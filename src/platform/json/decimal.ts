@@ -3,7 +3,7 @@ import { parseScaled } from './json-number.js';
 /** An exact decimal number with a fixed number of digits after the point, such as a price. */
 export class Decimal {
   /**
-   * @param unscaled the number without its point: 1250 stands for 12.50 where the scale is 2
+   * @param unscaled the number without its point: 1250 means 12.50 with a scale of 2
    * @param scale how many digits follow the point
    */
   constructor(
@@ -12,15 +12,15 @@ export class Decimal {
   ) {}
 
   /**
-   * The value of a JSON number that has at most `scale` digits after the point, and at most
-   * `precision` digits with these. Anything else is undefined.
+   * Parses a JSON number with at most `scale` digits after the point, and at most `precision`
+   * digits in all; undefined for any other text.
    */
   static parse(text: string, precision: number, scale: number): Decimal | undefined {
     const unscaled = parseScaled(text, scale, precision);
     return unscaled === undefined ? undefined : new Decimal(unscaled, scale);
   }
 
-  /** All digits, as in `12.50`. JSON answers have it without quotes. */
+  /** Writes all digits, as in `12.50`. In JSON answers they have no quotes. */
   toString(): string {
     const { unscaled, scale } = this;
     const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');

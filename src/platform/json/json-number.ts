@@ -1,7 +1,7 @@
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
-/** The one spelling of an integer in a path or a query. */
+/** The canonical spelling of an integer, as in a path or a query. */
 export const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 
 const ZERO = 0x30;
@@ -9,8 +9,8 @@ const ZERO = 0x30;
 const INT64_DIGITS = 19;
 
 /**
- * The value of a JSON number (RFC 8259 section 6) when it is an integer from -2^63 to 2^63 - 1,
- * however it is written: `30e-1` is 3. Anything else is undefined.
+ * Parses a JSON number (RFC 8259 section 6) that is an integer from -2^63 to 2^63 - 1, in any
+ * spelling: `30e-1` is 3. Undefined for any other number.
  */
 export function parseInt64(text: string): bigint | undefined {
   if (text.length < INT64_DIGITS && !/[.eE]/.test(text)) return BigInt(text);
@@ -19,8 +19,8 @@ export function parseInt64(text: string): bigint | undefined {
 }
 
 /**
- * The value of a JSON number times 10^scale, when that is an integer of at most so many digits.
- * Takes time linear in the text, and never builds a number of more digits.
+ * Parses a JSON number times 10^scale; undefined unless that is an integer of at most `maxDigits`
+ * digits. Takes time linear in the text, and never builds a longer number.
  */
 export function parseScaled(text: string, scale: number, maxDigits: number): bigint | undefined {
   const negative = text.startsWith('-');
@@ -41,7 +41,7 @@ export function parseScaled(text: string, scale: number, maxDigits: number): big
   return negative ? -magnitude : magnitude;
 }
 
-/** Whether a value is an int64 in the one spelling that it has in a path or a query, but as a string. */
+/** Whether a value is a string with an int64 in its canonical spelling. */
 export function isInt64Text(value: unknown): boolean {
   return typeof value === 'string' && INTEGER.test(value) && parseInt64(value) !== undefined;
 }

@@ -1,15 +1,15 @@
-/** How deep objects and arrays may nest, the outermost object counted. */
+/** How deep objects and arrays may nest, including the outermost object. */
 const MAX_DEPTH = 64;
 
-/** How much text besides itself a string may keep in memory, in characters. */
+/** How many further characters of the body a string may keep in memory. */
 const SHARED_TEXT = 256;
 
-/** Stands for a member that the client wrote twice. No validation rule accepts it. */
+/** The value of a member that the client sent twice. No validation rule accepts it. */
 export const GIVEN_TWICE = Symbol('given twice');
 
 /**
- * How a JSON value is read. A value of another type is read all the same, for the validation rules
- * to refuse, but nothing is built of its members:
+ * How a JSON value is read. A value of another type is read too, so that validation rules can
+ * reject it, but without its members:
  *
  * - `scalar`: a string, a double, a boolean or null
  * - `json`: anything, as `JSON.parse` reads it
@@ -17,7 +17,7 @@ export const GIVEN_TWICE = Symbol('given twice');
  */
 export type ValueShape = 'scalar' | 'json' | ValueReader | ArrayShape | ObjectShape;
 
-/** Makes values of JSON. A value of which it makes undefined is read as a scalar. */
+/** Converts JSON values. A value for which it returns undefined is read as a scalar. */
 export interface ValueReader {
   /** Gets a number as it is written. */
   readonly readNumber?: (source: string) => unknown;
@@ -32,7 +32,10 @@ export interface ArrayShape {
   readonly items: ValueShape;
 }
 
-/** An object as an instance of a class. Members that are not named are checked and skipped. */
+/**
+ * An object as an instance of a class. The syntax of other members is checked, but they are
+ * skipped.
+ */
 export interface ObjectShape {
   readonly type: new () => object;
   readonly members: readonly MemberShape[];
@@ -44,14 +47,17 @@ export interface MemberShape {
   readonly shape: ValueShape;
 }
 
-/** What is built of an object or an array where a scalar is expected: its type is all that matters. */
+/** The values of objects and arrays in place of an expected scalar. Only their types matter. */
 const SOME_OBJECT: unknown = Object.freeze({});
 const SOME_ARRAY: unknown = Object.freeze([]);
 
-/** The text is not JSON (RFC 8259), or nests too deep. The message completes "The text", and is fit for the client. */
+/**
+ * The text is not JSON (RFC 8259), or nests too deep. The message is for the client, and continues
+ * a sentence such as "The text ...".
+ */
 export class JsonSyntaxError extends Error {}
 
-/** The text is JSON, and its value is not an object. */
+/** The text is JSON, but its value is not an object. */
 export class NotAnObjectError extends Error {}
 
 const QUOTE = 0x22;
@@ -73,9 +79,9 @@ const LITERALS = new Map([
 ]);
 
 /**
- * Reads a JSON object as an instance of a class. The whole text is checked against the grammar, and
- * nothing is built of what the shape does not name. A member written twice is {@link GIVEN_TWICE}.
- * Takes time linear in the text.
+ * Reads a JSON object as an instance of a class. Checks the syntax of the whole text, but builds no
+ * values of members that the shape does not name. A member that is given twice becomes {@link
+ * GIVEN_TWICE}. Takes time linear in the text.
  *
  * @throws JsonSyntaxError, NotAnObjectError
  */
@@ -102,7 +108,7 @@ class JsonReader {
   private readObject({ type, members }: ObjectShape, depth: number): object {
     this.checkDepth(depth);
     const values = new Array<unknown>(members.length);
-    for (let more = this.enter(CLOSE_BRACE); more; more = this.goOn(CLOSE_BRACE)) {
+    for (let more = this.enter(CLOSE_BRACE); more; more = this.advance(CLOSE_BRACE)) {
       const index = this.readName(members);
       const member = members[index];
       if (member === undefined) {
@@ -122,7 +128,10 @@ class JsonReader {
     return object;
   }
 
-  /** Passes a name and its colon. @returns the index of the member, -1 when it is not named */
+  /**
+   * Skips a name and its colon. @returns the index of the member, or -1 if the shape has no such
+   * member
+   */
   private readName(members: readonly MemberShape[]): number {
     if (this.skipSpace() !== QUOTE) this.fail('a member name in double quotes was expected');
     const { text, position: start } = this;
@@ -175,7 +184,7 @@ class JsonReader {
   private readArray({ items }: ArrayShape, depth: number): unknown[] {
     this.checkDepth(depth);
     const values: unknown[] = [];
-    for (let more = this.enter(CLOSE_BRACKET); more; more = this.goOn(CLOSE_BRACKET)) {
+    for (let more = this.enter(CLOSE_BRACKET); more; more = this.advance(CLOSE_BRACKET)) {
       values.push(this.readValue(items, depth + 1));
     }
     return values;
@@ -191,7 +200,7 @@ class JsonReader {
   private skipNested(first: number, depth: number): void {
     this.checkDepth(depth);
     const close = first === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
-    for (let more = this.enter(close); more; more = this.goOn(close)) {
+    for (let more = this.enter(close); more; more = this.advance(close)) {
       if (close === CLOSE_BRACE) this.readName([]);
       this.skipValue(depth + 1);
     }
@@ -203,7 +212,7 @@ class JsonReader {
     }
   }
 
-  /** Passes the start of an object or an array. @returns whether it has an element */
+  /** Skips the start of an object or an array. @returns whether it has an element */
   private enter(close: number): boolean {
     this.position++;
     if (this.skipSpace() !== close) return true;
@@ -211,8 +220,8 @@ class JsonReader {
     return false;
   }
 
-  /** Passes what stands behind an element. @returns whether another one follows */
-  private goOn(close: number): boolean {
+  /** Skips the separator or the end after an element. @returns whether another element follows */
+  private advance(close: number): boolean {
     const next = this.skipSpace();
     if (next !== COMMA && next !== close) {
       this.fail(`"," or "${String.fromCharCode(close)}" was expected`);
@@ -224,7 +233,7 @@ class JsonReader {
   private readString(): string {
     const { text, position: start } = this;
     const hasEscapes = this.skipString();
-    // V8 makes a slice share the memory of the whole text: a short one must not keep a long body.
+    // A slice would keep the whole body in memory, since V8 shares the memory of the text.
     const isPart = text.length - (this.position - start) > SHARED_TEXT;
     return hasEscapes || isPart
       ? (JSON.parse(text.slice(start, this.position)) as string)
@@ -247,7 +256,7 @@ class JsonReader {
       } else if (code >= SPACE) {
         position++;
       } else {
-        // NaN is the end of the text.
+        // The code is NaN at the end of the text.
         this.failAt(
           position,
           code < SPACE ? 'a control character must be escaped' : 'a closing quote was expected',

@@ -1,4 +1,4 @@
-/** JSON that is text already, as the store has written it. */
+/** A value that is JSON text already, as from the store. */
 export class JsonText {
   constructor(readonly text: string) {}
 }

@@ -1,4 +1,4 @@
-/** A JSON number with its exact value, in one spelling. */
+/** A JSON number with its exact value, in its canonical spelling. */
 export class ExactNumber {
   constructor(readonly text: string) {}
 }
@@ -7,15 +7,15 @@ export class ExactNumber {
 export type ExactJson =
   null | boolean | string | ExactNumber | readonly ExactJson[] | ReadonlyMap<string, ExactJson>;
 
-/** The text has an object with a member twice. */
+/** The text has an object in which a member is given twice. */
 export class DuplicateMemberError extends Error {}
 
 const TOKEN =
   /[ \t\r\n]*(?:([{}[\]:,])|("(?:[^"\\]|\\.)*")|(true|false|null)|(-?[0-9][0-9.eE+-]*))/y;
 
-/** Digits of a number up to which it is written without an exponent, as JavaScript does. */
+/** Longer integers are written with an exponent, as in JavaScript. */
 const PLAIN_DIGITS = 21;
-/** Zeros after the point up to which a fraction is written without an exponent, as JavaScript does. */
+/** Fractions with more zeros after the point are written with an exponent, as in JavaScript. */
 const PLAIN_ZEROS = 6;
 
 /**
@@ -58,7 +58,7 @@ export function parseExact(text: string): ExactJson {
   return readValue(next());
 }
 
-/** Writes a value in its one spelling: members sorted as RFC 8785 sorts them, and no white space. */
+/** Writes a value in its canonical form: members sorted as in RFC 8785, and no white space. */
 export function stringifyExact(value: ExactJson): string {
   if (value instanceof ExactNumber) return value.text;
   if (value instanceof Map) {
@@ -87,7 +87,7 @@ export function mergeExact(target: ExactJson | undefined, patch: ExactJson): Exa
   return merged;
 }
 
-/** The one spelling of a JSON number, as JavaScript would write it if it did not round. */
+/** Writes a JSON number in its canonical spelling: that of JavaScript, but without rounding. */
 function normalizeNumber(source: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? [];

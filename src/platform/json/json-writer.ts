@@ -2,8 +2,8 @@ import { Decimal } from './decimal.js';
 import { JsonText } from './json-text.js';
 
 /**
- * JSON text as `JSON.stringify` makes it, in which a bigint and a Decimal are numbers with all their
- * digits, and a JsonText is what it holds. A value without any takes no longer than with
+ * Writes JSON like `JSON.stringify`, but a bigint or a Decimal becomes a number with all its
+ * digits, and a JsonText its text. A value without any of these takes no longer than with
  * `JSON.stringify`.
  *
  * @throws RangeError for a value that contains itself
@@ -12,7 +12,7 @@ export function writeJson(value: unknown): string {
   return hasExact(value) ? (write(value) ?? 'null') : JSON.stringify(value);
 }
 
-/** Whether there is something in a value that `JSON.stringify` does not write exactly. */
+/** Whether a value contains something that `JSON.stringify` does not write exactly. */
 function hasExact(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint';
   if (value instanceof Decimal || value instanceof JsonText) return true;
@@ -28,7 +28,7 @@ function quote(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** Does as `JSON.stringify` does, undefined included, which stands for what JSON does not have. */
+/** Like `JSON.stringify`, returns undefined for a value that JSON cannot express. */
 function write(value: unknown): string | undefined {
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'bigint') return String(value);

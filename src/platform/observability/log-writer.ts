@@ -2,27 +2,30 @@ import { write } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const STANDARD_OUTPUT = 1;
-/** Lines are written once they have this many characters together, or this many milliseconds after the first. */
+/**
+ * Lines are written once they have this many characters in all, or this long after the first one.
+ */
 const FLUSH_LENGTH = 16_384;
 const FLUSH_DELAY_MS = 100;
 /** How many characters are buffered for a slow reader; lines beyond them are lost. */
 const MAX_BUFFERED = 16 * 1024 * 1024;
 /** How long a flush waits at most, in milliseconds. */
 const SHUTDOWN_FLUSH_MS = 1_000;
-/** How long to wait before writing again where a pipe is full, in milliseconds. */
+/** How long to wait before the next attempt if a pipe is full, in milliseconds. */
 const RETRY_DELAY_MS = 10;
 
 /**
  * Writes lines to standard output in batches, since a system call for each would cost more than the
- * request. Where the output is not read or cannot be written, lines are lost and nothing else.
+ * request. If nobody reads the output or it cannot be written, lines are lost, but the program
+ * continues.
  */
 export class LogWriter {
   private readonly lines: string[] = [];
-  /** The characters of the lines, and of those that are being written. */
+  /** The number of characters in `lines` and in the text that is being written. */
   private buffered = 0;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
-  private isWriteUnderWay = false;
+  private isWritePending = false;
 
   write(line: string): void {
     if (this.buffered + line.length > MAX_BUFFERED) return;
@@ -33,13 +36,13 @@ export class LogWriter {
   }
 
   /**
-   * Resolves when all is written, or cannot be in time: with false if a write hangs, for which
-   * Node's exit would wait.
+   * Resolves when all lines are written, or after {@link SHUTDOWN_FLUSH_MS}: with false if a write
+   * hangs, since Node's exit would wait for it.
    */
   async flush(): Promise<boolean> {
     this.startWriting();
     await Promise.race([this.writing, sleep(SHUTDOWN_FLUSH_MS, undefined, { ref: false })]);
-    return !this.isWriteUnderWay;
+    return !this.isWritePending;
   }
 
   private startWriting(): void {
@@ -53,9 +56,9 @@ export class LogWriter {
       const text = this.lines.splice(0).join('');
       let bytes = Buffer.from(text);
       while (bytes.length > 0) {
-        this.isWriteUnderWay = true;
+        this.isWritePending = true;
         const written = await writeSome(bytes);
-        this.isWriteUnderWay = false;
+        this.isWritePending = false;
         if (written === 0) await sleep(RETRY_DELAY_MS);
         bytes = bytes.subarray(written);
       }
@@ -64,7 +67,10 @@ export class LogWriter {
   }
 }
 
-/** Resolves with how many of the bytes need not be written again: all of them after a lasting error. */
+/**
+ * Resolves with the number of bytes done: 0 to retry (EAGAIN), all of them after a permanent error,
+ * which drops them.
+ */
 function writeSome(bytes: Buffer): Promise<number> {
   return new Promise((resolve) => {
     write(STANDARD_OUTPUT, bytes, (error, written) => {

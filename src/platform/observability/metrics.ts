@@ -25,14 +25,14 @@ const requestDuration = new Histogram({
   registers,
 });
 
-/** Methods with a label of their own; others, of which a client may invent many, count as one. */
+/** The methods with a label of their own. Clients may invent others, which share one label. */
 const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
 
 /**
  * Counts a request that is over.
  *
- * @param method undefined for what was not HTTP
- * @param route the pattern of the route that took it, never the path, of which there is no limit
+ * @param method undefined for input that was not HTTP
+ * @param route the pattern of the route; never the path, which has unlimited values
  * @param status undefined when the client left before its answer
  */
 export function countRequest(
@@ -57,9 +57,8 @@ const authFailures = new Counter({
 });
 
 /**
-/**
- * Why a request is answered 401. An `unknown` token is not configured, and not in the form of a JWT;
- * the reasons from `malformed` on are those of a JWT.
+ * The reason why a request is answered 401. An `unknown` token is not configured, and has not the
+ * form of a JWT. The reasons from `malformed` on are about JWTs.
  */
 export type AuthFailure =
   | 'missing'
@@ -93,19 +92,21 @@ export const droppedConnections = new Counter({
 
 export const importedLines = new Counter({
   name: 'import_lines_total',
-  help: 'Lines of imports by what became of them: created, identical or failed',
+  help: 'Lines of imports by outcome: created, identical or failed',
   labelNames: ['outcome'],
   registers,
 });
 
 const operations = new Counter({
   name: 'store_operations_total',
-  help: 'What became of rows, by table and operation; unavailable: the store failed, refused: too many waited',
+  help: 'Rows by table, operation and outcome; unavailable: the store failed, refused: too many waited',
   labelNames: ['table', 'operation', 'outcome'],
   registers,
 });
 
-/** Counted apart since before there were other operations. */
+/**
+ * Kept for dashboards of version 1.0; the same as store_operations_total with operation="create".
+ */
 const creates = new Counter({
   name: 'store_creates_total',
   help: 'Creates by table and outcome: created, identical or different (conflicts), violation (of a constraint), unavailable (the store failed), refused (too many waited)',
@@ -145,7 +146,7 @@ export const feedListeners = new Gauge({
   registers,
 });
 
-/** By `performance.now()`; undefined where no change waits. */
+/** As a time of `performance.now()`; undefined while no change waits. */
 let changesWaitSince: number | undefined;
 
 new Gauge({
@@ -158,8 +159,8 @@ new Gauge({
 });
 
 /**
- * @param isWaiting whether there are changes that cannot be given out yet
- * @param hasAdvanced whether others could be, since this was asked last
+ * @param isWaiting whether there are changes that cannot be read yet
+ * @param hasAdvanced whether further changes could be read since the last call
  */
 export function updateFeedDelay(isWaiting: boolean, hasAdvanced: boolean): void {
   const since = hasAdvanced ? undefined : changesWaitSince;
@@ -182,11 +183,11 @@ interface Labels {
   readonly operation: string;
 }
 
-/** Counts what becomes of the rows of one operation on one table, a batch at a time. */
+/** Counts the outcomes of one operation on one table, batch by batch. */
 export class StoreMetrics {
   private readonly labels: Labels;
 
-  /** @param kind whether a batch of it is a commit, or a statement that reads */
+  /** @param kind whether a batch of the operation is a commit, or a statement that reads */
   constructor(
     table: string,
     operation: string,
@@ -195,18 +196,18 @@ export class StoreMetrics {
     this.labels = { table, operation };
   }
 
-  /** @param waiting gives how many rows wait */
+  /** @param waiting returns how many rows wait */
   watchQueue(waiting: () => number): void {
     const { labels } = this;
     queues.set(`${labels.table} ${labels.operation}`, { labels, waiting });
   }
 
   /**
-   * Counts a batch that is over, whether it succeeded or not.
+   * Counts a batch that has ended, successfully or not.
    *
-   * @param outcomes how many rows there are of each
+   * @param outcomes the number of rows by outcome
    */
-  done(outcomes: ReadonlyMap<string, number>, seconds: number): void {
+  countBatch(outcomes: ReadonlyMap<string, number>, seconds: number): void {
     if (this.kind === 'commit') {
       const rows = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
       commitRows.observe({ ...this.labels }, rows);
@@ -218,7 +219,7 @@ export class StoreMetrics {
   }
 
   /** Counts rows that were refused because too many waited, or they waited too long. */
-  refused(rows = 1): void {
+  countRefused(rows = 1): void {
     this.count('refused', rows);
   }
 

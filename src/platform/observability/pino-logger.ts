@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 import type { TraceFields } from './trace-context.js';
 import { LogWriter } from './log-writer.js';
 
-/** The loggers of Nest that list every module and route at start. */
+/** The names of Nest's loggers, which list every module and route at start. */
 const FRAMEWORK = new Set<unknown>([
   'InstanceLoader',
   'NestApplication',
@@ -12,12 +12,12 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
-/** Where a request comes from, as far as it is known. */
+/** The origin of a request, as far as it is known. */
 export interface RequestOrigin extends Partial<TraceFields> {
   readonly clientAddress?: string;
 }
 
-/** Who sends a request, as far as its token says. */
+/** The sender of a request, as far as its token names it. */
 export interface Caller {
   /** The name of a configured token, or the client of a JWT. */
   readonly client?: string | undefined;
@@ -25,16 +25,16 @@ export interface Caller {
   readonly sub?: string | undefined;
 }
 
-/** What is kept of a request for its log line, in `response.locals`. */
+/** The data for the log line of a request, in `response.locals`. */
 export interface RequestLocals {
   requestId: string;
-  /** Undefined where it has no good token, or one without a name. */
+  /** Undefined for a request without a valid token, or with a token without a name. */
   caller?: Caller | undefined;
-  /** The code that it was answered with, or that broke its answer off. */
+  /** The code of the error that was answered, or that aborted the answer. */
   error?: number | undefined;
 }
 
-/** What is logged of a request; never its body, its token or its query. */
+/** The fields of the log line of a request; never its body, its token or its query. */
 export interface RequestFields extends RequestOrigin, Caller {
   readonly requestId: string;
   readonly method?: string | undefined;
@@ -44,11 +44,11 @@ export interface RequestFields extends RequestOrigin, Caller {
   readonly ms?: number | undefined;
   /** Whether the connection closed before all of the answer was sent. */
   readonly incomplete?: boolean | undefined;
-  /** What readers of the log see first, such as `POST /plants 200`. */
+  /** A summary such as `POST /plants 200`. */
   readonly msg: string;
 }
 
-/** Writes what the program logs through Nest's `Logger` as JSON lines on standard output. */
+/** Writes the lines of Nest's `Logger` as JSON to standard output. */
 export class PinoLogger implements LoggerService {
   private readonly writer = new LogWriter();
   private readonly pino: Logger;
@@ -58,7 +58,7 @@ export class PinoLogger implements LoggerService {
     this.pino = pino({ level, base: null }, this.writer);
   }
 
-  /** One line for one request, as pino writes it, in less time. */
+  /** Writes the line of a request as pino would, in less time. */
   request(level: 'info' | 'debug', fields: RequestFields): void {
     if (!this.pino.isLevelEnabled(level)) return;
     const start = `{"level":${pino.levels.values[level]},"time":${Date.now()},`;
@@ -89,7 +89,7 @@ export class PinoLogger implements LoggerService {
     this.write('trace', message, rest);
   }
 
-  /** Writes out what is still in memory, if that can be done in a second; see `LogWriter`. */
+  /** Writes the buffered lines within a second; see {@link LogWriter.flush}. */
   flush(): Promise<boolean> {
     return this.writer.flush();
   }
@@ -98,12 +98,12 @@ export class PinoLogger implements LoggerService {
   private write(level: pino.Level, message: unknown, rest: unknown[]): void {
     const context = rest.at(-1);
     this.pino[level](
-      { context, ...(message instanceof Error ? { err: message } : asFields(message)) },
+      { context, ...(message instanceof Error ? { err: message } : toFields(message)) },
       typeof message === 'string' ? message : undefined,
     );
   }
 }
 
-function asFields(message: unknown): object {
+function toFields(message: unknown): object {
   return typeof message === 'object' && message !== null ? message : {};
 }

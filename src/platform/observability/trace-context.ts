@@ -3,26 +3,27 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 /**
  * W3C Trace Context section 3.2.2: a version, which is never ff, the ids of the trace and of the
- * caller's span, neither of them all zeros, and flags. Only later versions than 00 may add to it.
+ * caller's span, neither of them all zeros, and flags. Only versions after 00 may have further
+ * fields.
  */
 const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(-.*)?$/;
 const FIRST_VERSION = '00';
 
-/** What a log line says of a trace, by the names that OpenTelemetry gives the fields. */
+/** The fields of a trace in a log line, with the names of OpenTelemetry. */
 export interface TraceFields {
   readonly trace_id: string;
-  /** The span of the request where OpenTelemetry is loaded, that of the caller where it is not. */
+  /** The span of the request if OpenTelemetry is loaded, and otherwise that of the caller. */
   readonly span_id: string;
 }
 
-/** The headers that continue a trace, none where there is no trace. */
+/** The headers that continue a trace; empty without a trace. */
 export interface TraceHeaders {
   readonly traceparent?: string;
   readonly tracestate?: string;
 }
 
-/** Reads the trace of a request; undefined where it has none, or its header is not valid. */
+/** Reads the trace of a request; undefined if it has none, or its header is not valid. */
 export function readTrace(headers: IncomingHttpHeaders, span?: Span): TraceFields | undefined {
   if (span !== undefined) {
     const { traceId, spanId } = span.spanContext();
@@ -32,8 +33,8 @@ export function readTrace(headers: IncomingHttpHeaders, span?: Span): TraceField
 }
 
 /**
- * Makes the headers with which a request of the program's own continues a client's trace. Where
- * OpenTelemetry is loaded it adds them itself.
+ * Makes the headers with which a request of this program continues the trace of a client; empty if
+ * OpenTelemetry is loaded, which adds them itself.
  */
 export function continueTrace(headers: IncomingHttpHeaders): TraceHeaders {
   const { traceparent, tracestate } = headers;
@@ -44,7 +45,7 @@ export function continueTrace(headers: IncomingHttpHeaders): TraceHeaders {
     : { traceparent: String(traceparent), tracestate: String(tracestate) };
 }
 
-/** Node joins repeats of the header, so that they are not valid, as section 3.2.2 wants. */
+/** Node joins repeated headers, so that they are not valid, as section 3.2.2 requires. */
 function parse(traceparent: string | string[]): TraceFields | undefined {
   const [, version, trace_id, span_id, rest] = TRACEPARENT.exec(String(traceparent)) ?? [];
   if (trace_id === undefined || span_id === undefined) return undefined;

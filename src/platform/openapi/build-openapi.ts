@@ -8,7 +8,7 @@ import { NDJSON_TYPE } from '../requests/body-lines.js';
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   /** From `@ApiErrors()`. */
   'x-errors'?: ErrorEntry[];
-  /** From `@ApiCreated()`: 50300 in other words. */
+  /** From `@ApiCreated()`: 50300 with another description. */
   'x-own-unavailable'?: ErrorEntry[];
   /** From `@ApiTag()`. */
   'x-tag-description'?: string;
@@ -24,7 +24,7 @@ const TOKENS =
   'An access token: one that the operator of the service has given out, or a JWT of its identity provider. Sent as "Authorization: Bearer <ACCESS_TOKEN>". A development start without tokens prints one in its terminal.';
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
-/** The failures that operations share. */
+/** The errors of all operations. */
 const ANY_OPERATION: readonly ErrorEntry[] = [
   ErrorCatalogue.MALFORMED_REQUEST,
   ErrorCatalogue.TOKEN_MISSING,
@@ -45,14 +45,17 @@ const WITH_BODY: readonly ErrorEntry[] = [
   ErrorCatalogue.BODY_TOO_LARGE,
   ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
 ];
-/** What is wrong with a line is said in the answer. */
+/** The faults of lines are part of the answer. */
 const WITH_LINES: readonly ErrorEntry[] = [ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE];
-/** Names the media types that a PATCH takes (RFC 5789 section 3.1). */
+/** A refused PATCH names the accepted media types (RFC 5789 section 3.1). */
 const WITH_PATCH: readonly ErrorEntry[] = [
   { ...ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE, headers: { 'Accept-Patch': '' } },
 ];
 
-/** The OpenAPI document of the application: operations in the order of the controllers, other keys sorted. */
+/**
+ * Builds the OpenAPI document of the application: operations in the order of the controllers, other
+ * keys sorted.
+ */
 export function buildOpenApi(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -67,7 +70,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
 
   delete document.info.contact;
   Object.assign(document.info, { license: { name: 'MIT', identifier: 'MIT' } });
-  // Clients need not know what is in a token, and not every one is a JWT.
+  // Tokens are opaque to clients, and not every token is a JWT.
   delete (document.components?.securitySchemes?.[BEARER] as { bearerFormat?: string }).bearerFormat;
   const operations: Operation[] = Object.values(document.paths).flatMap((path) =>
     METHODS.flatMap((method) => {
@@ -85,7 +88,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
   return { ...(sortKeys(document) as OpenAPIObject), paths } as OpenAPIObject;
 }
 
-/** Describes what every operation of a kind does, where its module says nothing of its own. */
+/** Describes an operation by its kind, unless its module describes it. */
 function describeUse(method: string, operation: Operation): string[] {
   const retried = operation['x-errors']?.find(({ message }) => message.endsWith('already exists'));
   const sentences = [
@@ -124,9 +127,11 @@ function describeTags(operations: readonly Operation[]): { name: string; descrip
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Documents the failures of an operation. Where all of a status are shared, so is their response. */
+/**
+ * Documents the errors of an operation. If all errors of a status are shared, so is the response.
+ */
 function describeErrors(operation: Operation, shared: Responses): void {
-  // `@RequireScopes()` has named the scopes of an operation that needs its own.
+  // `@RequireScopes()` has set this for operations with scopes of their own.
   operation.security ??= [{ [BEARER]: [] }];
   const body = operation.requestBody as { readonly content: object } | undefined;
   const isPatch = body !== undefined && 'application/merge-patch+json' in body.content;
@@ -150,11 +155,11 @@ function describeErrors(operation: Operation, shared: Responses): void {
     own,
   ];
   for (const status of new Set(groups.flat().map(getStatus))) {
-    const ofStatus = groups
+    const statusGroups = groups
       .map((entries) => entries.filter((entry) => getStatus(entry) === status))
       .filter((entries) => entries.length > 0);
-    const response = errorResponse(status, ofStatus.flat());
-    if (ofStatus.length > 1 || own.some((entry) => getStatus(entry) === status)) {
+    const response = createErrorResponse(status, statusGroups.flat());
+    if (statusGroups.length > 1 || own.some((entry) => getStatus(entry) === status)) {
       operation.responses[status] = response;
     } else {
       shared[`Error${status}`] = response;
@@ -170,12 +175,12 @@ function hasParameter(
   return parameters.some((parameter) => 'in' in parameter && isMeant(parameter));
 }
 
-function errorResponse(status: number, unsorted: readonly ErrorEntry[]): Responses[string] {
+function createErrorResponse(status: number, unsorted: readonly ErrorEntry[]): Responses[string] {
   const entries = unsorted.toSorted((a, b) => a.error - b.error);
   const causes = entries.map(({ error, when }) => `- ${error}: ${when}`).join('\n');
   const headers = [...new Set(entries.flatMap((entry) => Object.keys(entry.headers ?? {})))];
   return {
-    // The contract has these words for 400, and for no other status.
+    // The contract has this sentence for 400, and for no other status.
     description: status === 400 ? `Error response, an unexpected error.\n\n${causes}` : causes,
     ...(headers.length > 0 && {
       headers: Object.fromEntries(headers.map((name) => [name, { schema: { type: 'string' } }])),

@@ -26,7 +26,7 @@ class DocsController {
 export class DocsModule implements OnModuleInit {
   private app: INestApplication | undefined;
 
-  /** Serves documents of an application once it is initialized. */
+  /** Serves the documents of an application once it is initialized. */
   document(app: INestApplication): void {
     this.app = app;
   }

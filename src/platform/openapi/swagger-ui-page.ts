@@ -1,7 +1,7 @@
-// What the page of Swagger UI runs and how it looks. The page gets the text of each plugin, so that a
-// plugin must refer to nothing outside itself.
+// The plugins and the style of the Swagger UI page. The page gets the source text of each plugin,
+// so a plugin must not refer to anything outside itself.
 
-/** What the plugins use of React. */
+/** The part of React that the plugins use. */
 interface React {
   readonly createElement: (
     component: unknown,
@@ -11,7 +11,7 @@ interface React {
 }
 type Component = (properties: never) => unknown;
 
-/** What the plugins use of the map class of Swagger UI, which keeps its order. */
+/** The part of Swagger UI's ordered map that the plugins use. */
 interface OrderedMap<Value> {
   readonly size: number;
   get(name: string): unknown;
@@ -19,7 +19,7 @@ interface OrderedMap<Value> {
   entrySeq(): { toArray(): [key: string, value: Value][] };
 }
 
-/** What the plugins use of Swagger UI. */
+/** The part of Swagger UI that the plugins use. */
 interface System {
   readonly React: React;
   readonly getComponent: (name: string, isContainer: boolean) => Component;
@@ -32,7 +32,7 @@ interface System {
   };
 }
 
-/** Lays the page out for the width of a phone, and makes it dark for those who prefer that. */
+/** Adapts the page to the width of a phone, and to a preference for dark colours. */
 export function fitDevice(): object {
   const viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">';
   document.head.insertAdjacentHTML('beforeend', viewport);
@@ -45,8 +45,8 @@ export function fitDevice(): object {
 }
 
 /**
- * Shows the digits of a JSON answer that were received. Swagger UI would parse it to print it anew,
- * and round integers beyond 2^53.
+ * Shows the exact digits of a JSON answer. Swagger UI would parse and print it, and so round
+ * integers beyond 2^53.
  */
 export function showExactNumbers({ React, getComponent }: System): object {
   type Reviver = (name: string, value: unknown, context: { readonly source: string }) => unknown;
@@ -60,7 +60,7 @@ export function showExactNumbers({ React, getComponent }: System): object {
     try {
       return JSON.stringify(json.parse(text, keepDigits), null, 2);
     } catch {
-      // It is not JSON, or the browser is too old for rawJSON(): the text as it was received.
+      // It is not JSON, or the browser has no rawJSON(): show the text as received.
       return text;
     }
   };
@@ -77,7 +77,7 @@ export function showExactNumbers({ React, getComponent }: System): object {
   return { wrapComponents: { responseBody: showBody } };
 }
 
-/** Folds the documented failures of an operation into one list below its successes. */
+/** Folds the documented errors of an operation into one list below its successes. */
 export function foldFailures({ React, getComponent }: System): object {
   type Responses = OrderedMap<OrderedMap<unknown>>;
   const isFailure = (_: unknown, status: string): boolean => /^[45]/.test(status);
@@ -115,9 +115,9 @@ export function foldFailures({ React, getComponent }: System): object {
 }
 
 /**
- * Puts an id into the examples that no plant has, the time in milliseconds, and another one once
- * that is used: the document's own would be in use from the second create on. An id that somebody
- * has typed stays.
+ * Puts an unused id into the examples: the time in milliseconds, and a new one after each create.
+ * The example of the document would be in use from the second create on. An id that the user has
+ * typed stays.
  */
 export function proposeNewIds({ specSelectors, oas3Selectors, oas3Actions }: System): object {
   interface Request {
@@ -163,7 +163,10 @@ export function proposeNewIds({ specSelectors, oas3Selectors, oas3Actions }: Sys
   };
 }
 
-/** Takes away what offers no choice, and lets nothing lie on top of text or beyond a narrow window. */
+/**
+ * Hides controls that offer no choice, and keeps elements from covering text or exceeding a narrow
+ * window.
+ */
 export const STYLE = `
   .swagger-ui .schemes-server-container:has(option:only-child),
   .swagger-ui .opblock-section-header label:has(option:only-child),

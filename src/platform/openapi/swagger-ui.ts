@@ -18,7 +18,7 @@ import {
 
 /** Serves Swagger UI at /docs and the OpenAPI document at /openapi.json. */
 export function setUpDocs(app: INestApplication): void {
-  app.use('/docs', docsMiddleware());
+  app.use('/docs', createDocsMiddleware());
   SwaggerModule.setup('docs', app, () => buildOpenApi(app), {
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],
@@ -40,11 +40,11 @@ const FILES = [
   ...['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js'],
   ...['favicon-16x16.png', 'favicon-32x32.png'],
 ];
-/** What `SwaggerModule` generates. */
+/** The files that `SwaggerModule` generates. */
 const GENERATED = new Set(['/', '/index.html', '/swagger-ui-init.js']);
 
 const ALLOWED = 'GET, HEAD, OPTIONS';
-/** The page may run its own scripts and nothing else. */
+/** The page may run only its own scripts. */
 const CONTENT_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
@@ -52,10 +52,10 @@ const CONTENT_POLICY =
 const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
 
 /**
- * Serves the files from memory, where `SwaggerModule` would open one for each request. What it
- * generates is left to it, and nothing else is below /docs.
+ * Serves the files from memory, since `SwaggerModule` would read one for each request. Leaves the
+ * generated files to `SwaggerModule`. Nothing else is below /docs.
  */
-function docsMiddleware(): RequestHandler {
+function createDocsMiddleware(): RequestHandler {
   const files = new Map(FILES.map((name) => [`/${name}`, readFile(name)]));
   return (req, res, next) => {
     const file = files.get(req.path);
@@ -71,7 +71,7 @@ function docsMiddleware(): RequestHandler {
 
 function readFile(name: string): { type: string; headers: object; bytes: Buffer } {
   const bytes = readFileSync(resolve(`swagger-ui-dist/${name}`));
-  // A browser revalidates its copy each time, and is answered 304 while it is current.
+  // Browsers revalidate their copy each time, and get 304 while it is current.
   const headers = { 'Cache-Control': 'no-cache', ETag: `"${hash('sha256', bytes, 'base64url')}"` };
   return { type: extname(name), headers, bytes };
 }

@@ -18,9 +18,9 @@ import { parseObject } from './json-body.js';
 /** JSON with one value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson';
 
-/** How fast a client has to send on the average, in bytes per millisecond that it is waited for. */
+/** The least average speed of a client, in bytes per millisecond of waiting for it. */
 const MIN_RATE = 1;
-/** How many bytes are read as one batch: a commit that takes longer delays those of others. */
+/** How many bytes are read as one batch: a longer commit would delay those of others. */
 const BATCH_BYTES = 64 * 1024;
 
 const LINE_FEED = 0x0a;
@@ -32,29 +32,29 @@ export interface LineBatch<Dto> {
   readonly values: Dto[];
   /** The number of the line of each value, from 1. */
   readonly numbers: number[];
-  /** What is wrong with the other lines, by their numbers. */
+  /** The errors of the other lines, by their numbers. */
   readonly failures: Map<number, ApiError>;
 }
 
-/** The connections on which a body is read that has time limits of its own. */
+/** The connections on which a body with its own time limits is read. */
 const withOwnLimits = new WeakSet<Socket>();
 
-/** Whether the time limit for whole requests does not hold for what arrives on a connection. */
+/** Whether a connection is exempt from the time limit for whole requests. */
 export function hasOwnTimeLimits(socket: Socket): boolean {
   return withOwnLimits.has(socket);
 }
 
 /**
- * The body of a request as lines of JSON, each read as an instance of a class like the body of a
- * request of its own. The lines come in batches. A batch is read when it is asked for, and meanwhile the
- * client cannot send more than the system holds, so that a body may be of any length.
+ * The body of a request as lines of JSON, each read as an instance of a class like a body of its
+ * own. The lines are iterated in batches. Each batch is read only when it is requested. Until then
+ * the client can send only as much as the operating system buffers, so a body may have any length.
  */
 export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dto>> {
   private lastNumber = 0;
 
   /**
-   * @param timeoutMs how long the client may send nothing, and how long it may send slowly
-   * @param stop is aborted when the server stops
+   * @param timeoutMs how long the client may send nothing, and how long it may send too slowly
+   * @param stop aborts when the server stops
    */
   constructor(
     private readonly request: IncomingMessage,
@@ -65,20 +65,20 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
   ) {}
 
   /**
-   * @throws ApiError 41500; 40800 when the client is too slow; 50300 when the server stops or too much
-   *   arrives at a time
+   * @throws ApiError 41500; 40800 when the client is too slow; 50300 when the server stops, or too
+   *   many bodies arrive at a time
    * @throws RequestAbortedError
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<LineBatch<Dto>, void, undefined> {
-    /** The start of a line whose end has not come; of one that is too long, as much as shows it. */
+    /** The start of an incomplete line. Of one that is too long, only as much as proves it. */
     const rest = new GrowingBuffer(BODY_LIMIT + 2);
-    const refusal = new AbortController();
-    const refuse = (): void => refusal.abort();
+    const refused = new AbortController();
+    const refuse = (): void => refused.abort();
     const holding = waitingBodies.hold(getClient(this.request), refuse);
     this.stop.addEventListener('abort', refuse);
     if (this.stop.aborted) refuse();
     try {
-      for await (const chunk of this.readChunks(refusal.signal)) {
+      for await (const chunk of this.readChunks(refused.signal)) {
         const end = chunk.lastIndexOf(LINE_FEED);
         holding.update(rest.capacity + chunk.length);
         if (end !== -1) {
@@ -98,7 +98,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
 
   private readLines(bytes: Buffer): LineBatch<Dto> {
     const lines: LineBatch<Dto> = { values: [], numbers: [], failures: new Map() };
-    // To decode and to check many lines at once takes a third of the time.
+    // Decoding and checking many lines at once takes a third of the time.
     const texts = isUtf8(bytes) ? bytes.toString().split('\n') : splitLines(bytes);
     for (const text of texts) {
       const number = ++this.lastNumber;
@@ -116,7 +116,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
   }
 
   /**
-   * @param line its bytes where those of some lines are not UTF-8
+   * @param line the bytes of the line if the batch is not UTF-8
    * @returns undefined for a blank line
    * @throws ApiError 40001, 40002, 41300
    */
@@ -132,7 +132,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     return BLANK.test(text) ? undefined : (parseObject(text, this.dto, 'line') as Dto);
   }
 
-  /** @param signal is aborted when the body is not to be read any more */
+  /** @param signal aborts when the body must not be read further */
   private async *readChunks(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
     const { request, response } = this;
     checkMediaType(request, [NDJSON_TYPE]);
@@ -153,7 +153,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
           }
           continue;
         }
-        // Only what the client makes us wait is held against it.
+        // Only the time of waiting for the client counts.
         const began = performance.now();
         const credit = this.timeoutMs + received / MIN_RATE - waitedMs;
         await this.waitForInput(Math.min(this.timeoutMs, credit), signal);
@@ -165,7 +165,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
   }
 
   /**
-   * Resolves when there is something to read, or nothing more will come, or the signal is aborted.
+   * Resolves when there is something to read, the body has ended, or the signal aborts.
    *
    * @throws ApiError 40800
    */

@@ -8,21 +8,21 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 /** The longest body that is read, in bytes. */
 export const BODY_LIMIT = 102_400;
-/** How much memory bodies may take until they are handled, of all clients together, in bytes. */
+/** How much memory the bodies of all clients may take until they are handled, in bytes. */
 export const WAITING_BODIES_LIMIT = 64 * 1024 * 1024;
-/** How much memory is taken for a body at first, in bytes. */
+/** How much memory is first allocated for a body, in bytes. */
 const FIRST_CAPACITY = 2_048;
 
-/** The client left before its request was complete, so that there is no answer. */
+/** The client disconnected before its request was complete, so there is no answer. */
 export class RequestAbortedError extends Error {}
 
 /**
- * Reads the body of a request as JSON text. Nothing has been read, and a client that sent
- * `Expect: 100-continue` has not been told to continue, before this is called.
+ * Reads the body of a request as JSON text. Before this call, nothing has been read, and a client
+ * that sent `Expect: 100-continue` has received no 100 (Continue).
  *
- * @param mediaTypes the media types that the operation takes
- * @throws ApiError 40001, 41300, 41500, in the order the documents give; 50300 when too much
- *   arrives at a time
+ * @param mediaTypes the media types that the operation accepts
+ * @throws ApiError 40001, 41300, 41500, in the documented order; 50300 when too many bodies arrive
+ *   at a time
  * @throws RequestAbortedError
  */
 export async function readJsonText(
@@ -39,7 +39,7 @@ export async function readJsonText(
   continueIfExpected(req, res);
 
   const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req));
-  // A chunked body shows its length only once it is there.
+  // The length of a chunked body is known only at its end.
   if (declared === undefined) checkBody(req, bytes.length, mediaTypes);
   if (!isUtf8(bytes)) {
     throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is not UTF-8');
@@ -47,7 +47,7 @@ export async function readJsonText(
   return bytes.toString();
 }
 
-/** Tells a client that waits for it to send the body. */
+/** Sends 100 (Continue) to a client that waits for it. */
 export function continueIfExpected(req: IncomingMessage, res: ServerResponse): void {
   // RFC 9110 section 10.1.1: an expectation in HTTP/1.0 is ignored.
   if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
@@ -63,7 +63,7 @@ function emptyBody(): ApiError {
   return new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is empty');
 }
 
-/** The whole body, if it came in one chunk with the headers, as most do. */
+/** Reads the whole body if it arrived in one chunk with the headers, as most do. */
 function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
   if (req.readableLength !== length) return undefined;
   const bytes = req.read() as Buffer;
@@ -71,21 +71,21 @@ function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
   return bytes;
 }
 
-/** Bodies that have not come whole, and those whose request waits to be handled. */
+/** Partly received bodies, and those whose requests wait for their turn. */
 export const waitingBodies = new FairShare(WAITING_BODIES_LIMIT);
 
 /**
- * Bytes that come in chunks, copied into one buffer: a chunk, however small, keeps everything in memory
- * that was read together with it.
+ * Copies chunks into one buffer. A chunk itself, however small, keeps everything in memory that was
+ * read together with it.
  */
 export class GrowingBuffer {
   private buffer = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
   private length = 0;
 
-  /** @param limit how many bytes are kept: those beyond are left out */
+  /** @param limit how many bytes are kept; further ones are dropped */
   constructor(private readonly limit: number) {}
 
-  /** How much memory it takes, in bytes. */
+  /** The size of its memory, in bytes. */
   get capacity(): number {
     return this.buffer.length;
   }
@@ -94,7 +94,7 @@ export class GrowingBuffer {
     return this.length === 0;
   }
 
-  /** What was added. The memory is used again after {@link clear}. */
+  /** The bytes that were added. Their memory is reused after {@link clear}. */
   get bytes(): Buffer {
     return this.buffer.subarray(0, this.length);
   }
@@ -115,7 +115,7 @@ export class GrowingBuffer {
   }
 }
 
-/** Resolves with the whole body, or with the start of one beyond the limit. */
+/** Resolves with the whole body, or with the start of one that exceeds the limit. */
 function readBytes(req: IncomingMessage): Promise<Buffer> {
   if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
   return new Promise((resolve, reject) => {
@@ -147,10 +147,10 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Checks what a body is declared as, before any of it is read.
+ * Checks the declared type of a body before reading it.
  *
- * @throws ApiError 41500 names what was sent and what to send; with `Accept-Patch` (RFC 5789 section
- *   3.1) where the request is a PATCH
+ * @throws ApiError 41500 with the received and the accepted types; for a PATCH also with
+ *   `Accept-Patch` (RFC 5789 section 3.1)
  */
 export function checkMediaType(
   { method, headers }: IncomingMessage,
@@ -179,7 +179,7 @@ function findWrongMediaType(
   return isIdentity ? undefined : `the Content-Encoding ${quote(contentEncoding ?? '')}`;
 }
 
-/** Quotes a part of what was sent that is fit for a message. */
+/** Quotes at most 64 characters of a received text for a message. */
 function quote(text: string): string {
   return JSON.stringify(text.slice(0, 64));
 }

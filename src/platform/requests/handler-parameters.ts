@@ -4,8 +4,8 @@ import { isRejectedByPipes } from '@nestjs/core/internal';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { checkParameterDto } from './read-parameters.js';
 
-// What is taken from the inside of Nest: how it records the parameters of handlers, and that it marks
-// a request which a pipe refused.
+// This file depends on internals of Nest: how it records the parameters of handlers, and how it
+// marks a request that a pipe has rejected.
 export { isRejectedByPipes };
 
 /** A decorated parameter of a handler, as Nest records it. */
@@ -17,7 +17,7 @@ interface RecordedParameter {
   readonly schema?: unknown;
 }
 
-/** The classes of the parameters of a handler; undefined for one that it does not have. */
+/** The classes of the parameters of a handler; undefined for each that it does not have. */
 export interface HandlerParameters {
   readonly body: CompiledDto | undefined;
   readonly query: CompiledDto | undefined;
@@ -38,10 +38,10 @@ const PLACES = new Map<number, keyof HandlerParameters>([
 ]);
 
 /**
- * What a handler declares with `@Body()`, `@Query()` and `@Param()`; undefined when it is nothing of
- * theirs.
+ * Reads the parameters that a handler declares with `@Body()`, `@Query()` and `@Param()`; undefined
+ * if it uses none of the three.
  *
- * @throws TypeError when a parameter is declared so that it would not be checked; says what to write
+ * @throws TypeError when a parameter would not be checked; the message tells what to write
  */
 export function readHandlerParameters(
   controller: Type<object>,

@@ -8,8 +8,9 @@ import { readJsonText } from './body-reader.js';
 import { Turns } from './request-turns.js';
 
 /**
- * The JSON body of a request, as an instance of a class. It is read when it is first awaited: Nest
- * awaits the parameters of a handler after the last guard, so no refused request has its body read.
+ * The JSON body of a request, as an instance of a class. It is read when it is first awaited. Nest
+ * awaits the parameters of a handler after the last guard, so the body of a refused request is
+ * never read.
  */
 export class JsonBody implements PromiseLike<object> {
   private read: Promise<object> | undefined;
@@ -40,15 +41,15 @@ export class JsonBody implements PromiseLike<object> {
 const JSON_TYPES = ['application/json'];
 const MERGE_PATCH_TYPES = ['application/merge-patch+json', ...JSON_TYPES];
 
-/** The media types of the bodies that are read as a DTO. */
+/** Lists the media types of bodies for a DTO. */
 export function listMediaTypes({ patched }: CompiledDto): string[] {
   return patched === undefined ? JSON_TYPES : MERGE_PATCH_TYPES;
 }
 
 /**
- * Reads JSON text as an instance of a class, in time linear in the text, whatever it is.
+ * Parses and checks JSON text as an instance of a class, in time linear in the length of the text.
  *
- * @param noun what the text is to its sender, for messages
+ * @param noun the name of the text in messages
  * @throws ApiError 40001, 40002
  */
 export function parseObject(text: string, dto: CompiledDto, noun: 'body' | 'line'): object {

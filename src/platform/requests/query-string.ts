@@ -2,8 +2,8 @@
 export class QuerySyntaxError extends Error {}
 
 /**
- * The parameters of a URL's query in their order, decoded as browsers and `URLSearchParams` encode
- * them: `+` is a space, a name without `=` has the empty value, an empty piece is nothing.
+ * Parses the parameters of a URL's query in their order, as browsers and `URLSearchParams` encode
+ * them: `+` is a space, a name without `=` has an empty value, and empty pieces are ignored.
  *
  * @throws QuerySyntaxError
  */

@@ -4,40 +4,43 @@ import { INTEGER } from '../json/json-number.js';
 import type { ValidationErrors } from '../validation/validation-errors.js';
 import { type CompiledDto, isTypeUncertain, type Member } from '../validation/compiled-dto.js';
 
-/** No number has an exponent. */
+/** Numbers have no exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
 const BOOLEANS = new Map([
   ['true', true],
   ['false', false],
 ]);
 
-/** How text is read as the class of a member; undefined where it is not spelled so. */
+/** Converts text to the class of a member; undefined if the text has another spelling. */
 const CONVERSIONS = new Map<unknown, (text: string) => unknown>([
   [String, (text) => text],
   [Number, toNumber],
   [Boolean, (text) => BOOLEANS.get(text)],
 ]);
 
-/** An integer is exact or none at all. */
+/** Returns undefined for an integer that a JavaScript number cannot hold exactly. */
 function toNumber(text: string): number | undefined {
   const value = Number(text);
   const isExact = INTEGER.test(text) ? Number.isSafeInteger(value) : Number.isFinite(value);
   return NUMBER.test(text) && isExact ? value : undefined;
 }
 
-/** @returns undefined for text that is not spelled as the member is declared */
+/** @returns undefined for text that is no spelling of the member's type */
 function readText(text: string, { type, valueType, rules }: Member): unknown {
   if (valueType !== undefined) return valueType.readParameter(text);
   const isInteger = rules.rules.some(({ name }) => name === 'isInt');
   return isInteger && !INTEGER.test(text) ? undefined : CONVERSIONS.get(type)?.(text);
 }
 
-/** How long a value may be, in bytes as a URL has it: a text of that length leaves room for others in a `Link`. */
+/**
+ * How long a value may be, in bytes as encoded in a URL: a `Link` must have room for several
+ * values.
+ */
 const MAX_ENCODED = 4_096;
 
 /** Parameters whose rules depend on the headers of the request. */
 export interface ReadsHeaders {
-  /** Is called before the parameters are read. */
+  /** Called before the parameters are read. */
   readHeaders(headers: IncomingHttpHeaders): void;
 }
 
@@ -58,10 +61,10 @@ export function checkParameterDto({ type, members }: CompiledDto): void {
 }
 
 /**
- * Reads parameters as an instance of a class, and finds what is wrong with them. Text that is not
- * spelled as its member is declared stays text, which the rules of the member refuse.
+ * Reads parameters as an instance of a class, and collects their errors. Text that is no spelling
+ * of its member's type stays text, which the rules of the member reject.
  *
- * @param onUnknown is called with the name of a parameter that the class does not have
+ * @param onUnknown gets the name of each parameter that the class does not have
  */
 export function readParameters(
   parameters: Iterable<readonly [name: string, value: string]>,
@@ -80,7 +83,7 @@ export function readParameters(
     } else {
       instance[name] = given.has(name) ? GIVEN_TWICE : (readText(text, member) ?? text);
       given.add(name);
-      // No engine stores it, so nothing can be meant by it.
+      // No engine can store U+0000, so no row can match.
       if (text.includes('\0')) {
         errors.add(`${name} must not contain U+0000 or an unpaired surrogate`);
       }

@@ -19,19 +19,19 @@ import { readParameters } from './read-parameters.js';
 import { parseQuery, QuerySyntaxError } from './query-string.js';
 import { Turns } from './request-turns.js';
 
-/** What is known of a handler before any request. */
+/** The properties of a handler that are read at start. */
 interface Handler {
   readonly parameters: Partial<HandlerParameters>;
   readonly isPublic: boolean;
 }
 
-/** Nest's own, such as of a path that no route has. */
+/** For handlers of Nest's own, such as that for unknown paths. */
 const UNKNOWN: Handler = { parameters: {}, isPublic: true };
 
 /**
  * Gives a handler its `@Query()`, `@Param()` and `@Body()` as checked instances of the classes that
- * it declares, once it is the turn of the request. It runs after the token's guard, and refuses a bad
- * path or query before the body is read. Nest awaits the body after the last guard.
+ * it declares, and waits for the turn of the request. It runs after the bearer guard, and refuses a
+ * bad path or query before the body is read. Nest awaits the body after the last guard.
  */
 @Injectable()
 export class RequestBindingGuard implements CanActivate, OnModuleInit {
@@ -80,7 +80,7 @@ function documentMediaTypes(prototype: object, method: string, body: CompiledDto
   }
 }
 
-/** Puts the instances where Nest looks for them. */
+/** Puts the instances where Nest reads them. */
 function setParameters(
   request: Request,
   query: CompiledDto | undefined,
@@ -88,7 +88,7 @@ function setParameters(
 ): void {
   const errors = { path: new ValidationErrors(), query: new ValidationErrors() };
   if (path !== undefined) {
-    // What the class does not name is for the route alone.
+    // The class need not name all parameters of the route.
     const ignore = (): void => undefined;
     const parameters = Object.entries(request.params as Record<string, string>);
     Object.assign(request, {
@@ -96,7 +96,7 @@ function setParameters(
     });
   }
   if (query !== undefined) {
-    // Express computes it anew each time it is asked.
+    // In Express, `query` is a getter that parses the URL each time.
     Object.defineProperty(request, 'query', { value: readQuery(request, query, errors.query) });
   }
   const texts = Object.entries(errors)

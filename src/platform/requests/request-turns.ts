@@ -6,31 +6,31 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { RequestAbortedError, waitingBodies } from './body-reader.js';
 
-/** How many requests are handled at a time: a flush of a slow disk answers many at once. */
+/** How many requests are handled at a time. On a slow disk, one flush answers many at once. */
 export const MAX_HANDLED = 4_096;
 /** How many pages and pieces of pages are read at a time. */
 export const MAX_PAGES = 16;
-/** How much the bodies of the requests under way may have together, in bytes. */
+/** How many bytes the bodies of all requests being handled may have together. */
 export const HANDLED_BODIES_LIMIT = 32 * 1024 * 1024;
 
 /**
- * Bounds how many requests are handled at a time, and lets clients that wait go on in turn, so that
- * a burst of one does not keep the others waiting.
+ * Bounds how many requests are handled at a time. Waiting clients are served in turn, so that a
+ * burst of one client does not delay the others. A turn is the right of one request to be handled.
  */
 export class Turns {
   static readonly ofHandlers = new Turns(MAX_HANDLED, 64);
-  /** Pages have turns of their own, so that nothing else waits for them. */
+  /** Pages have separate turns, so that other requests do not wait for them. */
   static readonly ofPages = new Turns(MAX_PAGES, MAX_PAGES);
 
   private readonly waiting = new FairQueue<() => void>();
-  private underWay = 0;
-  /** How many may begin before the event loop goes on. */
+  private running = 0;
+  /** How many may still begin in this turn of the event loop. */
   private quota: number;
-  /** The bodies of the requests under way, in bytes. */
+  /** The bytes of the bodies of all running requests. */
   private bytes = 0;
 
   /**
-   * @param free how many there may be at a time
+   * @param free how many turns there are
    * @param perTurn how many begin in one turn of the event loop
    */
   private constructor(
@@ -41,13 +41,13 @@ export class Turns {
   }
 
   /**
-   * Takes a turn for a request, in the place of the one that it has. The turn ends by {@link endTurn}
-   * when the answer begins. Clients that wait are served in turn.
+   * Takes a turn for a request, in place of the turn that it has. {@link endTurn} ends the turn
+   * when the answer begins. Waiting clients are served in turn.
    *
-   * @param body what is held of the request while it waits
-   * @returns undefined when it need not wait
-   * @throws ApiError 50300 when its turn does not come in time, or too much is held meanwhile
-   * @throws RequestAbortedError when its client has gone
+   * @param body the body that is held in memory while the request waits
+   * @returns undefined if the request need not wait
+   * @throws ApiError 50300 when it gets no turn in time, or too much memory is held meanwhile
+   * @throws RequestAbortedError when its client has disconnected
    */
   take(request: Request, response: Response, body = ''): Promise<void> | undefined {
     const { locals } = response;
@@ -61,7 +61,7 @@ export class Turns {
   }
 
   get isIdle(): boolean {
-    return this.underWay === 0;
+    return this.running === 0;
   }
 
   private mayBegin(): boolean {
@@ -70,11 +70,11 @@ export class Turns {
 
   private begin({ locals }: Response, bytes: number): void {
     this.free--;
-    this.underWay++;
+    this.running++;
     this.bytes += bytes;
     locals.turn = () => {
       this.free++;
-      this.underWay--;
+      this.running--;
       this.bytes -= bytes;
       this.beginWaiting();
     };
@@ -119,14 +119,17 @@ export class Turns {
   }
 }
 
-/** Lets others be served once the answer begins, or while a request waits for its client. */
+/** Ends the turn of a request when its answer begins, or while it waits for its client. */
 export function endTurn({ locals }: Response): void {
   const release = locals.turn as (() => void) | undefined;
   locals.turn = undefined;
   release?.();
 }
 
-/** Work does not end with its client: until it has ended, it counts, as long as any may wait. */
+/**
+ * The work of a request continues after its client has disconnected. Its turn is kept for as long
+ * as the work may take.
+ */
 function endTurnSoon(response: Response): void {
   if (response.writableEnded) endTurn(response);
   else if (response.locals.turn !== undefined) {

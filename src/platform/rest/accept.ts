@@ -1,12 +1,12 @@
-/** The members of a list of media types. A comma in a quoted text does not part them. */
+/** The members of a list of media types. Commas in quoted texts do not separate members. */
 const RANGES = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g;
-/** RFC 9110 section 12.5.1: a media type, and its parameters. */
+/** A media type and its parameters (RFC 9110 section 12.5.1). */
 const RANGE = /^\s*([^\s;]+)(.*)$/;
 const WEIGHT = /;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/i;
 
 /**
- * Whether a client asks for a media type by its name, and prefers it to another one or likes it as
- * much. Wildcards do not count.
+ * Whether a client accepts a media type by its name, with at least the weight of another type.
+ * Wildcards do not count.
  */
 export function prefersMediaType(
   accept: string | undefined,

@@ -21,12 +21,12 @@ const LOCATION = {
   },
 };
 
-/** What a row is stored under, where the program draws it. */
+/** A created row with its generated id. */
 interface Created {
   readonly id: unknown;
 }
 
-/** Answers with the path of what was created (RFC 9110 section 10.2.2): that of the request, and the id. */
+/** Sets `Location` (RFC 9110 section 10.2.2) to the path of the request and the id. */
 @Injectable()
 class CreatedInterceptor implements NestInterceptor<Created> {
   intercept(context: ExecutionContext, next: CallHandler<Created>): Observable<Created> {
@@ -42,8 +42,9 @@ class CreatedInterceptor implements NestInterceptor<Created> {
 }
 
 /**
- * Answers 201 with what was created and its `Location`. It is for rows whose id the program draws: the
- * handler returns one with its `id`. The documents say that a retry may create a second one.
+ * Answers 201 with the created row and its `Location`. It is for rows whose id is generated: the
+ * handler returns the row with its `id`. The documentation warns that a retry may create a second
+ * row.
  */
 export function ApiCreated(type: Type<Created>, description: string): MethodDecorator {
   return applyDecorators(

@@ -14,18 +14,18 @@ import { hash } from 'node:crypto';
 import { map, type Observable } from 'rxjs';
 import { ApiPreconditions, Preconditions } from './preconditions.js';
 
-/** What is stored, with the entity tag that stands for it. */
+/** The current representation of a row, with its entity tag. */
 export interface Representation<Body> {
   readonly body: Body;
   readonly etag: string;
 }
 
-/** Long enough that no two values that anybody ever stores have the same: 132 bits. */
+/** The length of a tag in characters: 132 bits, so that no two values share one in practice. */
 const LENGTH = 22;
 
 /**
- * Makes a strong entity tag (RFC 9110 section 8.8.3) of values alone, so that it is the same wherever
- * they are stored.
+ * Makes a strong entity tag (RFC 9110 section 8.8.3) from values alone, so that it is the same in
+ * every store.
  */
 export function makeEtag(...values: readonly unknown[]): string {
   return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, LENGTH)}"`;
@@ -35,7 +35,7 @@ const ETAG = {
   ETag: { description: 'Changes with what is stored', schema: { type: 'string' as const } },
 };
 
-/** Answers with the body and its ETag, or with 304 and no body where the client has it. */
+/** Answers with the body and its ETag, or with 304 if the client has the current version. */
 @Injectable()
 class EtagInterceptor implements NestInterceptor<Representation<unknown>> {
   /** @throws ApiError 41200 */
@@ -57,8 +57,8 @@ class EtagInterceptor implements NestInterceptor<Representation<unknown>> {
 }
 
 /**
- * Answers with what is stored and its ETag, or 304 where the client has it. The handler returns a
- * {@link Representation}.
+ * Answers with the stored row and its ETag, or with 304 if the client has the current version. The
+ * handler returns a {@link Representation}.
  */
 export function ApiRepresentation(type: Type, description: string): MethodDecorator {
   return applyDecorators(

@@ -19,26 +19,28 @@ import { setNextLink } from './page.js';
 const JSON_TYPE = 'application/json';
 const EVENT_STREAM_TYPE = 'text/event-stream';
 
-/** How long a stream is silent at most, in milliseconds: proxies close what is silent for longer. */
+/** How long a stream may be silent, in milliseconds, since proxies close silent connections. */
 const HEARTBEAT_MS = 15_000;
 const COMMENT = ':\n\n';
 
-/** An event, as the HTML standard defines it in section 9.2. */
+/** A server-sent event (HTML standard section 9.2). */
 export interface ServerSentEvent {
-  /** What the client sends as `Last-Event-ID` to go on after this event. */
+  /** The client sends it as `Last-Event-ID` to continue after this event. */
   readonly id: string;
   readonly event?: string;
   /** JSON. An event without data only sets the id. */
   readonly data?: string;
 }
 
-/** Events that are sent as they happen, until the client has gone or its token expires. */
+/** Events that are sent as they happen, until the client disconnects or its token expires. */
 export class EventStream {
-  /** @param open gives events as {@link writeEvent} writes them, and an empty text at least once a second */
+  /**
+   * @param open yields events from {@link writeEvent}, and an empty text at least once per second
+   */
   constructor(readonly open: (signal: AbortSignal) => AsyncIterable<string>) {}
 }
 
-/** Whether a client asks for events, and not for JSON. */
+/** Whether a client prefers events to JSON. */
 export function prefersEvents(accept: string | undefined): boolean {
   return prefersMediaType(accept, EVENT_STREAM_TYPE, JSON_TYPE);
 }
@@ -63,8 +65,9 @@ class PageOrEventsInterceptor implements NestInterceptor<JsonPage | EventStream>
 }
 
 /**
- * Answers with a page of these and a `Link` to the next one, or with events to a client that accepts
- * `text/event-stream`. The handler returns a `JsonPage` or an {@link EventStream}.
+ * Answers with a page of instances of a class and a `Link` to the next page, or with events to a
+ * client that accepts `text/event-stream`. The handler returns a `JsonPage` or an {@link
+ * EventStream}.
  */
 export function ApiPageOrEvents(type: Type, description: string): MethodDecorator {
   const name = getSchemaPath(type).split('/').at(-1);
@@ -100,24 +103,28 @@ export function ApiPageOrEvents(type: Type, description: string): MethodDecorato
 
 function send({ open }: EventStream, response: Response): TextStream {
   const { socket } = response.req;
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const leave = (): void => {
-    gone.abort();
+    disconnected.abort();
     socket.off('end', leave);
   };
   response.once('close', leave);
-  // Other answers are also sent to a client that has ended its side of the connection.
+  // A client that ends only its side of the connection would still get other answers, but no
+  // stream.
   socket.once('end', leave);
   if (socket.readableEnded) leave();
-  // Proxies are not to gather events.
+  // nginx must not buffer events.
   response.setHeader('X-Accel-Buffering', 'no');
-  return new TextStream(EVENT_STREAM_TYPE, keepAlive(open(gone.signal), getTokenExpiry(response)));
+  return new TextStream(
+    EVENT_STREAM_TYPE,
+    keepAlive(open(disconnected.signal), getTokenExpiry(response)),
+  );
 }
 
 /**
- * Sends a comment where nothing happens for long.
+ * Sends a comment after a long silence.
  *
- * @param expiry when the stream ends, by `Date.now()`
+ * @param expiry when the stream ends, as a time of `Date.now()`
  */
 async function* keepAlive(
   texts: AsyncIterable<string>,

@@ -35,9 +35,9 @@ export type { BodyLines };
 
 /** How many failures an answer lists. */
 const MAX_FAILURES = 1_000;
-/** How long an import leaves the store to others after a batch at most, in milliseconds. */
+/** The longest pause of an import after a batch, in milliseconds. */
 const MAX_PAUSE_MS = 1_000;
-/** How often the log says how far an import is, in milliseconds. */
+/** How often the progress of an import is logged, in milliseconds. */
 const PROGRESS_MS = 10_000;
 
 const logger = new Logger('Import');
@@ -54,7 +54,7 @@ class ImportFailureDto {
   readonly message!: string;
 }
 
-/** What became of the lines of an import. */
+/** The outcome of an import. */
 @ApiSchema({ name: 'ImportResult' })
 export class ImportResultDto {
   @ApiProperty({ description: 'How many lines were stored', type: 'integer' })
@@ -74,12 +74,12 @@ export class ImportResultDto {
 }
 
 /**
- * Stores the lines of a body batch by batch, each after the one before, so that of lines with one key
- * the first wins. A line that is refused fails alone.
+ * Stores the lines of a body, one batch after another. Of several lines with the same key, the
+ * first wins. A refused line fails alone.
  *
  * @param createAll stores the values of a batch
- * @param keyTaken the error of a line whose key something else has
- * @throws ApiError 40800, 41500, 50300: what was stored stays so
+ * @param keyTaken the error of a line whose key a different row has
+ * @throws ApiError 40800, 41500, 50300; lines that have been stored stay stored
  */
 export async function importLines<Dto>(
   batches: AsyncIterable<LineBatch<Dto>>,
@@ -98,14 +98,14 @@ export async function importLines<Dto>(
     }
     return result;
   } finally {
-    // An answer that something was stored, or a refusal, comes when nothing is under way.
+    // The last batch must be stored before the answer or the error.
     await storing;
     clearInterval(progress);
     logger.log(describe(result));
   }
 }
 
-/** Leaves other requests that are under way as much time as the work has taken. */
+/** Executes work, and pauses as long as it took if other requests are being handled. */
 async function shareTime(work: () => Promise<void>): Promise<void> {
   const began = performance.now();
   await work();
@@ -136,7 +136,7 @@ async function storeLines<Dto>(
   }
 }
 
-/** @throws unless it is about the line alone */
+/** @throws the error, unless it concerns only the line */
 function toFailure(error: unknown): ApiError {
   const failure = error instanceof ConstraintError ? error.toApiError() : error;
   if (failure instanceof ApiError && failure.status < 500) return failure;
@@ -154,13 +154,13 @@ class LinesPipe implements PipeTransform<LineSource>, BeforeApplicationShutdown 
   private readonly stop = new AbortController();
 
   constructor(private readonly env: Env) {
-    // Any number of imports listen to it.
+    // Each import adds a listener.
     setMaxListeners(0, this.stop.signal);
   }
 
   transform([request, response, dto]: LineSource): BodyLines<object> {
     const { stop, env } = this;
-    // It may wait for its client for hours. The rows of its lines are counted where they wait.
+    // An import may wait for its client for hours. Its rows are bounded by the queues of the store.
     endTurn(response);
     return new BodyLines(request, response, dto, env.REQUEST_TIMEOUT_MS, stop.signal);
   }
@@ -175,12 +175,15 @@ const InjectLineSource = createParamDecorator((dto: CompiledDto, context: Execut
   return [request, response, dto] satisfies LineSource;
 });
 
-/** Gives a handler the lines of the body, each checked as a body of this class. */
+/** Passes a handler the lines of the body, each checked like a body of this class. */
 export function Lines(type: Type<object>): ParameterDecorator {
   return InjectLineSource(CompiledDto.compile(type), LinesPipe);
 }
 
-/** Takes any number of lines of this class. The handler returns an {@link ImportResultDto}. */
+/**
+ * Accepts a body of any number of lines of this class. The handler returns an {@link
+ * ImportResultDto}.
+ */
 export function ApiImport(type: Type, description: string): MethodDecorator {
   return applyDecorators(
     HttpCode(200),

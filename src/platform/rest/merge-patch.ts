@@ -6,21 +6,21 @@ import { JsonText } from '../json/json-text.js';
 import { CompiledDto, makePatchClass } from '../validation/compiled-dto.js';
 import { ValidationErrors } from '../validation/validation-errors.js';
 
-/** A JSON merge patch (RFC 7396) of a DTO: every member may be left out, and null removes one. */
+/** A JSON merge patch (RFC 7396) of a DTO: each member may be left out, and null removes it. */
 export type MergePatchOf<Dto> = { [Member in keyof Dto]?: Dto[Member] | null };
 
 /**
- * The class of the merge patches of a DTO: `class PlantPatchDto extends MergePatch(PlantDto) {}`. Its
- * members have the rules of the DTO. null is refused for a member that the DTO must have.
+ * Makes the class of the merge patches of a DTO: `class PlantPatchDto extends MergePatch(PlantDto)
+ * {}`. Its members have the rules of the DTO. null is refused for a required member.
  */
 export function MergePatch<Dto extends object>(base: Type<Dto>): Type<MergePatchOf<Dto>> {
   return makePatchClass(base);
 }
 
 /**
- * Applies a merge patch. The result keeps the rules of the DTO as a whole.
+ * Applies a merge patch, and checks the result by the rules of the DTO.
  *
- * @param current what is stored; it stays as it is
+ * @param current the stored values, which are not modified
  * @throws ApiError 40002 the result is not valid
  */
 export function applyMergePatch<Dto extends object>(

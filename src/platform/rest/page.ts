@@ -31,7 +31,7 @@ import { prefersMediaType } from './accept.js';
 
 const JSON_TYPE = 'application/json';
 
-/** How many rows a page has at most; lines may be any number. */
+/** The most rows of a page of JSON; the number of lines is unlimited. */
 const MAX_LIMIT = 1_000;
 
 const LINK = {
@@ -41,7 +41,7 @@ const LINK = {
   },
 };
 
-/** Which part of a list to read. A feature extends it by its own filters, and by `sort`. */
+/** The query of a list. A module extends it with its own filters, and with `sort`. */
 export class PageQueryDto implements PageQuery, ReadsHeaders {
   @IsInt()
   @Min(1)
@@ -73,7 +73,7 @@ export class PageQueryDto implements PageQuery, ReadsHeaders {
   }
 }
 
-/** The name of an order of a list, with a minus in front for its reverse. */
+/** Accepts the names of orders, each also with a minus in front for its reverse. */
 export function IsSort(...orders: readonly string[]): PropertyDecorator {
   return applyDecorators(
     IsOptionalNotNull(),
@@ -81,7 +81,7 @@ export function IsSort(...orders: readonly string[]): PropertyDecorator {
   );
 }
 
-/** Whether the text belongs to the list is known once the list is read. */
+/** Whether the cursor belongs to the list is checked when the list is read. */
 function IsCursor(): PropertyDecorator {
   return ValidateBy({
     name: 'isCursor',
@@ -92,7 +92,7 @@ function IsCursor(): PropertyDecorator {
   });
 }
 
-/** Answers with a page, and with a `Link` (RFC 8288) to the next one, which is of the same query. */
+/** Answers with a page, and with a `Link` (RFC 8288) to the next page of the same query. */
 @Injectable()
 class PageInterceptor implements NestInterceptor<JsonPage> {
   /** @throws ApiError 50300 */
@@ -115,7 +115,7 @@ class PageInterceptor implements NestInterceptor<JsonPage> {
   }
 }
 
-/** Reads the pieces of a page, each when it is the turn of the request. */
+/** Reads the pieces of a page. Each piece takes a turn of its own. */
 async function* readInTurn(
   pieces: AsyncIterable<string>,
   request: Request,
@@ -137,8 +137,8 @@ async function* readInTurn(
 }
 
 /**
- * Answers with a page of these and a `Link` to the next one, or with all of them as lines to a client
- * that accepts `application/x-ndjson`. The handler returns a `JsonPage`.
+ * Answers with a page of instances of a class and a `Link` to the next page, or with all instances
+ * as lines to a client that accepts `application/x-ndjson`. The handler returns a `JsonPage`.
  */
 export function ApiPage(type: Type, description: string): MethodDecorator {
   return applyDecorators(
@@ -155,16 +155,16 @@ export function ApiPage(type: Type, description: string): MethodDecorator {
   );
 }
 
-/** A text with one value of this class per line: JSON Schema has no words for its lines. */
+/** Describes a text with one value of this class per line, which JSON Schema cannot express. */
 export function describeLines(type: Type): { type: 'string'; description: string } {
   const name = getSchemaPath(type).split('/').at(-1);
   return { type: 'string', description: `One ${name} as JSON per line, each ended by a line feed` };
 }
 
 /**
- * Sets the `Link` to the next page, which is of the same query.
+ * Sets the `Link` to the next page of the same query.
  *
- * @param end where this page ended; undefined when it is the last
+ * @param end the cursor at the end of this page; undefined for the last page
  */
 export function setNextLink(request: Request, response: Response, end: string | undefined): void {
   if (end === undefined) return;
@@ -172,7 +172,7 @@ export function setNextLink(request: Request, response: Response, end: string | 
   response.setHeader('Link', `<${request.path}?${writeQuery(query, end)}>; rel="next"`);
 }
 
-/** The parameters of the next page, always in this order, whichever the client's was. */
+/** Writes the parameters of the next page, always in the same order. */
 function writeQuery(query: PageQueryDto, after: string): string {
   return Object.entries(Object.assign({ limit: query.limit, after }, query, { after }))
     .filter(([, value]) => value !== undefined)

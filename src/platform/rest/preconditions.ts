@@ -4,10 +4,10 @@ import type { Request } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
-/** RFC 9110 section 8.8.3: an entity tag, with what may stand between it and the next. */
+/** An entity tag (RFC 9110 section 8.8.3), with the separators before and after it. */
 const LISTED_TAG = /[ \t,]*(W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/y;
 
-/** Any tag, or those of a list. */
+/** Any tag, or the tags of a list. The list is empty if the header cannot be parsed. */
 type Condition = '*' | readonly EntityTag[];
 
 interface EntityTag {
@@ -16,7 +16,7 @@ interface EntityTag {
   readonly opaque: string;
 }
 
-/** The conditions on which a request is to be handled: `If-Match` and `If-None-Match` (RFC 9110 section 13.1). */
+/** The preconditions of a request: `If-Match` and `If-None-Match` (RFC 9110 section 13.1). */
 export class Preconditions {
   private readonly ifMatch: Condition | undefined;
   private readonly ifNoneMatch: Condition | undefined;
@@ -27,18 +27,18 @@ export class Preconditions {
   }
 
   /**
-   * Whether a client that reads needs what has this strong tag: 304 (Not Modified) otherwise.
+   * Whether a GET must be answered with the version that has this strong tag, rather than with 304.
    *
    * @throws ApiError 41200
    */
   isModified(etag: string): boolean {
     this.checkIfMatch(etag);
-    // A text that is not a list of tags names none, so the client gets the whole answer.
+    // A header that cannot be parsed matches no tag, so the client gets the whole answer.
     return this.ifNoneMatch === undefined || !hasWeakly(this.ifNoneMatch, etag);
   }
 
   /**
-   * Makes the check whether a stored row may be changed; undefined where the conditions hold for every
+   * Makes the check of a stored row before a change; undefined if the conditions hold for every
    * row. The check throws ApiError 41200.
    */
   check<Row>(getEtag: (row: Row) => string): ((row: Row) => void) | undefined {
@@ -73,7 +73,7 @@ export function ApiPreconditions(): MethodDecorator {
   );
 }
 
-/** Gives a handler the preconditions of the request, and documents their headers. */
+/** Passes a handler the preconditions of the request, and documents their headers. */
 export const RequestPreconditions = createParamDecorator(
   (_: unknown, context: ExecutionContext) =>
     new Preconditions(context.switchToHttp().getRequest<Request>().headers),
@@ -109,7 +109,7 @@ function failed(message: string): ApiError {
   return new ApiError(ErrorCatalogue.PRECONDITION_FAILED, message);
 }
 
-/** RFC 9110 section 8.8.3.2, for a tag that is strong. */
+/** The strong comparison of RFC 9110 section 8.8.3.2 with a strong tag. */
 function hasStrongly(condition: Condition, etag: string): boolean {
   return condition === '*' || condition.some((tag) => !tag.isWeak && tag.opaque === etag);
 }

@@ -4,12 +4,12 @@ import { map } from 'rxjs';
 import { TextStream } from '../server/send-stream.js';
 
 /**
- * Answers with text that is made while it is sent, such as a CSV file. The handler returns an
- * `AsyncIterable<string>`, whose pieces are asked for only as fast as the client reads. An error
- * before the first piece is answered like any other. A later one breaks the connection, so that a
+ * Answers with text that is generated while it is sent, such as a CSV file. The handler returns an
+ * `AsyncIterable<string>`, whose pieces are requested only as fast as the client reads. An error
+ * before the first piece is answered like any other. A later error closes the connection, so that a
  * truncated answer never looks complete.
  *
- * @param mediaType of the answer, such as `text/csv; charset=utf-8`
+ * @param mediaType the media type of the answer, such as `text/csv; charset=utf-8`
  */
 export function ApiStream(mediaType: string, description: string): MethodDecorator {
   const interceptor: NestInterceptor<AsyncIterable<string>> = {

@@ -1,17 +1,17 @@
 import { NotFoundException } from '@nestjs/common';
 import type { Express, RequestHandler } from 'express';
 
-// This file depends on an internal of Express's router: its types leave out `match()`. The tests of
-// 405 in test/http.e2e-spec.ts fail when an upgrade changes it.
+// This file depends on an internal of Express's router: `match()`, which its types leave out. The
+// tests of 405 in test/http.e2e-spec.ts fail if an upgrade changes it.
 
 type Layer = Express['router']['stack'][number];
 
-/** The methods of the paths that routes spell out, without a parameter. */
+/** The methods of fixed paths, which are routes without parameters. */
 const fixedPaths = new WeakMap<Express, ReadonlyMap<string, readonly string[]>>();
 
 /**
- * Keeps a path that a route spells out from the patterns of others: `/plants/import` is not one of
- * `/plants/:id`, whatever the method.
+ * Matches fixed paths before patterns: `/plants/import` never matches `/plants/:id`, whatever the
+ * method.
  */
 export const matchFixedPathsFirst: RequestHandler = (req, _, next) => {
   const methods = listFixedPaths(req.app as Express).get(req.path);

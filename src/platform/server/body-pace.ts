@@ -3,24 +3,25 @@ import { getClient } from '../auth/client.js';
 import { FairQueue } from '../auth/fair-queue.js';
 import { holdReading, releaseReading } from './socket-reading.js';
 
-/** How many chunks a body may have until it is read at the pace. */
+/** How many chunks of a body are read without a limit on their rate. */
 export const FREE_CHUNKS = 1_024;
 const TICK_MS = 10;
-/** How many further chunks are read in a tick, of all bodies together. */
+/** How many further chunks of all bodies together are read per tick. */
 const CHUNKS_PER_TICK = 640;
 export const CHUNKS_PER_SECOND = (CHUNKS_PER_TICK / TICK_MS) * 1_000;
 
-/** The connections that are to be read on. */
+/** The connections that wait to be read further. */
 const waiting = new FairQueue<Socket>();
-/** How many chunks were read that there was no time for, of a second at most. */
+/** How many chunks have been read beyond the rate, up to those of one second. */
 let ahead = 0;
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * Counts a chunk of a body. One of a byte takes as long to read as a large one, and ten thousand of
- * them come in one piece from the system: a body of many is read piece by piece, and client by client.
+ * Counts a chunk of a body, and may pause reading from its connection. A chunk of one byte takes as
+ * long to parse as a large one, and the system delivers ten thousand of them at once. Therefore
+ * bodies of many chunks are read at a limited rate, and in turn between clients.
  *
- * @param index of the chunk in its body, from 1
+ * @param index the place of the chunk in its body, from 1
  */
 export function countChunk(socket: Socket, index: number): void {
   if (index <= FREE_CHUNKS) return;

@@ -3,19 +3,27 @@ import type { Socket } from 'node:net';
 import { countSentBytes } from './node-internals.js';
 import type { RequestQueue } from './request-queue.js';
 
-/** How long a client may send nothing of a request or read nothing of its answer, in milliseconds. */
+/**
+ * While the server stops: how long a client may send nothing of a request or read nothing of an
+ * answer, in milliseconds.
+ */
 export const DRAIN_CLIENT_MS = 2_000;
-/** Turns of the event loop that it takes to read what the system has received on a connection. */
+/** How many turns of the event loop it takes to read everything that the system has received. */
 const READ_TURNS = 3;
 
-/** Reads what the system has received, and accepts the next of the connections that wait. */
+/**
+ * Waits until everything that the system has received is read, and the next waiting connections are
+ * accepted.
+ */
 export async function readReceived(): Promise<void> {
   for (let turn = 0; turn < READ_TURNS; turn++) await nextTurn();
 }
 
 /** Closes a connection while the server stops, after the answers to all requests that were sent. */
 export class ConnectionDrain {
-  /** By `performance.now()`. The server waits for no client while it accepts connections. */
+  /**
+   * As a time of `performance.now()`. The server waits for no client while it accepts connections.
+   */
   private waitingForClientSince = Infinity;
 
   private sentBytes = 0;
@@ -26,14 +34,15 @@ export class ConnectionDrain {
   ) {}
 
   /**
-   * @param acceptingEnded resolves when the server accepts no more connections. No answer says
-   *   before that this connection closes: its client would open another, which might be lost.
+   * @param acceptingEnded resolves when the server accepts no more connections. Before that, no
+   *   answer announces the end of this connection: its client would open another, which might be
+   *   lost.
    */
   async start(acceptingEnded: Promise<void>): Promise<void> {
     this.requests.startDraining(async () => {
       await acceptingEnded;
       this.waitingForClientSince = performance.now();
-      // The last of the requests is known once all of them have been read.
+      // Which request is the last is known once all have been read.
       await readReceived();
     });
     await acceptingEnded;

@@ -4,7 +4,7 @@ import type { RequestQueue } from './request-queue.js';
 /** How often a connection to which nothing can be written is checked, in milliseconds. */
 const STALL_CHECK_MS = 1_000;
 
-/** A time in which the client has read nothing, both ends by `performance.now()`. */
+/** A period in which the client has read nothing, as times of `performance.now()`. */
 interface Stall {
   readonly since: number;
   readonly seenAt: number;
@@ -14,14 +14,14 @@ interface Stall {
 export class ConnectionTimeout {
   private stall: Stall | undefined;
 
-  /** @param sendTimeoutMs how long a client may read nothing of its answer */
+  /** @param sendTimeoutMs how long a client may read nothing of its answer, in milliseconds */
   constructor(
     private readonly socket: Socket,
     private readonly requests: RequestQueue,
     private readonly sendTimeoutMs: number,
   ) {}
 
-  /** Starts to check a connection that has something to write; to be called once a second. */
+  /** Starts to check a connection that has something to write. Must be called once per second. */
   watchWriting(): void {
     if (this.socket.writableLength > 0 && this.socket.timeout !== STALL_CHECK_MS) {
       this.socket.setTimeout(STALL_CHECK_MS);

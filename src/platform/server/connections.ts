@@ -11,18 +11,22 @@ import { type Handler, RequestQueue } from './request-queue.js';
 
 /** How many connections beyond the limit get 503; further ones are closed unanswered. */
 const REFUSAL_HEADROOM = 1_000;
-/** How often clients that do not read are looked for, in milliseconds. */
+/** How often the server looks for clients that do not read, in milliseconds. */
 const WRITE_CHECK_MS = 1_000;
-/** How long connections that wait in the backlog are accepted when the server stops, in milliseconds. */
+/** How long a stopping server accepts connections from the backlog, in milliseconds. */
 const DRAIN_ACCEPT_MS = 1_000;
-/** How long an answer may take to be made when the server stops: longer than any write waits. */
+/**
+ * How long a handler may take when the server stops, in milliseconds: longer than any write waits.
+ */
 const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 250;
-/** How long before its end a stop refuses what has no answer yet, in milliseconds. */
+/** How long before its end a stop refuses requests without an answer, in milliseconds. */
 const DRAIN_REFUSE_MS = 500;
-/** How often connections to be closed are looked for when the server stops, in milliseconds. */
+/** How often a stopping server looks for connections to close, in milliseconds. */
 const DRAIN_CHECK_MS = 50;
 
-/** How long after the beginning of a stop the last connection is closed, in milliseconds. */
+/**
+ * Returns how long after the beginning of a stop the last connection is closed, in milliseconds.
+ */
 export function getMaxDrainMs(graceMs: number): number {
   return Math.max(graceMs, DRAIN_CLIENT_MS) + DRAIN_HANDLER_MS;
 }
@@ -50,7 +54,7 @@ class Connection {
 export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   private readonly open = new Map<Socket, Connection>();
   private accepted = 0;
-  /** Answers requests that there is no time for any more. */
+  /** Answers requests for which a stop leaves no time. */
   refuse: Handler = (req) => req.socket.destroy();
   /** Resolves when the server accepts no more connections; undefined until it stops. */
   private acceptingEnded: Promise<void> | undefined;
@@ -73,7 +77,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     server.once('close', () => clearInterval(check));
   }
 
-  /** The connection of a socket; one that is over the limit if the socket has closed. */
+  /** Returns the connection of a socket; one over the limit if the socket has closed. */
   get(socket: Socket): Connection {
     return this.open.get(socket) ?? new Connection(socket, this.env.SEND_TIMEOUT_MS, true);
   }
@@ -98,7 +102,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     server.once('close', () => clearInterval(sweep));
   }
 
-  /** Accepts the connections that wait in the backlog, whose clients take them for open. */
+  /** Accepts the connections in the backlog, which their clients consider open. */
   private async acceptBacklog(): Promise<void> {
     const end = performance.now() + DRAIN_ACCEPT_MS;
     let before: number;

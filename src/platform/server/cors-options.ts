@@ -2,7 +2,10 @@ import type { CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cor
 import type { Express, Request } from 'express';
 import { listAllowedMethods } from './allowed-methods.js';
 
-/** Makes options that let pages of these origins call the service, read its errors and use their own request ids. */
+/**
+ * Makes options that let pages of these origins call the service, read the headers of its answers,
+ * and send their own request ids.
+ */
 export function createCorsOptions(origins: string[]): CorsOptionsDelegate<Request> {
   const options = {
     origin: origins,
@@ -15,7 +18,7 @@ export function createCorsOptions(origins: string[]): CorsOptionsDelegate<Reques
       ...['WWW-Authenticate', 'X-Request-Id'],
     ],
     maxAge: 600,
-    // OPTIONS is answered like everywhere else: 204 with Allow, or an error.
+    // OPTIONS is answered as without CORS: 204 with Allow, or an error.
     preflightContinue: true,
   };
   return ({ app, method, path }, callback) => {

@@ -38,14 +38,14 @@ export class ErrorFilter implements ExceptionFilter {
     else if (error.status >= 500 && error.status !== 503) {
       this.logger.error({ requestId, err: exception });
     }
-    // The connection may be closed, or refused with an answer of its own.
+    // The connection may be closed, or may have been refused with another answer.
     if (request.socket.writable) {
       sendJson(request, response, error.status, error.headers, error.body);
     }
   }
 }
 
-/** Makes the error that answers an exception, with no more than a client may know of it. */
+/** Converts an exception to the error for the client, without internals. */
 function exceptionToApiError(exception: unknown, request: Request, response: Response): ApiError {
   if (exception instanceof ApiError) return exception;
   if (exception instanceof StoreUnavailableError) return new ApiError(ErrorCatalogue.UNAVAILABLE);
@@ -69,7 +69,7 @@ function toErrorKind(exception: HttpException, request: Request): ErrorKind {
   const status = exception.getStatus();
   if (status < 400 || status > 599) return ErrorCatalogue.INTERNAL;
   if (status === 400 && isRejectedByPipes(request)) return ErrorCatalogue.INVALID_PARAMETERS;
-  // One kind is of the feed of changes alone.
+  // CHANGES_GONE belongs to the feed of changes alone.
   const shared = Object.values(ErrorCatalogue).filter(
     (kind) => kind !== ErrorCatalogue.CHANGES_GONE,
   );
@@ -97,7 +97,9 @@ function getClientMessage(exception: HttpException): string | undefined {
   return typeof message === 'string' ? message : undefined;
 }
 
-/** Whether Nest wrapped an error of Express or its middleware, whose message may say anything. */
+/**
+ * Whether Nest wrapped an error of Express or its middleware, whose message may contain internals.
+ */
 function isExpressError(cause: unknown): boolean {
   return cause instanceof Error && ('expose' in cause || cause instanceof SyntaxError);
 }

@@ -17,9 +17,9 @@ import { sendStream, TextStream } from './send-stream.js';
 import { countUnsent } from './unsent-answers.js';
 
 /**
- * Express for an API: paths are exact, nothing is added to answers, and a bigint in one is an exact
- * integer. The router reads the settings once, when the first route is made, so they belong on the
- * instance Nest is given.
+ * Creates Express for an API: paths are exact, answers get no further headers, and `json()` writes
+ * a bigint as an exact integer. The router reads the settings when the first route is added, so
+ * they must be set before Nest gets the instance.
  */
 export function createExpress(): Express {
   const app = express()
@@ -40,8 +40,8 @@ interface DefaultHeaders {
 }
 
 /**
- * Adds headers that an answer has unless it sets them itself. Like Node's own `Date`, they are added
- * when the head is written: `getHeader()` does not know them.
+ * Adds default headers to an answer, which it may override. Like Node's own `Date`, they are added
+ * when the head is written, so `getHeader()` does not return them.
  */
 export function addDefaultHeaders(response: ServerResponse, ...namesAndValues: string[]): void {
   (response as ServerResponse & DefaultHeaders).defaultHeaders.push(...namesAndValues);
@@ -53,11 +53,12 @@ type HeadArguments = [
 ];
 
 /**
- * The adapter of Nest for Express, faster and with a server that closes no idle connection by itself.
+ * Nest's adapter for Express, but faster, and with a server that does not close idle connections by
+ * itself.
  *
- * Express sets the prototype of every request and response, which takes both out of V8's fast path
- * and costs two thirds of the throughput. Here the server creates them with that very prototype, so
- * that setting it has no effect.
+ * Express sets the prototype of every request and response, which costs two thirds of the
+ * throughput, since V8 then leaves its fast path. This server creates both with that prototype
+ * already, so that setting it has no effect.
  */
 export class FastExpressAdapter extends ExpressAdapter {
   private readonly log = new Logger('Http');
@@ -80,7 +81,7 @@ export class FastExpressAdapter extends ExpressAdapter {
 
       override writeHead(status: number, ...rest: HeadArguments): this {
         const { defaultHeaders } = this;
-        // Node writes a list in half the time that it takes to set each header.
+        // Writing a list takes Node half the time of setting each header.
         if (rest.length === 0 && this.getHeaderNames().length === 0) {
           return super.writeHead(status, defaultHeaders);
         }
@@ -103,7 +104,7 @@ export class FastExpressAdapter extends ExpressAdapter {
     this.setHttpServer(createServer(classes, app));
   }
 
-  /** Leaves idle connections open, for the grace time of a stop. */
+  /** Stops listening, but keeps idle connections for the grace time of a stop. */
   override async close(): Promise<void> {
     await stopListening(this.httpServer);
   }
@@ -118,7 +119,7 @@ export class FastExpressAdapter extends ExpressAdapter {
     if (!isJson(body)) return super.reply(response, body, statusCode) as unknown;
     const text = writeJson(body);
     addDefaultHeaders(response, 'Content-Type', JSON_TYPE);
-    // Otherwise Node writes it by itself.
+    // Otherwise Node sets it itself.
     if (response.req.method === 'HEAD' || response.req.httpVersion !== '1.1')
       response.setHeader('Content-Length', Buffer.byteLength(text));
     return response.end(text);
@@ -131,7 +132,7 @@ function isJson(body: unknown): body is object {
   return !(body instanceof Error || body instanceof Uint8Array);
 }
 
-/** Makes a class inherit what Express adds, and returns what Express is to use as the prototype. */
+/** Makes a class inherit the members that Express adds, and returns the prototype for Express. */
 function inherit<Members extends object>(base: { prototype: object }, members: Members): Members {
   return Object.setPrototypeOf(base.prototype, members) as Members;
 }

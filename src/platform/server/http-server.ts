@@ -20,14 +20,14 @@ import {
 } from './request.middleware.js';
 import { JSON_TYPE, sendJson } from './send-json.js';
 
-/** The code of Node's error for a request that did not arrive in time. */
+/** The code of Node's error for a late request. */
 const REQUEST_TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 /** How long a refused connection stays open for its client to read the answer, in milliseconds. */
 const LINGER_MS = 2_000;
 
 /**
- * Passes requests to Express, those of one connection one after another, and answers in the Error
- * shape where Node would answer without a body or not at all.
+ * Passes requests to Express, one at a time for each connection. Answers in the Error shape where
+ * Node would answer without a body or not at all.
  */
 export function configureServer(
   server: Server,
@@ -50,7 +50,7 @@ export function configureServer(
   const refuseExpectation = answerWith(ErrorCatalogue.EXPECTATION_FAILED);
   const refusePath = answerWith(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
   const route: Handler = (req, res) => {
-    // Express would answer in HTML to a path that it cannot parse.
+    // Express would answer HTML for a path that it cannot parse.
     if (isParsable(req.url ?? '')) {
       express(req as Request, res as Response, () => refusePath(req, res));
     } else {
@@ -63,7 +63,7 @@ export function configureServer(
     requests.handle(req, res, isOverLimit ? refuseConnection : route);
   };
   server.removeAllListeners('request').on('request', onRequest);
-  // The body reader sends 100 (Continue), after the token was accepted.
+  // The body reader sends 100 (Continue) once the token is accepted.
   server.on('checkContinue', onRequest);
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
     connections.get(req.socket).requests.handle(req, res, refuseExpectation);
@@ -86,7 +86,7 @@ function isParsable(url: string): boolean {
   return url.startsWith('/') || url === '*' || URL.canParse(url);
 }
 
-/** Answers a request that is not passed to Express, or that Express cannot parse. */
+/** Answers a request that does not reach Express, or that Express cannot parse. */
 function answer(
   req: IncomingMessage,
   res: ServerResponse,

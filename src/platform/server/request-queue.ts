@@ -16,45 +16,49 @@ interface Exchange {
   readonly handler: Handler;
 }
 
-/** What becomes of further input: requests are handled, it is ignored, or it gets one last answer. */
+/**
+ * How further input is treated: requests are handled, input is ignored, or it gets one last answer.
+ */
 type Intake = 'open' | 'closed' | { readonly writeLastAnswer: () => void };
 
-/** The queues in which requests wait, and how many wait in all of them. */
+/** The queues with waiting requests, and the number of requests in all of them. */
 const waitingQueues = new Set<RequestQueue>();
 let waitingInAll = 0;
 
 /**
- * The requests of one connection, which are handled one at a time, in the order in which they came:
- * only those with safe methods may be handled in parallel (RFC 9112 section 9.3.2). While a request
- * waits, the socket is not read, so that the server holds no more than one chunk of requests.
+ * Handles the requests of one connection one at a time, in their order, since only those with safe
+ * methods may be handled in parallel (RFC 9112 section 9.3.2). While a request waits, the socket is
+ * not read, so that the server holds at most one chunk of requests.
  */
 export class RequestQueue {
   private current: ServerResponse | undefined;
   private readonly waiting: Exchange[] = [];
   private intake: Intake = 'open';
-  /** Resolves when all that the client has sent is read. Undefined unless the server stops. */
+  /**
+   * Resolves when everything that the client has sent is read. Undefined unless the server stops.
+   */
   private readAhead: (() => Promise<void>) | undefined;
 
   constructor(readonly socket: Socket) {
     socket.once('close', () => this.forgetWaiting());
   }
 
-  /** Whether no request is under way. */
+  /** Whether no request is being handled. */
   get isIdle(): boolean {
     return this.current === undefined;
   }
 
-  /** Whether a request has arrived whole, and its answer has not begun. */
+  /** Whether the current request has fully arrived, and its answer has not begun. */
   get isAnswerDue(): boolean {
     return this.current?.req.complete === true && !this.current.headersSent;
   }
 
-  /** How many requests wait for the one under way. */
+  /** How many requests wait for the current one. */
   get length(): number {
     return this.waiting.length;
   }
 
-  /** Stands for the client of the last request with a good token, or for its address. */
+  /** Identifies the client: by the last valid token of the connection, or else by the address. */
   get clientName(): string {
     return getClient(this).name;
   }
@@ -65,11 +69,11 @@ export class RequestQueue {
       holdReading(this.socket, this);
       return;
     }
-    // Node drops what follows such a request in the same chunk. If that is the head of another
-    // request, its body would be parsed as a request.
+    // Node drops the rest of the chunk after such a request. If that was the head of another
+    // request, the body of that one would be parsed as a request.
     if (req.headers.upgrade !== undefined) this.intake = 'closed';
-    // Whoever sends this may not know chunks, and so sees other requests than the parser does
-    // (RFC 9112 section 6.1).
+    // A sender of HTTP/1.0 may not know chunks, and so may delimit requests differently than the
+    // parser (RFC 9112 section 6.1).
     if (req.httpVersion === '1.0' && 'transfer-encoding' in req.headers) this.intake = 'closed';
     if (this.isIdle) this.begin({ req, res, handler });
     // AsyncResource keeps the context of the request, such as its trace.
@@ -77,16 +81,16 @@ export class RequestQueue {
   }
 
   /**
-   * Refuses input that is not a request, once the requests before it have been answered. Nothing
-   * that follows is handled (RFC 9112 section 9.6).
+   * Refuses input that is not a request, once the requests before it are answered. Further input is
+   * ignored (RFC 9112 section 9.6).
    *
    * @param writeLastAnswer writes the answer and closes the connection
    */
   refuse(writeLastAnswer: () => void): void {
-    // The parser fails again at each further chunk.
+    // The parser reports an error again for each further chunk.
     if (typeof this.intake === 'object') return;
     this.intake = { writeLastAnswer };
-    // Where the body of a request is malformed or late, this is the answer to that request.
+    // If the body of a request is malformed or late, this is the answer to that request.
     if (this.waiting.at(-1)?.req.complete === false) this.dequeued(this.waiting.pop());
     if (this.current?.req.complete !== true) this.answerLast(writeLastAnswer);
   }
@@ -96,7 +100,7 @@ export class RequestQueue {
     this.readAhead = readAhead;
   }
 
-  /** Makes the answer under way the last of the connection, unless others are to follow. */
+  /** Announces the end of the connection in the current answer, unless further answers are due. */
   closeAfterCurrent(): void {
     const { current, waiting, intake } = this;
     if (current === undefined || current.headersSent) return;
@@ -105,7 +109,10 @@ export class RequestQueue {
     current.setHeader('Connection', 'close');
   }
 
-  /** Answers the request under way, if it has come whole and has no answer so far, and ends there. */
+  /**
+   * Refuses the current request if it has fully arrived without an answer so far, and closes the
+   * connection.
+   */
   refuseCurrent(refuse: Handler): void {
     const { current, isAnswerDue } = this;
     this.intake = 'closed';
@@ -141,7 +148,7 @@ export class RequestQueue {
 
   private readonly onAnswered = (): void => {
     this.current = undefined;
-    // Nothing is handled after an answer with which the connection ended.
+    // Nothing is handled after an answer that ended the connection.
     if (!this.socket.writable) this.forgetWaiting();
     const next = this.dequeued(this.waiting.shift());
     if (next !== undefined) this.begin(next);
@@ -160,7 +167,7 @@ export class RequestQueue {
     if (++waitingInAll > WAITING_LIMIT) closeLongestQueue();
   }
 
-  /** Counts a request that was taken from those that wait. */
+  /** Updates the counts after a request was taken from `waiting`. */
   private dequeued(exchange: Exchange | undefined): Exchange | undefined {
     if (exchange === undefined) return undefined;
     waitingInAll--;
@@ -178,7 +185,7 @@ export class RequestQueue {
   }
 }
 
-/** Of the client with most requests that wait, closes the connection with most of them. */
+/** Closes the connection with the most waiting requests, of the client with the most of them. */
 function closeLongestQueue(): void {
   const clients = new Map<string, { length: number; longest: RequestQueue }>();
   let largest: { length: number; longest: RequestQueue } | undefined;

@@ -14,7 +14,7 @@ export const REQUEST_ID = 'X-Request-Id';
 /** The ids that a client may choose: they are logged, and returned to the client. */
 const REQUEST_ID_PATTERN = /^[\w.:/+=@-]{1,128}$/;
 
-/** Probes and scrapes come every few seconds: they are logged at info only when they fail. */
+/** Probes and scrapes arrive every few seconds, and are logged at info only when they fail. */
 const PROBE = /^\/(?:health\/|metrics$)/;
 
 /** The longest path that is logged in full, in characters. */
@@ -22,7 +22,7 @@ const MAX_LOGGED_PATH = 256;
 /** The longest address that is logged in full; longer ones come only from a misconfigured trusted proxy. */
 const MAX_LOGGED_ADDRESS = 64;
 
-/** Headers of every answer: it is for one client only, and nothing that a browser should run. */
+/** Headers of every answer: caches must not store it, and browsers must not run it. */
 export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -38,8 +38,9 @@ interface Route {
 }
 
 /**
- * The first middleware: gives a request its id, sets the headers that every answer has, and counts
- * and logs the request when it is over. One whose client left before its answer is logged at debug.
+ * The first middleware: gives a request its id, sets the headers of every answer, and counts and
+ * logs the request at its end. Requests whose clients disconnect before the answer are logged at
+ * debug.
  */
 export function requestMiddleware(logger: PinoLogger): RequestHandler {
   return (req, res, next) => {
@@ -66,7 +67,8 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
         error,
         client: caller?.client,
         sub: caller?.sub,
-        // V8 keeps every new number's text until its next full collection, so there are few.
+        // V8 caches the text of every number until its next full collection, so rounding saves
+        // memory.
         ms: Math.round(ms * 10) / 10,
         incomplete: isIncomplete || undefined,
         msg: `${req.method} ${path} ${status ?? 'aborted'}`,
@@ -81,15 +83,15 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
   };
 }
 
-/** Takes the request's own id if it is fit for the log, or makes one. */
+/** Returns the id that the client has sent if it is valid, or else a new one. */
 export function getRequestId(req: IncomingMessage): string {
   const sent = req.headers['x-request-id'];
   return typeof sent === 'string' && REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID();
 }
 
 /**
- * Describes for the log where a request comes from; undefined where nothing is known. The client's
- * address is known only if the proxies in front are configured.
+ * Describes the origin of a request for the log; undefined if nothing is known. The address of the
+ * client is logged only if TRUST_PROXY is set.
  */
 export function describeOrigin(req: Request, span: Span | undefined): RequestOrigin | undefined {
   const address = req.app.get('trust proxy') === false ? undefined : req.ip;
@@ -98,7 +100,7 @@ export function describeOrigin(req: Request, span: Span | undefined): RequestOri
   return { clientAddress: address.slice(0, MAX_LOGGED_ADDRESS), ...fields };
 }
 
-/** OpenTelemetry's instrumentation of HTTP knows no routes. */
+/** Names a span by its route, which OpenTelemetry's instrumentation of HTTP does not know. */
 function nameSpanByRoute(span: Span, req: Request): void {
   const path = (req.route as Route | undefined)?.path;
   if (path === undefined) return;
@@ -106,17 +108,17 @@ function nameSpanByRoute(span: Span, req: Request): void {
   span.updateName(`${req.method} ${path}`);
 }
 
-/** Cuts off the query, which may hold secrets. */
+/** Cuts off the query, which may contain secrets. */
 function toLoggedPath(url: string): string {
   const query = url.indexOf('?');
   return url.slice(0, Math.min(query === -1 ? url.length : query, MAX_LOGGED_PATH));
 }
 
-/** Finds what HTTP/1.1 forbids and Node accepts (RFC 9112 sections 2.3 and 3.2). */
+/** Finds violations of HTTP/1.1 that Node accepts (RFC 9112 sections 2.3 and 3.2). */
 function findViolation({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The HTTP version is not 1.0 or 1.1';
   let hosts = 0;
-  // Node drops repeats of Host, but keeps them among the raw headers.
+  // Node drops repeated Host headers, but keeps them among the raw headers.
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;

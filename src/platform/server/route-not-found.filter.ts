@@ -7,9 +7,9 @@ import { listAllowedMethods } from './allowed-methods.js';
 import { ErrorFilter } from './error.filter.js';
 
 /**
- * Answers where Nest throws 404 because no route matches: 400 to a path that cannot be decoded, 405
- * and `Allow` to a known path with another method (RFC 9110 section 15.5.6), 204 to OPTIONS on a
- * known path, 404 to an unknown one. A 404 that a handler throws is an error like any other.
+ * Answers requests for which no route matches: 400 for a path that cannot be decoded, 405 with
+ * `Allow` for another method of a known path (RFC 9110 section 15.5.6), 204 for OPTIONS on a known
+ * path, and 404 for an unknown path. A 404 that a handler throws is an error like any other.
  */
 @Catch(NotFoundException)
 export class RouteNotFoundFilter implements ExceptionFilter {
@@ -39,7 +39,7 @@ function createRouteNotFoundError({ method, path }: Request, methods: string[]):
   if (!isDecodable(path)) {
     return new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be decoded');
   }
-  // A middleware before the routes may have thrown it.
+  // A middleware before the routes may have thrown the 404.
   if (methods.length === 0 || methods.includes(method)) {
     return new ApiError(ErrorCatalogue.NOT_FOUND);
   }

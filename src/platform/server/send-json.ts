@@ -11,7 +11,7 @@ const READING = new Set<string | undefined>(['GET', 'HEAD']);
 
 /** How much of an unread body is read and discarded after an early answer, in bytes. */
 export const DISCARD_LIMIT = 8 * 1024 * 1024;
-/** How long reading and discarding it may take. */
+/** How long reading and discarding it may take, in milliseconds. */
 export const DISCARD_MS = 5_000;
 
 /** Answers with JSON, also before the body of the request has arrived. */
@@ -30,7 +30,7 @@ export function sendJson(
   };
   const send = (): void => {
     try {
-      // What is read may have several representations, and this answer stands in the place of any.
+      // The path may have several representations, and this answer takes the place of any.
       if (!res.headersSent && READING.has(req.method)) res.vary('Accept');
       if (res.headersSent) {
         // The client must not take a truncated answer for a complete one.
@@ -42,17 +42,19 @@ export function sendJson(
         discardBody(req, () => res.end());
       }
     } catch (error) {
-      // Only a bug makes an answer that cannot be written.
+      // Only a bug can cause an answer that cannot be written.
       logger.error(error);
       res.destroy();
     }
   };
-  // A body that came in one piece with its headers is known to be complete only after this turn.
+  // Node marks a body that arrived together with its headers as complete only after this turn.
   if (hasArrived(req)) send();
   else setImmediate(send);
 }
 
-/** Whether all of a request has arrived; without either header it has no body (RFC 9112 section 6.3). */
+/**
+ * Whether a request has fully arrived. Without either header it has no body (RFC 9112 section 6.3).
+ */
 function hasArrived({ complete, headers }: IncomingMessage): boolean {
   const hasBody =
     headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;

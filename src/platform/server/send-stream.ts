@@ -4,7 +4,10 @@ import { once } from 'node:events';
 import { ApiError } from '../errors/api-error.js';
 import { countUnsent } from './unsent-answers.js';
 
-/** An answer of text that is made while it is sent: a piece is asked for when the client has taken the one before. */
+/**
+ * An answer of text that is generated while it is sent. Each piece is requested when the client has
+ * taken the one before.
+ */
 export class TextStream {
   constructor(
     readonly type: string,
@@ -14,7 +17,7 @@ export class TextStream {
 
 /**
  * Answers with a stream, which is read only as fast as the client reads. An error before the first
- * byte is thrown. An error after it breaks the connection, so that a truncated answer never looks
+ * byte is thrown. A later error closes the connection, so that a truncated answer never looks
  * complete.
  *
  * @param onBroken gets the error of an answer that has begun
@@ -48,7 +51,7 @@ export async function sendStream(
     }
     response.end();
   } catch (error) {
-    // Under overload every stream may break off: that is no fault to look into.
+    // Under overload every stream may fail with 503, which needs no log line.
     if (!response.closed && !(error instanceof ApiError)) onBroken(error);
     response.destroy();
   } finally {
@@ -56,7 +59,7 @@ export async function sendStream(
   }
 }
 
-/** Resolves when the client has taken what was written, or has gone. */
+/** Resolves when the client has taken the written data, or has disconnected. */
 async function waitForDrain(response: Response): Promise<void> {
   if (response.closed) return;
   const waiting = new AbortController();

@@ -1,32 +1,34 @@
 import type { Socket } from 'node:net';
 
-/** Who wants connections not to be read. */
+/** The holders that keep each connection from being read. */
 const holders = new WeakMap<Socket, Set<unknown>>();
 
 /**
- * Reads no more from a connection than Node has read, until every holder has released it.
+ * Pauses reading from a connection until every holder has released it.
  *
- * @returns whether this holder did not hold it before
+ * @returns false if this holder was holding it already
  */
 export function holdReading(socket: Socket, holder: unknown): boolean {
-  const those = holders.get(socket) ?? new Set();
-  if (those.has(holder)) return false;
-  if (those.size === 0) socket.on('resume', pauseAgain);
-  holders.set(socket, those.add(holder));
+  const current = holders.get(socket) ?? new Set();
+  if (current.has(holder)) return false;
+  if (current.size === 0) socket.on('resume', pauseAgain);
+  holders.set(socket, current.add(holder));
   socket.pause();
   return true;
 }
 
 export function releaseReading(socket: Socket, holder: unknown): void {
-  const those = holders.get(socket);
-  if (those?.delete(holder) !== true || those.size > 0) return;
+  const current = holders.get(socket);
+  if (current?.delete(holder) !== true || current.size > 0) return;
   holders.delete(socket);
   socket.off('resume', pauseAgain).resume();
 }
 
-/** Node resumes a socket at the end of each request, and whenever a body is read. */
+/**
+ * Pauses a socket again, since Node resumes it at the end of each request and when a body is read.
+ */
 function pauseAgain(this: Socket): void {
-  // A socket that was resumed and paused in one turn is read though it is paused.
+  // A socket that was resumed and paused in one turn continues to be read.
   if (this.isPaused()) this.resume();
   else this.pause();
 }

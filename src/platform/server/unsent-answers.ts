@@ -2,20 +2,20 @@ import type { ServerResponse } from 'node:http';
 import { getClient } from '../auth/client.js';
 import { FairShare, type Holding } from '../auth/fair-share.js';
 
-/** How much of answers may wait for clients to take it, of all clients together, in bytes. */
+/** How many bytes of answers may wait for all clients together. */
 export const UNSENT_LIMIT = 64 * 1024 * 1024;
 
 const unsentAnswers = new FairShare(UNSENT_LIMIT);
 const holdings = new WeakMap<ServerResponse, Holding>();
 
 /**
- * Counts what has been written of an answer and its client has not taken; to be called whenever
- * something was written or taken. Beyond the limit a client that takes nothing loses its connection.
+ * Counts the bytes of an answer that its client has not taken. Must be called whenever some were
+ * written or taken. Beyond the limit, a client that takes nothing loses its connection.
  */
 export function countUnsent(response: ServerResponse): void {
   const { req, writableLength } = response;
   const known = holdings.get(response);
-  // Most answers are taken at once.
+  // The system takes most answers at once.
   if (known === undefined && (writableLength === 0 || response.closed)) return;
   const holding = known ?? unsentAnswers.hold(getClient(req), () => req.socket.destroy());
   if (known === undefined) {

@@ -14,19 +14,22 @@ import type { ValueType } from './value-types.js';
 /** A member of a DTO. */
 export interface Member {
   readonly name: string;
-  /** The class that it is declared as, `Object` where it cannot be known. */
+  /** The class that it is declared as; `Object` if that is unknown. */
   readonly type: unknown;
-  /** The type of its values, or of the elements of an array, where a decorator of this project gives it. */
+  /**
+   * The type of its values, or of the elements of an array, if a decorator of this project gives
+   * it.
+   */
   readonly valueType: ValueType | undefined;
   readonly rules: PropertyRules;
   /** The DTO of the value, or of the elements of an array. */
   readonly nested: CompiledDto | undefined;
 }
 
-/** The class whose merge patch a class is. */
+/** The metadata key for the class to which a merge patch applies. */
 const PATCHED = Symbol('patched class');
 
-/** A class without members of its own that is the merge patch of another, one for each. */
+/** Makes the merge patch class of a DTO, which has no members of its own. Each DTO has one. */
 export function makePatchClass(base: Type<object>): Type<object> {
   const known = patchClasses.get(base);
   if (known !== undefined) return known;
@@ -40,19 +43,21 @@ export function makePatchClass(base: Type<object>): Type<object> {
 
 const patchClasses = new Map<Type<object>, Type<object>>();
 
-/** The class whose merge patch a class is; undefined where it is none. */
+/** Returns the class to which a merge patch applies; undefined if the class is no merge patch. */
 export function getPatchedClass(type: Type<object>): Type<object> | undefined {
   return Reflect.getMetadata(PATCHED, type) as Type<object> | undefined;
 }
 
-/** A class that a body, a query or a path is read as: its members, and the rules that they keep. */
+/** The class of a body, a query or a path: its members and their rules. */
 export class CompiledDto {
   private static readonly compiled = new Map<Type<object>, CompiledDto>();
   readonly members: Member[] = [];
   /** How an instance is read from JSON. */
   readonly shape: ObjectShape & { readonly members: MemberShape[] };
 
-  /** @param patched the class whose merge patch this is: every member may be left out then */
+  /**
+   * @param patched for a merge patch, whose members are all optional: the class to which it applies
+   */
   private constructor(
     readonly type: Type<object>,
     readonly patched: Type<object> | undefined,
@@ -60,7 +65,7 @@ export class CompiledDto {
     this.shape = { type, members: [] };
   }
 
-  /** @throws TypeError when nothing can be read as this class; says why */
+  /** @throws TypeError with the reason why no values can be read as this class */
   static compile(type: Type<object>): CompiledDto {
     const known = CompiledDto.compiled.get(type);
     if (known !== undefined) return known;
@@ -90,7 +95,7 @@ export class CompiledDto {
       }
     }
     documentRules(type, declared, this.members);
-    // Also an answer may be documented as the class that this one extends.
+    // The base class may document an answer.
     const base = Object.getPrototypeOf(declared) as Type<object>;
     if (getRules(base).size > 0) CompiledDto.compile(base);
   }
@@ -120,8 +125,8 @@ export class CompiledDto {
   /**
    * Checks an instance that was read.
    *
-   * @param errors gets what is wrong
-   * @param parent the path to the instance, with a dot behind it
+   * @param errors collects the errors
+   * @param parent the path to the instance, followed by a dot
    */
   check(object: object, errors: ValidationErrors, parent = ''): void {
     for (const member of this.members) {
@@ -155,7 +160,7 @@ function checkMember(
       return;
     }
     const texts = isOfType || isScalar(type) ? rules.describe(object, value, path) : [];
-    // The rules may say nothing of a value of another type.
+    // The rules may have no message about a value of another type.
     if (texts.length === 0) texts.push(`${path} must be ${describeType(type, nested)}`);
     for (const text of texts) errors.add(text);
   }
@@ -174,7 +179,7 @@ function checkMember(
   }
 }
 
-/** The types of JSON's own scalars, in words that complete the sentence "it must be". */
+/** The types of JSON's own scalars, with texts that complete the sentence "it must be ...". */
 const SCALARS = new Map<unknown, { readonly name: string; readonly text: string }>([
   [String, { name: 'string', text: 'a string' }],
   [Number, { name: 'number', text: 'a number' }],
@@ -198,7 +203,7 @@ function describeType(type: unknown, nested: CompiledDto | undefined): string {
   return nested === undefined ? (SCALARS.get(type)?.text ?? 'given') : 'an object';
 }
 
-/** The types of the values that rules of class-validator pass. */
+/** The types of the values that the rules of class-validator accept. */
 const TYPES_BY_RULE = new Map<string, unknown>([
   ['isBoolean', Boolean],
   ...['isInt', 'isNumber', 'min', 'max'].map((name) => [name, Number] as const),
@@ -207,8 +212,8 @@ const TYPES_BY_RULE = new Map<string, unknown>([
 ]);
 
 /**
- * The class that a member is declared as, `Object` where it cannot be known. Its rules come first:
- * of a union, such as that with null, compilers record different things.
+ * Finds the class that a member is declared as; `Object` if that is unknown. Its rules take
+ * precedence, since compilers record unions, such as those with null, differently.
  */
 function getMemberType(
   type: Type<object>,
@@ -235,13 +240,16 @@ function getInitialType(type: Type<object>, name: string): unknown {
   return initial === undefined || initial === null ? undefined : initial.constructor;
 }
 
-/** Whether nothing but the compiler says what a member is: of an imported union, compilers say different things. */
+/**
+ * Whether only the compiler's metadata tells the type of a member. Compilers record imported unions
+ * differently.
+ */
 export function isTypeUncertain(type: Type<object>, { name, valueType, rules }: Member): boolean {
   if (valueType !== undefined || getRuleType(rules.rules) !== undefined) return false;
   return getInitialType(type, name) === undefined;
 }
 
-/** The type of the words that @IsIn() or @IsEnum() lists. */
+/** Returns the type of the words that @IsIn() or @IsEnum() lists. */
 function getWordType(rule: string, [first, second]: readonly unknown[]): unknown {
   const words = rule === 'isIn' ? first : rule === 'isEnum' ? second : undefined;
   if (!Array.isArray(words) || words.length === 0) return undefined;
@@ -249,7 +257,7 @@ function getWordType(rule: string, [first, second]: readonly unknown[]): unknown
   return words.every((word) => typeof word === 'number') ? Number : undefined;
 }
 
-/** @throws TypeError when a member is declared as another class than its decorator reads it as */
+/** @throws TypeError when the declared class of a member is not that of its decorator */
 function assertDeclared(type: unknown, { valueType, declared }: PropertyRules): void {
   if (valueType === undefined) {
     if (type === BigInt) throw new TypeError('a bigint and @IsInt64() need each other');
@@ -276,7 +284,7 @@ function toShape(
   return isScalar(type) ? 'scalar' : 'json';
 }
 
-/** Reads null as itself, which removes a member in a patch, also where null is a value of the type. */
+/** Reads null as itself, which removes a member in a patch, even if null is a value of the type. */
 function readNull(type: ValueType): ValueType {
   const { readJson } = type;
   if (readJson === undefined) return type;

@@ -9,73 +9,74 @@ type Constraint = ReturnType<
   ReturnType<typeof getMetadataStorage>['getTargetValidatorConstraints']
 >[number]['instance'];
 
-/** One rule of a property: what a decorator of class-validator says. */
+/** One rule of a property, from a decorator of class-validator. */
 export interface Rule {
-  /** As class-validator calls it: `isInt`, `min`, ... */
+  /** The name in class-validator: `isInt`, `min`, ... */
   readonly name: string;
   /** The arguments of the decorator. */
   readonly constraints: readonly unknown[];
-  /** Whether it is for each element of an array. */
+  /** Whether it applies to each element of an array. */
   readonly each: boolean;
   readonly metadata: Metadata;
   readonly constraint: Constraint;
 }
 
-/** The type of values that a decorator gives. */
+/** A type of values that comes from a decorator. */
 interface GivenType {
   readonly type: ValueType;
-  /** Whether the member is an array of them. */
+  /** Whether the member is an array of such values. */
   readonly each: boolean;
   readonly decorator: string;
 }
 
-/** The name of rules that look at the other members of an object. */
+/** The name of rules that read other members of an object. */
 export const WHOLE_OBJECT_RULE = 'satisfies';
 
 /** The rules of one property. */
 export class PropertyRules {
   readonly rules: readonly Rule[];
-  /** Whether there is a condition, such as `@IsOptional()`, on which the rules do not count. */
+  /** Whether a condition, such as `@IsOptional()`, may switch the rules off. */
   readonly isConditional: boolean;
   /** Whether it has `@ValidateNested()`. */
   readonly isNested: boolean;
   /** Whether it has `@ValidateNested({ each: true })`. */
   readonly isNestedList: boolean;
-  /** The type of the values that a decorator of this project gives. */
+  /** The type of the values, if a decorator of this project gives it. */
   readonly valueType: GivenType | undefined;
   private readonly conditions: readonly ((object: object, value: unknown) => boolean)[];
 
   /**
    * @param declared the class that the compiler has recorded
-   * @param isOfPatch whether the other members may be missing
-   * @throws TypeError when there is a rule that is not run
+   * @param isOfPatch whether the class is a merge patch, whose members may be missing
+   * @throws TypeError for a rule that is not supported
    */
   constructor(
     metadata: readonly Metadata[],
     readonly declared: unknown,
     isOfPatch: boolean,
   ) {
-    const ofType = (type: string): Metadata[] => metadata.filter((rule) => rule.type === type);
+    const selectByType = (type: string): Metadata[] =>
+      metadata.filter((rule) => rule.type === type);
     this.rules = [
-      ...ofType(ValidationTypes.IS_DEFINED),
-      ...ofType(ValidationTypes.CUSTOM_VALIDATION),
+      ...selectByType(ValidationTypes.IS_DEFINED),
+      ...selectByType(ValidationTypes.CUSTOM_VALIDATION),
     ]
       .flatMap((rule) => readDecorator(rule))
       .filter(({ name }) => !isOfPatch || name !== WHOLE_OBJECT_RULE);
     this.valueType = this.rules.map(toGivenType).find((type) => type !== undefined);
-    this.conditions = ofType(ValidationTypes.CONDITIONAL_VALIDATION).map(
+    this.conditions = selectByType(ValidationTypes.CONDITIONAL_VALIDATION).map(
       ({ constraints }) => constraints[0] as (object: object, value: unknown) => boolean,
     );
     this.isConditional = this.conditions.length > 0;
-    const nested = ofType(ValidationTypes.NESTED_VALIDATION);
+    const nested = selectByType(ValidationTypes.NESTED_VALIDATION);
     this.isNested = nested.length > 0;
     this.isNestedList = nested.some(({ each }) => each);
-    const [promised] = ofType(ValidationTypes.PROMISE_VALIDATION);
+    const [promised] = selectByType(ValidationTypes.PROMISE_VALIDATION);
     if (promised !== undefined)
       throw new TypeError(`@ValidatePromise() of ${promised.propertyName} is not run`);
   }
 
-  /** Whether the rules count. */
+  /** Whether the rules apply to a value. */
   applies(object: object, value: unknown): boolean {
     return this.conditions.every((holds) => holds(object, value));
   }
@@ -84,7 +85,7 @@ export class PropertyRules {
     return this.rules.every((rule) => passes(rule, object, value));
   }
 
-  /** What is wrong with a value, in words that name it by its path. */
+  /** Describes the errors of a value, which they name by its path. */
   describe(object: object, value: unknown, path: string): string[] {
     return this.rules
       .filter((rule) => !passes(rule, object, value))
@@ -93,11 +94,11 @@ export class PropertyRules {
 }
 
 /**
- * The rules of a class and of those that it extends, by property. They are run here, rather than by
- * class-validator, because its walk costs more than all else done with a valid request, and far
- * more with one that is not valid.
+ * Reads the rules of a class and of its base classes, by property. This project runs them itself.
+ * The validation of class-validator costs more than all other work on a valid request, and far more
+ * on an invalid one.
  *
- * @throws TypeError when there is a rule that is not run
+ * @throws TypeError for a rule that is not supported
  */
 export function getRules(
   type: Type<object>,
@@ -137,7 +138,7 @@ function passes(rule: Rule, object: object, value: unknown): boolean {
     : isValid(rule, value, args);
 }
 
-/** A rule that throws at a value does not pass it. */
+/** A rule that throws rejects the value. */
 function isValid({ name, constraint }: Rule, value: unknown, args: ValidationArguments): boolean {
   let result: boolean | Promise<boolean>;
   try {
@@ -155,7 +156,7 @@ function toGivenType({ name, constraints: [type], each }: Rule): GivenType | und
   return { type: type as ValueType, each, decorator };
 }
 
-/** What rules and messages are told of a value. */
+/** The arguments of rules and messages. */
 class RuleArguments implements ValidationArguments {
   constructor(
     private readonly metadata: Metadata,
@@ -171,13 +172,19 @@ class RuleArguments implements ValidationArguments {
     return this.metadata.constraints as unknown[];
   }
 
-  /** Most rules do not ask: V8 takes as long to find the name of a class as they take for a value. */
+  /**
+   * A getter, since most rules do not use it: finding the name of a class takes V8 as long as a
+   * rule.
+   */
   get targetName(): string {
     return this.object.constructor.name;
   }
 }
 
-/** Fills in what class-validator documents for messages: `$property`, `$value`, `$constraint1`, ... */
+/**
+ * Replaces the tokens that class-validator documents for messages: `$property`, `$value`,
+ * `$constraint1`, ...
+ */
 function writeMessage(rule: Rule, args: ValidationArguments, path: string): string {
   const { metadata, constraint, constraints } = rule;
   const value: unknown = args.value;

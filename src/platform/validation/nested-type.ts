@@ -1,14 +1,14 @@
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 
-/** Values that must come through class-transformer as they are. */
+/** Values that class-transformer must not change. */
 const SCALARS = ['', '0', 'true', ' Aa 1 ', 0, -1.5, true, false, null];
 
 /**
- * The class that `@Type()` gives to a member, undefined without one. class-transformer does not say
- * what its decorators are, so it is shown values, to see what becomes of them.
+ * Finds the class that `@Type()` gives to a member; undefined without one. class-transformer does
+ * not expose its decorators, so this transforms sample values and compares the results.
  *
- * @throws TypeError when it changes a value in another way, which does not happen to requests
+ * @throws TypeError when it changes a value in another way, which requests do not support
  */
 export function findNestedType(type: Type<object>, member: string): Type<object> | undefined {
   const transform = (value: unknown): unknown =>
@@ -22,7 +22,7 @@ export function findNestedType(type: Type<object>, member: string): Type<object>
       return found === Object ? undefined : found;
     }
   } catch {
-    // It fails at one of the values, so it does not leave them as they are.
+    // class-transformer fails for one of the values, so it does not leave it unchanged.
   }
   throw new TypeError(
     `of class-transformer only @Type(() => AClass) counts here, with @ValidateNested(): values are not converted`,

@@ -2,10 +2,10 @@ import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import type { PropertyRules } from './dto-rules.js';
 
-/** The classes that @nestjs/swagger knows a JSON type for. */
+/** The classes for which @nestjs/swagger knows a JSON type. */
 const DOCUMENTED_CLASSES = new Set<unknown>([String, Number, Boolean, BigInt]);
 
-/** What a rule of class-validator is in JSON Schema, by its name. */
+/** The JSON Schema of rules of class-validator, by their names. */
 const SCHEMAS: Readonly<Record<string, (constraints: readonly unknown[]) => object>> = {
   isInt: () => ({ type: 'integer' }),
   isUuid: () => ({ format: 'uuid' }),
@@ -20,7 +20,7 @@ const SCHEMAS: Readonly<Record<string, (constraints: readonly unknown[]) => obje
   arrayMaxSize: ([maxItems]) => ({ maxItems }),
 };
 
-/** What @nestjs/swagger keeps of the decorators of a property. */
+/** The metadata key of @nestjs/swagger for the documentation of a property. */
 const API_PROPERTY = 'swagger/apiModelProperties';
 
 interface DocumentedMember {
@@ -31,10 +31,10 @@ interface DocumentedMember {
 }
 
 /**
- * Adds to the OpenAPI schema of a class what its rules and its initial values say, so that neither
- * is written twice. What they do not say, a description or an example, is for `@ApiProperty()`.
+ * Adds the rules and the initial values of a class to its OpenAPI schema, so that neither is
+ * written twice. `@ApiProperty()` adds only a description or an example.
  *
- * @param declared the class itself, or the one whose merge patch it is
+ * @param declared the class itself; for a merge patch, the class to which it applies
  */
 export function documentRules(
   type: Type<object>,
@@ -71,7 +71,7 @@ export function documentRules(
   }
 }
 
-/** Whether null is a value of the type, as it is of any JSON. */
+/** Whether null is a value of the type, as for any JSON value. */
 function takesNull(given: PropertyRules['valueType']): given is NonNullable<typeof given> {
   return given?.each === false && 'oneOf' in given.type.schema;
 }
@@ -80,7 +80,7 @@ function withoutNull({ oneOf }: Readonly<Record<string, unknown>>): object {
   return { oneOf: (oneOf as { type: string }[]).filter(({ type }) => type !== 'null') };
 }
 
-/** What a rule beside that of a type adds to its schema. */
+/** Returns what a further rule adds to the schema of a type. */
 function toRange({ name, constraints }: PropertyRules['rules'][number]): object | undefined {
   return name.startsWith('is') ? undefined : SCHEMAS[name]?.(constraints);
 }

@@ -2,24 +2,24 @@ import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'cl
 import { WHOLE_OBJECT_RULE } from './dto-rules.js';
 import {
   CALENDAR_DATE,
-  decimalType,
+  createDecimalType,
   INSTANT_TYPE,
   INT64,
-  int32Type,
+  createInt32Type,
   JSON_OBJECT_TYPE,
   JSON_TYPE,
-  textType,
+  createTextType,
   UUID_TYPE,
   type ValueType,
 } from './value-types.js';
 
-// The types of members of DTOs. Each decorator checks the member and documents it. With `each`, the
-// member is an array of such values. Words from a list are class-validator's @IsIn(), and true and
-// false its @IsBoolean().
+// The types of members of DTOs. Each decorator checks the member and documents it. With `each:
+// true`, the member is an array of such values. For words from a list and for booleans, use @IsIn()
+// and @IsBoolean() of class-validator.
 
 /** An integer from -2^31 to 2^31 - 1; declare the member as number. */
 export function IsInt32(options?: ValidationOptions): PropertyDecorator {
-  return IsOfType('isInt32', int32Type(), options);
+  return IsOfType('isInt32', createInt32Type(), options);
 }
 
 /** An integer from -2^63 to 2^63 - 1; declare the member as bigint. */
@@ -28,18 +28,18 @@ export function IsInt64(options?: ValidationOptions): PropertyDecorator {
 }
 
 /**
- * An exact number with `scale` digits after the point and at most `precision` digits in all, of which
- * there are at most 18; declare the member as Decimal.
+ * An exact number with at most `precision` digits (1 to 18), of which `scale` follow the point;
+ * declare the member as Decimal.
  */
 export function IsDecimal(
   precision: number,
   scale: number,
   options?: ValidationOptions,
 ): PropertyDecorator {
-  return IsOfType('isDecimal', decimalType(precision, scale), options);
+  return IsOfType('isDecimal', createDecimalType(precision, scale), options);
 }
 
-/** How long a text may be, in code points. */
+/** The length of a text in code points. */
 export interface TextLength {
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -51,7 +51,7 @@ export function IsText({
   maxLength,
   ...options
 }: TextLength & ValidationOptions = {}): PropertyDecorator {
-  return IsOfType('isText', textType(minLength, maxLength), options);
+  return IsOfType('isText', createTextType(minLength, maxLength), options);
 }
 
 /** A day from 0001-01-01 to 9999-12-31; declare the member as string. */
@@ -79,16 +79,19 @@ export function IsJsonObject(options?: ValidationOptions): PropertyDecorator {
   return IsOfType('isJsonObject', JSON_OBJECT_TYPE, options);
 }
 
-/** Checks a member only when it is there. Unlike `@IsOptional()`, this does not let null through. */
+/**
+ * Makes a member optional: its rules apply only if it is given. Unlike `@IsOptional()`, this does
+ * not accept null.
+ */
 export function IsOptionalNotNull(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined);
 }
 
 /**
- * Checks a member beside the others of its object. A merge patch has no other members: the result of
- * the patch is checked instead.
+ * Checks a member together with the others of its object. A merge patch may lack the others, so the
+ * result of the patch is checked instead.
  *
- * @param message what the member must do otherwise: "must be later than openedAt"
+ * @param message completes the sentence that begins with the name: "must be later than openedAt"
  */
 export function Satisfies(message: string, isValid: (dto: never) => boolean): PropertyDecorator {
   return ValidateBy({

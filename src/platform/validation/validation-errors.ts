@@ -1,9 +1,9 @@
 /** How long the list of errors may get, in characters: a long request can have thousands. */
 const MAX_LENGTH = 8_192;
 
-/** Everything that is wrong with a request, one error after another, each said once. */
+/** The errors of a request, each listed once. */
 export class ValidationErrors {
-  /** Not made before there is one, since most requests have none. */
+  /** Created with the first error, since most requests have none. */
   private texts: Set<string> | undefined;
   private length = 0;
 
@@ -11,7 +11,7 @@ export class ValidationErrors {
     return this.texts === undefined;
   }
 
-  /** Whether there is no need to look for more. */
+  /** Whether no further errors are needed. */
   get isFull(): boolean {
     return this.length > MAX_LENGTH;
   }

@@ -4,29 +4,29 @@ import { parseExact, stringifyExact } from '../json/json-value.js';
 import { INTEGER, isInt64Text, parseInt64 } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 
-/** A type of values that JSON, JavaScript or engines have no exact equal of. */
+/** A type of values that JSON, JavaScript or the engines cannot express exactly. */
 export interface ValueType extends ValueReader {
   /** The class of its values in the program. */
   readonly valueClass: unknown;
 
-  /** What it is in JSON Schema. */
+  /** The type in JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>;
 
-  /** The value of a parameter; undefined for text that is not spelled so. */
+  /** Reads a parameter; undefined for text that is no spelling of a value. */
   readonly readParameter: (text: string) => unknown;
 
   readonly isValid: (value: unknown) => boolean;
 
-  /** What a value that is not valid has to be: completes the sentence that begins with its name. */
+  /** Describes valid values, to complete a sentence that begins with the name of a member. */
   readonly explain: (value: unknown) => string;
 }
 
 const NOT_TEXT = /[\0\ud800-\udfff]/u;
 
 /**
- * What a regular expression can say of text in JSON Schema, and mean the same in every validator that
- * is generated from it. Surrogates cannot be named: without the flag `u` they are halves of emoji,
- * some generators replace their escapes, and Rust and RE2 have none.
+ * The pattern of text in JSON Schema, as far as it means the same in every validator that is
+ * generated from it. It cannot exclude surrogates: without the flag `u` they are halves of emoji,
+ * some generators replace their escapes, and Rust and RE2 do not support them.
  */
 export const TEXT_PATTERN = String.raw`^[^\x00]*$`;
 
@@ -34,7 +34,7 @@ const isString = (value: unknown): value is string => typeof value === 'string';
 const identity = (text: string): string => text;
 
 /** An integer in a range, as a number. */
-export function int32Type(): ValueType {
+export function createInt32Type(): ValueType {
   const [min, max] = [-(2 ** 31), 2 ** 31 - 1];
   const isValid = (value: unknown): boolean =>
     typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
@@ -66,7 +66,7 @@ export const INT64: ValueType = {
 };
 
 /** A number with at most `precision` digits, `scale` of them after the point, as a {@link Decimal}. */
-export function decimalType(precision: number, scale: number): ValueType {
+export function createDecimalType(precision: number, scale: number): ValueType {
   const limit = String(new Decimal(10n ** BigInt(precision) - 1n, scale));
   return {
     valueClass: Decimal,
@@ -90,7 +90,7 @@ export function decimalType(precision: number, scale: number): ValueType {
 }
 
 /** Text that every engine stores exactly: without U+0000 and unpaired surrogates. Lengths are in code points. */
-export function textType(minLength?: number, maxLength?: number): ValueType {
+export function createTextType(minLength?: number, maxLength?: number): ValueType {
   const countCodePoints = (text: string): number => {
     let count = 0;
     for (let index = 0; index < text.length; index++, count++) {
@@ -127,12 +127,12 @@ function describeLengths(min: number | undefined, max: number | undefined): stri
 }
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
-// RFC 3339 section 5.6. Its letters may be small.
+// RFC 3339 section 5.6, which also allows small letters.
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d{1,3})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** A day from 0001-01-01 to 9999-12-31, as text in this form. */
+/** A day from 0001-01-01 to 9999-12-31, as text in that form. */
 export const CALENDAR_DATE: ValueType = {
   valueClass: String,
   schema: { type: 'string', format: 'date', pattern: '^(?!0000)' },
@@ -159,13 +159,13 @@ export const INSTANT_TYPE: ValueType = {
   },
   readString: readInstant,
   readParameter: readInstant,
-  // What was read has this form; anything else did not stand for a moment.
+  // Every moment that was read has this form; any other text is no moment.
   isValid: (value) => isString(value) && INSTANT.test(value) && readInstant(value) === value,
   explain: () =>
     'must be a date-time (RFC 3339) in the years 0001 to 9999, with at most 3 digits after the second and no leap second, such as 2026-11-22T10:00:00Z',
 };
 
-/** The moment in UTC, or the text itself where it does not stand for one. */
+/** Converts a moment to UTC; returns the text unchanged if it is no moment. */
 function readInstant(text: string): string {
   const [, year = '', month = '', day = '', hour, minute, second, fraction, sign, hours, minutes] =
     DATE_TIME.exec(text) ?? [];
@@ -192,7 +192,7 @@ export const UUID_TYPE: ValueType = {
   explain: () => 'must be a UUID, such as 0190b5c8-7d0a-7c3e-9b2a-5f4e3d2c1b0a',
 };
 
-/** Any JSON value with exact numbers, as a {@link JsonText} in one spelling. */
+/** Any JSON value with exact numbers, as a {@link JsonText} in canonical form. */
 export const JSON_TYPE: ValueType = {
   valueClass: JsonText,
   schema: {
@@ -214,7 +214,7 @@ export const JSON_TYPE: ValueType = {
   explain: () => 'must be JSON without an object that has a member twice',
 };
 
-/** A JSON object with exact numbers, as a {@link JsonText} in one spelling. */
+/** A JSON object with exact numbers, as a {@link JsonText} in canonical form. */
 export const JSON_OBJECT_TYPE: ValueType = {
   ...JSON_TYPE,
   schema: { type: 'object', additionalProperties: true },

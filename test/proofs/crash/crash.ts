@@ -69,7 +69,7 @@ class Crashes {
     const { answers, faults } = await load.stopped();
 
     const copy = this.copyOfStore();
-    faults.push(...(await integrityFaults(copy)), ...(await ledger.audit(`sqlite:${copy}`)));
+    faults.push(...(await findIntegrityFaults(copy)), ...(await ledger.audit(`sqlite:${copy}`)));
     const early = startKill === undefined ? '' : `killed ${startKill} ms into a start, then `;
     const summary = `${early}killed after ${delay} ms of load: ${answers} answers, ${ledger.summary()}`;
     return { summary, faults };
@@ -98,7 +98,7 @@ class Crashes {
   }
 }
 
-async function integrityFaults(path: string): Promise<string[]> {
+async function findIntegrityFaults(path: string): Promise<string[]> {
   const reader = await StoreReader.open(path, 'rw');
-  return await reader.integrityFaults().finally(() => reader.close());
+  return await reader.findIntegrityFaults().finally(() => reader.close());
 }

@@ -90,7 +90,7 @@ export const MUTANTS: readonly Mutant[] = [
       'if (index > 0 && index % ANSWERS_PER_TURN === 0) await nextTurn();',
       '',
     ],
-    ['what would wait too long is not refused', ' || this.expectedTime() > MAX_EXPECTED_MS', ''],
+    ['what would wait too long is not refused', ' || this.estimateWait() > MAX_EXPECTED_MS', ''],
     [
       'a commit to a file that was replaced counts',
       'session.assertSameStore();',

@@ -122,7 +122,7 @@ async function readStore(path: string, faults: string[]): Promise<Row[]> {
   const reader = await StoreReader.open(path, 'rw');
   try {
     await reader.all('PRAGMA synchronous = OFF');
-    faults.push(...(await reader.integrityFaults()));
+    faults.push(...(await reader.findIntegrityFaults()));
     return await reader.all<Row>(ROWS);
   } finally {
     await reader.close();

@@ -92,7 +92,7 @@ it('a store whose shared memory file is deleted acknowledges nothing more', asyn
   await first.exited();
   expect(await create(await start().listening(), 3)).toBe(200);
   const reader = await StoreReader.open(folder.file('plants.db'), 'rw');
-  expect(await reader.integrityFaults()).toEqual([]);
+  expect(await reader.findIntegrityFaults()).toEqual([]);
   const stored = await reader.all<{ id: number }>('SELECT id FROM plants ORDER BY id');
   expect(stored.map(({ id }) => id)).toEqual(expect.arrayContaining([1, 3]));
   await reader.close();

@@ -2,7 +2,10 @@ import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 
 @ApiSchema({ name: 'Change' })
 export class ChangeDto {
-  @ApiProperty({ description: 'Where to go on after this change', example: 'vJ0kAaO9Uw3c.42' })
+  @ApiProperty({
+    description: 'The cursor to continue with after this change',
+    example: 'vJ0kAaO9Uw3c.42',
+  })
   cursor!: string;
 
   @ApiProperty({
@@ -23,7 +26,7 @@ export class ChangeDto {
   at!: string;
 
   @ApiPropertyOptional({
-    description: 'The row as a page shows it; absent of one that was removed',
+    description: 'The row as a page shows it; absent for a removed row',
     type: 'object',
     additionalProperties: true,
     example: { id: 7, name: 'Monstera' },

@@ -22,7 +22,7 @@ export class ListChangesDto {
   @Matches(AFTER, { message: `$property must be ${LATEST}, or a cursor of this feed` })
   @ApiPropertyOptional({
     pattern: AFTER.source,
-    description: `The cursor of the last change that is known, or \`${LATEST}\`. By default a page starts at the oldest change that is kept, and a stream with what comes next`,
+    description: `The cursor of the last change that is known, or \`${LATEST}\`. By default a page starts with the oldest change that is kept, and a stream with the next change`,
   })
   after?: string;
 

@@ -26,7 +26,7 @@ export class ListPlantsDto extends PageQueryDto {
   })
   sort?: string;
 
-  // No index serves it.
+  // No index supports the combination.
   @Satisfies(
     'must not be given together with name or a sort by name',
     ({ name, sort }: ListPlantsDto) => name === undefined && !isByName(sort),

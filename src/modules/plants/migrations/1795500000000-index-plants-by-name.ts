@@ -11,7 +11,7 @@ export class IndexPlantsByName1795500000000 implements MigrationInterface {
   readonly transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
-    // An engine may make the indexes of a changed column anew while nobody can use the table.
+    // An engine may rebuild the indexes of a changed column while it locks the table.
     for (const index of ['plants_tag', 'plants_name']) await dropIndex(queryRunner, index);
     await sortByCodePoint(queryRunner, 'plants', ['name', 'tag']);
     await createTextIndex(queryRunner, {

@@ -7,7 +7,7 @@ import { type FailureClassifier, isolateFailures, type Result } from './isolate-
 import { atomically, type Session } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
-/** Inserts rows under keys that are drawn for them, and resolves with the rows. */
+/** Inserts rows under generated keys, and resolves with the rows. */
 export class AddRows implements BatchOperation<Values, RawRow> {
   readonly name = 'add';
   readonly refusal = new ApiError(MAY_BE_STORED);
@@ -45,13 +45,13 @@ export class AddRows implements BatchOperation<Values, RawRow> {
       const keys = rows.map((values) => columns.getKey(values));
       const stored = new Map<string, RawRow>();
       for (const raw of await within.query<RawRow>(sql.find, sql.encodeKeys(keys))) {
-        stored.set(columns.rawKey(raw), raw);
+        stored.set(columns.getRawKey(raw), raw);
       }
       return keys.map((key) => stored.get(key) ?? {});
     });
   }
 
-  /** Numbers that are drawn and then not used are lost. */
+  /** A number that is drawn for a row that fails is not used again. */
   private async drawKeys(session: Session, rows: readonly Values[]): Promise<Values[]> {
     const { columns, dialect } = this.sql;
     const { counter } = columns;

@@ -9,31 +9,38 @@ import { ConstraintError } from '../constraint.error.js';
 import { storeFailures } from '../data-source/store-failures.js';
 import type { Session, SessionPool } from './session.js';
 
-/** What may wait, beyond which an item is refused at once. */
+/** How many items, and how many characters in them, may wait. Further items are refused at once. */
 export const MAX_WAITING = { items: 10_000, characters: 32 * 1024 * 1024 };
 /** How many characters one batch takes. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 /**
- * How long items wait for a batch that is under way, in milliseconds, before a second batch starts
- * beside it. A fast engine finishes sooner, and so has fewer batches; with a slow one, items do not
- * wait for the batch before.
+ * How long items wait for a running batch before a second one starts beside it, in milliseconds. A
+ * fast engine finishes within this time, and so runs fewer and larger batches. With a slow engine,
+ * items need not wait for the end of the running batch.
  */
 const BATCH_DELAY_MS = 1;
 
-/** How many items are answered before the event loop goes on: after a slow flush a batch has hundreds. */
+/**
+ * How many items are answered before the event loop gets a turn: after a slow flush a batch has
+ * hundreds.
+ */
 const ANSWERS_PER_TURN = 64;
 
-/** How often items that have waited too long are looked for, in milliseconds. */
+/** How often the queue looks for items that have waited too long, in milliseconds. */
 const EXPIRY_CHECK_MS = 250;
 
 /**
- * How long an item may be expected to wait, in milliseconds. Less than it may wait, since one that
- * takes a little longer than expected would otherwise be refused only when its time is over.
+ * Items whose expected wait is longer are refused at once, in milliseconds. It is less than items
+ * may wait: otherwise one that takes a little longer than expected would be refused only at its
+ * deadline.
  */
 const MAX_EXPECTED_MS = 0.8 * WRITE_TIMEOUT_MS;
 
-/** One error for all items that are refused or fail: capturing a stack would take a tenth of a refusal's time. */
+/**
+ * One error for all items that are refused or fail: capturing a stack takes a tenth of a refusal's
+ * time.
+ */
 const UNAVAILABLE = new ApiError(ErrorCatalogue.UNAVAILABLE);
 
 /** An operation on the rows of a table, for many items at once. */
@@ -41,22 +48,22 @@ export interface BatchOperation<Item, Outcome> {
   /** Its name in the metrics. */
   readonly name: string;
 
-  /** The error for items that are refused or fail, where it is not the one for all operations. */
+  /** The error for items that are refused or fail; by default a general 50300. */
   readonly refusal?: ApiError;
 
-  /** How many characters an item holds in memory, or makes the engine hold; none without this. */
+  /** How many characters an item holds in memory, or makes the engine hold; 0 by default. */
   measure?(item: Item): number;
 
   /**
-   * The key of the row that an item writes to. Batches that are under way at once have none in common:
-   * one would wait for the lock of the other, and fail where that takes long.
+   * The key of the row that an item writes to. Concurrent batches never share a key: one would wait
+   * for the lock of the other, and fail after a timeout.
    */
   getKey?(item: Item): string;
 
-  /** What became of the rows of an item that is more than one row, and of how many. */
+  /** For items of several rows: the results, each with its number of rows. */
   countRows?(outcome: Outcome): Iterable<readonly [result: unknown, rows: number]>;
 
-  /** Resolves with the outcome of each item, in their order. */
+  /** Resolves with the outcome of each item, in the order of the items. */
   execute(session: Session, items: readonly Item[]): Promise<readonly (Outcome | Error)[]>;
 }
 
@@ -64,24 +71,24 @@ interface Pending<Item, Outcome> {
   readonly item: Item;
   /** In characters. */
   readonly size: number;
-  /** When it has waited too long. */
+  /** As a time of `performance.now()`. */
   readonly deadline: number;
-  /** The trace that it belongs to. */
+  /** The trace context of its caller. */
   readonly context: Context;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * A queue whose items are processed in batches: those that arrive while a batch is under way share
- * the next one. An item that arrives alone is not delayed.
+ * A queue that processes items in batches: items that arrive while a batch runs share the next one.
+ * An item that arrives alone is not delayed.
  */
 export class BatchQueue<Item, Outcome> {
   private waiting: Pending<Item, Outcome>[] = [];
   private waitingSize = 0;
-  /** Batches that are under way, with the time when each began. */
+  /** The running batches, each with the time when it began. */
   private readonly inFlight = new Map<Pending<Item, Outcome>[], number>();
-  /** The keys of the rows that the batches under way write to. */
+  /** The keys of the rows that the running batches write to. */
   private readonly held = new Set<string>();
   /** The time that the store took for each of the last two batches, in milliseconds. */
   private batchTimes: readonly number[] = [];
@@ -107,12 +114,12 @@ export class BatchQueue<Item, Outcome> {
   /**
    * Resolves with the outcome of the item.
    *
-   * @throws ApiError 50300 when too much waits, the store fails or takes too long; the outcome is
-   *   then unknown
+   * @throws ApiError 50300 when the queue is full, or the store fails or takes too long; the
+   *   outcome may then be unknown
    */
   add(item: Item): Promise<Outcome> {
-    if (this.isFull() || this.expectedTime() > MAX_EXPECTED_MS) {
-      this.metrics.refused();
+    if (this.isFull() || this.estimateWait() > MAX_EXPECTED_MS) {
+      this.metrics.countRefused();
       return Promise.reject(this.refusal);
     }
     return new Promise((resolve, reject) => {
@@ -129,7 +136,7 @@ export class BatchQueue<Item, Outcome> {
     return this.operation.refusal ?? UNAVAILABLE;
   }
 
-  /** Resolves with the outcome of an item that waits for no batch, in a session of the caller's. */
+  /** Executes an item without a batch, in a session of the caller. */
   async executeAlone(session: Session, item: Item): Promise<Outcome> {
     const [result] = await this.operation.execute(session, [item]);
     if (result instanceof Error) throw result;
@@ -140,17 +147,18 @@ export class BatchQueue<Item, Outcome> {
     return this.waiting.length >= MAX_WAITING.items || this.waitingSize >= MAX_WAITING.characters;
   }
 
-  /** How many batches the waiting items fill. */
+  /** How many full batches are waiting. */
   private get fullBatches(): number {
     const byItems = this.waiting.length / this.maxItems;
     return Math.floor(Math.max(byItems, this.waitingSize / MAX_BATCH_CHARACTERS));
   }
 
   /**
-   * How long an item that comes now is likely to wait, in milliseconds: one that would be answered too
-   * late is better refused at once. With nothing under way the store is tried, however slow it was.
+   * Estimates how long an item that arrives now will wait, in milliseconds. An item that would be
+   * answered too late is better refused at once. Without a running batch the estimate is 0, so that
+   * a store that was slow is tried again.
    */
-  private expectedTime(): number {
+  private estimateWait(): number {
     const { inFlight, batchTimes } = this;
     const { size } = this.sessions;
     if (inFlight.size === 0 || batchTimes.length === 0) return 0;
@@ -162,7 +170,10 @@ export class BatchQueue<Item, Outcome> {
     return (inFlight.size < size ? 0 : left) + before + batchTime;
   }
 
-  /** Starts a batch at once when none is under way or one is full, otherwise with what else arrives. */
+  /**
+   * Starts a batch at once if none is running or one is full, and else after a delay in which more
+   * items may arrive.
+   */
   private startSoon(): void {
     if (this.inFlight.size === 0 || this.fullBatches > 0) {
       this.startNext();
@@ -177,8 +188,8 @@ export class BatchQueue<Item, Outcome> {
     if (this.inFlight.size >= this.sessions.size) return;
     const first = this.waiting.find(({ item }) => this.isFree(item));
     if (first === undefined) return;
-    // The batch takes its items only once it has a session.
-    // Its statements belong to the trace of the first item, not of the batch that ran before.
+    // The statements of the batch belong to the trace of its first item, not to that of the batch
+    // before. The batch takes its items once it has a session.
     void context.with(first.context, () => this.run());
     if (this.waiting.length > 0) this.startSoon();
   }
@@ -189,11 +200,11 @@ export class BatchQueue<Item, Outcome> {
     const before = performance.eventLoopUtilization();
     this.inFlight.set(batch, began);
     const results = await this.execute(batch);
-    // Only idle time of the event loop counts as the store's; busy time may be our own.
+    // Only idle time of the event loop counts as time of the store; busy time may be our own.
     const { idle } = performance.eventLoopUtilization(before);
     if (batch.length > 0) {
       this.batchTimes = [idle, ...this.batchTimes.slice(0, 1)];
-      this.metrics.done(this.countResults(results), (performance.now() - began) / 1_000);
+      this.metrics.countBatch(this.countResults(results), (performance.now() - began) / 1_000);
     }
     this.inFlight.delete(batch);
     for (const { item } of batch) {
@@ -211,7 +222,7 @@ export class BatchQueue<Item, Outcome> {
     }
   }
 
-  /** The number of rows by the name of what became of them. */
+  /** Counts rows by the names of their results. */
   private countResults(results: readonly (Outcome | Error)[]): Map<string, number> {
     const counts = new Map<string, number>();
     const count = (result: unknown, rows: number): void => {
@@ -227,9 +238,9 @@ export class BatchQueue<Item, Outcome> {
   }
 
   /**
-   * Takes what waits once a session is free, and processes it.
+   * Takes waiting items once a session is free, and executes them.
    *
-   * @param batch gets the items
+   * @param batch is filled with the items
    */
   private async execute(batch: Pending<Item, Outcome>[]): Promise<readonly (Outcome | Error)[]> {
     let isBroken = false;
@@ -278,14 +289,14 @@ export class BatchQueue<Item, Outcome> {
     return key === undefined || !this.held.has(key);
   }
 
-  /** Answers what has waited too long: what no batch has taken, and what a stuck one holds. */
+  /** Rejects the items that have waited too long, in the queue or in a batch that is stuck. */
   private expire(): void {
     const now = performance.now();
     const isLate = ({ deadline }: Pending<Item, Outcome>): boolean => deadline <= now;
     const onTime = this.waiting.findIndex((pending) => !isLate(pending));
     const late = this.waiting.splice(0, onTime === -1 ? this.waiting.length : onTime);
     for (const { size } of late) this.waitingSize -= size;
-    if (late.length > 0) this.metrics.refused(late.length);
+    if (late.length > 0) this.metrics.countRefused(late.length);
     for (const batch of this.inFlight.keys()) late.push(...batch.filter(isLate));
     for (const { reject } of late) reject(this.refusal);
   }
@@ -296,7 +307,7 @@ export class BatchQueue<Item, Outcome> {
   }
 }
 
-/** The name of a result in the metrics. */
+/** Returns the name of a result in the metrics. */
 function describeResult(result: unknown, kind: 'commit' | 'read'): string {
   if (typeof result === 'string') return result;
   if (result instanceof ConstraintError) return 'violation';

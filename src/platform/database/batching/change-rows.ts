@@ -12,25 +12,25 @@ import type { Session, Transaction } from './session.js';
 import type { KeyTexts, TableSql } from './sql-builder.js';
 import { splitIntoRounds } from './replace-and-remove-rows.js';
 
-/** Decided about a row: it is to go. */
+/** The decision to remove a row. */
 export const REMOVE = Symbol('remove');
 
-/** What a change makes of a row: another row, none, or undefined for no change. */
+/** The decision of a change: the row to store, {@link REMOVE}, or undefined for no change. */
 export type Decision = ObjectLiteral | typeof REMOVE | undefined;
 
-/** A change of one row, which is decided while nobody else can change it. */
+/** A change of one row, which is decided while the row is locked. */
 export interface RowChange {
   readonly key: string;
-  /** How many characters it holds in memory while it waits. */
+  /** How many characters the change holds in memory while it waits. */
   readonly size?: number;
-  /** Gets the row as it is, or undefined where there is none. What it throws fails this change alone. */
+  /** Gets the current row, or undefined. An error that it throws fails this change alone. */
   readonly decide: (current: ObjectLiteral | undefined) => Decision;
 }
 
-/** The row after a change; undefined where there is none. */
+/** The row after a change; undefined if there is none. */
 export type ChangedRow = ObjectLiteral | undefined;
 
-/** A change that was decided. */
+/** The write that a change has decided on. */
 interface Write {
   readonly key: string;
   readonly kind: 'insert' | 'update' | 'remove';
@@ -38,12 +38,12 @@ interface Write {
   readonly change: RowChange;
 }
 
-/** How large a row is taken to be before any was read, in characters. */
+/** The assumed size of a row until one has been read, in characters. */
 const FIRST_ESTIMATE = 4_096;
 
 /**
- * Changes rows by what they hold. The changes of a batch are decided where the rows are locked:
- * those of one row in their order, each of what the one before has left.
+ * Changes rows depending on their current values. A batch locks its rows and then decides its
+ * changes: those of the same row in order, each on the result of the one before.
  */
 export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
   readonly name = 'change';
@@ -54,7 +54,10 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
     private readonly classifier: FailureClassifier,
   ) {}
 
-  /** The rows of a batch are all in memory: the last ones that were read tell how large they are. */
+  /**
+   * A batch holds all its rows in memory. Their size is estimated from the rows that were read
+   * last.
+   */
   measure({ size = 0 }: RowChange): number {
     return this.rowSize + size;
   }
@@ -80,7 +83,7 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
     }
   }
 
-  /** @param written gets what was decided of each change */
+  /** @param written is filled with the write of each change */
   private async change(
     session: Session,
     changes: readonly RowChange[],
@@ -88,7 +91,8 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
   ): Promise<Result<ChangedRow>[]> {
     const results = new Map<RowChange, Result<ChangedRow>>();
     let open = changes;
-    // Another session may insert a row that was not there to be locked: the losers are decided once more.
+    // A row that does not exist cannot be locked, and another session may insert it. Its changes
+    // are then decided once more.
     for (const isLastTry of [false, true]) {
       const transaction = await session.begin();
       try {
@@ -106,7 +110,9 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
     return changes.map((change) => results.get(change));
   }
 
-  /** Reads rows and keeps others from changing them; an error in the place of a row that others hold. */
+  /**
+   * Reads and locks rows. Resolves with an error in place of each row that another session holds.
+   */
   private async lock(
     session: Session,
     keys: ReadonlySet<string>,
@@ -117,16 +123,16 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
     const rows = new Map<string, ObjectLiteral | Error>();
     try {
       const found = await session.attempt<RawRow>(sql.lock, parameters);
-      for (const raw of found) rows.set(columns.rawKey(raw), columns.decodeRow(raw));
+      for (const raw of found) rows.set(columns.getRawKey(raw), columns.decodeRow(raw));
       this.estimate(found);
     } catch (error) {
       if (classifier.classify(error) !== 'lock') throw error;
-      // It has waited long enough. The rows that nobody holds need not fail with the others.
+      // The lock timeout has passed. Rows that nobody holds need not fail with the others.
       const free = await session.query<RawRow>(sql.lockFree, parameters);
-      for (const raw of free) rows.set(columns.rawKey(raw), columns.decodeRow(raw));
+      for (const raw of free) rows.set(columns.getRawKey(raw), columns.decodeRow(raw));
       const others = await session.query<RawRow>(sql.find, parameters);
       for (const raw of others) {
-        const key = columns.rawKey(raw);
+        const key = columns.getRawKey(raw);
         if (!rows.has(key)) rows.set(key, unavailable(error));
       }
     }
@@ -142,7 +148,7 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
     this.rowSize = Math.ceil(size / rows.length);
   }
 
-  /** Decides changes in their order. The last result of a change counts. */
+  /** Decides changes in their order. A second try overwrites the results of the first. */
   private decide(
     changes: readonly RowChange[],
     rows: Map<string, ObjectLiteral | Error>,
@@ -183,7 +189,7 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
   }
 
   /**
-   * Writes what was decided and commits it. Resolves with the keys of rows that another session has
+   * Executes writes and commits them. Resolves with the keys of rows that another session has
    * inserted meanwhile.
    */
   private async write(
@@ -208,14 +214,14 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
       }
       if (inserted.length > 0) {
         const rows = sql.encodeRows(inserted.map(({ values }) => values));
-        // What conflicts now by another column than the key fails, and is told apart from the others.
+        // On the last try, a row that conflicts by a column other than the key causes an error.
         const statement = isLastTry ? sql.insertAll : sql.insert;
         const insert = transaction.query<KeyTexts>(statement, rows).then((returned) => {
           const keys = sql.readKeys(returned);
           for (const { key } of inserted) if (!keys.has(key)) lost.add(key);
         });
         sent.push(insert);
-        // The next round would write to rows that others have inserted.
+        // The next round must not write to rows that others have inserted.
         if (writes.length > round.length) await Promise.all(sent);
       }
     }
@@ -225,7 +231,7 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
 }
 
 /**
- * A decision is made at once, and of the row with this key.
+ * Checks that a decision is no promise, and keeps the key of the row.
  *
  * @throws TypeError
  */
@@ -240,7 +246,7 @@ function assertDecided(decision: Decision, columns: EntityColumns, key: string):
   }
 }
 
-/** The store counts the versions of a row: the next decision sees the number that it will have. */
+/** Sets the version that the store will give the row, for the next decision. */
 function countVersion(
   next: ObjectLiteral,
   current: ObjectLiteral | undefined,

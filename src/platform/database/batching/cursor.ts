@@ -4,17 +4,17 @@ import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { isInt64Text } from '../../json/json-number.js';
 import type { Condition, SortKey } from './page.js';
 
-/** The order and the filters of a page, which a cursor belongs to. */
+/** The order and the filters that a cursor belongs to. */
 export interface CursorScope {
   readonly order: readonly SortKey[];
   readonly isDescending: boolean;
   readonly conditions: readonly Condition[];
 }
 
-/** The types of keys that are cursors as they are. */
+/** The types of keys that serve as cursors without encoding. */
 const PLAIN_TYPES = new Set<unknown>(['integer', 'bigint']);
 
-/** The texts that values of a type have in a cursor; any text for other types. */
+/** Checks of the texts of values in a cursor, by their type; other types may have any text. */
 const TEXTS = new Map<unknown, (text: string) => boolean>([
   ['integer', (text) => isInt64Text(text) && Number(text) === (Number(text) | 0)],
   ['bigint', isInt64Text],
@@ -28,10 +28,10 @@ const TEXTS = new Map<unknown, (text: string) => boolean>([
 ]);
 
 /**
- * The text by which a client goes on after a page: an integer where rows are sorted by an integer key
- * alone, and otherwise a text that only the store understands.
+ * Writes the cursor with which a client continues after a page: an integer if rows are sorted by an
+ * integer key alone, and otherwise an opaque text.
  *
- * @param end what the last row is sorted by
+ * @param end the sort values of the last row
  */
 export function writeCursor(scope: CursorScope, end: readonly string[]): string {
   if (isPlain(scope)) return end[0] ?? '';
@@ -39,7 +39,7 @@ export function writeCursor(scope: CursorScope, end: readonly string[]): string 
 }
 
 /**
- * What the last row of the page before is sorted by.
+ * Reads the sort values of the last row of the page before.
  *
  * @throws ApiError 40003 the text is no cursor of this order and these filters
  */
@@ -59,12 +59,12 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
   );
 }
 
-/** The primary key is the last of every order. */
+/** Every order ends with the primary key. */
 function isPlain({ order: [first, ...others] }: CursorScope): boolean {
   return others.length === 0 && PLAIN_TYPES.has(first?.column.type);
 }
 
-/** A cursor has one spelling. */
+/** Accepts only the one spelling of a cursor. */
 function readParts(scope: CursorScope, cursor: string): string[] | undefined {
   try {
     const parts = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown;
@@ -76,7 +76,7 @@ function readParts(scope: CursorScope, cursor: string): string[] | undefined {
   }
 }
 
-/** Stands for the order and the filters. */
+/** Makes a short digest of the order and the filters. */
 function sign({ order, isDescending, conditions }: CursorScope): string {
   const describeKey = ({ column, ignoresCase }: SortKey): unknown[] => [
     column.databaseName,

@@ -3,13 +3,14 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js';
 import { v7 as newUuid } from 'uuid';
 
-/** What a row has in each inserted column, in the form that JSON can hold; null where nothing is given. */
+/**
+ * The values of a row for the inserted columns, in a form that JSON can hold; null if not given.
+ */
 export type Values = readonly unknown[];
 
-/** A row as an engine gives it: by the names of the columns. */
+/** A row as an engine returns it, by the names of the columns. */
 export type RawRow = Readonly<Record<string, unknown>>;
 
-/** Types of columns. */
 export const INTEGERS = new Set<unknown>(['int', 'integer', 'smallint', Number]);
 export const TEXTS = new Set<unknown>([
   'text',
@@ -19,34 +20,35 @@ export const TEXTS = new Set<unknown>([
   String,
 ]);
 const KEYS = new Set<unknown>([...INTEGERS, ...TEXTS, 'bigint', 'uuid', 'date']);
-/** The one spelling of an int64, but for those with 19 digits. */
+/** The canonical spelling of an int64 of up to 18 digits. */
 const SHORT_INT64 = /^(?:0|-?[1-9]\d{0,17})$/;
 
 /**
- * The columns of an entity by TypeORM's own metadata: what a row has in each of them, and the row
- * that such values make.
+ * The columns of an entity, from TypeORM's metadata. Encodes rows to values and decodes values to
+ * rows.
  */
 export class EntityColumns {
   readonly metadata: EntityMetadata;
   readonly driver: Driver;
   /** The columns of the primary key. */
   readonly keys: readonly ColumnMetadata[];
-  /** The columns that a new row has a value in. */
+  /** The columns that an INSERT gives values. */
   readonly inserted: readonly ColumnMetadata[];
-  /** The columns that get a new value when a row is replaced. */
+  /** The columns that a replacement gives new values. */
   readonly replaced: readonly ColumnMetadata[];
-  /** The columns by which rows are compared; the store itself gives the others their values. */
+  /** The columns by which rows are compared. The store generates the values of the others. */
   readonly compared: readonly ColumnMetadata[];
   readonly readable: readonly ColumnMetadata[];
-  /** The key column that counts up, where the key is a number that the store draws. */
+  /** The key column, if the store generates its numbers by counting up. */
   readonly counter: ColumnMetadata | undefined;
 
   private readonly encoders: readonly ((row: ObjectLiteral) => unknown)[];
   private readonly keyIndexes: readonly number[];
 
   /**
-   * @param encodeValue makes what JSON can hold of a value that TypeORM has made ready for a column
-   * @throws TypeError when rows of this entity cannot be written in batches: one sentence says why
+   * @param encodeValue turns a value that TypeORM has prepared for a column into one that JSON can
+   *   hold
+   * @throws TypeError with the reason why rows of this entity cannot be written in batches
    */
   constructor(
     { metadata, manager }: Pick<Repository<ObjectLiteral>, 'metadata' | 'manager'>,
@@ -77,7 +79,7 @@ export class EntityColumns {
     return this.metadata.foreignKeys;
   }
 
-  /** The name of the table, quoted. */
+  /** The quoted name of the table. */
   get table(): string {
     return this.quoteTable(this.metadata);
   }
@@ -89,7 +91,6 @@ export class EntityColumns {
       .join('.');
   }
 
-  /** The name of a column, quoted. */
   quoteColumn({ databaseName }: ColumnMetadata): string {
     return this.quote(databaseName);
   }
@@ -99,7 +100,7 @@ export class EntityColumns {
   }
 
   /**
-   * The column of a property.
+   * Finds the column of a property.
    *
    * @throws TypeError when there is no such property
    */
@@ -109,14 +110,14 @@ export class EntityColumns {
     return column;
   }
 
-  /** What the row has in each of the inserted columns, as JSON has it. */
+  /** Encodes the values of a row for the inserted columns. */
   encodeRow(row: ObjectLiteral): Values {
     return this.encoders.map((encode) => encode(row));
   }
 
   private createEncoder(column: ColumnMetadata): (row: ObjectLiteral) => unknown {
     const { propertyName, type, transformer, embeddedMetadata, relationMetadata } = column;
-    // TypeORM, which stores these as they are, would take most of the time.
+    // TypeORM stores these values unchanged, but asking it takes most of the time of an encoding.
     const isPlain =
       (type === 'text' || type === 'bigint') &&
       (transformer ?? embeddedMetadata ?? relationMetadata) === undefined;
@@ -125,11 +126,11 @@ export class EntityColumns {
       if (typeof plain === 'string') return plain;
       if (typeof plain === 'bigint') return String(plain);
       const value: unknown = column.getEntityValue(row);
-      return this.encode(value === undefined ? defaultValue(column) : value, column);
+      return this.encode(value === undefined ? getDefaultValue(column) : value, column);
     };
   }
 
-  /** What a column stores of a value, as JSON has it. */
+  /** Encodes the value of a column. */
   encode(value: unknown, column: ColumnMetadata): unknown {
     const prepared: unknown = this.driver.preparePersistentValue(value, column);
     return prepared === undefined ? null : this.encodeValue(prepared, column);
@@ -145,9 +146,9 @@ export class EntityColumns {
   }
 
   /**
-   * The row that encoded values make.
+   * Makes a row of encoded values.
    *
-   * @param current what the row has in the columns to which the store itself gives their values
+   * @param current the row that has the values that the store generates
    */
   decodeValues(values: Values, current: ObjectLiteral | undefined): ObjectLiteral {
     const row = Object.assign(this.metadata.create() as ObjectLiteral, current);
@@ -159,48 +160,52 @@ export class EntityColumns {
     return row;
   }
 
-  /** The key of encoded values, as one text. */
+  /** Makes the key of encoded values, as one text. */
   getKey(values: Values): string {
     const [first = 0, ...others] = this.keyIndexes;
-    if (others.length === 0) return this.keyPart(values[first], this.keys[0]);
+    if (others.length === 0) return this.normalizeKeyPart(values[first], this.keys[0]);
     return JSON.stringify(
-      this.keyIndexes.map((index, place) => this.keyPart(values[index], this.keys[place])),
+      this.keyIndexes.map((index, place) => this.normalizeKeyPart(values[index], this.keys[place])),
     );
   }
 
   /**
-   * A key as one text, so that keys can be compared.
+   * Makes one text of a key, so that keys can be compared.
    *
-   * @param key the value of the key, or of several columns an object by their properties
+   * @param key the value of the key; for a key of several columns an object with its properties
    * @throws TypeError when no row can have this key
    */
   readKey(key: unknown): string {
     const [column, ...others] = this.keys;
-    if (others.length === 0) return this.keyPart(key, column);
+    if (others.length === 0) return this.normalizeKeyPart(key, column);
     return JSON.stringify(
-      this.keys.map((part) => this.keyPart(part.getEntityValue(key as ObjectLiteral), part)),
+      this.keys.map((part) =>
+        this.normalizeKeyPart(part.getEntityValue(key as ObjectLiteral), part),
+      ),
     );
   }
 
-  /** The texts of the columns that a key was made of. */
+  /** Splits a key into the texts of its columns. */
   splitKey(key: string): readonly string[] {
     return this.keys.length === 1 ? [key] : (JSON.parse(key) as string[]);
   }
 
-  /** The key that was made of these texts. */
+  /** Makes a key of the texts of its columns. */
   joinKey(parts: readonly unknown[]): string {
     const [first] = parts;
     return this.keys.length === 1 ? String(first) : JSON.stringify(parts.map(String));
   }
 
-  /** The key of a row that was read. */
-  rawKey(raw: RawRow): string {
-    const parts = this.keys.map((column) => this.keyPart(raw[column.databaseName], column));
+  /** Makes the key of a row that was read. */
+  getRawKey(raw: RawRow): string {
+    const parts = this.keys.map((column) =>
+      this.normalizeKeyPart(raw[column.databaseName], column),
+    );
     return this.joinKey(parts);
   }
 
-  /** A part of a key in its one spelling. */
-  private keyPart(value: unknown, column: ColumnMetadata | undefined): string {
+  /** Writes a part of a key in its canonical spelling. */
+  private normalizeKeyPart(value: unknown, column: ColumnMetadata | undefined): string {
     const text = String(value);
     if (column?.type === 'uuid') return text.toLowerCase();
     if (column?.type !== 'bigint' || SHORT_INT64.test(text)) return text;
@@ -246,15 +251,17 @@ function assertFit(metadata: EntityMetadata): void {
   }
 }
 
-/** The value of a new row in a column that is not given; undefined leaves it to the statement. */
-function defaultValue(column: ColumnMetadata): unknown {
+/**
+ * Returns the value of a column that a new row does not give; undefined leaves it to the statement.
+ */
+function getDefaultValue(column: ColumnMetadata): unknown {
   if (column.isVersion) return 1;
   if (column.isGenerated && column.generationStrategy === 'uuid') return newUuid();
   const isKnown = typeof column.default !== 'function' && column.transformer === undefined;
   return isKnown ? column.default : undefined;
 }
 
-/** The length of all texts among the values of a row. */
+/** Adds up the lengths of the texts among values. */
 export function countCharacters(values: Values): number {
   let count = 0;
   for (const value of values) if (typeof value === 'string') count += value.length;

@@ -3,15 +3,15 @@ import type { EntityColumns, Values } from './entity-columns.js';
 import type { Session } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
-/** How a row that was not inserted compares with what is stored. */
+/** How a row that was not inserted compares with the stored rows. */
 export interface Comparison {
   readonly isStored: boolean | number;
   readonly isIdentical: boolean | number;
-  /** The index of the foreign key that refers to a row that is not there. */
+  /** The index of the foreign key that refers to a missing row. */
   readonly missing: number | null;
 }
 
-/** Compares rows with what is stored, in their order. */
+/** Compares rows with the stored rows, in their order. */
 export function compare(
   session: Session,
   sql: TableSql,
@@ -31,10 +31,10 @@ export function findMissingParent(
 }
 
 /**
- * Says which foreign key a row violates, which not every engine does.
+ * Adds to an error which foreign key a row violates, since not every engine reports that.
  *
- * @param values the row that was to be written; none for one that was to be removed, to which rows
- *   of other tables refer
+ * @param values the row to write; empty for a removal, which fails if rows of other tables refer to
+ *   the row
  */
 export async function nameForeignKey(
   failure: Error,
@@ -53,7 +53,7 @@ export async function nameForeignKey(
     });
   }
   if (failure.properties.length > 0) return failure;
-  // That the row was refused is known already: a store that fails now leaves it without a name.
+  // The row was refused already. If this query fails, the error just names no foreign key.
   const [comparison] = await compare(session, sql, [values]).catch(() => []);
   return findMissingParent(columns, comparison) ?? failure;
 }

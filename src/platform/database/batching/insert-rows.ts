@@ -12,14 +12,16 @@ import {
 import { atomically, type Session } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
-/** What became of a new row: it is stored, or its key was taken by the same row or by another. */
+/**
+ * The outcome for a new row: it is stored, or its key is taken by an identical or a different row.
+ */
 export type CreateOutcome = 'created' | 'identical' | 'different';
 
-/** What became of a list of new rows. */
+/** The outcome for a list of new rows. */
 export interface ListOutcome {
   readonly created: number;
   readonly identical: number;
-  /** Those that are not stored, by their places in the list: their key is taken, or they break a rule. */
+  /** The failures by the place of the row in the list: its key is taken, or it breaks a rule. */
   readonly failures: ReadonlyMap<number, 'different' | Error>;
 }
 
@@ -29,7 +31,7 @@ export interface NewRow {
   readonly values: Values;
 }
 
-/** Inserts rows. Of those with one key the first wins. */
+/** Inserts rows. Of several rows with the same key, the first wins. */
 export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
   readonly name = 'create';
 
@@ -75,7 +77,10 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
     return rows.map((row) => reasons.get(row) ?? 'created');
   }
 
-  /** Why rows were not inserted; one that is stored is identical to itself. Rows already inserted stay inserted even if this query fails. */
+  /**
+   * Finds out why rows were not inserted. Rows already inserted stay inserted even if this query
+   * fails. An inserted row counts as identical to itself.
+   */
   async explain(
     session: Session,
     rows: readonly NewRow[],
@@ -102,7 +107,10 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
     return findMissingParent(this.sql.columns, comparison);
   }
 
-  /** Inserts a row that conflicts by something other than its key, which the engine names only in its error. */
+  /**
+   * Inserts a row that conflicts by another column than its key, because only the engine's error
+   * names that column.
+   */
   private async insertAlone(session: Session, { values }: NewRow): Promise<Result<CreateOutcome>> {
     const { sql, classifier } = this;
     try {
@@ -116,13 +124,14 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
         failure instanceof ConstraintError &&
         failure.kind === 'unique' &&
         keys.every((key) => failure.properties.includes(key));
-      // A row with this key was removed and inserted again meanwhile: whether it is the same is unknown.
+      // A row with this key was removed and inserted again meanwhile. Whether it is identical is
+      // unknown.
       return isKeyTaken ? unavailable(error) : failure;
     }
   }
 }
 
-/** Inserts lists of rows, each row as it would be inserted alone. */
+/** Inserts lists of rows, each row with the outcome that it would have alone. */
 export class InsertLists implements BatchOperation<readonly Values[], ListOutcome> {
   readonly name = 'import';
 
@@ -154,7 +163,7 @@ export class InsertLists implements BatchOperation<readonly Values[], ListOutcom
     const { sql, rows, classifier } = this;
     try {
       if (sql.hasOneWriter) return await this.insertAndCompare(session, list);
-      // What was inserted must not be changed by others before it is compared.
+      // Others must not change the inserted rows before they are compared.
       return await atomically(session, (within) => this.insertAndCompare(within, list));
     } catch (error) {
       if (classifier.classify(error) === 'store') throw error;
@@ -169,7 +178,7 @@ export class InsertLists implements BatchOperation<readonly Values[], ListOutcom
     const rows = this.addKeys(list);
     const reasons = await this.rows.explain(session, rows);
     const outcome = countOutcomes(rows.map((row) => reasons.get(row) ?? 'created'));
-    // What was inserted is identical to itself.
+    // The inserted rows were counted as identical to themselves.
     return {
       created: created + outcome.created,
       identical: outcome.identical - created,

@@ -4,27 +4,27 @@ import type { ConstraintError } from '../constraint.error.js';
 import { storeFailures } from '../data-source/store-failures.js';
 import { atomically, type FailureCause, type Session } from './session.js';
 
-/** What became of an item: its outcome, or the error that it alone is answered with. */
+/** The result of an item: its outcome, or its own error. */
 export type Result<Outcome> = Outcome | Error;
 
-/** What an engine says of the failure of a statement on one table. */
+/** Classifies the failures of an engine's statements on one table. */
 export interface FailureClassifier {
   classify(error: unknown): FailureCause;
 
-  /** The constraint that a row violates, where it is one. */
+  /** Converts an error that reports a violated constraint; undefined for others. */
   toConstraintError(error: unknown): ConstraintError | undefined;
 }
 
-/** Into how many parts a batch is divided to find the item at fault: with four the fewest are tried again. */
+/** How many parts a failed batch is divided into. With four, the fewest items are tried again. */
 const PARTS = 4;
 
 /**
- * Does what a batch has failed to do for all items but those at fault: it tries parts of the batch,
- * and parts of those, in one transaction, so that the others cost one commit in all.
+ * Executes a failed batch again for all items but those at fault. It tries parts of the batch, and
+ * parts of failing parts, in one transaction, so that all other items cost one commit.
  *
- * @param error why the batch failed; nothing of it remains
- * @param execute does the work for some items
- * @param describe says more of the error of a single item
+ * @param error the failure of the batch, which has been rolled back
+ * @param execute executes the operation for some items
+ * @param describe adds details to the error of a single item
  * @throws the error, when the store itself has failed
  */
 export async function isolateFailures<Item, Outcome>(
@@ -59,14 +59,14 @@ export async function isolateFailures<Item, Outcome>(
   return await (session.isInTransaction ? divide(session) : atomically(session, divide));
 }
 
-/** The error that an item is answered with. */
+/** Makes the error for an item. */
 export function toFailure(error: unknown, classifier: FailureClassifier): Error {
   const constraint = classifier.toConstraintError(error);
   if (constraint !== undefined) return constraint;
   return classifier.classify(error) === 'row' ? (error as Error) : unavailable(error);
 }
 
-/** The store has failed an item, for a reason that goes to the log. */
+/** Reports a failure of the store to the log, and returns the error for the item. */
 export function unavailable(error: unknown): ApiError {
   storeFailures.report(error as Error);
   return new ApiError(ErrorCatalogue.UNAVAILABLE);

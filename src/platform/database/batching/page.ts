@@ -1,16 +1,19 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from './entity-columns.js';
 
-/** How much of a text an index holds, in code points: the size of an index entry is limited. */
+/** How many code points of a text an index holds, since the size of an index entry is limited. */
 export const INDEXED_LENGTH = 64;
 
-/** A column by which rows are sorted, or the start of its text regardless of the case of A to Z. */
+/**
+ * A column by which rows are sorted: by its value, or by the start of its text regardless of the
+ * case of A to Z.
+ */
 export interface SortKey {
   readonly column: ColumnMetadata;
   readonly ignoresCase: boolean;
 }
 
-/** What a row of a page has to fulfil. A value is as the engine stores it. */
+/** A condition on the rows of a page. The value is encoded for the engine. */
 export interface Condition {
   readonly key: SortKey;
   /** `hash`: the hash of the text is that of the value. `starts`: the text begins with the value. */
@@ -18,20 +21,20 @@ export interface Condition {
   readonly value: unknown;
 }
 
-/** Some rows of a table, one after another. */
+/** Consecutive rows of a table in an order. */
 export interface Page {
   readonly conditions: readonly Condition[];
-  /** What rows are sorted by; the last of it is the primary key. */
+  /** The sort keys, of which the last ones are the primary key. */
   readonly order: readonly SortKey[];
   readonly isDescending: boolean;
-  /** What the row before the first one is sorted by; undefined for the first page. */
+  /** The sort values of the row before the first one; undefined for the first page. */
   readonly after: readonly string[] | undefined;
-  /** What the last row is sorted by, where that is known. */
+  /** The sort values of the last row, if known. */
   readonly until?: readonly string[];
   readonly limit: number;
 }
 
-/** The values of a statement that reads a page, in the order in which its text mentions them. */
+/** Lists the parameters of a statement that reads a page, in the order of its text. */
 export function listValues({ conditions, after, until }: Page): unknown[] {
   const values = conditions.flatMap(({ operator, value }) => {
     if (value === null) return [];
@@ -40,7 +43,7 @@ export function listValues({ conditions, after, until }: Page): unknown[] {
   return [...values, ...(after ?? []), ...(until ?? [])];
 }
 
-/** Pages of the same shape are read by the same statement. */
+/** Describes the shape of a page. The same statement reads all pages of one shape. */
 export function describeShape({ conditions, order, isDescending, after, until }: Page): string {
   const keyName = ({ column, ignoresCase }: SortKey): string =>
     column.databaseName + (ignoresCase ? '~' : '');
@@ -55,7 +58,7 @@ export function describeShape({ conditions, order, isDescending, after, until }:
   ].join('; ');
 }
 
-/** The lowest value of each type, as SQL: rows without a value are sorted as if they had it. */
+/** The lowest value of each type, as SQL. NULL is sorted as if it were this value. */
 const LOWEST = new Map<unknown, string>([
   ['integer', '-2147483648'],
   ['bigint', '-9223372036854775808'],
@@ -65,17 +68,17 @@ const LOWEST = new Map<unknown, string>([
   ['uuid', `'00000000-0000-0000-0000-000000000000'`],
 ]);
 
-/** The lowest value of a column in place of NULL, which engines sort differently. */
-export function orLowest(sql: string, type: unknown): string {
+/** Writes the SQL that puts the lowest value in place of NULL, which engines sort differently. */
+export function replaceNull(sql: string, type: unknown): string {
   return `coalesce(${sql}, ${LOWEST.get(type) ?? `''`})`;
 }
 
-/** A to Z as small letters, and every other character as it is. */
+/** Turns A to Z into small letters, and leaves every other character. */
 export function foldCase(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** The conditions that a text begins with a prefix, which an index by the text can find. */
+/** Makes the conditions for texts with a prefix, in a form that an index on the text supports. */
 export function startsWith(
   key: SortKey,
   prefix: string,
@@ -90,19 +93,19 @@ export function startsWith(
       { key, operator: 'starts', value: text },
     ];
   }
-  const end = endOfPrefix(codePoints);
+  const end = findPrefixEnd(codePoints);
   return [
     { key, operator: '>=', value: encode(text, key.column) },
     ...(end === undefined ? [] : [{ key, operator: '<' as const, value: end }]),
   ];
 }
 
-/** The first text in the order of code points that comes after all texts with a prefix. */
-function endOfPrefix(codePoints: readonly string[]): string | undefined {
+/** Finds the first text in the order of code points after all texts with a prefix. */
+function findPrefixEnd(codePoints: readonly string[]): string | undefined {
   for (let index = codePoints.length - 1; index >= 0; index--) {
     const code = codePoints[index]?.codePointAt(0) ?? 0;
     if (code < 0x10ffff) {
-      // Surrogates are no characters of a text.
+      // Surrogates are not characters.
       const next = code + 1 === 0xd800 ? 0xe000 : code + 1;
       return codePoints.slice(0, index).join('') + String.fromCodePoint(next);
     }

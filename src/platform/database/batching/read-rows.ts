@@ -4,16 +4,16 @@ import { listValues, type Page } from './page.js';
 import type { Session } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
-/** How many bytes of text the rows of one piece have, before the last of them. */
+/** How many bytes of text end a piece: the row that reaches them is its last. */
 export const PIECE_BYTES = 256 * 1024;
-/** How many rows one piece has at most. */
+/** The most rows of one piece. */
 const PIECE_ROWS = 4_096;
 
 /** A page as JSON. */
 export interface PageText {
-  /** The rows as a JSON array; undefined where they are too long to be in memory at once. */
+  /** The rows as a JSON array; undefined if they are too long to be in memory at once. */
   readonly text: string | undefined;
-  /** What the last row is sorted by, where others follow or the text is too long. */
+  /** The sort values of the last row, if others follow or the text is too long. */
   readonly last: readonly string[] | undefined;
   readonly hasMore: boolean;
 }
@@ -23,17 +23,17 @@ export interface Piece {
   /** The rows, with the separator between them. */
   readonly text: string;
   readonly rows: number;
-  /** What the last row is sorted by; undefined where there is none. */
+  /** The sort values of the last row; undefined if there is none. */
   readonly last: readonly string[] | undefined;
 }
 
-/** A piece to read: rows of a page, with this text between them. */
+/** A request for a piece: rows of a page, with this separator between them. */
 export interface PieceRequest {
   readonly page: Page;
   readonly separator: ',' | '\n';
 }
 
-/** How an engine makes JSON of the rows of a table. */
+/** Reads the rows of a table as JSON, by an engine's own means. */
 export interface JsonReader {
   /** Reads pages at once, in their order. */
   readPages(session: Session, pages: readonly Page[]): Promise<PageText[]>;
@@ -53,7 +53,7 @@ export class FindRows implements BatchOperation<string, RawRow | undefined> {
     const found = new Map<string, RawRow>();
     const parameters = sql.encodeKeys([...new Set(keys)]);
     for (const row of await session.query<RawRow>(sql.find, parameters)) {
-      found.set(sql.columns.rawKey(row), row);
+      found.set(sql.columns.getRawKey(row), row);
     }
     return keys.map((key) => found.get(key));
   }
@@ -86,7 +86,7 @@ export class ReadPieces implements BatchOperation<PieceRequest, Piece> {
   }
 }
 
-/** The rows of a page, and what each is sorted by. */
+/** The rows of a page, each with its sort values. */
 export type SortedRows = readonly { readonly raw: RawRow; readonly sortedBy: readonly string[] }[];
 
 /** Reads pages as rows. */
@@ -106,7 +106,7 @@ export class ReadRows implements BatchOperation<Page, SortedRows> {
   }
 }
 
-/** What a row is sorted by, which a statement gives as `page_sort0`, `page_sort1`, ... */
+/** Returns the sort values of a row, which statements select as `page_sort0`, `page_sort1`, ... */
 export function readSortTexts(raw: RawRow, { order }: Page): string[] {
   return order.map((_, index) => raw[`page_sort${index}`] as string);
 }

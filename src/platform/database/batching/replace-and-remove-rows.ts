@@ -5,16 +5,16 @@ import { type FailureClassifier, isolateFailures, type Result } from './isolate-
 import { atomically, type Session, type Statement } from './session.js';
 import type { KeyTexts, TableSql } from './sql-builder.js';
 
-/** What became of a row that was to be replaced or removed. */
+/** The outcome for a row to replace or remove. */
 export type WriteOutcome = 'done' | 'missing';
 
-/** A row to write in the place of the one with its key. */
+/** A row to store in place of the one with the same key. */
 export interface Replacement {
   readonly key: string;
   readonly values: Values;
 }
 
-/** Writes rows in the place of others, whatever these hold. */
+/** Replaces rows regardless of their current values. */
 export class ReplaceRows implements BatchOperation<Replacement, WriteOutcome> {
   readonly name = 'replace';
 
@@ -39,7 +39,7 @@ export class ReplaceRows implements BatchOperation<Replacement, WriteOutcome> {
   }
 }
 
-/** Removes rows, whatever they hold. */
+/** Removes rows regardless of their current values. */
 export class RemoveRows implements BatchOperation<{ readonly key: string }, WriteOutcome> {
   readonly name = 'remove';
 
@@ -63,7 +63,7 @@ export class RemoveRows implements BatchOperation<{ readonly key: string }, Writ
   }
 }
 
-/** Executes a statement on items, those with one key one after another. */
+/** Executes a statement on items; items with the same key one after another. */
 async function writeInRounds<Item extends { readonly key: string; readonly values?: Values }>(
   session: Session,
   items: readonly Item[],

@@ -7,15 +7,15 @@ export type JsonKind = 'number' | 'boolean' | 'string' | 'json' | { readonly sca
 
 /** A member of a row as JSON. */
 export interface JsonMember {
-  /** As JSON text. */
+  /** The name as JSON text. */
   readonly name: string;
   readonly column: ColumnMetadata;
   readonly kind: JsonKind;
 }
 
 /**
- * The columns that are members of a row as JSON, those of the key first; undefined when there is one
- * that only the program can write.
+ * Lists the members of a row as JSON, those of the key first; undefined if the database cannot
+ * write one of them.
  */
 export function listJsonMembers(columns: EntityColumns): readonly JsonMember[] | undefined {
   const members: JsonMember[] = [];
@@ -27,7 +27,7 @@ export function listJsonMembers(columns: EntityColumns): readonly JsonMember[] |
   return members;
 }
 
-/** How the store writes values of a column in JSON; undefined where it cannot. */
+/** Finds how the database writes values of a column in JSON; undefined if it cannot. */
 function findJsonKind({ type, transformer }: ColumnMetadata): JsonKind | undefined {
   if (transformer instanceof DecimalTransformer) return { scale: transformer.scale };
   if (transformer === jsonTransformer) return 'json';
@@ -42,9 +42,9 @@ function findJsonKind({ type, transformer }: ColumnMetadata): JsonKind | undefin
 export type WriteValue = (sql: string, kind: JsonKind, column: ColumnMetadata) => string;
 
 /**
- * Writes the SQL that makes a JSON object of a row, without members for what is NULL.
+ * Writes the SQL that makes a JSON object of a row, without members that are NULL.
  *
- * @param row what stands in front of the name of a column, such as `NEW.`
+ * @param row the prefix of the names of columns, such as `NEW.`
  */
 export function writeObject(
   columns: EntityColumns,

@@ -1,34 +1,34 @@
-/** A statement. Under a name it stays prepared on each connection of an engine that asks for names. */
+/** A statement. Engines that use names keep it prepared under its name on each connection. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
-/** The reason why a statement failed: a row in it, a lock that another session holds, or the store. */
+/** The cause of a failed statement: one of its rows, a lock of another session, or the store. */
 export type FailureCause = 'row' | 'lock' | 'store';
 
 /** A connection on which statements run one after another. */
 export interface Session {
-  /** Whether statements are part of a transaction; otherwise each is a commit of its own. */
+  /** Whether statements are part of a transaction; otherwise each statement commits on its own. */
   readonly isInTransaction: boolean;
 
-  /** The rows that a statement gives. */
+  /** Executes a statement, and resolves with its rows. */
   query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]>;
 
-  /** Executes a statement that writes rows, and resolves with how many it has written. */
+  /** Executes a statement that writes rows, and resolves with their number. */
   run(statement: Statement, parameters: readonly unknown[]): Promise<number>;
 
-  /** Begins a transaction, or a part of the one under way that can be undone alone. */
+  /** Begins a transaction, or inside one a savepoint. */
   begin(): Promise<Transaction>;
 
   /** Like {@link query}, but a failing statement leaves the transaction usable. */
   attempt<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]>;
 }
 
-/** A transaction, or a part of one. */
+/** A transaction or a savepoint. */
 export interface Transaction extends Session {
   /**
-   * Commits once these statements have succeeded; where one has failed, nothing is committed.
+   * Commits once these statements have succeeded. If one has failed, nothing is committed.
    *
    * @throws the error of the statement
    */
@@ -36,12 +36,12 @@ export interface Transaction extends Session {
   rollback(): Promise<void>;
 }
 
-/** A session that was taken from a pool. */
+/** A session from a pool. */
 export interface PooledSession extends Session {
-  /** @throws StoreUnavailableError when what was written went to a file that is no longer the store */
+  /** @throws StoreUnavailableError when the rows went to a file that is no longer the store */
   assertSameStore(): void;
 
-  /** @param isBroken whether nobody may use the connection again as it is */
+  /** @param isBroken whether the connection must not be used again as it is */
   release(isBroken: boolean): void;
 }
 
@@ -50,11 +50,11 @@ export interface SessionPool {
   /** How many sessions may be in use at the same time. */
   readonly size: number;
 
-  /** Resolves once a session is free; a pool that writes waits for its turn to write, too. */
+  /** Resolves once a session is free. A pool for writes also waits for the right to write. */
   acquire(): Promise<PooledSession>;
 }
 
-/** Does work that is stored as a whole or not at all. */
+/** Executes work in a transaction: it is stored as a whole or not at all. */
 export async function atomically<Result>(
   session: Session,
   work: (transaction: Session) => Promise<Result>,
@@ -65,7 +65,8 @@ export async function atomically<Result>(
     await transaction.commit();
     return result;
   } catch (error) {
-    // The engine may have rolled back already, or the connection is gone: the first error says why.
+    // The engine may have rolled back already, or the connection may be lost. The first error tells
+    // why.
     await transaction.rollback().catch(() => undefined);
     throw error;
   }

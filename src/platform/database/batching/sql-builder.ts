@@ -4,24 +4,24 @@ import {
   type Condition,
   describeShape,
   INDEXED_LENGTH,
-  orLowest,
+  replaceNull,
   type Page,
   type SortKey,
 } from './page.js';
 import type { Statement } from './session.js';
 
-/** The texts of a key's columns: `key0`, `key1`, ... */
+/** The texts of the columns of a key: `key0`, `key1`, ... */
 export type KeyTexts = Readonly<Record<string, string>>;
 
-/** What engines write in different words. */
+/** The SQL that differs between engines. */
 export interface SqlDialect {
-  /** The parameter with this number, from 1. */
+  /** The placeholder of the parameter with this number, from 1. */
   parameter(number: number): string;
 
   /** The rows of the first parameter, as the table `given`. */
   givenRows(columns: EntityColumns): string;
 
-  /** The place of a row of `given` in the order in which they were given. */
+  /** The place of a row of `given` in the order of the parameter. */
   readonly givenPlace: string;
 
   /** The value of a column in a row of `given`. */
@@ -36,64 +36,73 @@ export interface SqlDialect {
   /** Makes the parameter of {@link isAmongKeys}. */
   encodeKeys(columns: EntityColumns, keys: readonly string[]): unknown;
 
-  /** What follows a SELECT whose rows are to be locked; may be empty. */
+  /** The clause that locks the rows of a SELECT; may be empty. */
   readonly lockSelected: string;
 
-  /** In which order rows are inserted, so that no two commits wait for each other; may be empty. */
+  /** The ORDER BY of inserted rows, which prevents deadlocks between commits; may be empty. */
   insertOrder(columns: EntityColumns): string;
 
-  /** The text of a column's value, by which keys are compared and pages go on. */
+  /** The text of a column's value, for comparing keys and continuing pages. */
   asText(sql: string, type: unknown): string;
 
-  /** A column in the list of a SELECT, so that no digit is lost. */
+  /** A column in the list of a SELECT, without loss of digits. */
   selected(columns: EntityColumns, column: ColumnMetadata): string;
 
-  /** Whether two values are the same; NULL is the same as NULL. */
+  /** A condition that two values are the same, where NULL is the same as NULL. */
   isSame(stored: string, given: string): string;
 
-  /** A value that came as text, so that it compares with a column. */
+  /** Converts a value given as text, so that it compares with a column. */
   fromText(sql: string, column: ColumnMetadata): string;
 
-  /** A column by which rows are sorted: text by code point. */
+  /** The sort expression of a column: text is sorted by code point. */
   sorted(sql: string, type: unknown): string;
 
   /** The first code points of a text, with A to Z as small letters. */
   caseless(sql: string, length: string): string;
 
-  /** What an index may hold in place of a long text. */
+  /** The hash of a text, which an index holds in place of the text. */
   textHash(sql: string): string;
 
-  /** NULL where a number is meant. */
+  /** NULL as a number. */
   readonly noNumber: string;
 
-  /** Draws the next numbers of a key that counts up, for each number of an array from 1, of a counter. */
+  /**
+   * Draws the next numbers of a key's counter. The parameters are an array of the numbers from 1 to
+   * the count, and {@link nameCounter}.
+   */
   readonly drawNumbers: string;
 
-  /** What names the counter of a key. */
+  /** The parameters that name the counter of a key. */
   nameCounter(columns: EntityColumns): string[];
 }
 
-/** The SQL for many rows of one table at once. Every statement has a constant text, so that it stays prepared. */
+/**
+ * The SQL for many rows of one table at once. Each statement has a constant text, so that it stays
+ * prepared.
+ */
 export class TableSql {
-  /** Inserts the rows that conflict with nothing. */
+  /** Inserts the rows that cause no conflict. */
   readonly insert: Statement;
-  /** The same, but says only how many: for a driver to make an object of each takes as long as to store it. */
+  /**
+   * The same, but returns no rows: making an object for each takes the driver as long as storing
+   * it.
+   */
   readonly insertAndCount: Statement;
   /** Inserts all rows, or fails with the conflict. */
   readonly insertAll: Statement;
-  /** Says why rows were not inserted. */
+  /** Compares rows that were not inserted with stored rows. */
   readonly compare: Statement;
-  /** Writes rows in the place of those with their keys. */
+  /** Replaces the rows with these keys. */
   readonly update: Statement;
   /** Removes the rows with these keys. */
   readonly remove: Statement;
   /** Reads the rows with these keys. */
   readonly find: Statement;
-  /** Reads the rows with these keys, and keeps others from changing them. */
+  /** Reads and locks the rows with these keys. */
   readonly lock: Statement;
-  /** The same, but for rows that others have locked. */
+  /** The same, but skips rows that others have locked. */
   readonly lockFree: Statement;
-  /** Draws the next numbers of a key that counts up. */
+  /** Draws the next numbers of a key's counter. */
   readonly drawNumbers: Statement;
   private readonly pages = new Map<string, Statement>();
 
@@ -128,7 +137,7 @@ export class TableSql {
     const keyNames = keys.map((key) => this.name(key)).join(', ');
     const inOrder = `ORDER BY ${keyNames}`;
     const locks = dialect.lockSelected !== '';
-    // Commits that wait for each other's rows would never end; where all lock in one order they do.
+    // All commits lock rows in the same order, which prevents deadlocks.
     const lockFirst = (condition: string): string =>
       locks
         ? `WITH locked AS MATERIALIZED (
@@ -161,22 +170,22 @@ export class TableSql {
     );
   }
 
-  /** Whether nobody else writes between two statements of a session, even where they are no transaction. */
+  /** Whether no other session can write between two statements, even outside a transaction. */
   get hasOneWriter(): boolean {
     return this.dialect.lockSelected === '';
   }
 
-  /** The parameter of a statement on rows. */
+  /** Makes the parameter of a statement on rows. */
   encodeRows(rows: readonly Values[]): unknown[] {
     return [this.dialect.encodeRows(this.columns, rows)];
   }
 
-  /** The parameter of a statement on keys. */
+  /** Makes the parameter of a statement on keys. */
   encodeKeys(keys: readonly string[]): unknown[] {
     return [this.dialect.encodeKeys(this.columns, keys)];
   }
 
-  /** A statement under a name: servers cut longer names off. */
+  /** Names a statement. Servers truncate longer names. */
   named(operation: string, text: string): Statement {
     return { name: `${operation} ${this.columns.metadata.tableName}`.slice(0, 63), text };
   }
@@ -201,7 +210,9 @@ export class TableSql {
     });
   }
 
-  /** The statement for pages of a shape: to write it takes as long as to read a page. */
+  /**
+   * Caches the statement for pages of a shape, since writing it takes as long as reading a page.
+   */
   shaped(operation: string, page: Page, write: () => string): Statement {
     const shape = `${operation} ${describeShape(page)}`;
     const known = this.pages.get(shape);
@@ -212,7 +223,7 @@ export class TableSql {
   }
 
   /**
-   * The condition that a row is one of a page.
+   * Writes the condition for the rows of a page.
    *
    * @param value the SQL of the value with this index; see `listValues()`
    */
@@ -237,7 +248,8 @@ export class TableSql {
     };
     if (page.after !== undefined) compare(page.isDescending ? '<' : '>');
     if (page.until !== undefined) compare(page.isDescending ? '>=' : '<=');
-    // Of several bounds, an engine may take the first: that of a page is narrower than that of a prefix.
+    // An engine may search an index by the first bound only. The bounds of a page are narrower than
+    // those of a prefix.
     const all = [...bounds, ...conditions];
     return all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
   }
@@ -247,12 +259,11 @@ export class TableSql {
     return `ORDER BY ${order.map((key) => this.sortExpression(key) + direction).join(', ')}`;
   }
 
-  /** The text of what rows are sorted by, so that a page can go on after a row. */
+  /** The sort values as text, so that the next page can begin after a row. */
   sortTexts({ order }: Page): string[] {
     return order.map((key) => this.dialect.asText(this.sortExpression(key), key.column.type));
   }
 
-  /** What rows are sorted by. An index has to be of the same words. */
   private sortExpression({ column, ignoresCase }: SortKey): string {
     return sortExpression(this.dialect, this.qualify(column), column, ignoresCase);
   }
@@ -278,7 +289,7 @@ export class TableSql {
     }
   }
 
-  /** Not the alias of the same name in the list of a SELECT. */
+  /** Without the table, the name could mean an alias in the list of a SELECT. */
   private qualify(column: ColumnMetadata): string {
     return `${this.columns.table}.${this.name(column)}`;
   }
@@ -326,7 +337,7 @@ export class TableSql {
     return this.givenOrDefault(column);
   }
 
-  /** The index of the foreign key that refers to a row that is not there; NULL when all are. */
+  /** The index of the foreign key that refers to a missing row; NULL if there is none. */
   private missingParent(): string {
     const cases = this.columns.foreignKeys.map((foreignKey, index) => {
       const values = foreignKey.columns.map((column) => this.given(column));
@@ -340,7 +351,7 @@ export class TableSql {
     return cases.length === 0 ? this.dialect.noNumber : `CASE ${cases.join(' ')} END`;
   }
 
-  /** The keys that a statement has returned. */
+  /** Reads the keys that a statement has returned. */
   readKeys(rows: readonly KeyTexts[]): Set<string> {
     const { columns } = this;
     if (columns.keys.length === 1) return new Set(rows.map(({ key0 = '' }) => key0));
@@ -351,8 +362,8 @@ export class TableSql {
 }
 
 /**
- * What rows are sorted by, the same on every engine: text by code point, and NULL as the lowest value.
- * An index has to be of the same words.
+ * Writes the sort expression of a column, which gives the same order on every engine: text by code
+ * point, and NULL as the lowest value. An index has to be on the same expression.
  */
 export function sortExpression(
   dialect: SqlDialect,
@@ -363,5 +374,5 @@ export function sortExpression(
   const value = ignoresCase
     ? dialect.caseless(name, String(INDEXED_LENGTH))
     : dialect.sorted(name, type);
-  return isNullable ? orLowest(value, ignoresCase ? 'text' : type) : value;
+  return isNullable ? replaceNull(value, ignoresCase ? 'text' : type) : value;
 }

@@ -12,19 +12,19 @@ import {
 import type { Session, Statement } from '../batching/session.js';
 import { getRecordedName } from '../record-changes.decorator.js';
 
-/** The feed at a moment. */
+/** The state of the feed at one moment. */
 export interface FeedState {
   /** Undefined while the feed is off. */
   readonly epoch: string | undefined;
-  /** The number up to which changes were removed, since they are too old. */
+  /** Changes up to this number have been removed because of their age. */
   readonly removed: number;
-  /** The number of the newest change that was committed; that of the last one removed where there is none. */
+  /** The number of the newest committed change; if there is none, that of the last one removed. */
   readonly newest: number;
 }
 
-/** How far the feed can be given out. */
+/** How far the feed can be read. */
 export interface Progress extends FeedState {
-  /** The number of the newest change below which no other can appear any more. */
+  /** No further change can appear up to this number. */
   readonly settled: number;
 }
 
@@ -35,37 +35,36 @@ export interface RecordedChange {
   readonly type: string;
   /** The key of the row, as JSON. */
   readonly id: string;
-  /** The row, as JSON; null of one that was removed. */
+  /** The row, as JSON; null for a removed row. */
   readonly data: string | null;
 }
 
-/** How an engine records changes, in the commit that makes them. */
+/** Records changes by an engine's means, in the same commit as the changes. */
 export interface ChangeLog {
   /**
-   * Records changes from now on, unless that is so already: what records them is then left as it is.
-   * Otherwise an epoch begins.
+   * Starts recording changes, and begins an epoch. Does nothing if changes are being recorded.
    *
    * @throws DatabaseStartError
    */
   switchOn(queryRunner: QueryRunner, tables: readonly RecordedTable[]): Promise<void>;
 
   /**
-   * Records no changes from now on.
+   * Stops recording changes.
    *
-   * @throws DatabaseStartError when another program needs them
+   * @throws DatabaseStartError when another program needs the feed
    */
   switchOff(queryRunner: QueryRunner): Promise<void>;
 
   /** Begins an epoch, in a transaction: removes all changes, and makes every cursor invalid. */
   beginEpoch(queryRunner: QueryRunner): Promise<void>;
 
-  /** Reads how far the feed can be given out. To be called once at a time. */
+  /** Reads how far the feed can be read. Calls must not overlap. */
   readProgress(session: Session): Promise<Progress>;
 
   /** Tells the other programs of the store that there are changes. */
   notify(): void;
 
-  /** @param onNotified is called when another program says that there are changes */
+  /** @param onNotified is called when another program reports changes */
   listen(onNotified: () => void): void;
 
   close(): Promise<void>;
@@ -76,8 +75,8 @@ export class RecordedTable {
   private readonly members: readonly JsonMember[];
 
   /**
-   * @param name what a row is called in the feed
-   * @throws TypeError when a row of it cannot be written as JSON
+   * @param name the name of a row in the feed
+   * @throws TypeError when the database cannot write its rows as JSON
    */
   constructor(
     readonly columns: EntityColumns,
@@ -110,7 +109,7 @@ export class RecordedTable {
   }
 }
 
-/** The tables whose changes are recorded, by the names of the rows. */
+/** Lists the tables whose changes are recorded. */
 export function listRecordedTables(store: DataSource): RecordedTable[] {
   return store.entityMetadatas.flatMap(({ target }) => {
     const name = getRecordedName(target);
@@ -120,7 +119,7 @@ export function listRecordedTables(store: DataSource): RecordedTable[] {
   });
 }
 
-export function newEpoch(): string {
+export function createEpoch(): string {
   return randomBytes(9).toString('base64url');
 }
 
@@ -147,7 +146,7 @@ export async function readFeedState(session: Session): Promise<FeedState> {
   };
 }
 
-/** Reads how far the feed can be given out, once for all who ask meanwhile. */
+/** Reads how far the feed can be read, once for all waiting calls. */
 export class ReadProgress implements BatchOperation<undefined, Progress> {
   readonly name = 'progress';
 
@@ -159,14 +158,17 @@ export class ReadProgress implements BatchOperation<undefined, Progress> {
   }
 }
 
-/** The changes with numbers above one and up to another: as many as fit into a few hundred KiB. */
+/**
+ * A request for the changes with numbers above `after` and up to `until`. A page has `limit` of
+ * them, or fewer if their rows are long.
+ */
 export interface PageRequest {
   readonly after: number;
   readonly until: number;
   readonly limit: number;
 }
 
-/** Changes, oldest first, and what the feed was at the moment when they were read. */
+/** Changes, oldest first, and the state of the feed when they were read. */
 export interface FeedPage {
   readonly epoch: string | undefined;
   readonly removed: number;
@@ -217,11 +219,11 @@ export class ReadFeedPages implements BatchOperation<PageRequest, FeedPage> {
 const REMOVED_AT_ONCE = 1_000;
 
 /**
- * Removes the changes before a time, oldest first. The newest change stays, so that no number is given
- * twice.
+ * Removes the changes before a time, oldest first. The newest change stays, so that no number is
+ * given twice.
  *
  * @param time in milliseconds since 1970
- * @param settled the number of a change before which no other can appear
+ * @param settled no further change can appear up to this number
  */
 export async function removeChangesBefore(
   store: DataSource,

@@ -1,13 +1,13 @@
 import type { DataSourceOptions, MigrationInterface } from 'typeorm';
 import { parseDatabaseUrl } from '../../config/database-url.js';
 import type { Env } from '../../config/env.js';
-import { postgresOptions } from '../postgres/postgres-options.js';
-import { sqliteOptions } from '../sqlite/sqlite-options.js';
+import { createPostgresOptions } from '../postgres/postgres-options.js';
+import { createSqliteOptions } from '../sqlite/sqlite-options.js';
 import type { StoreExtra } from './store-data-source.js';
 
 type Class<Instance = object> = new () => Instance;
 
-/** What the store holds. */
+/** The entities and migrations of the store. */
 export interface Schema {
   readonly entities: Class[];
   /** In the order in which they run. */
@@ -18,11 +18,11 @@ type DatabaseEnv = Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'> &
   Partial<Pick<Env, 'TRANSACTION_TIMEOUT_MS' | 'CHANGE_FEED'>>;
 
 /**
- * The options of the data source: the program, the commands and TypeORM's own share them.
+ * Makes the options of the data source, for the program, its commands and TypeORM's command line.
  *
- * @param logMigration takes what the operator should know of a change of the schema
+ * @param logMigration gets lines for the operator about changes of the schema
  */
-export function dataSourceOptions(
+export function createDataSourceOptions(
   { DATABASE_URL, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS, CHANGE_FEED }: DatabaseEnv,
   schema: Schema,
   logMigration?: StoreExtra['logMigration'],
@@ -35,7 +35,9 @@ export function dataSourceOptions(
     logMigration,
   };
   const options =
-    url.type === 'sqlite' ? sqliteOptions(url) : postgresOptions(url, DATABASE_POOL_SIZE);
+    url.type === 'sqlite'
+      ? createSqliteOptions(url)
+      : createPostgresOptions(url, DATABASE_POOL_SIZE);
   return {
     ...options,
     extra: { ...(options.extra as object | undefined), ...extra },

@@ -4,7 +4,7 @@ import type { DataSourceOptions } from 'typeorm';
 import { Env } from '../../config/env.js';
 import { PinoLogger } from '../../observability/pino-logger.js';
 import { JobRunner } from '../job-runner.js';
-import { dataSourceOptions, type Schema } from './data-source-options.js';
+import { createDataSourceOptions, type Schema } from './data-source-options.js';
 import { openDatabase } from './open-database.js';
 
 @Module({})
@@ -13,9 +13,9 @@ export class DatabaseModule {
     const typeOrm = TypeOrmModule.forRootAsync({
       inject: [Env, PinoLogger],
       useFactory: (env: Env, logger: PinoLogger) => ({
-        // Nest's own logger would keep the lines until the application is there.
-        ...dataSourceOptions(env, schema, (line) => logger.log(line, 'Store')),
-        // TypeORM would print what this program says in its own words.
+        // Nest's logger buffers lines until the application is created.
+        ...createDataSourceOptions(env, schema, (line) => logger.log(line, 'Store')),
+        // The default logger of TypeORM would print lines of its own.
         logger: 'debug' as const,
         // A store that cannot be opened stops the start at once.
         toRetry: () => false,

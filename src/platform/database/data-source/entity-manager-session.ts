@@ -2,7 +2,7 @@ import type { EntityManager, QueryResult, QueryRunner } from 'typeorm';
 import { atomically, type Session, type Statement, type Transaction } from '../batching/session.js';
 
 /**
- * The transaction of a manager.
+ * Makes a session in the transaction of a manager.
  *
  * @throws TypeError when the manager has none
  */
@@ -38,7 +38,7 @@ class ManagerSession implements Transaction {
     return this;
   }
 
-  /** After an error some engines refuse every statement up to the last savepoint. */
+  /** After an error, some engines refuse all statements until a rollback to a savepoint. */
   attempt<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     return atomically(this, (part) => part.query<Row>(statement, parameters));
   }
@@ -53,7 +53,10 @@ class ManagerSession implements Transaction {
   }
 }
 
-/** TypeORM's driver for SQLite gives no rows of a statement whose text begins with INSERT, UPDATE or DELETE. */
+/**
+ * TypeORM's driver for SQLite returns no rows for statements that begin with INSERT, UPDATE or
+ * DELETE.
+ */
 export function prependLineFeed(sql: string): string {
   return `\n${sql}`;
 }

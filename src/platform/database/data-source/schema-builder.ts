@@ -7,7 +7,10 @@ export interface IndexDefinition {
   readonly table: string;
   /** The columns in their order, by their names. */
   readonly columns: Readonly<Record<string, ColumnType | NullableType>>;
-  /** The columns whose texts are indexed by their first characters, regardless of the case of A to Z. */
+  /**
+   * The columns that are indexed by the first 64 characters of their texts, regardless of the case
+   * of A to Z.
+   */
   readonly ignoringCase?: readonly string[];
   readonly isUnique?: boolean;
 }
@@ -17,13 +20,13 @@ export interface TextIndexDefinition {
   readonly name: string;
   readonly table: string;
   readonly column: string;
-  /** The columns of the primary key, in whose order the rows of a page come. */
+  /** The columns of the primary key, which sort the rows of a page. */
   readonly key: readonly string[];
 }
 
-/** Changes the schema of a store that may be large and in use, as one engine does it. */
+/** Changes the schema of a store that may be large and in use, by an engine's means. */
 export interface SchemaBuilder {
-  /** How the engine declares a column. */
+  /** Describes a column to TypeORM. */
   describeColumn(
     name: string,
     type: ColumnType | NullableType,
@@ -40,12 +43,12 @@ export interface SchemaBuilder {
 
   createIndex(queryRunner: QueryRunner, index: IndexDefinition): Promise<void>;
 
-  /** Creates an index, in the place of one with its name that was made in another way. */
+  /** Creates an index, and replaces one with the same name but another definition. */
   createTextIndex(queryRunner: QueryRunner, index: TextIndexDefinition): Promise<void>;
 
   dropIndex(queryRunner: QueryRunner, name: string): Promise<void>;
 
-  /** Lets the texts of a column be sorted by code point, whatever the locale of the database. */
+  /** Sorts the texts of columns by code point, whatever the locale of the database. */
   sortByCodePoint(
     queryRunner: QueryRunner,
     table: string,
@@ -53,7 +56,7 @@ export interface SchemaBuilder {
   ): Promise<void>;
 }
 
-/** What an index holds of its columns: what rows of a page are sorted by. */
+/** A column of an index, which has the sort expression of pages. */
 export interface IndexedColumn {
   readonly name: string;
   readonly type: ColumnType | NullableType;

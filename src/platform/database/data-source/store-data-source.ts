@@ -10,86 +10,86 @@ import { type ChangeLog, listRecordedTables } from '../change-feed/change-log.js
 import type { SchemaBuilder } from './schema-builder.js';
 import { StoreEntityManager } from './store-entity-manager.js';
 
-/** The store cannot be used. The message is one line for the operator: it may name anything but a secret. */
+/** The store cannot be used. The message is one line for the operator, without secrets. */
 export class DatabaseStartError extends Error {}
 
-/** What the options of a data source have in `extra`, besides what its driver takes. */
+/** The members of `extra` in the options of a data source, besides those of its driver. */
 export interface StoreExtra {
   /** How long a transaction of TypeORM may last, in milliseconds. */
   readonly transactionTimeoutMs: number | undefined;
-  /** Whether changes are recorded; undefined leaves that as it is in the store. */
+  /** Whether changes are recorded; undefined keeps the state of the store. */
   readonly changeFeed: 'on' | 'off' | undefined;
-  /** Takes a line on a change of the schema when it begins, and another when it is over. */
+  /** Gets a line when a change of the schema begins, and another when it ends. */
   readonly logMigration: ((line: string) => void) | undefined;
 }
 
-/** A query runner whose caller may allow itself more time, or less. */
+/** A query runner whose time limits can be changed. */
 export interface TimeLimited {
-  /** @param limit for each statement and each transaction, in milliseconds; undefined for any time */
+  /** @param limit for each statement and each transaction, in milliseconds; undefined for none */
   setTimeLimit(limit: number | undefined): Promise<void> | void;
 }
 
-/** How an engine works on the rows of one table. */
+/** The means of an engine to read and write one table. */
 export interface TableAccess {
   readonly sql: TableSql;
-  /** Undefined where only the program can write the rows as JSON. */
+  /** Undefined if the database cannot write the rows as JSON. */
   readonly json: JsonReader | undefined;
   readonly classifier: FailureClassifier;
 }
 
-/** What this program needs of an engine, beyond what TypeORM does alike on each. */
+/** A TypeORM data source with the further operations that this program needs of each engine. */
 export abstract class StoreDataSource extends DataSource {
-  /** What the store is and where, for the operator: never the password. */
+  /** The kind and the place of the store, for the operator. It has no password. */
   abstract get description(): string;
 
   /**
-   * Opens the store for this program: keeps other programs from it where it can serve only one, makes
-   * sure that commits are durable, and brings the schema up to date.
+   * Opens the store: locks out other programs if it can serve only one, makes sure that commits are
+   * durable, and brings the schema up to date.
    *
    * @throws DatabaseStartError
    */
   abstract open(): Promise<void>;
 
-  /** Changes the schema, in migrations. */
+  /** For migrations. */
   abstract readonly schemaBuilder: SchemaBuilder;
 
-  /** For commits of many rows. */
+  /** Sessions for commits of many rows. */
   abstract get writers(): SessionPool;
 
-  /** For rows by key. */
+  /** Sessions for reading rows by key. */
   abstract get rowReaders(): SessionPool;
 
-  /** For pages. */
+  /** Sessions for reading pages. */
   abstract get pageReaders(): SessionPool;
 
-  /** How many pages one read is of, at most. */
+  /** The most pages that one statement reads. */
   abstract readonly maxPages: number;
 
   abstract readonly changeLog: ChangeLog;
 
-  /** Is called when a batch has committed what may be changes; TypeORM tells its subscribers of the other commits. */
+  /** Called when a batch has committed. TypeORM reports other commits to its subscribers. */
   onCommit: () => void = () => undefined;
 
   abstract accessTable(columns: EntityColumns): TableAccess;
 
-  /** A value that TypeORM made ready for a column, as JSON has it. */
+  /** Turns a value that TypeORM has prepared for a column into one that JSON can hold. */
   abstract encodeValue(value: unknown, column: ColumnMetadata): unknown;
 
   /**
-   * Refuses a statement that is not part of the transaction that it is called from, where it would
+   * Refuses a statement that is called from within a transaction but is not part of it, if it would
    * wait for that transaction for ever.
    *
    * @throws Error
    */
   abstract assertOutsideTransaction(access: 'read' | 'write'): void;
 
-  /** The time of the store's clock, in milliseconds since 1970: the same for all programs. */
+  /** Reads the clock of the store, in milliseconds since 1970. It is the same for all programs. */
   abstract readClock(): Promise<number>;
 
-  /** Commits durably what changes nothing, to find out whether the store can be written. */
+  /** Makes a durable commit that changes nothing, to check that the store is writable. */
   abstract probeWrite(): Promise<void>;
 
-  /** Why the store cannot be opened, in words for the operator. */
+  /** Describes for the operator why the store cannot be opened. */
   abstract describeError(error: unknown): string;
 
   override createQueryRunner(mode?: ReplicationMode): QueryRunner & TimeLimited {
@@ -101,7 +101,8 @@ export abstract class StoreDataSource extends DataSource {
   }
 
   /**
-   * Does work whose statements and transactions may take longer than the default, such as a report.
+   * Executes work whose statements and transactions may take longer than TRANSACTION_TIMEOUT_MS,
+   * such as a report.
    *
    * @param limit for each statement and each transaction, in milliseconds
    */
@@ -126,7 +127,9 @@ export abstract class StoreDataSource extends DataSource {
     if (this.isInitialized) await super.destroy();
   }
 
-  /** @throws DatabaseStartError when another program needs the feed of changes, which this one is not to have */
+  /**
+   * @throws DatabaseStartError when the feed is to be switched off, but another program needs it
+   */
   protected async setUpChangeFeed(queryRunner: QueryRunner): Promise<void> {
     const { changeFeed } = this.options.extra as StoreExtra;
     if (changeFeed === 'on') {
@@ -136,7 +139,7 @@ export abstract class StoreDataSource extends DataSource {
     }
   }
 
-  /** @throws DatabaseStartError when a newer version of the program has made the schema */
+  /** @throws DatabaseStartError when the schema is from a newer version of the program */
   protected async runNewMigrations(queryRunner: QueryRunner): Promise<void> {
     const executor = new MigrationExecutor(this, queryRunner);
     executor.transaction = 'each';
@@ -157,7 +160,9 @@ export abstract class StoreDataSource extends DataSource {
   }
 }
 
-/** Which of a store's migrations a program does not know, and which of its own the store lacks. */
+/**
+ * Finds the migrations of a store that the program does not know, and those that the store lacks.
+ */
 export function compareMigrations(
   known: readonly string[],
   executed: readonly { readonly name: string }[],

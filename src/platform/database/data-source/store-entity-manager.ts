@@ -7,28 +7,34 @@ import {
 } from 'typeorm';
 import type { PickKeysByType } from 'typeorm/common/PickKeysByType.js';
 
-/** The columns of a kind of number, and what is to be looked at of the rows. */
+/** The arguments of an aggregate: an entity, a property of numbers, and conditions. */
 type Aggregate<Row extends ObjectLiteral> = [
   target: EntityTarget<Row>,
   property: PickKeysByType<Row, number>,
   where?: FindOptionsWhere<Row> | FindOptionsWhere<Row>[],
 ];
 
-/** TypeORM's manager, which rounds no int64 in silence: it makes a number of every aggregate. */
+/**
+ * TypeORM's manager, but it refuses to round an aggregate of int64 values to a JavaScript number.
+ */
 export class StoreEntityManager extends EntityManager {
-  override async sum<Row extends ObjectLiteral>(...of: Aggregate<Row>): Promise<number | null> {
-    return this.exact(await super.sum(...of), ...of);
+  override async sum<Row extends ObjectLiteral>(...args: Aggregate<Row>): Promise<number | null> {
+    return this.assertExact(await super.sum(...args), ...args);
   }
 
-  override async minimum<Row extends ObjectLiteral>(...of: Aggregate<Row>): Promise<number | null> {
-    return this.exact(await super.minimum(...of), ...of);
+  override async minimum<Row extends ObjectLiteral>(
+    ...args: Aggregate<Row>
+  ): Promise<number | null> {
+    return this.assertExact(await super.minimum(...args), ...args);
   }
 
-  override async maximum<Row extends ObjectLiteral>(...of: Aggregate<Row>): Promise<number | null> {
-    return this.exact(await super.maximum(...of), ...of);
+  override async maximum<Row extends ObjectLiteral>(
+    ...args: Aggregate<Row>
+  ): Promise<number | null> {
+    return this.assertExact(await super.maximum(...args), ...args);
   }
 
-  private exact<Row extends ObjectLiteral>(
+  private assertExact<Row extends ObjectLiteral>(
     value: number | null,
     ...[target, property]: Aggregate<Row>
   ): number | null {

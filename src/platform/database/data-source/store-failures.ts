@@ -1,20 +1,20 @@
 import { Logger } from '@nestjs/common';
 
-/** For how long a failure that is logged is then only counted, in milliseconds. */
-const QUIET_MS = 10_000;
+/** How long repeats of a logged failure are only counted, in milliseconds. */
+const SUPPRESS_MS = 10_000;
 
-/** So many kinds of failures are told apart at a time. */
+/** How many kinds of failures are distinguished at a time. */
 const MAX_KINDS = 100;
 
 /**
- * The log of a failing store: the first failure of a kind with its cause, and then how many followed.
- * Every request that needs the store may fail, and a line for each would hide the first.
+ * Logs failures of the store: the first one of a kind with its cause, and then the number of
+ * repeats. While the store fails, every request may, and a line for each would hide the first.
  */
 class StoreFailures {
   private readonly logger = new Logger('Store');
   private readonly counts = new Map<string, number>();
 
-  /** @param fields what else the line of the first failure has */
+  /** @param fields further fields for the line of the first failure */
   report(error: Error, fields: object = {}): void {
     const kind = error.stack ?? error.message;
     const count = this.counts.get(kind);
@@ -22,25 +22,25 @@ class StoreFailures {
       this.counts.set(kind, count + 1);
     } else if (this.counts.size < MAX_KINDS) {
       this.logger.error({ ...fields, err: error });
-      this.beQuiet(kind, error.message);
+      this.suppressRepeats(kind, error.message);
     }
   }
 
-  private beQuiet(kind: string, message: string): void {
+  private suppressRepeats(kind: string, message: string): void {
     this.counts.set(kind, 0);
     setTimeout(() => {
       const count = this.counts.get(kind) ?? 0;
       this.counts.delete(kind);
       if (count === 0) return;
-      this.logger.error(`The store failed ${count} more times in ${QUIET_MS} ms: ${message}`);
-      this.beQuiet(kind, message);
-    }, QUIET_MS).unref();
+      this.logger.error(`The store failed ${count} more times in ${SUPPRESS_MS} ms: ${message}`);
+      this.suppressRepeats(kind, message);
+    }, SUPPRESS_MS).unref();
   }
 }
 
 export const storeFailures = new StoreFailures();
 
-/** The code of a driver's or the system's error, or an empty string. */
+/** Returns the code of an error of a driver or the system; an empty string if there is none. */
 export function getErrorCode(error: unknown): string {
   return (error as { code?: string } | undefined)?.code ?? '';
 }

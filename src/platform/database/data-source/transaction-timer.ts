@@ -10,8 +10,8 @@ export class TransactionTimer {
   private timer: NodeJS.Timeout | undefined;
 
   /**
-   * @param limit in milliseconds; undefined for any time
-   * @param onExpiry gets the error for the module whose transaction it is
+   * @param limit in milliseconds; undefined for none
+   * @param onExpiry gets the error for the module that began the transaction
    */
   start(limit: number | undefined, onExpiry: (error: StoreUnavailableError) => void): void {
     this.stop();

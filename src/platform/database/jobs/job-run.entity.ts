@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { int64, nullable, text } from '../columns.js';
 
-/** How far a job that runs once among all programs has come. */
+/** The state of a job that runs once among all programs. */
 @Entity('job_runs')
 export class JobRun {
   @PrimaryColumn(text())
@@ -15,7 +15,10 @@ export class JobRun {
   @Column(nullable(text()))
   holder!: string | null;
 
-  /** When the program loses the job unless it says that it goes on, by the clock of the store. */
+  /**
+   * When the program loses the job unless it renews it, in milliseconds since 1970 by the clock of
+   * the store.
+   */
   @Column(nullable(int64()))
   heldUntil!: string | null;
 }

@@ -7,7 +7,7 @@ import type { Session } from '../batching/session.js';
 import {
   type ChangeLog,
   isFeedOn,
-  newEpoch,
+  createEpoch,
   type Progress,
   readFeedState,
   type RecordedTable,
@@ -16,22 +16,22 @@ import { storeFailures } from '../data-source/store-failures.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 import { withBriefLocks } from './postgres-schema-builder.js';
 
-/** What the names of the functions begin with, each of which records the changes of a table. */
+/** The prefix of the functions that record changes, one for each table. */
 const PREFIX = 'record_change_';
-/** The longest name that a server keeps. */
+/** Servers truncate longer names. */
 const MAX_NAME = 63;
 const SEQUENCE = 'changes_number';
 const CHANNEL = 'plant_store_changes';
 
-/** The advisory lock that all programs share that have the feed on. */
+/** The advisory lock that all programs with the feed switched on share. */
 const LOCK = `1688401, hashtext(current_schema())`;
 
-/** How long a program waits from one notification to the next, in milliseconds. */
+/** The least time between two notifications of a program, in milliseconds. */
 const NOTIFY_INTERVAL_MS = 25;
-/** How long a program waits before it connects again, in milliseconds. */
+/** How long a program waits before it reconnects, in milliseconds. */
 const RECONNECT_MS = 1_000;
 
-/** The transactions that have changed a recorded table, and are under way. */
+/** Lists the open transactions that have recorded changes. */
 const WRITERS = {
   name: 'writers of changes',
   text: `SELECT virtualtransaction AS id FROM pg_locks
@@ -39,18 +39,18 @@ const WRITERS = {
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
 };
 
-/** The newest change of a moment, which is settled once these transactions have ended. */
+/** The newest change at one moment, which is settled once these transactions have ended. */
 interface Mark {
   readonly newest: number;
   readonly writers: ReadonlySet<string>;
 }
 
 /**
- * Records changes by triggers. They number changes by a sequence, so the changes of one row are in
- * order: a transaction holds the row from before it draws a number until it ends. Numbers are drawn and
- * committed in different orders. Whoever draws a number holds a lock on the table `changes` from before
- * that until its transaction ends. So a change is settled once all those have ended that held one when it
- * could be seen.
+ * Records changes by triggers, which number them by a sequence. The changes of one row are in
+ * order, since a transaction locks the row before it draws a number and until it ends. Different
+ * transactions may commit in another order than they draw numbers. Before it draws a number, a
+ * transaction locks the table `changes` until it ends. A visible change is therefore settled once
+ * all transactions that then held such a lock have ended.
  */
 export class PostgresChangeLog implements ChangeLog {
   private settled = { epoch: undefined as string | undefined, number: 0 };
@@ -63,8 +63,8 @@ export class PostgresChangeLog implements ChangeLog {
   private isClosed = false;
 
   /**
-   * @param openPool gives the connection that holds the lock and hears notifications
-   * @param reopen switches the feed on after that connection was lost
+   * @param openPool opens a pool for the connection that holds the lock and receives notifications
+   * @param reopen switches the feed on again after that connection was lost
    */
   constructor(
     private readonly openPool: () => Pool,
@@ -122,9 +122,10 @@ export class PostgresChangeLog implements ChangeLog {
   }
 
   async beginEpoch(queryRunner: QueryRunner): Promise<void> {
-    // Waits for the transactions that have recorded changes: none of theirs may appear later.
+    // TRUNCATE waits for the transactions that have recorded changes, so that none of their changes
+    // appears later.
     await queryRunner.query('TRUNCATE changes');
-    await queryRunner.query('UPDATE change_feed SET epoch = $1, removed = 0', [newEpoch()]);
+    await queryRunner.query('UPDATE change_feed SET epoch = $1, removed = 0', [createEpoch()]);
   }
 
   async readProgress(session: Session): Promise<Progress> {
@@ -154,7 +155,7 @@ export class PostgresChangeLog implements ChangeLog {
 
   private async sendNotification(): Promise<void> {
     this.isNotificationDue = false;
-    // The others poll too, so none that is lost is missed for long.
+    // Other programs also poll, so a lost notification only delays them.
     await this.client?.query(`NOTIFY ${CHANNEL}`).catch(() => undefined);
     this.notifyTimer = setTimeout(() => {
       this.notifyTimer = undefined;
@@ -173,7 +174,7 @@ export class PostgresChangeLog implements ChangeLog {
     await this.pool?.end();
   }
 
-  /** Connects for as long as the program runs: the server ends the lock with the connection. */
+  /** Connects until the program stops, since the server releases the lock with the connection. */
   private async connect(): Promise<void> {
     if (this.client !== undefined) return;
     this.pool ??= this.openPool();
@@ -199,7 +200,7 @@ export class PostgresChangeLog implements ChangeLog {
 
   private async reconnect(lost: PoolClient): Promise<void> {
     this.client = undefined;
-    // The pool has no other connection until it gets this one back.
+    // The pool has a single connection, and opens no other before this one is released.
     lost.release(true);
     while (!this.isClosed) {
       try {
@@ -213,7 +214,7 @@ export class PostgresChangeLog implements ChangeLog {
   }
 }
 
-/** What records the changes of a table. */
+/** The function that records the changes of a table. */
 interface RecordFunction {
   readonly name: string;
   readonly source: string;
@@ -275,7 +276,7 @@ function writeValue(sql: string, kind: JsonKind, { type }: ColumnMetadata): stri
   }
 }
 
-/** The one spelling of a value, whatever the settings of the session are. */
+/** Writes a value in its canonical spelling, whatever the settings of the session. */
 function writeText(sql: string, type: unknown): string {
   if (type === 'date') return `to_char(${sql}, 'YYYY-MM-DD')`;
   if (type === 'timestamp with time zone') {
@@ -284,7 +285,9 @@ function writeText(sql: string, type: unknown): string {
   return `${sql}::text`;
 }
 
-/** The schema in which the tables are, quoted: whoever writes to them may have another search path. */
+/**
+ * Reads the quoted name of the tables' schema, since writing sessions may have another search path.
+ */
 async function readSchema(queryRunner: QueryRunner): Promise<string> {
   const [row] = (await queryRunner.query('SELECT quote_ident(current_schema()) AS schema')) as {
     schema: string;
@@ -292,7 +295,7 @@ async function readSchema(queryRunner: QueryRunner): Promise<string> {
   return row?.schema ?? '';
 }
 
-/** The functions that record changes, and how many triggers call each of them. */
+/** Lists the functions that record changes, each with the number of its triggers. */
 async function listFunctions(
   queryRunner: QueryRunner,
 ): Promise<(RecordFunction & { readonly triggers: number })[]> {

@@ -24,13 +24,13 @@ import { CONNECT_TIMEOUT_MS, LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './pos
 /** The key of the advisory lock that a program holds while it brings the schema up to date. */
 const MIGRATION_LOCK = 7_252_614_403_911;
 
-/** How often a program asks whether another one has migrated, in milliseconds. */
+/** How often a program tries to get the migration lock, in milliseconds. */
 const MIGRATION_POLL_MS = 200;
 
-/** How many connections read rows by key, and how many read pages. */
+/** How many connections read rows by key, and how many more read pages. */
 const READERS = 2;
 
-/** The connections that TypeORM's transactions cannot use up. */
+/** The pools that TypeORM's transactions cannot exhaust. */
 interface OwnPools {
   readonly writers: PostgresPool;
   readonly rowReaders: PostgresPool;
@@ -40,16 +40,16 @@ interface OwnPools {
 const ZONED = new Set<unknown>(['timestamp with time zone', 'timestamptz']);
 const JSON_TYPES = new Set<unknown>(['json', 'jsonb']);
 
-/** A store on a PostgreSQL server, on pools of connections, for any number of programs. */
+/** A store on a PostgreSQL server, for any number of programs. */
 export class PostgresDataSource extends StoreDataSource {
   declare driver: StorePostgresDriver;
   readonly schemaBuilder = postgresSchemaBuilder;
-  /** Each page is a statement, and has a connection of its own. */
+  /** Each page is a statement of its own. */
   readonly maxPages = 1;
   private readonly log = new Logger(PostgresDataSource.name);
   readonly changeLog = new PostgresChangeLog(
     () => this.driver.createOwnPool({ max: 1, onConnect: setUpConnection }),
-    () => this.underMigrationLock((queryRunner) => this.setUpChangeFeed(queryRunner)),
+    () => this.withMigrationLock((queryRunner) => this.setUpChangeFeed(queryRunner)),
   );
   private opened: OwnPools | undefined;
 
@@ -81,7 +81,7 @@ export class PostgresDataSource extends StoreDataSource {
 
   /** Brings the schema up to date. */
   private async migrate(): Promise<void> {
-    await this.underMigrationLock(async (queryRunner) => {
+    await this.withMigrationLock(async (queryRunner) => {
       await this.runNewMigrations(queryRunner).catch(async (error: unknown) => {
         await this.assertOwnTables(queryRunner);
         throw error;
@@ -90,20 +90,21 @@ export class PostgresDataSource extends StoreDataSource {
     });
   }
 
-  /** Does work on the schema, one program at a time. */
-  private async underMigrationLock(
+  /** Executes work on the schema, in one program at a time. */
+  private async withMigrationLock(
     work: (queryRunner: QueryRunner) => Promise<void>,
   ): Promise<void> {
     const queryRunner = this.createQueryRunner();
     try {
-      // Another program may take long to migrate, and a migration may be long.
+      // A migration may take long, here or in another program.
       await queryRunner.setTimeLimit(undefined);
-      // A statement that waited for the lock would keep the other program's index from being created.
+      // A statement waiting for the lock would block CREATE INDEX CONCURRENTLY in the other
+      // program.
       while (!(await this.tryMigrationLock(queryRunner))) await sleep(MIGRATION_POLL_MS);
       try {
         await work(queryRunner);
       } finally {
-        // Without its connection the lock is gone already.
+        // If the connection is lost, so is the lock.
         await queryRunner
           .query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK])
           .catch(() => undefined);
@@ -121,7 +122,7 @@ export class PostgresDataSource extends StoreDataSource {
   }
 
   /**
-   * TypeORM does not see tables that the user has no rights to, and fails when it makes them.
+   * TypeORM does not see tables that the user has no rights to, and fails to create them again.
    *
    * @throws DatabaseStartError when a table of this program belongs to another role
    */
@@ -172,12 +173,13 @@ export class PostgresDataSource extends StoreDataSource {
   encodeValue(value: unknown, { type }: ColumnMetadata): unknown {
     if (typeof value === 'bigint') return String(value);
     if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
-    if (value instanceof Date) return ZONED.has(type) ? value.toISOString() : localTime(value);
+    if (value instanceof Date)
+      return ZONED.has(type) ? value.toISOString() : formatLocalTime(value);
     return JSON_TYPES.has(type) && typeof value === 'string' ? JSON.parse(value) : value;
   }
 
   assertOutsideTransaction(): void {
-    // Such a statement has a connection of its own, and does not wait.
+    // Such a statement uses another connection, and does not wait.
   }
 
   async readClock(): Promise<number> {
@@ -187,7 +189,7 @@ export class PostgresDataSource extends StoreDataSource {
     return Math.floor(Number(clock?.now));
   }
 
-  /** Writes a message that nobody reads to the write-ahead log, where every commit is written. */
+  /** Writes a message without readers to the write-ahead log, which contains every commit. */
   async probeWrite(): Promise<void> {
     const session = await this.rowReaders.acquire();
     let isBroken = true;
@@ -206,9 +208,9 @@ export class PostgresDataSource extends StoreDataSource {
       return cause.message.startsWith('SASL') ? 'the password is missing or wrong' : cause.message;
     }
     const reason = REASONS[code];
-    // What the server says names what is concerned, and never a password.
+    // The message of the server names the objects concerned, and contains no password.
     if (reason === undefined) return `it reports ${code}: ${cause.message}`;
-    return SAYS_WHAT.has(code) ? `${reason} (${cause.message})` : reason;
+    return NEEDS_MESSAGE.has(code) ? `${reason} (${cause.message})` : reason;
   }
 
   override async destroy(): Promise<void> {
@@ -239,10 +241,11 @@ export class PostgresDataSource extends StoreDataSource {
 const PROBE = { name: 'probe', text: `SELECT pg_logical_emit_message(true, 'plant-store', '')` };
 
 /**
- * Sets a new connection up, whatever the server, the database and the role have as their defaults:
- * a commit is flushed to disk before it is reported, and no statement runs for ever.
+ * Sets up a new connection, overriding defaults of the server, the database and the role: a commit
+ * is flushed to disk before it is reported, and no statement runs for ever.
  *
- * @param lockTimeout how long a statement waits for a lock, in milliseconds; 0 for as long as it runs
+ * @param lockTimeout how long a statement waits for a lock, in milliseconds; 0 for no limit of its
+ *   own
  */
 export async function setUpConnection(client: PoolClient, lockTimeout = 0): Promise<void> {
   const query: QueryConfig & { query_timeout: number } = {
@@ -258,8 +261,8 @@ export async function setUpConnection(client: PoolClient, lockTimeout = 0): Prom
   await client.query(query);
 }
 
-/** The time where this program runs, as the driver writes it: a column without a zone has that. */
-function localTime(date: Date): string {
+/** Formats a time in the local time zone, as the driver does for columns without a time zone. */
+function formatLocalTime(date: Date): string {
   const offset = -date.getTimezoneOffset();
   const sign = offset < 0 ? '-' : '+';
   const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
@@ -267,8 +270,8 @@ function localTime(date: Date): string {
   return `${local}${sign}${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`;
 }
 
-/** Reasons that are nothing without what they are about. */
-const SAYS_WHAT = new Set(['42501', '42P07']);
+/** Codes whose reasons need the message of the server, which names the object. */
+const NEEDS_MESSAGE = new Set(['42501', '42P07']);
 
 const REASONS: Record<string, string> = {
   ECONNREFUSED: 'no server listens there',

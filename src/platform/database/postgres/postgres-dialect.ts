@@ -2,14 +2,16 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 
-/** A function that a migration makes: the SHA-256 digest of a text, which nobody can collide. */
+/**
+ * A function that a migration creates: the SHA-256 digest of a text, which has no known collisions.
+ */
 export const TEXT_HASH_FUNCTION = 'plant_store_text_hash';
 
 const TEXTS = new Set<unknown>(['text', 'varchar', 'character varying', 'simple-enum', String]);
 
 /**
- * The SQL of PostgreSQL. Rows travel as one JSON array of objects, so that a statement has a constant
- * text. The table itself says which types they have.
+ * The SQL of PostgreSQL. Rows are one parameter, a JSON array of objects, so that a statement has a
+ * constant text. The types of their members are those of the table.
  */
 export const postgresDialect: SqlDialect = {
   givenPlace: 'given.ordinality',
@@ -53,7 +55,7 @@ export const postgresDialect: SqlDialect = {
 
   selected: (columns: EntityColumns, column: ColumnMetadata) => columns.quoteColumn(column),
 
-  // Not every type can be compared, but every one can be written.
+  // Not every type has an equality operator, but every type has a text.
   isSame: (stored: string, given: string) => `${stored}::text IS NOT DISTINCT FROM ${given}::text`,
 
   fromText: (sql: string) => sql,

@@ -10,38 +10,41 @@ import { isStoreFailure, toConstraintError } from './postgres-errors.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './postgres-session.js';
 
-// All that depends on the internals of TypeORM's PostgreSQL driver. test/postgres/driver.e2e-spec.ts
-// fails when an upgrade changes them.
+// Everything that depends on internals of TypeORM's PostgreSQL driver.
+// test/postgres/driver.e2e-spec.ts fails if an upgrade changes them.
 
-/** TypeORM's driver with limits to what a statement and a transaction may take. */
+/** TypeORM's driver with time limits for statements and transactions. */
 export class StorePostgresDriver extends PostgresDriver {
   override createQueryRunner(mode: ReplicationMode): StorePostgresQueryRunner {
     return new StorePostgresQueryRunner(this, mode);
   }
 
-  /** Connections beside TypeORM's, which its transactions cannot use up. */
+  /** Creates a pool beside TypeORM's, which its transactions cannot exhaust. */
   createOwnPool(config: { max: number; onConnect: (client: PoolClient) => Promise<void> }): Pool {
     const { host, port, username, password, database, ssl, applicationName } = this.options;
     const pool = new pg.Pool({
       ...{ host, port, user: username, password, database, ssl },
       application_name: applicationName,
       connectionTimeoutMillis: this.options.connectTimeoutMS,
-      // A statement need not wait until the one before has been answered.
+      // Statements are sent without waiting for the results of those before.
       pipeline: true,
       ...(this.options.extra as PoolConfig),
       ...config,
       // The types of pg do not know these options of the pool.
     } as unknown as PoolConfig);
-    // A connection that breaks while it is idle is replaced.
+    // The pool replaces a connection that breaks while idle.
     pool.on('error', () => undefined);
     return pool;
   }
 }
 
-/** TypeORM's query runner with time limits, which leaves no transaction on a connection that it returns. */
+/**
+ * TypeORM's query runner with time limits. It never returns a connection with an open transaction
+ * to the pool.
+ */
 export class StorePostgresQueryRunner extends PostgresQueryRunner implements TimeLimited {
   private timer: TransactionTimer | undefined;
-  /** Why the connection was closed though its caller is not done. */
+  /** The reason why the connection was closed while its caller still uses it. */
   private lost: Error | undefined;
   private statementLimit: number | undefined = STATEMENT_TIMEOUT_MS;
   private transactionLimit: number | undefined;
@@ -79,7 +82,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
 
   override async startTransaction(isolation?: IsolationLevel): Promise<void> {
     if (this.lost !== undefined) {
-      // Its caller will roll it back.
+      // The caller will call rollbackTransaction().
       this.transactionDepth++;
       throw this.lost;
     }
@@ -102,12 +105,12 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
       await super.rollbackTransaction();
       return;
     }
-    // The server has rolled it back, or will when it finds the connection closed.
+    // The server has rolled the transaction back, or will when it notices the closed connection.
     this.transactionDepth = Math.max(0, this.transactionDepth - 1);
     if (this.transactionDepth === 0) this.forgetConnection(this.lost);
   }
 
-  /** Gives a closed connection up, so that the next statement gets another one. */
+  /** Gives up a closed connection, so that the next statement gets another one. */
   private forgetConnection(reason: Error): void {
     const { connectedQueryRunners } = this.driver;
     connectedQueryRunners.splice(connectedQueryRunners.indexOf(this), 1);
@@ -129,7 +132,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     await super.release();
   }
 
-  /** Migrations take the time that they need. */
+  /** Migrations have no time limit. */
   override async beforeMigration(): Promise<void> {
     await this.setTimeLimit(undefined);
     await super.beforeMigration();
@@ -152,7 +155,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     if (this.lost !== undefined) throw this.lost;
   }
 
-  /** Closes a connection whose server does not answer. */
+  /** Closes the connection if the server does not answer in time. */
   private startAnswerTimer(): NodeJS.Timeout | undefined {
     if (this.statementLimit === undefined) return undefined;
     return setTimeout(() => {

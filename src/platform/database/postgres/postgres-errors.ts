@@ -3,15 +3,17 @@ import type { FailureCause } from '../batching/session.js';
 import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
 import { getErrorCode } from '../data-source/store-failures.js';
 
-/** The classes of SQLSTATE with which PostgreSQL refuses a row itself: bad data, constraints, limits. */
+/** The classes of SQLSTATE for refused rows: bad data, constraints, limits. */
 const ROW_ERRORS = ['22', '23', '54'];
 
-/** The classes that say that the statement is at fault: not implemented, transaction state, syntax and access. */
+/**
+ * The classes for faulty statements: also not implemented, transaction state, syntax and access.
+ */
 const STATEMENT_ERRORS = [...ROW_ERRORS, '0A', '21', '25', '2B', '3B', '42', '44', 'P0'];
 
 const READ_ONLY = '25006';
 const LOCK_NOT_AVAILABLE = '55P03';
-/** Another session has changed the row meanwhile, or each waits for the other. */
+/** Serialization failure and deadlock. */
 const CONFLICTS = new Set(['40001', '40P01']);
 
 const KINDS: Record<string, ConstraintKind> = {
@@ -35,12 +37,15 @@ export function classifyFailure(error: unknown): FailureCause {
   return hasClass(ROW_ERRORS, error) ? 'row' : 'store';
 }
 
-/** Whether another session holds a lock, on a row or on the key of one that it has not committed. */
+/**
+ * Whether the statement failed because another session holds a lock, on a row or on the key of an
+ * uncommitted row.
+ */
 export function isLocked(error: unknown): boolean {
   return getErrorCode(error) === LOCK_NOT_AVAILABLE;
 }
 
-/** Whether the store failed, and not what it was asked to do. */
+/** Whether the store failed, rather than the statement. */
 export function isStoreFailure(error: unknown): boolean {
   return getErrorCode(error) === READ_ONLY || !hasClass(STATEMENT_ERRORS, error);
 }
@@ -51,10 +56,10 @@ function hasClass(classes: readonly string[], error: unknown): boolean {
 }
 
 /**
- * The constraint that a row violates; undefined for another error.
+ * Converts an error that reports a violated constraint; undefined for others.
  *
- * @param entities the entities whose tables it may be of
- * @param written the table that was written to, where it is known
+ * @param entities the entities whose tables may be concerned
+ * @param written the table that was written to, if known
  */
 export function toConstraintError(
   error: unknown,
@@ -64,9 +69,11 @@ export function toConstraintError(
   const kind = KINDS[getErrorCode(error)];
   if (kind === undefined) return undefined;
   const { table, constraint, column, detail = '' } = error as ServerError;
-  // Of a row that rows of other tables refer to, the server names the other table.
+  // For a row that is referenced, the server names the table that refers to it.
   const isReferenced = kind === 'foreign key' && / is (still )?referenced from table /.test(detail);
-  const named = isReferenced ? (referredTable(entities, table, constraint) ?? written) : table;
+  const named = isReferenced
+    ? (findReferencedTable(entities, table, constraint) ?? written)
+    : table;
   const entity = entities.find(({ tableName }) => tableName === named);
   // Key (name, size)=(...) already exists.
   const key = /^Key \(([^)]*)\)=/.exec(detail)?.[1] ?? '';
@@ -79,8 +86,8 @@ export function toConstraintError(
   });
 }
 
-/** The table that a foreign key of another one refers to. */
-function referredTable(
+/** Finds the table that a foreign key of another table refers to. */
+function findReferencedTable(
   entities: readonly EntityMetadata[],
   table: string | undefined,
   constraint: string | undefined,

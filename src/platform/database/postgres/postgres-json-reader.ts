@@ -13,7 +13,7 @@ import {
 import type { Session, Statement } from '../batching/session.js';
 import type { TableSql } from '../batching/sql-builder.js';
 
-/** Writes rows as JSON in the program: the server takes twice as long. */
+/** Reads rows and writes them as JSON in the program, since the server takes twice as long. */
 export class PostgresJsonReader implements JsonReader {
   constructor(
     private readonly sql: TableSql,
@@ -49,9 +49,9 @@ export class PostgresJsonReader implements JsonReader {
     };
   }
 
-  /** Finds the end of a page that is too long to be in memory at once. */
+  /** Reads only the end of a page that is too long to be in memory at once. */
   private async measure(session: Session, page: Page): Promise<PageText> {
-    const [end, next] = await session.query<RawRow>(this.endStatement(page), [
+    const [end, next] = await session.query<RawRow>(this.getEndStatement(page), [
       page.limit,
       ...listValues(page),
     ]);
@@ -62,13 +62,13 @@ export class PostgresJsonReader implements JsonReader {
     };
   }
 
-  /** Reads rows as long as they fit, and says how many there would be. */
+  /** Reads the first rows up to {@link PIECE_BYTES}, and the number of all rows. */
   private async readRows(
     session: Session,
     page: Page,
     limit: number,
   ): Promise<{ rows: RawRow[]; count: number }> {
-    const rows = await session.query<RawRow>(this.rowsStatement(page), [
+    const rows = await session.query<RawRow>(this.getRowsStatement(page), [
       limit,
       ...listValues(page),
     ]);
@@ -76,7 +76,7 @@ export class PostgresJsonReader implements JsonReader {
   }
 
   /** The parameters are the limit and the values of the page. */
-  private rowsStatement(page: Page): Statement {
+  private getRowsStatement(page: Page): Statement {
     return this.sql.shaped('json', page, () => {
       const { sql } = this;
       const { columns } = sql;
@@ -86,7 +86,7 @@ export class PostgresJsonReader implements JsonReader {
       );
       const sorts = sql.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`);
       const filter = sql.pageFilter(page, (index) => `$${index + 2}`);
-      // The length of a long text is known without reading it.
+      // The server knows the length of a long text without reading it.
       return `
         SELECT * FROM (
           SELECT *, count(*) OVER () AS page_rows,
@@ -98,8 +98,11 @@ export class PostgresJsonReader implements JsonReader {
     });
   }
 
-  /** The last row of a page, and the one after it. The parameters are the limit and the values of the page. */
-  private endStatement(page: Page): Statement {
+  /**
+   * Reads the last row of a page, and the one after it. The parameters are the limit and the values
+   * of the page.
+   */
+  private getEndStatement(page: Page): Statement {
     return this.sql.shaped('end', page, () => {
       const { sql } = this;
       const sorts = sql.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`);
@@ -109,7 +112,7 @@ export class PostgresJsonReader implements JsonReader {
     });
   }
 
-  /** A row as a JSON object, without members for what is NULL. */
+  /** Writes a row as a JSON object, without members that are NULL. */
   private write(row: RawRow): string {
     let text = '';
     for (const { name, column, kind } of this.members) {

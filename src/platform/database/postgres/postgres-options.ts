@@ -9,7 +9,7 @@ import { CONNECT_TIMEOUT_MS } from './postgres-session.js';
 
 type TlsChecks = Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized' | 'checkServerIdentity'>;
 
-export function postgresOptions(url: PostgresUrl, poolSize: number): DataSourceOptions {
+export function createPostgresOptions(url: PostgresUrl, poolSize: number): DataSourceOptions {
   const { host, port, username, password, database } = url;
   return {
     type: 'postgres',
@@ -18,10 +18,10 @@ export function postgresOptions(url: PostgresUrl, poolSize: number): DataSourceO
     username,
     password,
     database,
-    ssl: tlsOptions(url),
+    ssl: createTlsOptions(url),
     applicationName: 'plant-store',
     installExtensions: false,
-    // Its function is part of the server since PostgreSQL 13.
+    // Its function gen_random_uuid() is part of the server since PostgreSQL 13.
     uuidExtension: 'pgcrypto',
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     poolSize,
@@ -29,8 +29,8 @@ export function postgresOptions(url: PostgresUrl, poolSize: number): DataSourceO
       types: { getTypeParser },
       onConnect: setUpConnection,
       keepAlive: true,
-      // Quiet minutes must not cost the next create a connect; now and then all move to another
-      // server behind the same name.
+      // Idle connections stay open, so that no create waits for a new one. Each is replaced in
+      // time, so that all follow when the host name moves to another server.
       idleTimeoutMillis: 0,
       maxLifetimeSeconds: 1_800,
     },
@@ -40,11 +40,11 @@ export function postgresOptions(url: PostgresUrl, poolSize: number): DataSourceO
 const DATE = pg.types.builtins.DATE;
 const TIMESTAMP_WITH_TIME_ZONE = pg.types.builtins.TIMESTAMPTZ;
 
-/** Raw queries give a day and a moment as text in the one spelling that rows have, and not in local time. */
+/** Lets raw queries return dates and times as the same text that rows have, not in local time. */
 const getTypeParser: CustomTypesConfig['getTypeParser'] = (oid, format) => {
   if (oid === DATE) return (text: string) => text;
   if (oid === TIMESTAMP_WITH_TIME_ZONE) {
-    // The server writes it in its own time zone: 0001-12-31 19:03:58-04:56:02 BC.
+    // The server uses its own time zone: 0001-12-31 19:03:58-04:56:02 BC.
     const parse = pg.types.getTypeParser(oid) as (text: string) => unknown;
     return (text: string) => {
       const moment = parse(text);
@@ -54,12 +54,12 @@ const getTypeParser: CustomTypesConfig['getTypeParser'] = (oid, format) => {
   return pg.types.getTypeParser(oid, format) as (text: string) => unknown;
 };
 
-/** What libpq does in each of these modes. */
-function tlsOptions({ sslMode, sslRootCert }: PostgresUrl): false | TlsChecks {
+/** Translates the modes of libpq. */
+function createTlsOptions({ sslMode, sslRootCert }: PostgresUrl): false | TlsChecks {
   if (sslMode === 'disable') return false;
   return {
     ...(sslRootCert === undefined ? {} : { ca: readCertificates(sslRootCert) }),
-    // With certificates to trust, libpq checks for them in this mode too.
+    // If sslrootcert is given, libpq also verifies the certificate in the mode `require`.
     rejectUnauthorized: sslMode !== 'require' || sslRootCert !== undefined,
     ...(sslMode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
   };

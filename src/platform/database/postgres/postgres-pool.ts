@@ -2,9 +2,9 @@ import type { Pool } from 'pg';
 import type { PooledSession, SessionPool } from '../batching/session.js';
 import { PostgresPooledSession } from './postgres-session.js';
 
-/** Connections beside those of TypeORM, which its transactions cannot use up. */
+/** A pool of connections beside TypeORM's, which its transactions cannot exhaust. */
 export class PostgresPool implements SessionPool {
-  /** Borrowers that wait here have no time limit; one that waited inside the driver's pool would have. */
+  /** Callers wait here without a time limit. Inside the pool of the driver they would have one. */
   private readonly waiting: (() => void)[] = [];
   private free: number;
 
@@ -20,7 +20,7 @@ export class PostgresPool implements SessionPool {
     else await new Promise<void>((resolve) => this.waiting.push(resolve));
     try {
       const client = await this.pool.connect();
-      // A connection that breaks fails its statements too; an event that nobody hears ends the program.
+      // An error event without a listener would end the program. The statements fail anyway.
       client.on('error', ignore);
       return new PostgresPooledSession(client, (isBroken) => {
         client.off('error', ignore);

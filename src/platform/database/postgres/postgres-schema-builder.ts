@@ -12,13 +12,16 @@ import {
 import { postgresDialect, TEXT_HASH_FUNCTION } from './postgres-dialect.js';
 import { isLocked } from './postgres-errors.js';
 
-/** How long a change of a table waits for its lock, and everybody else behind it, in milliseconds: less than they wait. */
+/**
+ * How long a change of a table waits for its lock, in milliseconds. All other statements on the
+ * table wait behind it, so this is less than their own time limit.
+ */
 const LOCK_TIMEOUT_MS = 50;
-/** How long it lets them go on before it asks for the lock again, in milliseconds. */
+/** How long the other statements may run before the next attempt, in milliseconds. */
 const PAUSE_MS = 2_000;
 const ATTEMPTS = 60;
 
-/** Other programs go on using the database meanwhile: nothing here keeps them from a table for long. */
+/** Other programs use the database meanwhile, so nothing here blocks a table for long. */
 export const postgresSchemaBuilder: SchemaBuilder = {
   describeColumn(name: string, type: ColumnType | NullableType): TableColumnOptions {
     const { type: typeName, collation, precision, default: standard } = type;
@@ -52,7 +55,7 @@ export const postgresSchemaBuilder: SchemaBuilder = {
     const indexed = listIndexedColumns(index).map(({ name, type, ignoresCase }) => {
       const column = { type: type.type, isNullable: isNullable(type) };
       const sql = sortExpression(postgresDialect, driver.escape(name), column, ignoresCase);
-      // An expression that is no plain column stands in parentheses.
+      // An index needs parentheses around an expression.
       return ignoresCase || column.isNullable ? `(${sql})` : sql;
     });
     const unique = index.isUnique === true ? 'UNIQUE ' : '';
@@ -100,8 +103,8 @@ async function alterTable(queryRunner: QueryRunner, sql: string): Promise<void> 
 }
 
 /**
- * Does work in a transaction that locks tables. It waits for transactions that use them, and everybody
- * else would wait behind it, so it gives up soon and tries again.
+ * Executes work in a transaction that locks tables. While it waits for transactions that use them,
+ * all others wait behind it. So it soon gives up and tries again later.
  *
  * @throws Error of the driver when the tables are in use for two minutes
  */
@@ -137,7 +140,7 @@ async function createIndex(
   const { driver } = queryRunner.connection;
   const existing = await findIndex(queryRunner, name);
   if (existing?.isValid === true) return;
-  // It was under way when a program ended.
+  // A program ended while it was creating the index.
   if (existing !== undefined) await dropIndex(queryRunner, name);
   const create = (how: string): Promise<unknown> =>
     queryRunner.query(

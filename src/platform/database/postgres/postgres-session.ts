@@ -4,13 +4,16 @@ import type { PooledSession, Session, Statement, Transaction } from '../batching
 /** How long it may take to connect, in milliseconds. */
 export const CONNECT_TIMEOUT_MS = 2_000;
 
-/** After this time the server gives a statement up, in milliseconds. */
+/** After this time the server aborts a statement, in milliseconds. */
 export const STATEMENT_TIMEOUT_MS = 4_000;
 
-/** How long after that its answer is still waited for, in milliseconds. */
+/** How much longer the program waits for the answer of the server, in milliseconds. */
 export const ANSWER_MARGIN_MS = 500;
 
-/** How long a row in a group may wait for another session's lock, before it fails alone, in milliseconds. */
+/**
+ * How long a batch waits for the lock of another session, before the row fails alone, in
+ * milliseconds.
+ */
 export const LOCK_TIMEOUT_MS = 100;
 
 /** Statements on one connection to a PostgreSQL server. */
@@ -37,7 +40,7 @@ export class PostgresSession implements Session {
     });
   }
 
-  /** Does not wait for the answer to BEGIN: the first statement travels with it. */
+  /** Does not wait for the answer to BEGIN: the first statement is sent with it. */
   begin(): Promise<Transaction> {
     return Promise.resolve(new PostgresTransaction(this.client, this.send('BEGIN'), 0));
   }
@@ -57,7 +60,7 @@ class PostgresTransaction extends PostgresSession implements Transaction {
 
   /**
    * @param begun the answer to BEGIN or SAVEPOINT
-   * @param depth how many transactions it is a part of
+   * @param depth how many transactions and savepoints enclose it
    */
   constructor(
     client: PoolClient,
@@ -65,7 +68,7 @@ class PostgresTransaction extends PostgresSession implements Transaction {
     private readonly depth: number,
   ) {
     super(client);
-    // Whoever sends the first statement gets the error.
+    // The first statement reports the error.
     begun.catch(() => undefined);
   }
 
@@ -85,14 +88,14 @@ class PostgresTransaction extends PostgresSession implements Transaction {
     return Promise.resolve(new PostgresTransaction(this.client, begun, depth));
   }
 
-  /** After an error the server refuses every statement up to the last savepoint. */
+  /** After an error, the server refuses all statements until a rollback to a savepoint. */
   override async attempt<Row>(
     statement: Statement,
     parameters: readonly unknown[],
   ): Promise<Row[]> {
     const part = await this.begin();
     try {
-      // A savepoint of the same name hides this one: to release it would only be a round trip more.
+      // A later savepoint of the same name hides this one. Releasing it would cost a round trip.
       return await part.query<Row>(statement, parameters);
     } catch (error) {
       await part.rollback();
@@ -108,7 +111,7 @@ class PostgresTransaction extends PostgresSession implements Transaction {
     }
     const committed = this.send('COMMIT');
     await settleAll([...sent, committed]);
-    // The server rolls back a transaction in which a statement has failed, and says so.
+    // The server answers ROLLBACK to a COMMIT if a statement of the transaction has failed.
     if ((await committed) !== 'COMMIT') throw new Error('The transaction was rolled back');
   }
 
@@ -117,14 +120,14 @@ class PostgresTransaction extends PostgresSession implements Transaction {
   }
 }
 
-/** Resolves once all promises are settled, so that nothing is under way when one has failed. */
+/** Resolves once all promises are settled, so that no statement is running when one has failed. */
 async function settleAll(promises: readonly Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(promises);
   const failure = results.find((result) => result.status === 'rejected');
   if (failure !== undefined) throw failure.reason;
 }
 
-/** A session that its borrower gives back. */
+/** A session that its caller releases. */
 export class PostgresPooledSession extends PostgresSession implements PooledSession {
   constructor(
     client: PoolClient,
@@ -134,11 +137,14 @@ export class PostgresPooledSession extends PostgresSession implements PooledSess
   }
 
   assertSameStore(): void {
-    // The server answers a commit only when it is stored.
+    // The server confirms a commit only when it is stored.
   }
 }
 
-/** The server gives a statement up in time; a connection that is silent for ever is given up after that. */
+/**
+ * Limits the wait for an answer: the server aborts a statement before, unless the connection is
+ * dead.
+ */
 export function limitTime(text: string): QueryConfig & { query_timeout: number } {
   return { text, query_timeout: STATEMENT_TIMEOUT_MS + ANSWER_MARGIN_MS };
 }

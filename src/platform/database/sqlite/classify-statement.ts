@@ -1,6 +1,6 @@
 /**
- * What a statement needs: `read` changes nothing, `write` needs the turn to write, `alter` changes
- * the connection itself besides, and `control` begins or ends a transaction.
+ * The kind of a statement: `read` changes nothing, `write` needs the write lock, `alter` needs it
+ * and also changes the connection itself, and `control` begins or ends a transaction.
  */
 export type StatementKind = 'read' | 'write' | 'alter' | 'control';
 
@@ -12,10 +12,10 @@ const ALTERS = /^(?:pragma|attach|detach|create\s+temp(?:orary)?)\b/i;
 /** PRAGMAs that only report, with an argument or without. */
 const REPORTING_PRAGMAS =
   /^pragma\s+(?:\S+\.)?(?:table_(?:x?info|list)|index_(?:x?info|list)|foreign_key_(?:list|check)|(?:integrity|quick)_check|(?:database|collation|function|compile_option)s?(?:_list)?)\s*(?:\(|;|$)/i;
-/** A PRAGMA without an argument gives a value, unless it is one that does something. */
+/** A PRAGMA without an argument returns a value, unless it is one that acts. */
 const PRAGMA_VALUE = /^pragma\s+(?!\S*(?:checkpoint|optimize|vacuum|shrink))[\w."]+\s*;?\s*$/i;
 
-/** Decides by the words of a statement; what is in doubt counts as a write. */
+/** Classifies a statement by its words. In doubt it counts as a write. */
 export function classifyStatement(sql: string): StatementKind {
   const text = sql.replace(COMMENTS, '');
   if (READS.test(text)) return 'read';

@@ -3,14 +3,14 @@ import { WRITE_TIMEOUT_MS } from '../../config/env.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 
-/** Passes the lock on; may be called more than once. */
+/** Passes the lock to the next writer. Further calls do nothing. */
 export type ReleaseLock = () => void;
 
 /**
- * The lock for the one writer that SQLite has, first come, first served: a writer that waits in
- * SQLite's busy handler holds a thread that the writer before may need to go on.
+ * The lock for the one writer that SQLite allows, first come, first served. A writer that waited in
+ * SQLite's busy handler would hold a thread that the current writer may need to finish.
  *
- * A batch stands for many requests: while any batch waits, every second turn is a batch's.
+ * A batch serves many requests: while batches wait, every second writer is a batch.
  */
 export class FairWriteLock {
   private readonly logger = new Logger(FairWriteLock.name);
@@ -18,20 +18,20 @@ export class FairWriteLock {
   private readonly others: (() => void)[] = [];
   private isTaken = false;
   private wasBatch = false;
-  /** Where the transaction that has the lock began. */
+  /** Where the transaction that holds the lock began. */
   private origin: Error | undefined;
 
-  /** The lock for a batch: at once when there is no writer. */
+  /** Acquires the lock for a batch: synchronously if it is free. */
   acquireForBatch(): ReleaseLock | Promise<ReleaseLock> {
     if (!this.isTaken) return this.take(true);
     return new Promise((resolve) => this.batches.push(() => resolve(this.take(true))));
   }
 
   /**
-   * The lock for a transaction, or for a statement outside of one.
+   * Acquires the lock for a transaction, or for a statement outside of one.
    *
    * @param origin where the transaction began, for the log
-   * @throws ApiError 50300 when the lock does not come in time
+   * @throws ApiError 50300 when the lock is not free within {@link WRITE_TIMEOUT_MS}
    */
   acquire(origin?: Error): ReleaseLock | Promise<ReleaseLock> {
     if (!this.isTaken) return this.take(false, origin);

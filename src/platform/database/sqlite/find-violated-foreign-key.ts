@@ -2,9 +2,9 @@ import type { EntityMetadata } from 'typeorm';
 import type { SqliteConnection } from './sqlite-connection.js';
 
 /**
- * The properties of the foreign key that a statement has violated, of which SQLite does not say the
- * name: the statement is done once more, with foreign keys checked later, and undone after a look at
- * the rows that it wrote.
+ * Finds the properties of the foreign key that a statement has violated, which SQLite does not
+ * report. It executes the statement again with deferred foreign keys, checks the written rows, and
+ * rolls back.
  */
 export async function findViolatedForeignKey(
   connection: SqliteConnection,
@@ -39,7 +39,7 @@ export async function findViolatedForeignKey(
     const index = foreignKeys.findIndex((_, place) => found?.[`key${place}`] === 1);
     return foreignKeys[index]?.columns.map(({ propertyPath }) => propertyPath) ?? [];
   } catch {
-    // That a foreign key was violated is known already: it stays without a name.
+    // The violation was reported already. It just names no property.
     return [];
   } finally {
     await connection.exec('ROLLBACK TO retry; RELEASE retry; PRAGMA defer_foreign_keys = OFF');

@@ -2,12 +2,12 @@ import { open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { getErrorCode } from '../data-source/store-failures.js';
 
-/** The user may enter the folder and not read it, or its file system flushes no folders. */
+/** The user may enter the folder but not read it, or its file system cannot flush folders. */
 const NOT_POSSIBLE = new Set(['EACCES', 'EPERM', 'EINVAL']);
 
 /**
- * Makes the name of a file durable, and those of the folders that it is in: a loss of power may take
- * a new name with everything that was flushed under it.
+ * Flushes the folder of a file and all folders above, so that their names are durable. Otherwise a
+ * loss of power could remove a new name with everything that was flushed under it.
  *
  * @param path of an existing file
  */
@@ -19,7 +19,7 @@ export async function flushFolders(path: string): Promise<void> {
   }
 }
 
-/** Resolves when the disk has a file, or the names in a folder. */
+/** Flushes a file, or the names in a folder, to disk. */
 export async function flush(path: string): Promise<void> {
   const handle = await open(path);
   await handle.sync().finally(() => handle.close());

@@ -3,14 +3,14 @@ import type { Session } from '../batching/session.js';
 import {
   type ChangeLog,
   isFeedOn,
-  newEpoch,
+  createEpoch,
   type Progress,
   readFeedState,
   type RecordedTable,
 } from '../change-feed/change-log.js';
 import { writeValue } from './sqlite-json-reader.js';
 
-/** What the names of the triggers begin with. */
+/** The prefix of the names of triggers. */
 const PREFIX = 'record_change_';
 
 const NOW = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
@@ -20,7 +20,10 @@ interface Trigger {
   readonly sql: string;
 }
 
-/** Records changes by triggers. Commits come one after another, so a change is settled once it is there. */
+/**
+ * Records changes by triggers. SQLite commits one transaction after another, so every visible
+ * change is settled.
+ */
 export class SqliteChangeLog implements ChangeLog {
   async switchOn(queryRunner: QueryRunner, tables: readonly RecordedTable[]): Promise<void> {
     const wanted = tables.flatMap(writeTriggers);
@@ -48,7 +51,7 @@ export class SqliteChangeLog implements ChangeLog {
 
   async beginEpoch(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query('DELETE FROM changes');
-    await queryRunner.query('UPDATE change_feed SET epoch = ?, removed = 0', [newEpoch()]);
+    await queryRunner.query('UPDATE change_feed SET epoch = ?, removed = 0', [createEpoch()]);
   }
 
   async readProgress(session: Session): Promise<Progress> {
@@ -61,7 +64,7 @@ export class SqliteChangeLog implements ChangeLog {
   }
 
   listen(): void {
-    // As above.
+    // See notify().
   }
 
   async close(): Promise<void> {

@@ -11,38 +11,35 @@ import { assertOutsideTransaction } from './transaction-scope.js';
 export const IN_MEMORY = ':memory:';
 
 /**
- * How many statements of TypeORM may read at a time. Each holds one of Node's four threads: one is left
- * for rows by key and pages, and one for whoever writes.
+ * How many statements of TypeORM may read at a time. Each holds one of Node's four threads: one is
+ * left for reading rows by key and pages, and one for the writer.
  */
 const MAX_TYPEORM_READS = 2;
 
-/** A connection for one statement or one transaction of TypeORM, with the lock to write where it is needed. */
+/** A connection for one statement or one transaction of TypeORM, with the write lock if needed. */
 export interface PooledConnection {
   readonly connection: SqliteConnection;
-  /** Whether it is in a transaction already, which has read nothing and locked nothing so far. */
+  /** Whether BEGIN has been executed on it, without any statement since. */
   readonly hasBegun: boolean;
-  /** @param isBroken whether nobody may use the connection again as it is */
+  /** @param isBroken whether the connection must not be used again as it is */
   release(isBroken: boolean): Promise<void>;
 }
 
 /**
- * The connections of one program to a SQLite database: one that commits batches of rows, one that
- * reads rows by key, one that reads pages, and a few for TypeORM, opened when they are needed. A
- * database in memory has a single one, which everybody uses in turn: a second one would be another
- * database.
+ * The connections of one program to a SQLite database: one commits batches of rows, one reads rows
+ * by key, one reads pages, and a few for TypeORM are opened on demand. A database in memory has a
+ * single connection, which all share: a second one would open another database.
  */
 export class SqliteConnectionPool {
-  /** For batches that write. */
   readonly writers: SessionPool;
-  /** For rows by key. */
   readonly rowReaders: SessionPool;
-  /** For pages: a row by key does not wait for them. */
+  /** Separate from {@link rowReaders}, so that reading rows by key does not wait for pages. */
   readonly pageReaders: SessionPool;
 
   private readonly lock = new FairWriteLock();
   private readonly idle: SqliteConnection[] = [];
   /**
-   * A connection on which BEGIN runs ahead of need, since its last transaction ended, so that the next
+   * A connection on which BEGIN was sent when its last transaction ended, so that the next
    * transaction need not send it while it holds the lock. Resolves with undefined when BEGIN fails.
    */
   private prebegun: Promise<SqliteConnection | undefined> | undefined;
@@ -56,13 +53,13 @@ export class SqliteConnectionPool {
     private readonly busyTimeout: number,
     /** The connection that commits batches. */
     readonly commits: SqliteConnection,
-    /** The connections that read rows by key, and pages; in memory the same one. */
+    /** The connections that read rows by key, and pages; in memory both are `commits`. */
     private readonly readConnections: readonly [SqliteConnection, SqliteConnection],
   ) {
     const [byKey, byPage] = readConnections;
     this.writers = { size: 1, acquire: () => this.acquireWriter() };
-    this.rowReaders = this.isInMemory ? this.writers : this.poolOfOne(byKey);
-    this.pageReaders = this.isInMemory ? this.writers : this.poolOfOne(byPage);
+    this.rowReaders = this.isInMemory ? this.writers : this.createSinglePool(byKey);
+    this.pageReaders = this.isInMemory ? this.writers : this.createSinglePool(byPage);
     if (!this.isInMemory) this.file = new SqliteFile(path);
   }
 
@@ -78,12 +75,12 @@ export class SqliteConnectionPool {
   }
 
   /**
-   * A connection for one statement or one transaction.
+   * Acquires a connection for one statement or one transaction.
    *
-   * @param access what one statement does, or a transaction
-   * @param dedicated a connection that the borrower has to itself
+   * @param access the access of a single statement, or a transaction
+   * @param dedicated the caller's own connection, instead of a pooled one
    * @param origin where the transaction began, for the log
-   * @throws ApiError 50300 when the lock to write, or a place to read, does not come in time
+   * @throws ApiError 50300 when the write lock, or a place for reading, is not free in time
    */
   async acquire(
     access: 'read' | 'write' | 'transaction',
@@ -115,18 +112,18 @@ export class SqliteConnectionPool {
     }
   }
 
-  /** @throws Error when a statement waits for the transaction that it is called from */
+  /** @throws Error when a statement would wait for the transaction that it is called from */
   assertOutsideTransaction(access: 'read' | 'write'): void {
-    // A reader of a file waits for no writer.
+    // Reading from a file does not wait for the writer.
     if (access === 'write' || this.isInMemory) assertOutsideTransaction();
   }
 
-  /** Opens a connection for one borrower who alters it, for instance by a PRAGMA. */
+  /** Opens a connection for one caller that alters it, for instance by a PRAGMA. */
   async openDedicated(): Promise<SqliteConnection> {
     return this.isInMemory ? this.commits : await this.openConnection();
   }
 
-  /** Closes a connection that was opened for one borrower alone. */
+  /** Closes a connection from openDedicated(). */
   async closeDedicated(connection: SqliteConnection): Promise<void> {
     if (connection !== this.commits) {
       await connection.close();
@@ -136,12 +133,15 @@ export class SqliteConnectionPool {
     await connection.setUp().finally(() => writer.release(false));
   }
 
-  /** @throws StoreUnavailableError when what was stored is in a file that was removed or replaced */
+  /** @throws StoreUnavailableError when the file of the store was removed or replaced */
   assertSameStore(): void {
     this.file?.assertSameStore();
   }
 
-  /** Closes the store once all that is under way has ended. What comes after that waits for ever. */
+  /**
+   * Closes the store once all running statements and transactions have ended. Later calls of
+   * acquire() wait for ever.
+   */
   async close(): Promise<void> {
     this.isClosed = true;
     const enter = (): Promise<unknown> => this.enterTypeOrmReads().catch(enter);
@@ -160,7 +160,7 @@ export class SqliteConnectionPool {
     return this.path === IN_MEMORY;
   }
 
-  /** The connection that commits, for a batch, as the only writer meanwhile. */
+  /** Acquires the committing connection for a batch, with the write lock. */
   private async acquireWriter(): Promise<PooledSession> {
     const release = await this.lock.acquireForBatch();
     try {
@@ -172,8 +172,8 @@ export class SqliteConnectionPool {
     return new SqlitePooledSession(this.commits, () => this.assertSameStore(), release);
   }
 
-  /** A pool of one connection that reads. A queue takes it for one batch at a time. */
-  private poolOfOne(connection: SqliteConnection): SessionPool {
+  /** Creates a pool of one connection for reading. */
+  private createSinglePool(connection: SqliteConnection): SessionPool {
     let last: Promise<unknown> = Promise.resolve();
     return {
       size: 1,
@@ -193,7 +193,7 @@ export class SqliteConnectionPool {
     };
   }
 
-  /** @throws ApiError 50300 when no reader ends in time */
+  /** @throws ApiError 50300 when no place is free in time */
   private async enterTypeOrmReads(): Promise<ReleaseLock> {
     if (this.typeOrmReads < MAX_TYPEORM_READS) this.typeOrmReads++;
     else await this.waitForReader();
@@ -245,7 +245,7 @@ export class SqliteConnectionPool {
 
 async function beginAhead(connection: SqliteConnection): Promise<SqliteConnection | undefined> {
   try {
-    // Locks nothing before its first statement.
+    // BEGIN locks nothing before the first statement.
     await connection.exec('BEGIN');
     return connection;
   } catch {

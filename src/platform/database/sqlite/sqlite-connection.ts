@@ -1,7 +1,7 @@
 import sqlite3, { type Database, type Statement } from 'sqlite3';
 import { mayMisread } from './sqlite-errors.js';
 
-/** How many statements stay prepared: those that were used last. */
+/** How many statements stay prepared: the most recently used. */
 const MAX_PREPARED = 100;
 
 /**
@@ -18,9 +18,9 @@ export class SqliteConnection {
 
   /**
    * Opens a database and sets the connection up: a commit is flushed to disk before it is reported,
-   * and foreign keys are kept.
+   * and foreign keys are enforced.
    *
-   * @param mode whether the file is made when there is none
+   * @param mode whether a missing file is created
    * @param busyTimeout how long one statement waits for another process's lock, in milliseconds
    */
   static async open(
@@ -36,7 +36,7 @@ export class SqliteConnection {
         (error) => (error === null ? resolve(opened) : reject(error)),
       );
     });
-    // A second statement would otherwise hold a thread while it waits for the first.
+    // Otherwise a second statement would hold a thread while it waits for the first.
     database.serialize();
     const connection = new SqliteConnection(database, busyTimeout);
     try {
@@ -57,7 +57,7 @@ export class SqliteConnection {
     });
   }
 
-  /** Gives every setting its value. */
+  /** Sets all settings of the connection. */
   async setUp(): Promise<void> {
     await this.exec(`PRAGMA busy_timeout = ${this.busyTimeout};
       PRAGMA journal_mode = WAL;
@@ -65,7 +65,7 @@ export class SqliteConnection {
       PRAGMA foreign_keys = ON`);
   }
 
-  /** The rows that a statement gives. */
+  /** Executes a statement, and resolves with its rows. */
   all<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       this.prepare(sql, parameters, reject).all<Row>(parameters, (error, rows) => {
@@ -86,20 +86,20 @@ export class SqliteConnection {
     });
   }
 
-  /** Drops the page cache after an error of the disk or the file: it may hold wrong pages. */
+  /** Drops the page cache after an error of the disk or the file, since it may hold wrong pages. */
   dropPagesAfter(error: Error): Error {
     if (mayMisread(error)) this.database.exec('PRAGMA shrink_memory', () => undefined);
     return error;
   }
 
   /**
-   * A statement that stays prepared: to prepare one is a step of its own on a thread.
+   * Returns a prepared statement from the cache, since preparing it is a separate step on a thread.
    *
    * @param onError gets the error if the SQL does not compile; the callback of the later `all()` or
    *   `run()` is then not called
    */
   prepare(sql: string, parameters: readonly unknown[], onError: (error: Error) => void): Statement {
-    // The driver binds nothing where there are no parameters: those of the last time would stay.
+    // Without parameters, the driver would keep those of the last execution.
     const cacheKey = parameters.length === 0 ? `;${sql}` : sql;
     const known = this.statements.get(cacheKey);
     this.statements.delete(cacheKey);
@@ -123,13 +123,13 @@ export class SqliteConnection {
     }
   }
 
-  /** Makes the statement under way fail. */
+  /** Aborts the running statement. */
   interrupt(): void {
     this.database.interrupt();
   }
 
   async close(): Promise<void> {
-    // SQLite does not close while a statement is prepared.
+    // SQLite does not close a database that has prepared statements.
     for (const statement of this.statements.values()) {
       await new Promise<void>((resolve) => statement.finalize(() => resolve()));
     }

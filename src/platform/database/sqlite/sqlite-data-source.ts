@@ -12,7 +12,7 @@ import { SqliteChangeLog } from './sqlite-change-log.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { StoreSqliteDriver } from './sqlite-driver.js';
 import { StoreSqliteEntityManager } from './sqlite-entity-manager.js';
-import { classifyFailure, sqliteReason, toConstraintError } from './sqlite-errors.js';
+import { classifyFailure, describeSqliteError, toConstraintError } from './sqlite-errors.js';
 import { SqliteJsonReader } from './sqlite-json-reader.js';
 import { SqliteLock } from './sqlite-process-lock.js';
 import { assertWritable } from './sqlite-permissions.js';
@@ -22,7 +22,7 @@ import { sqliteSchemaBuilder } from './sqlite-schema-builder.js';
 export class SqliteDataSource extends StoreDataSource {
   declare driver: StoreSqliteDriver;
   readonly schemaBuilder = sqliteSchemaBuilder;
-  /** To hand a statement to a thread takes as long as to read a page. */
+  /** Passing a statement to a thread takes as long as reading a page. */
   readonly maxPages = 8;
   readonly changeLog = new SqliteChangeLog();
   private lock: SqliteLock | undefined;
@@ -58,7 +58,7 @@ export class SqliteDataSource extends StoreDataSource {
       await queryRunner.release();
     }
     if (database !== IN_MEMORY) await flushFolders(database);
-    // What a killed program wrote and did not flush can be read already: from here on it is on disk.
+    // A killed program may have written data that is visible but not flushed. This flushes it.
     await this.probeWrite();
   }
 
@@ -97,12 +97,12 @@ export class SqliteDataSource extends StoreDataSource {
     this.driver.connections.assertOutsideTransaction(access);
   }
 
-  /** One program uses the store. */
+  /** Only this program uses the store. */
   readClock(): Promise<number> {
     return Promise.resolve(Date.now());
   }
 
-  /** SQLite writes the page and flushes it also when the number is what it was. */
+  /** SQLite writes and flushes the page even if the number is unchanged. */
   async probeWrite(): Promise<void> {
     const { commits } = this.driver.connections;
     const writer = await this.writers.acquire();
@@ -118,10 +118,10 @@ export class SqliteDataSource extends StoreDataSource {
     const { message } = error as Error;
     return getErrorCode(error) === 'SQLITE_ERROR'
       ? `its tables are not those that this program makes (${message})`
-      : (sqliteReason(error) ?? message);
+      : (describeSqliteError(error) ?? message);
   }
 
-  /** Every text is sorted by code point here, and SQLite does not know the collation of that name. */
+  /** SQLite sorts every text by code point, and knows no collation `C`. */
   protected override async buildMetadatas(): Promise<void> {
     await super.buildMetadatas();
     for (const { columns } of this.entityMetadatas) {

@@ -12,9 +12,10 @@ const CAST_TO_INTEGER = new Set<unknown>([
 ]);
 
 /**
- * The SQL of SQLite. Rows travel as one JSON array, so that a statement has a constant text and no
- * limit on parameters applies. Each row is an array with the values of the inserted columns. A 64-bit
- * integer is a decimal string there, of which the type of the column makes an integer.
+ * The SQL of SQLite. Rows are one parameter, a JSON array, so that a statement has a constant text
+ * and the limit on parameters does not apply. Each row is an array with the values of the inserted
+ * columns. A 64-bit integer is a decimal string there, which the type of the column turns into an
+ * integer.
  */
 export const sqliteDialect: SqlDialect = {
   givenPlace: 'given.key',

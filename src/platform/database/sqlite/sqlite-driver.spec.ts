@@ -7,7 +7,7 @@ import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
 import { prependLineFeed } from '../data-source/entity-manager-session.js';
 import { SqliteDataSource } from './sqlite-data-source.js';
 import type { SqliteConnection } from './sqlite-connection.js';
-import { sqliteOptions } from './sqlite-options.js';
+import { createSqliteOptions } from './sqlite-options.js';
 
 // What the driver depends on inside TypeORM 0.3: a failure here says what an upgrade has changed.
 
@@ -34,7 +34,7 @@ let statements: string[];
 beforeEach(async () => {
   Logger.overrideLogger(false);
   dataSource = new SqliteDataSource({
-    ...sqliteOptions({ type: 'sqlite', path: ':memory:' }),
+    ...createSqliteOptions({ type: 'sqlite', path: ':memory:' }),
     entities: [Note, Key],
     extra: {},
     logger: 'debug',

@@ -8,17 +8,17 @@ import { makeFolder } from './sqlite-permissions.js';
 import { isUnsafeInteger, StoreSqliteQueryRunner } from './sqlite-query-runner.js';
 import { SQLITE_TYPES } from './sqlite-schema-builder.js';
 
-// This file and sqlite-query-runner.ts depend on the internals of TypeORM's SQLite driver.
-// sqlite-driver.spec.ts fails when an upgrade changes them.
+// This file and sqlite-query-runner.ts depend on internals of TypeORM's SQLite driver.
+// sqlite-driver.spec.ts fails if an upgrade changes them.
 
-/** Types of columns that TypeORM does not know of SQLite. */
+/** The column types that TypeORM does not know for SQLite. */
 const OWN_TYPES = Object.keys(SQLITE_TYPES) as SqliteDriver['supportedDataTypes'];
 
 const INTEGER_TYPES = new Set<unknown>(['int', 'integer', 'smallint', 'mediumint', Number]);
 
 /**
- * TypeORM's driver with a connection for each query runner that works, where TypeORM has one for
- * all, on which the transactions of different callers run into each other.
+ * TypeORM's driver, but with a connection for each active query runner. TypeORM has one for all, on
+ * which the transactions of different callers mix.
  */
 export class StoreSqliteDriver extends SqliteDriver {
   private opened: SqliteConnectionPool | undefined;
@@ -35,7 +35,7 @@ export class StoreSqliteDriver extends SqliteDriver {
 
   override normalizeType(column: Parameters<SqliteDriver['normalizeType']>[0]): string {
     const { isGenerated, generationStrategy } = column as Partial<ColumnMetadata>;
-    // Only a key of this type counts up.
+    // SQLite counts up only keys of this type.
     if (isGenerated === true && generationStrategy === 'increment') return 'integer';
     return SQLITE_TYPES[String(column.type)] ?? super.normalizeType(column);
   }
@@ -55,7 +55,10 @@ export class StoreSqliteDriver extends SqliteDriver {
     await this.connections.close();
   }
 
-  /** An int64 is a decimal string, as it is with TypeORM's other drivers, since a number may not hold it. */
+  /**
+   * Reads an int64 as a decimal string, like TypeORM's other drivers, since a number cannot hold
+   * each.
+   */
   override prepareHydratedValue(value: unknown, column: ColumnMetadata): unknown {
     if (column.type === 'bigint' && typeof value === 'number') {
       return super.prepareHydratedValue(String(value), column) as unknown;

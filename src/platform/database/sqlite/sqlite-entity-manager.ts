@@ -5,7 +5,10 @@ import { trackTransaction } from './transaction-scope.js';
 
 type Work<Result> = (manager: EntityManager) => Promise<Result>;
 
-/** TypeORM's manager, which records that code runs inside a transaction, so that a write there that is not part of it can be refused. */
+/**
+ * TypeORM's manager. It tracks which code runs inside a transaction, to refuse writes there that
+ * are not part of the transaction.
+ */
 export class StoreSqliteEntityManager extends StoreEntityManager {
   override transaction<Result>(work: Work<Result>): Promise<Result>;
   override transaction<Result>(isolation: IsolationLevel, work: Work<Result>): Promise<Result>;

@@ -3,16 +3,16 @@ import type { FailureCause } from '../batching/session.js';
 import { ConstraintError } from '../constraint.error.js';
 import { getErrorCode } from '../data-source/store-failures.js';
 
-/** The codes with which SQLite refuses a row itself. */
+/** The codes for refused rows. */
 const ROW_ERRORS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']);
 
-/** The codes that say that the statement is at fault. */
+/** The codes for faulty statements. */
 const STATEMENT_ERRORS = new Set([...ROW_ERRORS, 'SQLITE_ERROR', 'SQLITE_RANGE', 'SQLITE_MISUSE']);
 
-/** The codes after which a page in memory may differ from that in the file. */
+/** The codes after which a cached page may differ from the file. */
 const READ_ERRORS = new Set(['SQLITE_IOERR', 'SQLITE_CORRUPT', 'SQLITE_NOTADB']);
 
-/** What SQLite says of a constraint: its kind, and the columns or the name of the constraint. */
+/** The message for a violated constraint: its kind, and its columns or its name. */
 const CONSTRAINT = /(UNIQUE|FOREIGN KEY|CHECK|NOT NULL) constraint failed(?:: (.+))?$/;
 
 export function classifyFailure(error: unknown): FailureCause {
@@ -20,10 +20,10 @@ export function classifyFailure(error: unknown): FailureCause {
 }
 
 /**
- * The constraint that a row violates; undefined for another error.
+ * Converts an error that reports a violated constraint; undefined for others.
  *
- * @param entities the entities whose tables it may be of
- * @param table the table of the row, where it is known
+ * @param entities the entities whose tables may be concerned
+ * @param table the table of the row, if known
  */
 export function toConstraintError(
   error: unknown,
@@ -55,19 +55,19 @@ export function toConstraintError(
   }
 }
 
-/** Whether the store failed, and not what it was asked to do. */
+/** Whether the store failed, rather than the statement. */
 export function isStoreFailure(error: unknown): boolean {
   const code = getErrorCode(error);
   return code.startsWith('SQLITE_') && !STATEMENT_ERRORS.has(code);
 }
 
-/** Whether the disk or the file may have given something else than was written. */
+/** Whether SQLite may have read other data than was written. */
 export function mayMisread(error: unknown): boolean {
   return READ_ERRORS.has(getErrorCode(error));
 }
 
-/** What went wrong with a file, in words for the operator. */
-export function sqliteReason(error: unknown): string | undefined {
+/** Describes an error of a file for the operator; undefined for other errors. */
+export function describeSqliteError(error: unknown): string | undefined {
   return REASONS[getErrorCode(error)];
 }
 

@@ -1,29 +1,29 @@
 import { realpathSync, statSync } from 'node:fs';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 
-/** For how long a look at the files counts when a commit begins, in milliseconds. */
+/** For how long a check of the files is valid, in milliseconds. */
 const FRESH_MS = 50;
 
 /**
- * The files of an open store. SQLite goes on writing to a file that was removed, moved away or
- * replaced, and reports success: what it stores there is lost.
+ * The files of an open store. SQLite continues to write to a file that was removed, moved or
+ * replaced, and reports success, but those rows are lost.
  */
 export class SqliteFile {
   private readonly paths: readonly string[];
   private readonly identity: string;
   private seenAt = 0;
 
-  /** @param path of a store that is open and in WAL mode */
+  /** @param path the path of a store that is open in WAL mode */
   constructor(path: string) {
-    // SQLite keeps these beside the file itself, not beside a link to it.
+    // SQLite keeps its other files beside the file itself, not beside a link to it.
     const realPath = realpathSync(path);
     this.paths = [path, `${realPath}-wal`, `${realPath}-shm`];
-    this.identity = this.currentIdentity();
+    this.identity = this.readIdentity();
   }
 
   /** @throws StoreUnavailableError when a file is no longer the one that was opened */
   assertSameStore(): void {
-    if (this.currentIdentity() !== this.identity) {
+    if (this.readIdentity() !== this.identity) {
       const reason = new Error('The file of the store was removed, moved away or replaced');
       throw new StoreUnavailableError('', [], reason);
     }
@@ -31,7 +31,8 @@ export class SqliteFile {
   }
 
   /**
-   * Before a commit: while commits follow one another, the look after the last one counts.
+   * Checks before a commit. While commits follow one another, the check after the last one
+   * suffices.
    *
    * @throws StoreUnavailableError when a file is no longer the one that was opened
    */
@@ -40,10 +41,10 @@ export class SqliteFile {
   }
 
   /**
-   * Waits for no disk, for the system keeps what it knows of the path of an open file in memory:
-   * asking on another thread would take longer.
+   * Synchronous, since the system has the metadata of open files in memory: a call on another
+   * thread would take longer.
    */
-  private currentIdentity(): string {
+  private readIdentity(): string {
     return this.paths
       .map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
       .map((file) => (file === undefined ? 'none' : `${file.dev}:${file.ino}`))

@@ -19,7 +19,7 @@ interface WrittenPage {
   readonly hasMore: number;
 }
 
-/** Lets SQLite write rows as JSON: for the driver to make an object of each would take twice as long. */
+/** Lets SQLite write rows as JSON. Making an object of each in the driver takes twice as long. */
 export class SqliteJsonReader implements JsonReader {
   private readonly json: string;
   private readonly bytes: string;
@@ -32,7 +32,10 @@ export class SqliteJsonReader implements JsonReader {
     this.bytes = countBytes(sql.columns, members);
   }
 
-  /** Pages of one shape and limit share a statement: to hand one to a thread takes as long as to read a page. */
+  /**
+   * Pages of the same shape and limit share a statement, since passing one to a thread takes as
+   * long as reading a page.
+   */
   async readPages(session: Session, pages: readonly Page[]): Promise<PageText[]> {
     const groups = new Map<string, Page[]>();
     for (const page of pages) {
@@ -44,7 +47,7 @@ export class SqliteJsonReader implements JsonReader {
       const [first] = group;
       if (first === undefined) continue;
       const given = JSON.stringify(group.map((page) => listValues(page)));
-      const rows = await session.query<WrittenPage>(this.pagesStatement(first), [
+      const rows = await session.query<WrittenPage>(this.getPagesStatement(first), [
         first.limit,
         given,
       ]);
@@ -62,7 +65,7 @@ export class SqliteJsonReader implements JsonReader {
 
   async readPiece(session: Session, { page, separator }: PieceRequest): Promise<Piece> {
     const [piece] = await session.query<{ text: string | null; rows: number; last: string | null }>(
-      this.pieceStatement(page),
+      this.getPieceStatement(page),
       [page.limit, separator, ...listValues(page)],
     );
     return {
@@ -72,8 +75,8 @@ export class SqliteJsonReader implements JsonReader {
     };
   }
 
-  /** The parameters are the limit of the pages, and an array of the values of each. */
-  private pagesStatement(page: Page): Statement {
+  /** The parameters are the limit of the pages, and an array with the values of each page. */
+  private getPagesStatement(page: Page): Statement {
     return this.sql.shaped('pages', page, () => {
       const read = (selected: string, range: string): string =>
         this.select(selected, page, (index) => `(given.value ->> ${index})`, range);
@@ -89,8 +92,8 @@ export class SqliteJsonReader implements JsonReader {
     });
   }
 
-  /** The parameters are the limit, the text between two rows, and the values of the page. */
-  private pieceStatement(page: Page): Statement {
+  /** The parameters are the limit, the separator, and the values of the page. */
+  private getPieceStatement(page: Page): Statement {
     return this.sql.shaped('piece', page, () => {
       const read = (selected: string, range: string): string =>
         this.select(selected, page, (index) => `?${index + 3}`, range);
@@ -98,7 +101,7 @@ export class SqliteJsonReader implements JsonReader {
         SELECT count(*) FROM (
           SELECT sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes AS before
           FROM (${read(`${this.bytes} AS bytes`, '?1')})) WHERE before < ${PIECE_BYTES}`;
-      // Beside max(), SQLite gives the other columns of the row that has it.
+      // With max(), SQLite takes the other columns from the row that has the maximum.
       return `
         SELECT group_concat(json, ?2) AS text, count(*) AS rows, max(place), last
         FROM (SELECT row_number() OVER () AS place, json, last
@@ -106,7 +109,7 @@ export class SqliteJsonReader implements JsonReader {
     });
   }
 
-  /** @param range what follows LIMIT */
+  /** @param range the SQL after LIMIT */
   private select(
     selected: string,
     page: Page,
@@ -142,7 +145,7 @@ export function writeValue(sql: string, kind: JsonMember['kind']): string {
   }
 }
 
-/** The bytes of the texts in a row. SQLite finds out without reading them. */
+/** Writes the SQL for the bytes of the texts in a row, which SQLite knows without reading them. */
 function countBytes(columns: EntityColumns, members: readonly JsonMember[]): string {
   const texts = members.filter(({ kind }) => kind === 'string' || kind === 'json');
   const lengths = texts.map(({ column }) => {

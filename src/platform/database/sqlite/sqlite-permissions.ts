@@ -4,18 +4,18 @@ import { dirname, resolve } from 'node:path';
 import { getErrorCode } from '../data-source/store-failures.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 
-/** What SQLite and the lock of the program keep beside the file of a store. */
+/** The files of a store and of the lock of its program. */
 const SUFFIXES = ['', '-wal', '-shm', '-lock'];
 
 /**
- * Makes the folder of a store, and finds out whether this user may write to all of its files: SQLite
- * opens what it may only read without a word, and leaves a log beside it that nobody can write.
+ * Creates the folder of a store, and checks that this user may write all files of the store. SQLite
+ * would open a read-only file without an error, and leave a log beside it that nobody can write.
  *
  * @throws DatabaseStartError
  */
 export async function assertWritable(path: string): Promise<void> {
   await makeFolder(dirname(resolve(path)));
-  // SQLite keeps its files beside the file itself, not beside a link to it.
+  // SQLite keeps its other files beside the file itself, not beside a link to it.
   const file = await realpath(path).catch(() => resolve(path));
   await assertMayWrite(dirname(file), constants.W_OK | constants.X_OK);
   for (const suffix of SUFFIXES) {
@@ -27,8 +27,8 @@ export async function assertWritable(path: string): Promise<void> {
 }
 
 /**
- * Makes a folder and those above it. Node's own recursion never ends where a folder above is there
- * and nothing can be made in it, as in /proc.
+ * Creates a folder and its parents. The recursive mkdir() of Node never ends if nothing can be
+ * created in an existing parent, as in /proc.
  *
  * @throws DatabaseStartError
  */
@@ -42,7 +42,7 @@ export async function makeFolder(folder: string): Promise<void> {
   } catch (error) {
     if (error instanceof DatabaseStartError) throw error;
     if ((await stat(folder).catch(() => undefined))?.isDirectory()) return;
-    throw refusal(`the folder ${folder} cannot be made`, error);
+    throw toStartError(`the folder ${folder} cannot be made`, error);
   }
 }
 
@@ -50,14 +50,14 @@ async function assertMayWrite(path: string, mode: number): Promise<void> {
   try {
     await access(path, mode);
   } catch (error) {
-    if (getErrorCode(error) !== 'ENOENT') throw refusal(`${path} cannot be written`, error);
+    if (getErrorCode(error) !== 'ENOENT') throw toStartError(`${path} cannot be written`, error);
   }
 }
 
-function refusal(what: string, cause: unknown): DatabaseStartError {
+function toStartError(what: string, cause: unknown): DatabaseStartError {
   const reason = REASONS[getErrorCode(cause)] ?? `the system says ${getErrorCode(cause)}`;
   return new DatabaseStartError(
-    `The store cannot be used: ${what} by the user ${userName()}: ${reason}`,
+    `The store cannot be used: ${what} by the user ${getUserName()}: ${reason}`,
     { cause },
   );
 }
@@ -72,8 +72,8 @@ const REASONS: Record<string, string> = {
   ENOSPC: 'the disk is full',
 };
 
-/** In a container the user may have a number and no name. */
-function userName(): string {
+/** In a container, the user may have a number but no name. */
+function getUserName(): string {
   try {
     return userInfo().username;
   } catch {

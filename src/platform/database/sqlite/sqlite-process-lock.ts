@@ -3,18 +3,18 @@ import sqlite3, { type Database } from 'sqlite3';
 import { getErrorCode } from '../data-source/store-failures.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 
-/** How long another program may take to give the store up, in milliseconds. */
+/** How long this program waits for another one to release the store, in milliseconds. */
 const WAIT_MS = 2_000;
 
 /**
- * The lock of the one program that serves from a SQLite store, whose writers take turns. It is
- * a transaction on a database of its own, beside the store, because the system ends it with the
- * program, however that ends.
+ * The lock of the one program that serves from a SQLite store. It is a transaction on a separate
+ * database file beside the store, since the system ends that with the program, however the program
+ * ends.
  */
 export class SqliteLock {
   private constructor(private readonly database: Database) {}
 
-  /** @throws DatabaseStartError when another program has it */
+  /** @throws DatabaseStartError when another program has the lock */
   static async take(path: string): Promise<SqliteLock> {
     // A link to the store is the same store.
     const file = await realpath(path).catch(() => path);

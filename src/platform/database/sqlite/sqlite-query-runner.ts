@@ -28,10 +28,12 @@ type SqliteCall = (
   callback: (error: Error | null, rows?: unknown[]) => void,
 ) => void;
 
-/** What TypeORM calls of a database of sqlite3. */
+/** The methods of a sqlite3 database that TypeORM calls. */
 type SqliteCalls = Record<'run' | 'all', SqliteCall>;
 
-/** run() and all() on prepared statements: one thread hop fewer while holding the lock to write. */
+/**
+ * Makes run() and all() use prepared statements: one thread hop fewer while holding the write lock.
+ */
 function prepareCalls(connection: SqliteConnection): SqliteCalls {
   const call =
     (method: 'run' | 'all'): SqliteCall =>
@@ -40,11 +42,11 @@ function prepareCalls(connection: SqliteConnection): SqliteCalls {
   return { run: call('run'), all: call('all') };
 }
 
-/** A transaction that was begun and has no statement yet, and so keeps nobody from writing. */
+/** A transaction without a statement so far, which holds no lock yet. */
 interface PendingTransaction {
   readonly kind: 'pending';
   readonly timer: TransactionTimer;
-  /** Resolves when the first statement may run; undefined until one wants to. */
+  /** Resolves when the first statement may run; undefined until there is one. */
   begun?: Promise<OpenTransaction>;
 }
 
@@ -52,11 +54,11 @@ interface OpenTransaction {
   readonly kind: 'open';
   readonly timer: TransactionTimer;
   readonly pooled: PooledConnection;
-  /** Whether its connection was altered, so that no other query runner may use it. */
+  /** Whether its connection was altered, so that no other query runner may use it afterwards. */
   isAltered: boolean;
 }
 
-/** A transaction that has ended though its caller did not end it. */
+/** A transaction that has ended before its caller ended it. */
 interface LostTransaction {
   readonly kind: 'lost';
   readonly reason: Error;
@@ -67,15 +69,15 @@ type TransactionState =
 
 const IDLE: TransactionState = { kind: 'idle' };
 
-/** A lock for writing from the start: one that is taken only at the first write may come too late. */
+/** Takes the write lock at once: after a read, SQLite may refuse the lock for the first write. */
 const BEGIN_IMMEDIATE = 'BEGIN IMMEDIATE';
-/** A statement that takes that lock before it reads anything. */
-const LOCKS = /^\s*(?:insert|update|delete|replace)\b/i;
+/** Statements that take the write lock before they read anything. */
+const LOCKING = /^\s*(?:insert|update|delete|replace)\b/i;
 
 /** TypeORM's query runner on pooled connections: one for a statement, or for a whole transaction. */
 export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLimited {
   private state: TransactionState = IDLE;
-  /** The connection of a caller who has altered it. */
+  /** The connection of a caller that has altered it. */
   private dedicated: SqliteConnection | undefined;
   private timeLimit: number | undefined;
   /** The connection of the statement that is about to run. */
@@ -93,7 +95,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     this.timeLimit = limit;
   }
 
-  /** TypeORM asks for the connection of a statement before its first await. */
+  /** TypeORM calls this for the connection of a statement before its first await. */
   override connect(): Promise<SqliteCalls | undefined> {
     return Promise.resolve(this.calls);
   }
@@ -157,7 +159,10 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     }
   }
 
-  /** After some errors SQLite has rolled the whole transaction back: the statements that follow must not be committed alone. */
+  /**
+   * After some errors, SQLite has rolled back the whole transaction. Its later statements must then
+   * not be committed on their own.
+   */
   private async loseIfRolledBack(transaction: OpenTransaction, cause: unknown): Promise<void> {
     const isOpen = await transaction.pooled.connection.exec('BEGIN').then(
       () => false,
@@ -175,7 +180,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     parameters: unknown[],
     isStructured: boolean,
   ): Promise<unknown> {
-    const values = parameters.map(bindable);
+    const values = parameters.map(toBindable);
     const callTypeOrm = async (text: string): Promise<unknown> => {
       // super.query() calls connect() before any await, so no other statement can replace `calls` in between.
       this.calls = prepareCalls(connection);
@@ -183,7 +188,8 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     };
     try {
       const result = await callTypeOrm(sql);
-      // What query builders read. A caller of query() has the rows as the driver gives them.
+      // Only query builders request a structured result. Callers of query() get the rows as the
+      // driver returns them.
       if (!(result instanceof QueryResult) || classifyStatement(sql) !== 'read') return result;
       const columns = findRoundedColumns(result.records);
       return columns.length === 0 ? result : await callTypeOrm(withExactIntegers(sql, columns));
@@ -197,7 +203,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     }
   }
 
-  /** The constraint that a statement has violated, if that is why it failed. */
+  /** Finds the constraint that a statement has violated, if that is why it failed. */
   private async explainConstraint(
     connection: SqliteConnection,
     query: string,
@@ -228,10 +234,10 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     if (isolation !== undefined && !ISOLATION_LEVELS.has(isolation)) {
       throw new TypeORMError('SQLite only supports SERIALIZABLE and READ UNCOMMITTED isolation');
     }
-    // Before the first await, so that the log can say who has begun it.
+    // Created before the first await, so that its stack shows the caller.
     const timer = new TransactionTimer();
     if (this.state.kind === 'lost') {
-      // Its caller will roll it back.
+      // The caller will call rollbackTransaction().
       this.transactionDepth++;
       throw this.state.reason;
     }
@@ -282,7 +288,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     try {
       this.connections.assertSameStore();
     } finally {
-      await this.giveBack(state);
+      await this.releaseConnection(state);
     }
   }
 
@@ -323,9 +329,9 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   }
 
   /**
-   * The transaction that a statement is part of, which begins with the first one.
+   * Returns the transaction of a statement. It begins with its first statement.
    *
-   * @throws Error when it has ended, cannot begin or does not get the lock to write in time
+   * @throws Error when it has ended, cannot begin or does not get the write lock in time
    */
   private async beginOnce(
     state: PendingTransaction | OpenTransaction | LostTransaction,
@@ -355,7 +361,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     this.limitTime(open);
     try {
       if (!pooled.hasBegun) await pooled.connection.exec(BEGIN_IMMEDIATE);
-      else if (!LOCKS.test(sql)) await pooled.connection.exec(`ROLLBACK; ${BEGIN_IMMEDIATE}`);
+      else if (!LOCKING.test(sql)) await pooled.connection.exec(`ROLLBACK; ${BEGIN_IMMEDIATE}`);
     } catch (error) {
       const reason = new StoreUnavailableError(BEGIN_IMMEDIATE, [], error as Error);
       if (this.state === open) await this.end(open, { kind: 'lost', reason });
@@ -370,7 +376,6 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     return state;
   }
 
-  /** A statement that controls the transaction. */
   private async controlTransaction(sql: string): Promise<void> {
     const { pooled } = this.assertOpen();
     try {
@@ -380,7 +385,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       if (current.kind === 'lost') throw current.reason;
       if (isStoreFailure(error)) throw new StoreUnavailableError(sql, [], error as Error);
       const { entityMetadatas } = this.connection;
-      // A foreign key that is checked at the end of the transaction.
+      // A deferred foreign key is checked at COMMIT.
       throw (
         toConstraintError(error, entityMetadatas) ?? new QueryFailedError(sql, [], error as Error)
       );
@@ -395,17 +400,18 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     });
   }
 
-  /** Rolls back what is not committed, and lets the next one write. */
+  /** Rolls back, and releases the connection and the write lock. */
   private async end(transaction: OpenTransaction, next: TransactionState): Promise<void> {
     this.state = next;
     await transaction.pooled.connection.exec('ROLLBACK').catch((error: unknown) => {
-      // It has been rolled back already, unless the connection is not what it was.
+      // SQLITE_ERROR means that SQLite has rolled back already. After other errors the connection
+      // is not reused.
       if (getErrorCode(error) !== 'SQLITE_ERROR') transaction.isAltered = true;
     });
-    await this.giveBack(transaction);
+    await this.releaseConnection(transaction);
   }
 
-  private async giveBack(transaction: OpenTransaction): Promise<void> {
+  private async releaseConnection(transaction: OpenTransaction): Promise<void> {
     transaction.timer.stop();
     await transaction.pooled.release(transaction.isAltered);
   }
@@ -417,8 +423,8 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   }
 }
 
-/** sqlite3 would store NULL for a bigint. */
-function bindable(value: unknown): unknown {
+/** Converts bigint values, for which sqlite3 would store NULL. */
+function toBindable(value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
@@ -426,7 +432,7 @@ export function isUnsafeInteger(value: unknown): boolean {
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
-/** The columns in which an int64 may have been rounded. */
+/** Finds the columns in which an int64 may have been rounded. */
 function findRoundedColumns(rows: readonly Record<string, unknown>[]): string[] {
   const names = new Set<string>();
   for (const row of rows) {
@@ -437,7 +443,10 @@ function findRoundedColumns(rows: readonly Record<string, unknown>[]): string[] 
   return [...names];
 }
 
-/** The same query with the integers of these columns as text; large floating-point numbers stay what they are. */
+/**
+ * Writes a query for the same rows, with the integers of these columns as text. Large
+ * floating-point numbers stay numbers.
+ */
 function withExactIntegers(sql: string, columns: readonly string[]): string {
   const exact = columns
     .map((name) => `"${name.replaceAll('"', '""')}"`)

@@ -10,13 +10,13 @@ import {
 } from '../data-source/schema-builder.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 
-/** The declared types of columns that SQLite has no type for. */
+/** The declared types of columns for which SQLite has no type. */
 export const SQLITE_TYPES: Readonly<Record<string, string>> = {
   'timestamp with time zone': 'text',
   uuid: 'varchar',
 };
 
-/** One program has the file to itself while it migrates, so everything happens at once. */
+/** No other program uses the file during a migration, so no step has to avoid locks. */
 export const sqliteSchemaBuilder: SchemaBuilder = {
   describeColumn(
     name: string,
@@ -34,7 +34,7 @@ export const sqliteSchemaBuilder: SchemaBuilder = {
     };
   },
 
-  /** TypeORM's own `addColumn()` would copy the whole table. */
+  /** The addColumn() of TypeORM would copy the whole table. */
   async addColumn(
     queryRunner: QueryRunner,
     table: string,
@@ -60,7 +60,7 @@ export const sqliteSchemaBuilder: SchemaBuilder = {
     );
   },
 
-  /** An index has the key in it already, and takes text of any length. */
+  /** Every index contains the key already, and texts of any length. */
   async createTextIndex(
     queryRunner: QueryRunner,
     { name, table, column }: TextIndexDefinition,
@@ -77,6 +77,6 @@ export const sqliteSchemaBuilder: SchemaBuilder = {
   },
 
   async sortByCodePoint(): Promise<void> {
-    // SQLite sorts every text so.
+    // SQLite sorts every text by code point.
   },
 };

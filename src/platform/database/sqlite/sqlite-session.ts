@@ -20,7 +20,7 @@ export class SqliteSession implements Session {
     return new SqliteTransaction(this.connection, { commit: 'COMMIT', rollback: 'ROLLBACK' });
   }
 
-  /** SQLite undoes a statement that fails, and nothing else. */
+  /** SQLite undoes only the failing statement. */
   attempt<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     return this.query<Row>(statement, parameters);
   }
@@ -43,7 +43,7 @@ class SqliteTransaction extends SqliteSession implements Transaction {
   }
 
   async commit(sent: readonly Promise<unknown>[] = []): Promise<void> {
-    // A statement that has failed does not keep SQLite from committing the others.
+    // SQLite would commit the others even if one has failed.
     await Promise.all(sent);
     await this.connection.exec(this.sql.commit);
   }
@@ -53,7 +53,7 @@ class SqliteTransaction extends SqliteSession implements Transaction {
   }
 }
 
-/** A session that its borrower gives back. */
+/** A session that its caller releases. */
 export class SqlitePooledSession extends SqliteSession implements PooledSession {
   constructor(
     connection: SqliteConnection,
@@ -64,7 +64,8 @@ export class SqlitePooledSession extends SqliteSession implements PooledSession 
   }
 
   release(isBroken: boolean): void {
-    // The connection stays in use. What follows would be part of a transaction that could not be ended.
+    // The connection stays in use. Later statements must not become part of a transaction that is
+    // left open.
     if (isBroken) void this.connection.exec('ROLLBACK').catch(() => undefined);
     this.releaseLock();
   }

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * AsyncLocalStorage slows every promise before Node 24, so there the time limit of the lock is the only
- * guard.
+ * Before Node 24, AsyncLocalStorage slows every promise. There, only the time limit of the write
+ * lock ends such a wait.
  */
 const isCheap = Number(process.versions.node.split('.')[0]) >= 24;
 const transactions = isCheap ? new AsyncLocalStorage<{ isOver: boolean }>() : undefined;
 
-/** Does the work of a transaction, and knows what is called from there. */
+/** Executes the work of a transaction, and tracks what is called from there. */
 export async function trackTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
   if (transactions === undefined) return await work();
   const transaction = { isOver: false };
@@ -15,8 +15,9 @@ export async function trackTransaction<Result>(work: () => Promise<Result>): Pro
 }
 
 /**
- * A statement that is not part of the transaction it is called from would wait for the end of that
- * transaction, which waits for it. Where this cannot be known, it is refused after its time limit.
+ * Refuses a statement that is called from within a transaction but is not part of it: each would
+ * wait for the other. Before Node 24 this does nothing, and the statement is refused after its time
+ * limit.
  *
  * @throws Error
  */

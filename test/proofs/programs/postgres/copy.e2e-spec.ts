@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { copyStore } from '../../../../src/commands/copy.js';
-import { dataSourceOptions } from '../../../../src/platform/database/data-source/data-source-options.js';
+import { createDataSourceOptions } from '../../../../src/platform/database/data-source/data-source-options.js';
 import {
   createDataSource,
   openDatabase,
@@ -38,7 +38,7 @@ afterEach(async () => {
 
 async function create({ url }: TestStore, plants: readonly Plant[]): Promise<void> {
   const dataSource = await openDatabase(
-    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
+    createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
   );
   const rows = new BatchedRepository(dataSource.getRepository(Plant));
   await Promise.all(plants.map((plant) => rows.create(plant)));
@@ -93,7 +93,7 @@ describe('copying a store to another engine', () => {
     ['DROP TABLE migrations', 'not one of its own'],
   ])('copies from no store with another schema: %s', async (sql, sentence) => {
     const dataSource = createDataSource(
-      dataSourceOptions({ DATABASE_URL: from.url, DATABASE_POOL_SIZE: 1 }, schema),
+      createDataSourceOptions({ DATABASE_URL: from.url, DATABASE_POOL_SIZE: 1 }, schema),
     );
     await dataSource.initialize();
     await dataSource.query(sql);

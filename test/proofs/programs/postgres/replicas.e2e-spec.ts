@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { tmpdir } from 'node:os';
 import pg from 'pg';
-import { dataSourceOptions } from '../../../../src/platform/database/data-source/data-source-options.js';
+import { createDataSourceOptions } from '../../../../src/platform/database/data-source/data-source-options.js';
 import { openDatabase } from '../../../../src/platform/database/data-source/open-database.js';
 import { Plant } from '../../../../src/modules/plants/plant.entity.js';
 import { Program } from '../../../support/program.js';
@@ -92,7 +92,10 @@ it('of plants with one id that come to all replicas at once exactly one is creat
 });
 
 it('commits with the same ids in opposite orders do not wait for each other for ever', async () => {
-  const options = dataSourceOptions({ DATABASE_URL: store.url, DATABASE_POOL_SIZE: 2 }, schema);
+  const options = createDataSourceOptions(
+    { DATABASE_URL: store.url, DATABASE_POOL_SIZE: 2 },
+    schema,
+  );
   const dataSource = await openDatabase({ ...options, logger: 'debug' });
   const repository = dataSource.getRepository(Plant);
   const [one, other] = [new BatchedRepository(repository), new BatchedRepository(repository)];

@@ -16,7 +16,8 @@ export class CreateChanges1795600000000 implements MigrationInterface {
       },
       key: ['number'],
     });
-    // One row: the epoch is NULL while the feed is off, and changes up to a number were removed.
+    // A single row: the epoch is NULL while the feed is off, and changes up to `removed` are
+    // removed.
     await createTable(queryRunner, {
       name: 'change_feed',
       columns: { id: int32(), epoch: nullable(text()), removed: int64() },
