@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { PLANT } from './ids.mjs';
 import { REPLACED_TAG } from './operations.mjs';
 
-/** Of plants that nobody else makes, below those of every load. */
+/** The ids of the checked plants, below those of every load. */
 const IDS = [-3, -2, -1];
 const TAG = 'checked';
 
@@ -36,17 +36,17 @@ export async function ask({ url, token, agent }, method, path, { headers, body }
   };
 }
 
-/** The path of the page after this one. */
-export function nextOf({ headers }) {
+/** Reads the path of the next page from the Link header. */
+export function readNextPath({ headers }) {
   return /^<([^>]*)>; rel="next"$/.exec(headers.link ?? '')?.[1];
 }
 
 /**
- * Makes a few plants, reads, lists, replaces and removes them: what is compared has to give the
- * same answers.
+ * Creates, reads, lists, replaces and removes a few plants. Only contestants with the same answers
+ * can be compared.
  *
  * @param {import('./server.mjs').Server} server
- * @throws Error with the first answer that is another
+ * @throws Error with the first answer that differs
  */
 export async function checkAnswers(server) {
   const expect = async (expected, ...request) => {
@@ -76,8 +76,9 @@ export async function checkAnswers(server) {
   const page = `/plants?limit=2&after=${id - 1}&tag=${TAG}`;
   const first = await expect({ status: 200, body: plants.slice(0, 2) }, 'GET', page);
   const rest = { status: 200, body: plants.slice(2) };
-  const last = await expect(rest, 'GET', nextOf(first) ?? page);
-  if (nextOf(last) !== undefined) throw new Error(`its last page has the link ${nextOf(last)}`);
+  const last = await expect(rest, 'GET', readNextPath(first) ?? page);
+  if (readNextPath(last) !== undefined)
+    throw new Error(`its last page has the link ${readNextPath(last)}`);
   await expect({ status: 200, body: [] }, 'GET', `/plants?tag=no${TAG}`);
   await expect({ status: 400 }, 'GET', '/plants?limit=0');
 

@@ -3,8 +3,8 @@ import { formatNumber } from './table.mjs';
 const [WIDTH, LABELS, VALUES, BAR, GAP, TOP] = [760, 250, 150, 22, 14, 76];
 
 /**
- * Draws a comparison as bars, the fastest first, with a line from the slowest to the fastest round. The page's
- * background shows through; the text follows the reader's colour scheme.
+ * Draws a comparison as bars, the fastest first, with a line from the slowest to the fastest round.
+ * The background is transparent, and the text follows the reader's colour scheme.
  */
 export function drawChart({ contestants }, { connections, rounds, seconds }) {
   const height = TOP + contestants.length * (BAR + GAP) + 14;

@@ -5,7 +5,7 @@ const running = new Set();
 
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
-/** Ends the child when this program ends before it, for whatever reason. */
+/** Ends the child if this program ends before it, for whatever reason. */
 export function endWithUs(child) {
   running.add(child);
   child.once('exit', () => running.delete(child));

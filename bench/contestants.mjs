@@ -70,7 +70,7 @@ export function peer(name, title) {
   };
 }
 
-/** How many rows per second the neighbour saves at least, or its measurement says nothing. */
+/** How many rows per second the other module must save for the measurement to be valid. */
 const LEAST_SAVES = 95;
 
 /** @returns {Contestant} the program with a module in it that saves 100 rows per second */
@@ -104,7 +104,7 @@ function jsonServerCommand() {
   return createRequire(import.meta.url).resolve('json-server/lib/cli/bin.js');
 }
 
-/** The program comes first: ratios are of it. */
+/** The program is the first: ratios are relative to it. */
 export const CONTESTANTS = [
   program(),
   peer('express', 'Express 5 + better-sqlite3'),
@@ -114,7 +114,7 @@ export const CONTESTANTS = [
   { ...peer('bare-http', 'node:http, stores nothing'), stored: undefined },
 ];
 
-/** Those that read, list, replace and remove plants too. */
+/** The contestants that also read, list, replace and remove plants. */
 export const LIFE_NAMES = ['program', 'express', 'fastify', 'nest-typeorm'];
 
 /** Measured only when named. */

@@ -6,15 +6,16 @@ import { plantBody, takeId } from './ids.mjs';
 
 /** How long the last answers may take, in milliseconds. */
 const PATIENCE = 20_000;
-/** Plants created in one go after a stall of this client, at most. */
+/** The most creates that are sent at once after a stall of this client. */
 const BURST = 2_000;
 
 /**
- * Creates at a rate, whether the answers keep up or not, on many open connections: a create takes a
- * free one. One that finds none is counted as `unsent`; a connection that was closed is opened anew.
+ * Sends creates at a fixed rate, whether the answers keep up or not, each on a free one of many
+ * open connections. A create without a free connection is counted as `unsent`. Closed connections
+ * are opened again.
  *
  * @param {object} options
- * @param {number} options.rate creates per second; Infinity for as many as connections allow
+ * @param {number} options.rate creates per second; Infinity for as many as the connections allow
  * @param {number} options.warmUp seconds at that rate before latencies and rates count
  */
 export async function crowd({ url, token, rate, connections, warmUp, seconds, ids }) {
@@ -89,7 +90,7 @@ export async function crowd({ url, token, rate, connections, warmUp, seconds, id
   const before = { ...tally };
   countedFrom = performance.now();
   await offer(seconds);
-  // The rate of the program is that of the time in which it was loaded.
+  // The rate of the program is measured while it is under load.
   const during = { seconds: (performance.now() - countedFrom) / 1_000 };
   for (const [name, count] of Object.entries(tally)) during[name] = count - before[name];
   const deadline = performance.now() + PATIENCE;

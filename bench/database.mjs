@@ -1,14 +1,14 @@
 import Database from 'better-sqlite3';
 
-/** Rows that one transaction of the preload takes. */
+/** Rows in one transaction of the preload. */
 const CHUNK = 1_000_000;
 
-/** The program's own, which a peer needs too, to answer pages by tag as quickly. */
+/** The index of the program. Peers need it too, to answer pages by tag as fast. */
 const TAG_INDEX = 'CREATE INDEX IF NOT EXISTS plants_tag ON plants (tag) WHERE tag IS NOT NULL';
 
 /**
  * @param {string} file
- * @param {string} [tag] that is counted; every row without it
+ * @param {string} [tag] counts only rows with this tag
  */
 export function countRows(file, tag) {
   const count = 'SELECT count(*) FROM plants';
@@ -19,7 +19,10 @@ export function countRows(file, tag) {
   );
 }
 
-/** What a store holds that peers/neighbour.mjs has served: creates, and rows of its neighbour. */
+/**
+ * Counts the rows in a store of peers/neighbour.mjs: those of creates, and those of the other
+ * module.
+ */
 export function countBeside(file) {
   return use(file, (database) =>
     database

@@ -6,7 +6,10 @@ import { median } from './statistics.mjs';
 
 const FLUSHES = 300;
 
-/** Milliseconds that the disk takes to flush a small append: what a durable commit pays at least. */
+/**
+ * Measures how many milliseconds the disk takes to flush a small append, the least cost of a
+ * durable commit.
+ */
 export function flushCost(folder) {
   const file = path.join(folder, 'flush');
   const fd = openSync(file, 'w');

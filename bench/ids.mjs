@@ -1,14 +1,13 @@
 import { OPERATIONS } from './operations.mjs';
 
 /**
- * Ids of which a load takes one for each request: every run of a load takes up where the last one
- * ended.
+ * The ids of a load, one for each request. Each run of a load continues where the last one ended.
  *
  * @typedef {object} Ids
  * @property {'ascending' | 'scattered'} order
- * @property {number} next the next ascending id, or the place of
- *   the next scattered one
- * @property {number} [rows] scattered ids are of 1 to this, each once before any comes again
+ * @property {number} next the next ascending id, or the place of the next scattered one
+ * @property {number} [rows] scattered ids are from 1 to this number, each once before any is
+ *   repeated
  */
 
 /** @returns {Ids} */
@@ -16,18 +15,18 @@ export function freshIds(order = 'ascending', next = 1) {
   return { order, next };
 }
 
-/** A prime, so that any number of rows that is not its multiple is met in full. */
+/** A prime, so that the stride reaches every row unless the number of rows is its multiple. */
 const STRIDE = 611_953;
 
-/** The ids of a table that was filled with so many rows. */
+/** Makes the ids of a table that was filled with this many rows. */
 export function scatteredIds(rows, next = 0) {
   return { order: 'scattered', next, rows };
 }
 
-/** So far from each other that they do not meet. */
+/** Far enough from each other not to overlap. */
 const APART = 1e12;
 
-/** The same ids and further ones, for loads at the same time. */
+/** Splits ids for loads that run at the same time. */
 export function splitIds(ids, count) {
   const apart = ids.order === 'scattered' ? Math.floor(ids.rows / 2 / count) : APART;
   const others = Array.from({ length: count - 1 }, (_, index) => ({
@@ -48,5 +47,5 @@ export function plantBody(id) {
   return OPERATIONS.create.body.replace('{id}', id);
 }
 
-/** What a create is answered with. */
+/** The answer to a create. */
 export const PLANT = { name: 'Monstera deliciosa', tag: 'indoor' };

@@ -6,13 +6,13 @@ import { plantBody } from './ids.mjs';
 /** The ids of lines begin far beyond those of creates. */
 const FIRST_ID = 1_000_000_000;
 
-/** The lines of an import from a place on, as one text. */
+/** Writes the lines of an import, from a place on, as one text. */
 export function writeLines(begin, count) {
   const ids = Array.from({ length: count }, (_, index) => FIRST_ID + begin + index);
   return ids.map((id) => `${plantBody(id)}\n`).join('');
 }
 
-/** Begins an import: what is written to the request are its lines, and the result its answer. */
+/** Begins an import. Lines are written to the request, and the result resolves with the answer. */
 export function openImport({ url, token }) {
   const request = http.request(`${url}/import`, {
     method: 'POST',

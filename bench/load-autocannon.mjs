@@ -37,7 +37,7 @@ export async function loadWithAutocannon({
     if (status >= 200 && status < 300) acknowledged += 1;
     else refused += 1;
     if (performance.now() < ends) inTime = acknowledged;
-    // A connection that has its last answer goes; the run ends with the last of them.
+    // A connection is closed after its last answer; the run ends with the last connection.
     else client.destroy();
   });
   const { errors } = await run;

@@ -32,7 +32,7 @@ export async function loadWithWrk({
   const { issued, answered, refused } = JSON.parse(stdout.trim().split('\n').at(-1));
   ids.next += issued + 1;
   const acknowledged = answered - refused;
-  // When the time is over every connection still has a request out, which is answered later.
+  // At the end of the time, each connection still waits for the answer to one request.
   const inTime = Math.max(0, acknowledged - connections);
   return { acknowledged, refused, unanswered: issued - answered, rate: inTime / seconds };
 }

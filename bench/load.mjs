@@ -3,8 +3,8 @@ import { loadWithAutocannon } from './load-autocannon.mjs';
 import { loadWithWrk } from './load-wrk.mjs';
 
 /**
- * Makes requests as fast as the answers come (a closed loop), for some seconds, and then waits for
- * the answers that are out.
+ * Sends requests as fast as the answers arrive (a closed loop) for some seconds, and then waits for
+ * the outstanding answers.
  *
  * @typedef {object} LoadOptions
  * @property {string} url whose path is the operation's, whatever its own is
@@ -15,9 +15,9 @@ import { loadWithWrk } from './load-wrk.mjs';
  * @property {import('./operations.mjs').Operation} [operation] creates by default
  *
  * @typedef {object} Tally
- * @property {number} acknowledged requests that were answered as they should
- * @property {number} refused requests that were answered otherwise
- * @property {number} unanswered requests of which nobody knows what became
+ * @property {number} acknowledged requests with the expected answer
+ * @property {number} refused requests with another answer
+ * @property {number} unanswered requests with an unknown outcome
  * @property {number} rate acknowledged requests per second
  *
  * @typedef {(options: LoadOptions) => Promise<Tally>} Load
@@ -32,4 +32,4 @@ export function defaultLoad() {
 }
 
 /** @returns {Load} */
-export const loadNamed = (name) => LOADS[name];
+export const getLoad = (name) => LOADS[name];

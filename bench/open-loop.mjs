@@ -7,11 +7,11 @@ import { plantBody, takeId } from './ids.mjs';
 const PATIENCE = 30_000;
 
 /**
- * Creates at a fixed rate, whether the answers keep up or not (an open loop). A latency runs from
- * the moment at which a create was due, so that time spent waiting to be sent counts.
+ * Sends creates at a fixed rate, whether the answers keep up or not (an open loop). The latency of
+ * a create begins when it was due, so that the time before it was sent counts.
  *
- * `lateness` tells how late this client itself was: that much of a latency may be its own doing.
- * `onCreate` is called with each id, and the moment at which its create was due.
+ * `lateness` is how late this client itself was, which may explain as much of a latency. `onCreate`
+ * is called with each id and the time at which its create was due.
  */
 export async function openLoop({ url, token, rate, connections, seconds, ids, onCreate }) {
   const { origin, pathname } = new URL(url);

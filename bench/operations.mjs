@@ -1,5 +1,5 @@
 /**
- * A request of which a load makes many: `{id}` is another id in each.
+ * A request that a load sends many times, with another id in place of `{id}` each time.
  *
  * @typedef {object} Operation
  * @property {string} title

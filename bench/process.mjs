@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 
-/** The kernel's unit in which it tells times of the processor. */
+/** The unit of the kernel for processor times. */
 const TICK_MS = 10;
 
-/** What a process has had of the processor, in milliseconds; NaN where there is no /proc. */
+/** Reads the processor time of a process, in milliseconds; NaN without /proc. */
 export async function processorMs(pid) {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // After the name, which may have blanks in it.
+  // The fields after the name, which may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }

@@ -8,7 +8,7 @@ import { flushCost } from './flush-cost.mjs';
 import { printedTables } from './table.mjs';
 
 /**
- * Adds what was printed to the measurements of this day, with the command and the machine.
+ * Adds the printed tables to the measurements of this day, with the command and the machine.
  *
  * @param {string[]} args of the command
  * @param {string} folder where the databases were
@@ -40,7 +40,7 @@ export async function record(args, { folder, loadName }) {
   return file;
 }
 
-/** The program and what the benchmark installs for its peers. */
+/** Describes the versions of the program and of the peers. */
 async function describeVersions() {
   const [program, bench] = await Promise.all(
     ['../package.json', 'package.json'].map(async (path) =>

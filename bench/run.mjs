@@ -7,7 +7,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { drawChart } from './chart.mjs';
 import { besideNeighbour, CONTESTANTS, LIFE_NAMES, peer, program } from './contestants.mjs';
-import { defaultLoad, loadNamed } from './load.mjs';
+import { defaultLoad, getLoad } from './load.mjs';
 import { changes } from './measure/changes.mjs';
 import { compare } from './measure/compare.mjs';
 import { fixedRate } from './measure/fixed-rate.mjs';
@@ -19,14 +19,14 @@ import { HELP, OptionError, readOptions } from './options.mjs';
 import { record } from './record.mjs';
 import { ContestantError } from './server.mjs';
 
-/** What creates must keep of their rate beside a neighbour. */
+/** The least share of their rate that creates must keep beside another writing module. */
 const LEAST_SHARE = 0.8;
-/** What is run 100 times a second is compiled as late as this, in seconds. */
+/** Code that runs 100 times per second is compiled only after this many seconds. */
 const NEIGHBOUR_WARM_UP = 10;
 
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));
 
-// Ends by way of the exit handlers, which end the programs and remove their databases.
+// Runs the exit handlers, which end the programs and remove their databases.
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 
@@ -49,7 +49,7 @@ async function main(args) {
   const setting = {
     ...options,
     folder: await temporaryFolder(options.folder ?? here('data')),
-    load: loadNamed(loadName),
+    load: getLoad(loadName),
     faults: [],
   };
   const machine = { node: process.version, cores: os.availableParallelism(), load: loadName };
@@ -96,7 +96,7 @@ function peersOfLife() {
   return CONTESTANTS.filter(({ name }) => LIFE_NAMES.includes(name));
 }
 
-/** The program as shipped, and without one thing each. */
+/** The program as shipped, and variants without one feature each. */
 function variants() {
   return [
     program(),
@@ -121,7 +121,7 @@ function versionOf(node) {
   }
 }
 
-/** What creates keep of their rate when another module writes too. */
+/** Measures the share of their rate that creates keep while another module writes too. */
 async function neighbour(setting) {
   const warmUp = Math.max(setting.warmUp, NEIGHBOUR_WARM_UP);
   const both = [besideNeighbour(), program()];
@@ -134,7 +134,7 @@ async function neighbour(setting) {
   return measured;
 }
 
-/** Beside the program rather than in the system's folder, which may not be on a disk. */
+/** Creates a folder beside the program. The system's temporary folder may not be on a disk. */
 async function temporaryFolder(parent) {
   await mkdir(parent, { recursive: true });
   const folder = await mkdtemp(path.join(path.resolve(parent), 'run-'));

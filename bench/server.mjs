@@ -17,7 +17,7 @@ import { PLANT, plantBody, takeId } from './ids.mjs';
 /** How long a program may take to answer its first create, or to stop, in milliseconds. */
 const PATIENCE = 60_000;
 
-/** A program does not do what it is started for. */
+/** A contestant does not work as expected. */
 export class ContestantError extends Error {}
 
 /**
@@ -46,7 +46,7 @@ export async function start(contestant, folder, ids) {
   const begin = performance.now();
   const child = spawn(contestant.node ?? process.execPath, contestant.args(port), {
     cwd: folder,
-    // Nothing of the caller's own settings comes along.
+    // The settings of the caller are not passed on.
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...contestant.env?.(port, folder) },
     stdio: ['ignore', log, log],
   });

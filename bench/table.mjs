@@ -1,4 +1,4 @@
-/** The tables that were printed, in their order. */
+/** All printed tables, in their order. */
 export const printedTables = [];
 
 /**

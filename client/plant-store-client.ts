@@ -4,15 +4,18 @@ type ListParameters = NonNullable<paths['/plants']['get']['parameters']['query']
 type CreatePlant = paths['/plants']['post'];
 export type NewPlant = CreatePlant['requestBody']['content']['application/json'];
 export type Plant = CreatePlant['responses'][200]['content']['application/json'];
-/** What to change of a plant: `tag: null` removes the tag. */
+/** The changes of a plant: `tag: null` removes the tag. */
 export type PlantPatch = Partial<Omit<Plant, 'tag'>> & { tag?: string | null };
-/** A plant with its id, which is a `bigint` always, since not every id is a number. */
+/** A plant with its id. The id is always a `bigint`, since a number cannot hold every id. */
 export type StoredPlant = components['schemas']['StoredPlant'] & { id: bigint };
-/** `limit` is the size of a page, `after` the id after which to begin when plants are sorted by id. */
+/**
+ * `limit` is the size of a page. `after` is the id after which the list begins, if it is sorted by
+ * id.
+ */
 export type PlantQuery = Omit<ListParameters, 'after'> & { after?: Id | string };
-/** What became of the plants of an import; `line` is the place of one, from 1. */
+/** The outcome of an import; `line` is the place of a plant, from 1. */
 export type ImportResult = components['schemas']['ImportResult'];
-/** A change of a plant; `cursor` is where to go on after it. */
+/** A change of a plant; pass `cursor` as `after` to continue after it. */
 export type PlantChange = { readonly cursor: string; readonly id: bigint; readonly at: string } & (
   | { readonly type: 'plant.created' | 'plant.replaced'; readonly data: StoredPlant }
   | { readonly type: 'plant.removed' }
@@ -21,47 +24,58 @@ type ErrorBody = components['schemas']['Error'];
 type Id = NewPlant['id'];
 
 export interface ClientOptions {
-  /** How long an attempt may take, in milliseconds; of a stream, how long nothing may come. 10,000 by default. */
+  /**
+   * How long an attempt may take, and a stream may be silent, in milliseconds; 10,000 by default.
+   */
   readonly timeoutMs?: number;
-  /** How often a request is sent in all, when its answer is lost or the service is unavailable; 5 by default. */
+  /**
+   * How many times a request is sent in all, if its answer is lost or the service is unavailable; 5
+   * by default.
+   */
   readonly attempts?: number;
-  /** What sends requests in the place of the global `fetch`. */
+  /** Sends requests in place of the global `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
 export interface CallOptions {
-  /** Ends the call, which throws the reason of the signal then. */
+  /** Ends the call, which then throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ChangesOptions extends CallOptions {
-  /** The cursor of the last change that is known. By default the changes are those from now on. */
+  /** The cursor of the last known change. By default the changes begin now. */
   readonly after?: string | undefined;
 }
 
-/** This very plant exists: after an attempt whose answer was lost, that attempt created it. */
+/**
+ * This very plant exists. If the answer to an earlier attempt was lost, that attempt created it.
+ */
 const ALREADY_EXISTS = 40901;
-/** There is no such plant: after an attempt whose answer was lost, that attempt removed it. */
+/**
+ * There is no such plant. If the answer to an earlier attempt was lost, that attempt removed it.
+ */
 const NOT_FOUND = 40401;
 const NOT_MODIFIED = 304;
-/** Too many requests, a proxy without the service behind it, and a service that is unavailable. */
+/** Too many requests, a proxy that does not reach the service, and an unavailable service. */
 const TEMPORARY = [429, 502, 503, 504];
 const NDJSON = 'application/x-ndjson';
 const EVENT_STREAM = 'text/event-stream';
-/** How long a stream of changes is silent while all is well, in milliseconds. */
+/** The longest silence of a healthy stream of changes, in milliseconds. */
 const HEARTBEAT_MS = 15_000;
-/** How long a stream of changes that has ended is left alone at least, in milliseconds. */
+/** The least time before a stream of changes is opened again, in milliseconds. */
 const RECONNECT_MS = 500;
 
-/** The strings of JSON too, so that no digit in one is taken for a number. */
+/** Matches strings too, so that digits in them are not taken for numbers. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 const NEXT_LINK = /<([^>]*)>; *rel="next"/;
 
-/** A request was refused. `error` is a code of the service, or the status times 100 where it says none. */
+/**
+ * A request was refused. `error` is the code of the service, or the status times 100 without one.
+ */
 export class PlantStoreError extends Error {
   readonly status: number;
   readonly error: number;
-  /** How long to wait before another try, in seconds, where the answer says so. */
+  /** How long to wait before a retry, in seconds, if the answer has `Retry-After`. */
   readonly retryAfter: number | undefined;
 
   constructor(status: number, body: ErrorBody, retryAfter?: number) {
@@ -72,7 +86,7 @@ export class PlantStoreError extends Error {
   }
 }
 
-/** A plant, and the ETag that changes with what is stored. */
+/** A plant with its ETag, which changes whenever the plant does. */
 export interface ReadPlant {
   readonly plant: StoredPlant;
   readonly etag: string;
@@ -80,7 +94,7 @@ export interface ReadPlant {
 
 interface RequestOptions extends CallOptions {
   readonly body?: string;
-  /** Makes a body that is sent once, while it is made. */
+  /** Makes a body that is sent while it is generated, and so only once. */
   readonly makeBody?: (exchange: Exchange) => ReadableStream<Uint8Array>;
   readonly contentType?: string;
   readonly accept?: string;
@@ -98,7 +112,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** A request under way, which ends when its caller says so or nothing has come for too long. */
+/** A running request. It ends when its caller aborts it, or the service is silent for too long. */
 class Exchange {
   private readonly controller = new AbortController();
   private readonly timeoutMs: number;
@@ -116,7 +130,7 @@ class Exchange {
     return this.controller.signal;
   }
 
-  /** Waits for the other side from now on, which may be silent for this long besides. */
+  /** Starts to wait for the service, which may be silent for this much longer than the timeout. */
   startTimer(silenceMs = 0): void {
     this.stopTimer();
     const limit = this.timeoutMs + silenceMs;
@@ -145,9 +159,9 @@ class Exchange {
 }
 
 /**
- * Every method throws a `PlantStoreError` for what the service refuses, a `RangeError` for an id that a
- * number has rounded, and what `fetch` throws when there is no answer. Its last argument may have the
- * `signal` that ends the call.
+ * A client of the service. Every method throws a `PlantStoreError` if the service refuses the
+ * request, a `RangeError` if a number has rounded an id, and the error of `fetch` if there is no
+ * answer. The last argument of a method may have a `signal` that ends the call.
  */
 export class PlantStoreClient {
   private readonly url: string;
@@ -173,7 +187,7 @@ export class PlantStoreClient {
 
   /** Reads a plant with its ETag. */
   async readPlant(id: Id, knownEtag?: undefined, call?: CallOptions): Promise<ReadPlant>;
-  /** Reads a plant unless it has this ETag still: `undefined` then. */
+  /** Reads a plant; `undefined` if it still has this ETag. */
   async readPlant(id: Id, knownEtag: string, call?: CallOptions): Promise<ReadPlant | undefined>;
   async readPlant(
     id: Id,
@@ -185,7 +199,7 @@ export class PlantStoreClient {
     return { plant: toStoredPlant(parseExactly(text)), etag: headers.get('etag') ?? '' };
   }
 
-  /** Lists plants in an order, page after page as they are asked for. */
+  /** Lists plants in an order. Each page is requested when it is needed. */
   async *listPlants(
     query: PlantQuery = {},
     call: CallOptions = {},
@@ -199,8 +213,8 @@ export class PlantStoreClient {
   }
 
   /**
-   * Lists plants in an order, in one answer: all of them unless `limit` says how many. The list is
-   * complete only when it ends without an error.
+   * Lists plants in an order, in one answer: all of them, or at most `limit`. The list is complete
+   * only if it ends without an error.
    */
   async *exportPlants(
     query: PlantQuery = {},
@@ -211,7 +225,10 @@ export class PlantStoreClient {
     for await (const line of lines ?? []) yield toStoredPlant(parseExactly(line));
   }
 
-  /** Creates any number of plants, in one request that is sent once; to send them again is safe. */
+  /**
+   * Creates any number of plants in one request, which is not repeated by itself. Importing them
+   * again is safe.
+   */
   async importPlants(
     plants: AsyncIterable<NewPlant> | Iterable<NewPlant>,
     call: CallOptions = {},
@@ -253,7 +270,7 @@ export class PlantStoreClient {
     await this.send('DELETE', pathOf(id), options, readText);
   }
 
-  /** Reads the newest cursor: {@link changes} after it has all that happens from now on. */
+  /** Reads the newest cursor, from which {@link changes} reports all later changes. */
   async latestCursor(call: CallOptions = {}): Promise<string> {
     const { headers } = await this.ask('GET', '/changes?after=latest', call);
     const link = NEXT_LINK.exec(headers.get('link') ?? '')?.[1] ?? '';
@@ -261,9 +278,10 @@ export class PlantStoreClient {
   }
 
   /**
-   * Follows the changes of plants, each once and those of a plant in their order. It goes on by
-   * itself from the last cursor, however long the service is away. It throws a `PlantStoreError` with 41000
-   * when changes behind the cursor are not kept: read everything anew then.
+   * Follows the changes of plants: each change once, and those of one plant in their order. It
+   * reconnects by itself and continues after the last change, however long the service is
+   * unreachable. It throws a `PlantStoreError` with 41000 if changes after the cursor have been
+   * removed: then read everything again.
    */
   async *changes({ after, signal }: ChangesOptions = {}): AsyncGenerator<
     PlantChange,
@@ -296,8 +314,8 @@ export class PlantStoreClient {
   }
 
   /**
-   * Sends a request, and sends it again when nobody can know whether it was done, if that is safe.
-   * Resolves with undefined where a repeated request says that an earlier one has done it.
+   * Sends a request. If its outcome is unknown and a repetition is safe, sends it again. Resolves
+   * with undefined if the answer to a repetition shows that an earlier attempt succeeded.
    */
   private async send<Result>(
     method: string,
@@ -306,7 +324,7 @@ export class PlantStoreClient {
     read: (response: Response, exchange: Exchange) => Promise<Result>,
   ): Promise<Result | undefined> {
     const { ifMatch, makeBody, signal, successOfRepeat } = options;
-    // An earlier attempt may be the one that changed the ETag: only the caller can find out.
+    // An earlier attempt may have changed the ETag. Only the caller can find out.
     const attempts = ifMatch === undefined && makeBody === undefined ? this.attempts : 1;
     for (let attempt = 1; ; attempt++) {
       const exchange = new Exchange(this.timeoutMs, signal);
@@ -319,7 +337,7 @@ export class PlantStoreClient {
         const isOver = refusal !== undefined && !TEMPORARY.includes(refusal.status);
         if (isOver || attempt >= attempts || signal?.aborted) throw error;
         const seconds = refusal?.retryAfter ?? 0.1 * attempt;
-        // Clients that were refused together must not come back together.
+        // Clients that were refused together must not retry together.
         await sleep(seconds * 1_000 * (1 + Math.random()), signal);
       }
     }
@@ -339,7 +357,7 @@ export class PlantStoreClient {
     if (ifNoneMatch !== undefined) headers.set('If-None-Match', ifNoneMatch);
     const { signal } = exchange;
     exchange.startTimer();
-    // The types of some platforms do not know that a body that is streamed needs `duplex`.
+    // The types of some platforms lack `duplex`, which a streamed body needs.
     const init = { method, headers, body: sent, signal, ...(makeBody && { duplex: 'half' }) };
     const response = await (this.ownFetch ?? fetch)(this.url + path, init);
     if (response.ok || response.status === NOT_MODIFIED) return response;
@@ -354,7 +372,7 @@ async function readText(response: Response, exchange: Exchange): Promise<Answer>
   return { status, headers, text };
 }
 
-/** What a proxy answers has a shape of its own. */
+/** Answers of a proxy have another shape. */
 async function readError(response: Response): Promise<PlantStoreError> {
   const { status, headers } = response;
   const text = await response.text().catch(() => '');
@@ -389,7 +407,7 @@ function readRetryAfter(text: string | null): number | undefined {
 }
 
 function readLines(response: Response, exchange: Exchange): Promise<AsyncIterable<string>> {
-  return Promise.resolve(linesOf(response, exchange));
+  return Promise.resolve(iterateLines(response, exchange));
 }
 
 interface ServerSentEvent {
@@ -401,11 +419,11 @@ function readEvents(
   response: Response,
   exchange: Exchange,
 ): Promise<AsyncIterable<ServerSentEvent>> {
-  return Promise.resolve(eventsOf(linesOf(response, exchange, HEARTBEAT_MS)));
+  return Promise.resolve(iterateEvents(iterateLines(response, exchange, HEARTBEAT_MS)));
 }
 
-/** The events of a stream. One that was cut off is none: its id must not count. */
-async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<ServerSentEvent, void> {
+/** Reads the events of a stream. An incomplete event at its end is dropped, with its id. */
+async function* iterateEvents(lines: AsyncIterable<string>): AsyncGenerator<ServerSentEvent, void> {
   let fields: Partial<ServerSentEvent> = {};
   for await (const line of lines) {
     const [, name, value = ''] = /^(id|data): (.*)$/.exec(line) ?? [];
@@ -417,10 +435,10 @@ async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<ServerSen
 }
 
 /**
- * The lines of an answer. The time counts only while the service is waited for, which may be silent
- * for this long besides.
+ * Reads the lines of an answer. The timer runs only while it waits for the service, which may be
+ * silent for this much longer than the timeout.
  */
-async function* linesOf(
+async function* iterateLines(
   response: Response,
   exchange: Exchange,
   silenceMs = 0,
@@ -445,10 +463,10 @@ async function* linesOf(
   }
 }
 
-/** How much of a body is made at a time, in characters. */
+/** How many characters of a body are generated at a time. */
 const PIECE_LENGTH = 64 * 1024;
 
-/** Plants as lines. The time counts only while the service is waited for. */
+/** Writes plants as lines. The timer runs only while it waits for the service. */
 function writeLines(
   plants: AsyncIterable<NewPlant> | Iterable<NewPlant>,
   exchange: Exchange,
@@ -482,7 +500,7 @@ function writeLines(
   });
 }
 
-/** JSON.stringify() takes no bigint, and a number is exact only up to 2^53. */
+/** JSON.stringify() does not accept a bigint, and a number is exact only up to 2^53. */
 function writeNewPlant(plant: NewPlant): string {
   return `{"id":${writeId(plant.id)},${JSON.stringify(withoutId(plant)).slice(1)}`;
 }
@@ -520,7 +538,7 @@ function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<v
   });
 }
 
-/** As JSON.parse() does, but with numbers as text, which it would round. */
+/** Like JSON.parse(), but reads numbers as text instead of rounding them. */
 function parseExactly(json: string): unknown {
   return JSON.parse(
     json.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)),
@@ -532,7 +550,7 @@ function toStoredPlant(parsed: unknown): StoredPlant {
   return { id: BigInt(id), ...rest };
 }
 
-/** @returns undefined for a change of another row, such as one of a module has */
+/** @returns undefined for a change of another kind of row */
 function readPlantChange(json: string): PlantChange | undefined {
   const { cursor, type, id, at, data } = parseExactly(json) as Record<string, string>;
   if (!type?.startsWith('plant.')) return undefined;
@@ -540,7 +558,7 @@ function readPlantChange(json: string): PlantChange | undefined {
   return (data === undefined ? change : { ...change, data: toStoredPlant(data) }) as PlantChange;
 }
 
-/** What of a plant is neither its id nor a member that the service would ignore. */
+/** Picks the members of a plant that a replacement sends, without its id. */
 function withoutId({ name, tag }: Plant): Plant {
   return tag === undefined ? { name } : { name, tag };
 }

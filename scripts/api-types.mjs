@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import openapiTs, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
 
-// Prints the types of the interface for its clients, made from openapi.json.
+// Prints the types of the interface for clients, generated from openapi.json.
 
 const { factory, SyntaxKind } = ts;
-// A number of JavaScript holds an int64 only up to 2^53.
+// A JavaScript number is exact only up to 2^53.
 const int64 = factory.createUnionTypeNode([
   factory.createKeywordTypeNode(SyntaxKind.NumberKeyword),
   factory.createKeywordTypeNode(SyntaxKind.BigIntKeyword),

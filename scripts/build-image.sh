@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the image of the Dockerfile as plant-store, with no Docker and no registry of images: in place of
-# the image that it names stands the same release of Debian, made by debootstrap, with the same Node, from npm.
-# It is for tests: its npm has this machine's settings. Needs root, buildah and debootstrap.
+# Builds the image of the Dockerfile as plant-store, without Docker and without a registry of
+# images. In place of the base image it uses the same release of Debian, from debootstrap, with the
+# same Node, from npm. It is for tests, since its npm has this machine's settings. Needs root,
+# buildah and debootstrap.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -13,10 +13,10 @@ import { createRequire } from 'node:module';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 
-// npm run build: compiles the program beside dist, and then puts it in the place of dist. Programs
-// that run from there go on meanwhile, and one that does not compile leaves the last one in place.
+// npm run build: compiles the program beside dist, and then replaces dist. Programs that run from
+// dist are not disturbed, and a failed compilation leaves dist as it was.
 
-/** The file in dist that says what it was built from. */
+/** The file in dist with the hash of its sources. */
 const BUILT_FROM = '.built-from';
 
 const sources = hashSources();
@@ -46,7 +46,7 @@ if (status !== 0) process.exit(1);
 writeFileSync(join(made, BUILT_FROM), sources);
 publish();
 
-/** The hash of all sources, and of what decides how they are compiled. */
+/** Hashes all sources, and the files that configure their compilation. */
 function hashSources() {
   const hash = createHash('sha256');
   const entries = readdirSync('src', { recursive: true, withFileTypes: true });
@@ -75,7 +75,7 @@ function isWritable() {
   }
 }
 
-/** Another build may do the same at the same time: the last one wins. */
+/** Another build may run at the same time: the last one wins. */
 function publish() {
   for (;;) {
     try {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-// Names every package of the program whose licence asks for more than to be named.
+// Prints every package of the program whose licence requires more than attribution.
 const PERMISSIVE = [
   ...['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT'],
   'Python-2.0',
@@ -9,7 +9,7 @@ const PERMISSIVE = [
 const { packages } = readJson('package-lock.json');
 const strangers = Object.keys(packages)
   .filter((path) => path !== '' && packages[path].dev !== true)
-  .map((path) => ({ path, licence: packages[path].license ?? licenceIn(path) }))
+  .map((path) => ({ path, licence: packages[path].license ?? readLicence(path) }))
   .filter(({ licence }) => !isPermissive(licence));
 
 if (strangers.length > 0) {
@@ -18,8 +18,8 @@ if (strangers.length > 0) {
   process.exitCode = 1;
 }
 
-/** Old packages have a list, which the lock file leaves out. */
-function licenceIn(path) {
+/** Old packages list several licences, which the lock file leaves out. */
+function readLicence(path) {
   const { licenses = [] } = readJson(`${path}/package.json`);
   return licenses.map(({ type }) => type).join(' OR ');
 }

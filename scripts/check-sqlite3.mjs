@@ -1,6 +1,7 @@
-// Runs after every install and ends with a sqlite3 that loads. Where npm asks package.json
-// (allowScripts: npm 12, and late 11), sqlite3's own install script does not run: it does not try the
-// binary that it downloads, which needs a recent C library, and it builds without saying so.
+// Runs after every install, and makes sure that sqlite3 loads. sqlite3's own install script is
+// switched off where npm allows that (allowScripts: npm 12, and late versions of 11). It does not
+// test the binary that it downloads, which needs a recent C library, and it builds from source
+// without a message.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,7 +18,7 @@ const binary = join(sqlite3, 'build/Release/node_sqlite3.node');
 process.report.excludeNetwork = true;
 const glibc = process.report.getReport().header.glibcVersionRuntime;
 
-// What this machine has built is kept in npm's cache: it fits every version of Node.
+// npm's cache keeps the binary that this machine has built, which fits every version of Node.
 const { version } = JSON.parse(readFileSync(join(sqlite3, 'package.json'), 'utf8'));
 const kept = join(
   process.env.npm_config_cache ?? '',
@@ -50,7 +51,7 @@ function loadsWhenDownloaded() {
   );
 }
 
-/** Returns why there is no binary that loads, if there is none. */
+/** Builds the binary. Returns the reason if there is none that loads. */
 function build() {
   const { PYTHON = 'python3', CXX = 'g++', npm_config_node_gyp: nodeGyp } = process.env;
   const missing = [PYTHON, 'make', CXX].filter((tool) => run(tool, ['--version']).status !== 0);

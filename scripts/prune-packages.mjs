@@ -1,9 +1,9 @@
-// Leaves in node_modules what the program needs to run, and the licences: for the container image,
-// after `npm prune --omit=dev`.
+// Removes from node_modules everything but the licences and the files that the program needs to
+// run. It is for the container image, after `npm prune --omit=dev`.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Dependencies that a package needs for its installation, or for a plugin of a compiler. */
+/** Dependencies that a package needs only for its installation, or for a plugin of a compiler. */
 const NOT_AT_RUN_TIME = {
   '@nestjs/swagger': ['typescript'],
   sqlite3: ['node-addon-api', 'node-gyp', 'prebuild-install', 'tar'],
@@ -25,7 +25,7 @@ const UNUSED_FILES = {
 const UNUSED_KINDS = /\.([cm]?ts|map|md|markdown)$/;
 const LICENCE = /^(licen[cs]e|notice|copying)\b/i;
 
-// What npm keeps for itself.
+// The files that only npm uses.
 for (const name of ['.bin', '.package-lock.json']) remove(join('node_modules', name));
 
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
@@ -38,7 +38,7 @@ for (const path of needed) {
   if (path !== '') pruneFolder(path, UNUSED_FILES[nameOf(path)] ?? /^$/);
 }
 
-/** Adds a package of the lock file, and those that it needs, to the needed ones. */
+/** Adds a package of the lock file and its dependencies to the needed ones. */
 function need(path) {
   if (needed.has(path)) return;
   needed.add(path);
@@ -54,7 +54,7 @@ function need(path) {
   }
 }
 
-/** Where Node finds a package that another one imports; undefined where it is not installed. */
+/** Finds the package that another one imports, as Node does; undefined if it is not installed. */
 function resolve(importer, name) {
   const path = join(importer, 'node_modules', name);
   if (packages[path] !== undefined && existsSync(path)) return path;
@@ -68,16 +68,16 @@ function nameOf(path) {
 }
 
 /**
- * Removes the files of a package that are not needed, and the folders that are empty then.
+ * Removes the unused files of a package, and the folders that are then empty.
  *
- * @param inside the path of the folder inside the package, which ends with a slash
+ * @param inside the path of the folder inside the package, with a slash at the end
  */
 function pruneFolder(path, unused, inside = '') {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const entryPath = join(path, entry.name);
     const entryInside = inside + entry.name;
     if (entry.isDirectory()) {
-      // Packages in it are pruned by themselves.
+      // Nested packages are pruned separately.
       if (entry.name !== 'node_modules') pruneFolder(entryPath, unused, `${entryInside}/`);
     } else if (
       unused.test(entryInside) ||

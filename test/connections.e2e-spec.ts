@@ -5,8 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WAITING_LIMIT } from '../src/platform/server/request-queue.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { passSeconds, resetClocks, stopClock } from './support/clock.js';
-import { answersIn, ClientConnection, exchange } from './support/http/connection.js';
-import { createRequest } from './support/plant-requests.js';
+import { listAnswers, ClientConnection, exchange } from './support/http/connection.js';
+import { writeCreateRequest } from './support/plant-requests.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { until } from './support/until.js';
@@ -58,7 +58,7 @@ describe('pipelined requests', () => {
     const client = new ClientConnection(app.port);
     const ids = Array.from({ length: 300 }, (_, index) => `request-${index}`);
     const requests = ids.map((id, index) =>
-      (index % 2 === 0 ? createRequest(TOKEN) : LIVE).replace(
+      (index % 2 === 0 ? writeCreateRequest(TOKEN) : LIVE).replace(
         'Host',
         `X-Request-Id: ${id}\r\nHost`,
       ),
@@ -74,7 +74,7 @@ describe('pipelined requests', () => {
     app = await TestApp.start();
     const creates = holdCreates();
     const [one, other] = [new ClientConnection(app.port), new ClientConnection(app.port)];
-    for (const client of [one, other]) await client.write(createRequest(TOKEN).repeat(3));
+    for (const client of [one, other]) await client.write(writeCreateRequest(TOKEN).repeat(3));
     await until(() => creates.begun === 2);
     await other.write(LIVE);
     expect(await exchange(app.port, LIVE, (text) => text.endsWith('}'))).toContain('200 OK');
@@ -86,8 +86,8 @@ describe('pipelined requests', () => {
   });
 
   it.each([
-    ['small', () => createRequest(TOKEN)],
-    ['with bodies of 20 KiB', () => createRequest(TOKEN, 'x'.repeat(20_000))],
+    ['small', () => writeCreateRequest(TOKEN)],
+    ['with bodies of 20 KiB', () => writeCreateRequest(TOKEN, 'x'.repeat(20_000))],
   ])('are read piece by piece, as they are handled: %s', async (_, request) => {
     app = await TestApp.start();
     const sockets = serverSockets();
@@ -133,7 +133,7 @@ describe('pipelined requests', () => {
     const sockets = serverSockets();
     const creates = holdCreates();
     const client = socketTo(app.port);
-    client.write(createRequest(TOKEN).repeat(3));
+    client.write(writeCreateRequest(TOKEN).repeat(3));
     await until(() => creates.begun === 1);
     client.resetAndDestroy();
     sockets[0]?.destroy();
@@ -147,10 +147,10 @@ describe('pipelined requests', () => {
     const sockets = serverSockets();
     const creates = holdCreates();
     const modest = new ClientConnection(app.port);
-    await modest.write(createRequest(TOKEN) + LIVE + LIVE);
+    await modest.write(writeCreateRequest(TOKEN) + LIVE + LIVE);
     const tiny = 'GET /health/live HTTP/1.1\r\nHost:\r\n\r\n';
     const floods = Array.from({ length: 16 }, () => socketTo(app.port));
-    for (const flood of floods) flood.write(createRequest(TOKEN) + tiny.repeat(1_700));
+    for (const flood of floods) flood.write(writeCreateRequest(TOKEN) + tiny.repeat(1_700));
     await until(() => sockets.some(({ destroyed }) => destroyed));
     await until(() => creates.begun === floods.length + 1);
     expect(sockets.filter(({ destroyed }) => destroyed).length).toBeLessThan(8);
@@ -195,7 +195,7 @@ describe('a client that does not read', () => {
     const clients = Array.from({ length: 20 }, () => socketTo(app.port).pause());
     for (const client of clients) client.write(LARGE.repeat(20));
     const ask = (): Promise<string> => exchange(app.port, LIVE, (text) => text.endsWith('}'));
-    expect(answersIn(await ask())).toMatchObject([{ status: 503 }]);
+    expect(listAnswers(await ask())).toMatchObject([{ status: 503 }]);
     const silent = sockets.slice(0, clients.length);
     await until(() => silent.every((socket) => unsentBytes(socket) > 0));
     stopClock();
@@ -211,14 +211,14 @@ describe('a client that does not read', () => {
     }
     expect(silent.filter(({ destroyed }) => !destroyed)).toEqual([]);
     await until(() => silent.every(({ closed }) => closed));
-    expect(answersIn(await ask())).toMatchObject([{ status: 200 }]);
+    expect(listAnswers(await ask())).toMatchObject([{ status: 200 }]);
     for (const client of clients) client.destroy();
   });
 
   // One answer, and several, of which the system can take over no more than a part.
   const name = 'x'.repeat(40 * 1024 * 1024);
   it.each([
-    ['one large answer', createRequest(TOKEN)],
+    ['one large answer', writeCreateRequest(TOKEN)],
     ['many answers', LARGE.repeat(20)],
   ])('keeps its connection while it reads, however slowly: %s', async (_, requests) => {
     app = await TestApp.start({ SEND_TIMEOUT_MS });
@@ -244,7 +244,7 @@ describe('clients that leave before the end of their bodies', () => {
   it('leave nothing that counts against the bodies of others', async () => {
     app = await TestApp.start();
     const sockets = serverSockets();
-    const head = createRequest(TOKEN).replace(
+    const head = writeCreateRequest(TOKEN).replace(
       /Content-Length: .*/s,
       'Content-Length: 100000\r\n\r\n',
     );
@@ -267,17 +267,17 @@ describe('a client that ends its side after its requests', () => {
   it('gets all its answers, and the connection is closed', async () => {
     app = await TestApp.start();
     const client = socketTo(app.port);
-    client.end(createRequest(TOKEN) + LIVE + createRequest(TOKEN));
+    client.end(writeCreateRequest(TOKEN) + LIVE + writeCreateRequest(TOKEN));
     let received = '';
     for await (const chunk of client) received += String(chunk);
-    expect(answersIn(received).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(listAnswers(received).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 });
 
 describe('a request to upgrade the connection', () => {
   const UPGRADE = 'Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c';
   const upgrade = LIVE.replace('Host: a', UPGRADE);
-  const smuggled = createRequest(TOKEN, 'smuggled');
+  const smuggled = writeCreateRequest(TOKEN, 'smuggled');
   /** A request with a body that is a request itself. */
   const hidingHead = `POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: ${smuggled.length}\r\n\r\n`;
   const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
@@ -291,12 +291,12 @@ describe('a request to upgrade the connection', () => {
     ['after another', [LIVE + upgrade + hidingHead, smuggled], [200, 200]],
     [
       'with a body',
-      [createRequest(TOKEN).replace('Host: a', UPGRADE) + hidingHead, smuggled],
+      [writeCreateRequest(TOKEN).replace('Host: a', UPGRADE) + hidingHead, smuggled],
       [200],
     ],
     [
       'with a body that is refused before it has come',
-      [createRequest('wrong').replace('Host: a', UPGRADE).slice(0, -9), smuggled],
+      [writeCreateRequest('wrong').replace('Host: a', UPGRADE).slice(0, -9), smuggled],
       [401],
     ],
     [
@@ -334,7 +334,7 @@ describe('a request to upgrade the connection', () => {
     const sockets = serverSockets();
     const creates = holdCreates();
     const client = new ClientConnection(app.port);
-    const request = createRequest(TOKEN).replace('Host: a', UPGRADE);
+    const request = writeCreateRequest(TOKEN).replace('Host: a', UPGRADE);
     await client.write(request);
     await until(() => creates.begun === 1);
     await client.write(smuggled);
@@ -349,17 +349,17 @@ describe('a request to upgrade the connection', () => {
 describe('an answer that ends the connection', () => {
   it.each([
     ['since the client asks for it', LIVE.replace('Host: a', 'Host: a\r\nConnection: close'), 200],
-    ['since it comes before the body', createRequest('wrong', 'x'.repeat(200_000)), 401],
+    ['since it comes before the body', writeCreateRequest('wrong', 'x'.repeat(200_000)), 401],
     [
       'since HTTP/1.0 knows no chunks',
-      `${createRequest(TOKEN).split('Content-Length')[0]?.replace('HTTP/1.1', 'HTTP/1.0').replace('Host: a', 'Host: a\r\nConnection: keep-alive')}Transfer-Encoding: chunked\r\n\r\n13\r\n{"id":1,"name":"n"}\r\n0\r\n\r\n`,
+      `${writeCreateRequest(TOKEN).split('Content-Length')[0]?.replace('HTTP/1.1', 'HTTP/1.0').replace('Host: a', 'Host: a\r\nConnection: keep-alive')}Transfer-Encoding: chunked\r\n\r\n13\r\n{"id":1,"name":"n"}\r\n0\r\n\r\n`,
       200,
     ],
     ['since the request is not whole HTTP', LIVE.replace('Host: a\r\n', ''), 400],
   ])('%s is the last: what follows is not handled', async (_, request, status) => {
     app = await TestApp.start();
     const client = new ClientConnection(app.port);
-    await client.write(request + createRequest(TOKEN));
+    await client.write(request + writeCreateRequest(TOKEN));
     await client.closed;
     expect(client.answers).toMatchObject([{ status, headers: { connection: 'close' } }]);
     // Only the one by chunks creates a plant.

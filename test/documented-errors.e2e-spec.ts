@@ -6,7 +6,7 @@ import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { ExampleModule } from './support/example.module.js';
 import { listCauses, loadErrorCauses } from './support/error-causes.js';
 import { expectError } from './support/expect-error.js';
-import { answersIn, exchange } from './support/http/connection.js';
+import { listAnswers, exchange } from './support/http/connection.js';
 import { type Answer, TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { TokenIssuer } from './support/token-issuer.js';
@@ -62,7 +62,7 @@ const SHARED = listCauses({
 const CAUSES = [...SHARED, ...(await loadErrorCauses())];
 
 async function raw(app: TestApp, request: string): Promise<Answer> {
-  const [answer] = answersIn(await exchange(app.port, request));
+  const [answer] = listAnswers(await exchange(app.port, request));
   if (answer === undefined) throw new Error('there is no answer');
   const { status, headers, body } = answer;
   return { status, headers: new Headers(headers), body: JSON.parse(body), text: body };

@@ -7,7 +7,7 @@ import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
 import { PinoLogger } from '../src/platform/observability/pino-logger.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { expectError } from './support/expect-error.js';
-import { answersIn, exchange } from './support/http/connection.js';
+import { listAnswers, exchange } from './support/http/connection.js';
 import { type Answer, TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 
@@ -87,7 +87,7 @@ describe('a known path with another method', () => {
       app.port,
       head('POST http://localhost/plants HTTP/1.1', 'Connection: close', 'Content-Length: 0'),
     );
-    expect(answersIn(received)).toMatchObject([{ status: 401 }]);
+    expect(listAnswers(received)).toMatchObject([{ status: 401 }]);
   });
 });
 
@@ -205,7 +205,7 @@ describe('an early refusal', () => {
   ])('of a 5 MB body is read by a client that sends first: %s', async (_, lines, status) => {
     const body = Buffer.alloc(5 * 1024 * 1024, 0x20);
     const received = await exchange(app.port, Buffer.concat([Buffer.from(head(...lines)), body]));
-    expect(answersIn(received)).toMatchObject([{ status }]);
+    expect(listAnswers(received)).toMatchObject([{ status }]);
   });
 
   it('comes before the body has been sent', async () => {
@@ -247,7 +247,7 @@ describe('an early refusal', () => {
   it('leaves the connection open after a body that was sent whole', async () => {
     const request = `${head('POST /plants HTTP/1.1', 'Content-Length: 2')}{}`;
     const both = (received: string): boolean => /401 .*401 .*\}$/s.test(received);
-    const answers = answersIn(await exchange(app.port, request + request, both));
+    const answers = listAnswers(await exchange(app.port, request + request, both));
     const kept = { status: 401, headers: { connection: 'keep-alive' } };
     expect(answers).toMatchObject([kept, kept]);
   });
@@ -283,7 +283,7 @@ describe('Expect: 100-continue', () => {
   ])('is not told to continue %s', async (_, request, status) => {
     const received = await exchange(app.port, head(...request), isOver);
     expect(received).not.toContain('100 Continue');
-    expect(answersIn(received)).toMatchObject([{ status, headers: { connection: 'close' } }]);
+    expect(listAnswers(received)).toMatchObject([{ status, headers: { connection: 'close' } }]);
   });
 
   it('is ignored in HTTP/1.0, which knows no such answer', async () => {
@@ -333,7 +333,7 @@ describe('a chunked body', () => {
     ['100 KiB', json, chunks('{"id":504,"name":"n"}'.padEnd(102_400)), 200],
     ['more than 100 KiB', json, chunks('{"id":505,"name":"n"}'.padEnd(102_401)), 413],
   ])('of %s gets its answer', async (_, request, body, status) => {
-    expect(answersIn(await exchange(app.port, head(...request) + body))).toMatchObject([
+    expect(listAnswers(await exchange(app.port, head(...request) + body))).toMatchObject([
       { status },
     ]);
   });
@@ -342,7 +342,7 @@ describe('a chunked body', () => {
     const start = chunks(' '.repeat(102_401)).slice(0, -'0\r\n\r\n'.length);
     const isAnswered = (received: string): boolean => received.includes('41300');
     const received = await exchange(app.port, head(...json) + start, isAnswered);
-    expect(answersIn(received)).toMatchObject([{ status: 413 }]);
+    expect(listAnswers(received)).toMatchObject([{ status: 413 }]);
   });
 });
 

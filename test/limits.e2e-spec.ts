@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { passSeconds, resetClocks, setClockBy } from './support/clock.js';
 import { expectError } from './support/expect-error.js';
-import { answersIn, exchange } from './support/http/connection.js';
+import { listAnswers, exchange } from './support/http/connection.js';
 import { type Answer, TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { TokenIssuer } from './support/token-issuer.js';
@@ -111,7 +111,7 @@ describe('RATE_LIMIT', () => {
     await createWith(TOKEN);
     const head = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 20\r\nExpect: 100-continue\r\n\r\n`;
     const answer = await exchange(app.port, head, (received) => received.endsWith('}'));
-    expect(answersIn(answer)).toMatchObject([{ status: 429 }]);
+    expect(listAnswers(answer)).toMatchObject([{ status: 429 }]);
   });
 });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
 import { MALFORMED_REQUESTS } from './cases/malformed-http.js';
 import type { HttpAnswer } from './support/http/answer.js';
-import { answersIn, exchange } from './support/http/connection.js';
+import { listAnswers, exchange } from './support/http/connection.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 
@@ -35,7 +35,7 @@ function expectError(
 }
 
 async function expectOneError(request: string, name: keyof typeof ErrorCatalogue): Promise<void> {
-  const [answer, ...others] = answersIn(await exchange(app.port, request)) as [HttpAnswer];
+  const [answer, ...others] = listAnswers(await exchange(app.port, request)) as [HttpAnswer];
   expect(others).toEqual([]);
   expectError(answer, name);
 }
@@ -60,7 +60,7 @@ describe('a connection that sends', () => {
   it('a good request and then nonsense gets both answers, in order', async () => {
     const good = `POST /plants HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`;
     const received = await exchange(app.port, `${good}${good}nonsense\r\n\r\n`);
-    const answers = answersIn(received);
+    const answers = listAnswers(received);
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 400]);
     expectError(answers[2] as HttpAnswer, 'MALFORMED_REQUEST');
   });

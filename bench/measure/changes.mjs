@@ -11,20 +11,20 @@ import { compare } from './compare.mjs';
 import { inNewFolder, runAndCount } from './round.mjs';
 
 const FEED = { CHANGE_FEED: 'on' };
-/** How many times the rate with the feed creates may have without it. */
+/** The greatest ratio of the rate of creates without the feed to that with it. */
 const GREATEST_COST = 1.15;
-/** The least ratio of the rate of creates while somebody follows the feed to that without. */
+/** The least ratio of the rate of creates with a listener to that without. */
 const LEAST_SHARE = 0.8;
 
 const LISTENERS = 1_000;
-/** How many creates per second there are while all of them listen. */
+/** The creates per second while all listeners follow the feed. */
 const RATE = 20;
 /** How long an event may take to reach a listener, in milliseconds. */
 const LONGEST = 1_000;
 
 const EVENT = /\nid: \S+\nevent: \S+\ndata: \{"cursor":"[^"]+","type":"[^"]+","id":(\d+)/g;
 
-/** Measures the cost of the feed of changes, and how soon many listeners hear of a create. */
+/** Measures the cost of the feed of changes, and how soon many listeners receive a create. */
 export async function changes(setting) {
   const off = program('feed-off', 'Plant Store, without the feed');
   const on = program('feed-on', 'with the feed', FEED);
@@ -46,7 +46,7 @@ function demand(holds, fault) {
   process.exitCode = 1;
 }
 
-/** @returns what ends the listener, which must have heard until then */
+/** @returns a function that ends the listener, which must have received changes by then */
 async function follow({ url, token }) {
   const listener = await listen(url, token, () => {});
   return () => {
@@ -77,7 +77,7 @@ async function listen(url, token, onEvent) {
   return socket;
 }
 
-/** Creates at a low rate while many listen. */
+/** Sends creates at a low rate while many clients listen. */
 async function listenTogether(setting, contestant, folder) {
   const ids = freshIds();
   const delays = createHistogram();

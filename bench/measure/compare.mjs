@@ -1,16 +1,16 @@
 import { freshIds } from '../ids.mjs';
 import { summarize } from '../statistics.mjs';
 import { formatNumber, formatRange, printTable } from '../table.mjs';
-import { inNewFolder, measureRate, rotate, roundsOf, runAndCount } from './round.mjs';
+import { inNewFolder, measureRate, rotate, countRounds, runAndCount } from './round.mjs';
 
 /**
- * The rate of creates of every contestant, in rounds, and how many times the others' rate the
- * first one makes. A ratio is of two runs of one round, so that a slow spell of the machine hits
- * both sides.
+ * Measures the rate of creates of every contestant, in rounds, and the ratio of the first one's
+ * rate to each other rate. A ratio compares two runs of the same round, so that a slow period of
+ * the machine affects both.
  */
 export async function compare(setting, contestants, title) {
   const rounds = [];
-  for (const round of roundsOf(setting)) {
+  for (const round of countRounds(setting)) {
     rounds.push(await measureRound(setting, rotate(contestants, round)));
   }
   const summaries = summarizeRounds(contestants, rounds);

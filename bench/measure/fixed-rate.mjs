@@ -3,14 +3,14 @@ import { freshIds } from '../ids.mjs';
 import { openLoop } from '../open-loop.mjs';
 import { median, summarize } from '../statistics.mjs';
 import { formatNumber, formatRange, printTable } from '../table.mjs';
-import { inNewFolder, rotate, roundsOf, runAndCount } from './round.mjs';
+import { inNewFolder, rotate, countRounds, runAndCount } from './round.mjs';
 
 const PERCENTILES = [50, 99, 99.9];
 
-/** How long a create takes when creates come at a fixed rate. */
+/** Measures how long a create takes when creates arrive at a fixed rate. */
 export async function fixedRate(setting, contestants, rate) {
   const runs = [];
-  for (const round of roundsOf(setting)) {
+  for (const round of countRounds(setting)) {
     for (const contestant of rotate(contestants, round)) {
       runs.push({ name: contestant.name, ...(await measure(setting, contestant, rate)) });
     }

@@ -15,22 +15,22 @@ import { processorMs } from '../process.mjs';
 import { start } from '../server.mjs';
 import { median, summarize } from '../statistics.mjs';
 import { formatNumber, formatRange, printTable } from '../table.mjs';
-import { inNewFolder, rotate, roundsOf } from './round.mjs';
+import { inNewFolder, rotate, countRounds } from './round.mjs';
 
-/** Lines of an import that is measured alone. */
+/** The lines of an import that is measured alone. */
 const LINES = 200_000;
 const SENDER = fileURLToPath(new URL('../send-lines.mjs', import.meta.url));
 
 /**
- * How many lines of an import the first contestant stores per second, how many times the others' rate
- * that is, and what it leaves of the rate and of the latency of its single creates.
+ * Measures how many lines of an import each contestant stores per second, the ratio of the first
+ * one's rate to the others, and the rate and latency of single creates during an import.
  */
 export async function importing(setting, contestants) {
   const [first] = contestants;
   const file = path.join(setting.folder, 'lines.ndjson');
   await writeFile(file, writeLines(0, LINES));
   const rounds = [];
-  for (const round of roundsOf(setting)) {
+  for (const round of countRounds(setting)) {
     const results = {};
     for (const contestant of rotate(contestants, round)) {
       results[contestant.name] = await inNewFolder(setting, contestant, (folder) =>
@@ -56,7 +56,7 @@ async function importFile({ faults }, contestant, folder, file) {
   const seconds = (performance.now() - began) / 1_000;
   const processorUs = (((await processorMs(server.pid)) - before) * 1_000) / LINES;
   await server.stop();
-  // The first create is that with which the start was seen.
+  // The first create is the one that detected the start.
   const stored = (await contestant.stored(folder)) - 1;
   if (created !== LINES || stored !== LINES) {
     faults.push(`${contestant.name}: of ${LINES} lines ${created} created, ${stored} stored`);
@@ -64,7 +64,10 @@ async function importFile({ faults }, contestant, folder, file) {
   return { rate: LINES / seconds, processorUs, flushMs };
 }
 
-/** The rate and the latency of single creates, alone or while another program imports lines. */
+/**
+ * Measures the rate and the latency of single creates, alone or while another program imports
+ * lines.
+ */
 async function createBeside(setting, contestant, isImporting) {
   const { connections, warmUp, seconds } = setting;
   return await inNewFolder(setting, contestant, async (folder) => {

@@ -7,17 +7,17 @@ import { processorMs } from '../process.mjs';
 import { ContestantError, start } from '../server.mjs';
 import { median, summarize } from '../statistics.mjs';
 import { formatNumber, formatRange, printTable } from '../table.mjs';
-import { measureRate, newFolder, rotate, roundsOf } from './round.mjs';
+import { measureRate, newFolder, rotate, countRounds } from './round.mjs';
 
-/** Plants that are there from the beginning. */
+/** The plants in the table at the start. */
 export const ROWS = 1_000_000;
 
 const MEASURED = ['read', 'page', 'replace', 'remove'];
 
 /**
- * The rates at which plants are read, listed, replaced and removed, each id once, and how many
- * times the others' rates the first contestant makes. All are started before, and have nothing to
- * do while another one is measured, so that the runs of a round are close to each other.
+ * Measures the rates at which plants are read, listed, replaced and removed, each id once, and the
+ * ratios of the first contestant's rates to the others. All contestants are started before and idle
+ * while another one is measured, so that the runs of a round are close to each other.
  */
 export async function life(setting, contestants) {
   const started = [];
@@ -29,7 +29,7 @@ export async function life(setting, contestants) {
     console.error(OPERATIONS[name].title);
     for (const one of started) Object.assign(one, { ids: scatteredIds(ROWS) });
     for (const one of started) one.runs[name] = [];
-    for (const round of roundsOf(setting)) {
+    for (const round of countRounds(setting)) {
       for (const one of rotate(started, round))
         one.runs[name].push(await measure(setting, one, name));
     }
@@ -45,10 +45,10 @@ export async function life(setting, contestants) {
 }
 
 /**
- * Starts a contestant on a table that is full, once it has made that.
+ * Starts a contestant on a filled table, which the contestant has created before.
  *
- * @returns {Promise<{ server: import('../server.mjs').Server & { urls: string[] }, created: number }>}
- *   with the number of plants that the starts have created
+ * @returns {Promise<{ server: import('../server.mjs').Server & { urls: string[] }, created: number
+ *   }>} with the number of plants that the starts have created
  */
 export async function startFull(contestant, folder, rows) {
   const ids = freshIds('ascending', rows + 1);
@@ -73,7 +73,7 @@ async function measure(setting, { folder, server, ids }, name) {
   return { ...tallies.at(-1), ...counts, processorUs, flushMs };
 }
 
-/** A change without an answer may or may not be stored; any other has no choice. */
+/** A change without an answer may or may not be stored; the outcome of any other is known. */
 async function check({ faults }, { contestant, folder, created, runs }, name) {
   const { acknowledged, refused, unanswered } = sums(runs[name]);
   const title = `${contestant.name}: ${OPERATIONS[name].title}`;
@@ -85,7 +85,7 @@ async function check({ faults }, { contestant, folder, created, runs }, name) {
   faults.push(`${title}: ${acknowledged} acknowledged, ${unanswered} unanswered, ${stored} stored`);
 }
 
-/** Of loads one after another. */
+/** Adds up the tallies of consecutive loads. */
 function sums(tallies) {
   const sum = (key) => tallies.reduce((total, tally) => total + tally[key], 0);
   return Object.fromEntries(

@@ -10,18 +10,21 @@ import { OptionError } from '../options.mjs';
 import { formatNumber, printTable } from '../table.mjs';
 import { inNewFolder, runAndCount } from './round.mjs';
 
-/** What a flush takes, in milliseconds, so that the program can serve less than this client offers. */
+/**
+ * The duration of a flush, in milliseconds, so that this client offers more than the program can
+ * serve.
+ */
 const FLUSH_MS = 1_000;
 const FACTORS = [0.5, 1, 2, 5, 10];
-/** Connections with which the capacity is found, and those of the crowd. */
+/** The connections of the measurement of the capacity, and those of the overload. */
 const CAPACITY_CONNECTIONS = 3_000;
 const CROWD_CONNECTIONS = 6_000;
 
-/** What the program does when more is offered than it can serve. */
+/** Measures the program when more requests arrive than it can serve. */
 export async function overload(setting) {
   const contestant = program('overload', 'Plant Store', {
     ...slowFlush(setting.folder),
-    // The crowd's connections are open before they are used.
+    // The connections of the overload are open before they are used.
     HEADERS_TIMEOUT_MS: '120000',
   });
   const full = await measure(setting, contestant, Infinity, CAPACITY_CONNECTIONS);
@@ -36,7 +39,7 @@ export async function overload(setting) {
   return { flushMs: FLUSH_MS, capacity, runs };
 }
 
-/** The environment in which a program's flushes take longer. */
+/** Makes the environment in which the flushes of a program take longer. */
 function slowFlush(folder) {
   const library = path.join(folder, 'faults.so');
   const source = fileURLToPath(new URL('../../test/support/faults.c', import.meta.url));
@@ -58,7 +61,7 @@ async function measure(setting, contestant, rate, connections) {
     const { warmUp, seconds } = setting;
     const tally = await crowd({ url, token: TOKEN, rate, connections, warmUp, seconds, ids });
     residentMiB = stopWatching();
-    // A create that was answered 503 may have gone through after all.
+    // A create that was answered 503 may have been stored.
     return [{ ...tally, refused: 0, unanswered: tally.unanswered + tally.refused, tally }];
   };
   const { tally, during, latency, unsent } = await inNewFolder(setting, contestant, (folder) =>
@@ -77,7 +80,7 @@ async function measure(setting, contestant, rate, connections) {
   };
 }
 
-/** Notes the most resident memory until the answer is called. */
+/** Records the greatest resident memory until the returned function is called. */
 function watchMemory(pid) {
   let most = 0;
   const look = () => {

@@ -20,26 +20,26 @@ async function onPostgres(setting, action) {
   process.env.TMPDIR = setting.folder;
   const server = await PostgresServer.start();
   try {
-    return await action(contestantsOn(server));
+    return await action(createContestants(server));
   } finally {
     await server.remove();
   }
 }
 
-/** The rate of creates. */
+/** Measures the rate of creates. */
 export async function postgres(setting) {
   return await onPostgres(setting, ({ program, replicas, fastify }) =>
     compare(setting, [program, replicas, fastify], 'Durable creates on PostgreSQL'),
   );
 }
 
-/** The rates of reads, pages, replaces and removes. */
+/** Measures the rates of reads, pages, replacements and removals. */
 export async function lifeOnPostgres(setting) {
   return await onPostgres(setting, ({ program, fastify }) => life(setting, [program, fastify]));
 }
 
 /** @returns {Record<string, import('../contestants.mjs').Contestant>} */
-function contestantsOn(server) {
+function createContestants(server) {
   const urlOf = (folder) => server.url(path.basename(folder));
   const onServer = (contestant) => ({
     ...contestant,

@@ -5,7 +5,7 @@ import { splitIds } from '../ids.mjs';
 import { start } from '../server.mjs';
 
 /**
- * What every measurement is made with.
+ * The setting of every measurement.
  *
  * @typedef {object} Setting
  * @property {string} folder where databases go
@@ -14,7 +14,7 @@ import { start } from '../server.mjs';
  * @property {number} warmUp seconds before it
  * @property {number} connections
  * @property {import('../load.mjs').Load} load
- * @property {string[]} faults rows that were lost or came from nowhere: the run fails with any
+ * @property {string[]} faults lost or unexpected rows, each of which fails the run
  */
 
 /** @returns {Promise<string>} */
@@ -37,16 +37,16 @@ export async function inNewFolder(setting, contestant, action) {
 }
 
 /**
- * Starts the contestant, lets `action` load it, stops it and counts what it has stored. Just before,
- * the disk's flush is timed: on a machine that others use it may change from run to run.
+ * Starts the contestant, lets `action` load it, stops it and counts what it has stored. The flush
+ * of the disk is timed just before, since it may vary on a shared machine.
  *
  * @template {import('../load.mjs').Tally} Result
  * @param {Setting} setting
  * @param {import('../contestants.mjs').Contestant} contestant
  * @param {string} folder
  * @param {import('../ids.mjs').Ids} ids
- * @param {(server: import('../server.mjs').Server & { urls: string[] }) => Promise<Result[]>} action
- *   gives one tally for each load; the last one is of the measured load
+ * @param {(server: import('../server.mjs').Server & { urls: string[] }) => Promise<Result[]>}
+ *   action resolves with one tally for each load; the last one is that of the measured load
  * @param {number} [before] rows that are stored already; they are not counted
  */
 export async function runAndCount(setting, contestant, folder, ids, action, before = 0) {
@@ -60,11 +60,11 @@ export async function runAndCount(setting, contestant, folder, ids, action, befo
   end?.();
   for (const server of servers) await server.stop();
 
-  // The first creates are those with which the starts were seen.
+  // The first creates are those that detected the starts.
   const acknowledged = servers.length + sum(tallies, 'acknowledged');
   const unanswered = sum(tallies, 'unanswered');
   const stored = contestant.stored && (await contestant.stored(folder)) - before;
-  // A create without an answer may or may not be stored; any other has no choice.
+  // A create without an answer may or may not be stored; the outcome of any other is known.
   if (stored < acknowledged || stored > acknowledged + unanswered) {
     setting.faults.push(
       `${contestant.name}: ${acknowledged} creates acknowledged, ${unanswered} unanswered, ${stored} stored`,
@@ -74,7 +74,7 @@ export async function runAndCount(setting, contestant, folder, ids, action, befo
   return { ...tallies.at(-1), refused, unanswered, acknowledged, stored, flushMs };
 }
 
-/** A warm-up and a measured load, closed loop, in equal parts for the replicas. */
+/** Runs a warm-up and a measured load as closed loops, split equally among the replicas. */
 export function measureRate({ load, warmUp, seconds, connections }, ids, operation) {
   return async ({ urls, token }) => {
     const parts = splitIds(ids, urls.length);
@@ -102,15 +102,15 @@ function sum(tallies, key) {
   return tallies.reduce((total, tally) => total + tally[key], 0);
 }
 
-/** Counts the rounds, and tells the reader who waits. */
-export function* roundsOf({ rounds }) {
+/** Counts the rounds, and prints the progress. */
+export function* countRounds({ rounds }) {
   for (let round = 0; round < rounds; round += 1) {
     console.error(`Round ${round + 1} of ${rounds}`);
     yield round;
   }
 }
 
-/** Another order in every round, so that no contestant always follows the same one. */
+/** Rotates the order in every round, so that no contestant always follows the same one. */
 export function rotate(list, by) {
   const at = by % list.length;
   return [...list.slice(at), ...list.slice(0, at)];

@@ -1,4 +1,5 @@
-// The ceiling: node:http alone. It parses the JSON and answers; it checks and stores nothing.
+// The upper limit: node:http alone. It parses the JSON and answers, without checking or storing
+// anything.
 import { Buffer } from 'node:buffer';
 import http from 'node:http';
 import process from 'node:process';

@@ -1,13 +1,14 @@
-// Express and better-sqlite3, written by hand: a statement a request, and one commit and one flush a change.
+// Express and better-sqlite3, written by hand: one statement per request, and one commit and one
+// flush per change.
 import express from 'express';
 import process from 'node:process';
 import { isAllowed } from './bearer.mjs';
 import { isTaken, openPlants } from './plants-table.mjs';
-import { toEtag, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
+import { toEtag, isCurrent, toPage, toPlant, readId, readPage } from './stored-plants.mjs';
 
 const plants = openPlants();
 const app = express();
-// Express's own are of every answer's text.
+// Express would compute an ETag from the text of every answer.
 app.set('etag', false);
 
 app.use((request, response, next) => {
@@ -33,7 +34,7 @@ app.post('/plants', (request, response) => {
 app.get('/plants', (request, response) => {
   const query = readPage(request.query);
   if (query === undefined) return response.status(400).json({ error: 'not a page' });
-  const page = pageOf(plants.page(query), query);
+  const page = toPage(plants.page(query), query);
   if (page.link !== undefined) response.set('link', page.link);
   response.json(page.plants);
 });
@@ -51,7 +52,7 @@ app
     const etag = toEtag(row);
     response.set('etag', etag);
     if (isCurrent(request.headers['if-none-match'], etag)) return response.status(304).end();
-    response.json(plantOf(row));
+    response.json(toPlant(row));
   })
   .put((request, response) => {
     const { name, tag } = request.body ?? {};

@@ -1,10 +1,11 @@
-// Fastify and pg, written by hand: a pool of ten, one prepared statement a request, and one commit a change.
+// Fastify and pg, written by hand: a pool of ten connections, one prepared statement per request,
+// and one commit per change.
 import Fastify from 'fastify';
 import pg from 'pg';
 import process from 'node:process';
 import { isAllowed } from './bearer.mjs';
 import { CREATE, LIST, READ, REPLACE } from './fastify-schemas.mjs';
-import { toEtag, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
+import { toEtag, isCurrent, toPage, toPlant, readId, readPage } from './stored-plants.mjs';
 
 const UNIQUE_VIOLATION = '23505';
 const SELECT = 'SELECT id, name, tag FROM plants';
@@ -18,7 +19,7 @@ const listTagged = {
 const replace = { name: 'replace', text: 'UPDATE plants SET name = $2, tag = $3 WHERE id = $1' };
 const remove = { name: 'remove', text: 'DELETE FROM plants WHERE id = $1' };
 
-// The driver gives a bigint as text.
+// The driver returns a bigint as text.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 const pool = new pg.Pool({
   connectionString: process.env.DATABASE_URL,
@@ -56,7 +57,7 @@ app.get('/plants', { schema: LIST }, async (request, reply) => {
       ? { ...list, values: [after, limit + 1] }
       : { ...listTagged, values: [after, limit + 1, tag] },
   );
-  const page = pageOf(rows, query);
+  const page = toPage(rows, query);
   if (page.link !== undefined) reply.header('link', page.link);
   return page.plants;
 });
@@ -69,7 +70,7 @@ app.get('/plants/:id', { schema: READ }, async (request, reply) => {
   const etag = toEtag(rows[0]);
   reply.header('etag', etag);
   if (isCurrent(request.headers['if-none-match'], etag)) return reply.code(304).send();
-  return plantOf(rows[0]);
+  return toPlant(rows[0]);
 });
 
 app.put('/plants/:id', { schema: REPLACE }, async (request, reply) => {

@@ -1,4 +1,4 @@
-// What Fastify checks bodies with, and writes answers by.
+// The schemas with which Fastify checks bodies and writes answers.
 const id = { type: 'integer' };
 const name = { type: 'string' };
 const tag = { type: 'string' };

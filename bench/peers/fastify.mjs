@@ -1,10 +1,11 @@
-// Fastify and better-sqlite3, written by hand: a statement a request, and one commit and one flush a change.
+// Fastify and better-sqlite3, written by hand: one statement per request, and one commit and one
+// flush per change.
 import Fastify from 'fastify';
 import process from 'node:process';
 import { isAllowed } from './bearer.mjs';
 import { CREATE, LIST, READ, REPLACE } from './fastify-schemas.mjs';
 import { isTaken, openPlants } from './plants-table.mjs';
-import { toEtag, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
+import { toEtag, isCurrent, toPage, toPlant, readId, readPage } from './stored-plants.mjs';
 
 const plants = openPlants();
 const app = Fastify({ ajv: { customOptions: { coerceTypes: false } } });
@@ -29,7 +30,7 @@ app.post('/plants', { schema: CREATE }, (request, reply) => {
 app.get('/plants', { schema: LIST }, (request, reply) => {
   const query = readPage(request.query);
   if (query === undefined) return reply.code(400).send({ error: 'not a page' });
-  const page = pageOf(plants.page(query), query);
+  const page = toPage(plants.page(query), query);
   if (page.link !== undefined) reply.header('link', page.link);
   reply.send(page.plants);
 });
@@ -42,7 +43,7 @@ app.get('/plants/:id', { schema: READ }, (request, reply) => {
   const etag = toEtag(row);
   reply.header('etag', etag);
   if (isCurrent(request.headers['if-none-match'], etag)) return reply.code(304).send();
-  reply.send(plantOf(row));
+  reply.send(toPlant(row));
 });
 
 app.put('/plants/:id', { schema: REPLACE }, (request, reply) => {

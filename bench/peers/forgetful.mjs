@@ -1,5 +1,5 @@
-// Answers every create and stores all but one in a thousand. Not a peer: it is here to show that
-// the benchmark finds out.
+// Answers every create, but stores only 999 of 1,000. It is no peer, but shows that the benchmark
+// detects lost rows.
 import http from 'node:http';
 import { json } from 'node:stream/consumers';
 import process from 'node:process';

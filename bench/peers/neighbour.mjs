@@ -1,5 +1,5 @@
-// The built program, and in it a module that saves rows through TypeORM at a steady rate. Their ids
-// are negative, and their tags say when each save began.
+// The built program with another module, which saves rows through TypeORM at a steady rate. Their
+// ids are negative, and their tags contain the time when each save began.
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import process from 'node:process';
@@ -9,7 +9,7 @@ const ROWS_PER_SECOND = 100;
 const DIST = new URL('../../dist/app.js', import.meta.url);
 
 const { createApp } = await import(DIST.href);
-// The one of the program, and not of the benchmark.
+// TypeORM of the program, not of the benchmark.
 const { DataSource } = createRequire(DIST)('typeorm');
 const app = await createApp();
 await app.init();
@@ -28,7 +28,7 @@ process.once('SIGTERM', async () => {
   process.exit();
 });
 
-/** A save begins when it is due, whether the one before is done or not. */
+/** A save begins when it is due, whether the one before has ended or not. */
 async function saveSteadily(plants) {
   const saves = [];
   const begin = Date.now();

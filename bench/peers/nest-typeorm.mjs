@@ -1,8 +1,8 @@
-// Nest with TypeORM as Nest's own sample has it: a ValidationPipe, and a service that calls
+// Nest with TypeORM as in Nest's own sample: a ValidationPipe, and a service that calls
 // `repository.save()`. tslib applies the decorators as compiled TypeScript does.
 //
-// Concurrent saves share TypeORM's one SQLite connection and thereby its transaction, so that some
-// are answered before their commit: the sample's own trait, and to its advantage here.
+// Concurrent saves share TypeORM's single SQLite connection and so its transaction. Some are
+// therefore answered before their commit, as in the sample, which makes it faster here.
 import 'reflect-metadata';
 import {
   BadRequestException,
@@ -31,7 +31,7 @@ import process from 'node:process';
 import { __decorate, __metadata, __param } from 'tslib';
 import { Column, Entity, MoreThan, PrimaryColumn, Repository } from 'typeorm';
 import { isAllowed } from './bearer.mjs';
-import { toEtag, isCurrent, pageOf, plantOf, readId, readPage } from './stored-plants.mjs';
+import { toEtag, isCurrent, toPage, toPlant, readId, readPage } from './stored-plants.mjs';
 
 const Plant = __decorate([Entity('plants')], class Plant {});
 __decorate([PrimaryColumn('integer')], Plant.prototype, 'id', undefined);
@@ -109,7 +109,7 @@ const PlantsController = __decorate(
     async list(parameters, response) {
       const query = readPage(parameters);
       if (query === undefined) throw new BadRequestException();
-      const { plants, link } = pageOf(await this.plants.list(query), query);
+      const { plants, link } = toPage(await this.plants.list(query), query);
       if (link !== undefined) response.set('link', link);
       return plants;
     }
@@ -118,7 +118,7 @@ const PlantsController = __decorate(
       const plant = await this.plants.find(id);
       const etag = toEtag(plant);
       response.set('etag', etag);
-      if (!isCurrent(ifNoneMatch, etag)) return plantOf(plant);
+      if (!isCurrent(ifNoneMatch, etag)) return toPlant(plant);
       response.status(304);
     }
 
@@ -132,7 +132,7 @@ const PlantsController = __decorate(
   },
 );
 
-/** Decorates a handler whose parameters are decorated and typed as the pairs say. */
+/** Decorates a handler, with pairs of a decorator and a type for its parameters. */
 function handler(name, route, ...parameters) {
   const decorators = parameters.map(([decorator], index) => __param(index, decorator));
   const types = parameters.map(([, type]) => type);
@@ -176,7 +176,7 @@ const bearerGuard = {
 };
 
 const app = await NestFactory.create(AppModule, { logger: ['error', 'warn'] });
-// Express's own are of every answer's text.
+// Express would compute an ETag from the text of every answer.
 app.set('etag', false);
 app.useGlobalPipes(new ValidationPipe());
 app.useGlobalGuards(bearerGuard);

@@ -4,12 +4,12 @@ import process from 'node:process';
 /**
  * Opens the peer's database, with every commit flushed to disk, and prepares its statements.
  *
- * @param {string} [indexes] statements that make the indexes of the table
+ * @param {string} [indexes] statements that create the indexes of the table
  */
 export function openPlants(indexes = '') {
   const database = new Database(process.env.DATABASE);
   database.pragma('journal_mode = WAL');
-  // In WAL mode the driver's own default is NORMAL, which loses commits with the power.
+  // In WAL mode the default of the driver is NORMAL, which loses commits in a power cut.
   database.pragma('synchronous = FULL');
   database.exec(
     `CREATE TABLE IF NOT EXISTS plants (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT);
@@ -22,7 +22,7 @@ export function openPlants(indexes = '') {
     'INSERT OR IGNORE INTO plants (id, name, tag) VALUES (?, ?, ?)',
   );
   return {
-    /** Inserts the rows whose ids are free in one transaction, and returns how many these are. */
+    /** Inserts the rows with free ids in one transaction, and returns their number. */
     insertAll: database.transaction((rows) =>
       rows.reduce(
         (sum, { id, name, tag }) => sum + insertNew.run(id, name, tag ?? null).changes,
@@ -33,7 +33,7 @@ export function openPlants(indexes = '') {
     find: database.prepare(`${select} WHERE id = ?`),
     replace: database.prepare('UPDATE plants SET name = ?, tag = ? WHERE id = ?'),
     remove: database.prepare('DELETE FROM plants WHERE id = ?'),
-    /** One row more than the limit where there are more. */
+    /** One row more than the limit, if there are more. */
     page: ({ limit, after = Number.MIN_SAFE_INTEGER, tag }) =>
       tag === undefined ? page.all(after, limit + 1) : taggedPage.all(after, tag, limit + 1),
   };

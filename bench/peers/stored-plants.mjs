@@ -1,11 +1,11 @@
-// What the peers answer reads with: parameters, ETags and links, as one writes them by hand.
+// The parameters, ETags and links of the peers, written by hand.
 import { createHash } from 'node:crypto';
 import { URLSearchParams } from 'node:url';
 
 const INTEGER = /^(?:0|-?[1-9]\d*)$/;
 const PAGE = { limit: 100, most: 1_000 };
 
-/** @returns {number | undefined} what is not an integer is undefined */
+/** @returns {number | undefined} undefined if the text is no integer */
 export function readId(text) {
   const id = INTEGER.test(text) ? Number(text) : undefined;
   return Number.isSafeInteger(id) ? id : undefined;
@@ -27,12 +27,12 @@ export function readPage({ limit = String(PAGE.limit), after, tag, ...others }) 
   return isValid ? page : undefined;
 }
 
-/** A row without the tag that it does not have. */
-export function plantOf({ id, name, tag }) {
+/** Makes a plant of a row, without the member `tag` if the row has none. */
+export function toPlant({ id, name, tag }) {
   return tag === null ? { id, name } : { id, name, tag };
 }
 
-/** A strong one, of what is stored. */
+/** Makes a strong ETag of a stored plant. */
 export function toEtag({ name, tag }) {
   return `"${createHash('sha1')
     .update(JSON.stringify([name, tag]))
@@ -48,12 +48,12 @@ export function isCurrent(ifNoneMatch, etag) {
 }
 
 /**
- * The rows of a page, and the link to the next one if there is one.
+ * Makes a page of rows, with a link to the next page if there is one.
  *
- * @param {object[]} rows one more than the limit where there are more
+ * @param {object[]} rows one more than the limit, if there are more
  */
-export function pageOf(rows, { limit, tag }) {
-  const plants = rows.slice(0, limit).map(plantOf);
+export function toPage(rows, { limit, tag }) {
+  const plants = rows.slice(0, limit).map(toPlant);
   if (rows.length <= limit) return { plants };
   const query = new URLSearchParams({ limit, after: plants.at(-1).id });
   if (tag !== undefined) query.set('tag', tag);

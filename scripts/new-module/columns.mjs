@@ -1,14 +1,18 @@
-// The columns of a new module: `name:text(200)?:unique:sorted` is a name, a type and what it has besides.
+// The columns of a new module. `name:text(200)?:unique:sorted` is a name, a type, `?` if it is
+// optional, and further properties.
 
-/** A mistake in the arguments of the command: the message says what to write. */
+/** A mistake in the arguments of the command. The message tells what to write. */
 export class UsageError extends Error {}
 
-/** How many characters of a text an index holds: PostgreSQL takes 2,704 bytes an entry. */
+/**
+ * How many characters of a text an index holds, since an entry in PostgreSQL has at most 2,704
+ * bytes.
+ */
 const INDEXED_LENGTH = 200;
 
 const SYNTAX = /^([^:?]*):([^:?(]+)(?:\(([^()]*)\))?(\?)?((?::[^:]+)*)$/;
 const MARKS = ['unique', 'sorted'];
-/** What a page of a list has already, and what every object has. */
+/** The names of the parameters of every list, and of the members of every object. */
 const TAKEN = [
   'id',
   'limit',
@@ -22,8 +26,8 @@ const TYPES_MODULE = '../../../platform/validation/types.decorators.js';
 const RULES_MODULE = 'class-validator';
 
 /**
- * What a type is in the table, in the program, in JSON and in tests. A sample is JSON, other for each
- * number `n` from 1 to 9, as the text of a template.
+ * The forms of a type in the table, in the program, in JSON and in tests. A sample is the text of a
+ * template for JSON, which differs for each number `n` from 1 to 9.
  */
 const TYPES = {
   text: (given) => {
@@ -209,13 +213,13 @@ function readMarks(text) {
   };
 }
 
-/** A text in an index has a limit. */
+/** Limits the length of a text in an index. */
 function limitIndexed(type, { isUnique, isSorted, references }, given) {
   if (!type.isText || type.words || type.max !== undefined) return type;
   return isUnique || isSorted || references ? TYPES.text(given ?? String(INDEXED_LENGTH)) : type;
 }
 
-/** A text in the key has a limit, too, and is not empty, since it is a part of a path. */
+/** Limits the length of a text in the key. It must not be empty, since it is a part of a path. */
 export function limitKey(column) {
   if (!column.isText || column.words) return column;
   const { min = 1, max = INDEXED_LENGTH } = column;
@@ -260,7 +264,7 @@ function readNumbers(given, count) {
   return numbers.length === count ? numbers : [NaN];
 }
 
-/** Whether a name may be that of a variable. */
+/** Whether a name is valid for a variable. */
 export function isVariable(name) {
   try {
     return Boolean(new Function(`"use strict"; let ${name}`));
@@ -269,7 +273,7 @@ export function isVariable(name) {
   }
 }
 
-/** The import of the decorator of a column, by its module. */
+/** Returns the module from which the decorator of a column is imported. */
 export function ruleModule({ ruleFrom = TYPES_MODULE }) {
   return ruleFrom;
 }

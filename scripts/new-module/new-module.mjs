@@ -7,8 +7,8 @@ import * as prettier from 'prettier';
 import { isVariable, limitKey, readColumn, UsageError } from './columns.mjs';
 import { spaced, writeFiles } from './template.mjs';
 
-// npm run new:module -- gardens name:text area:decimal(12,2): writes a module with its tests, and makes
-// the program load it.
+// npm run new:module -- gardens name:text area:decimal(12,2): writes a module with its tests, and
+// adds it to the program.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MODULES = 'src/modules';
@@ -23,7 +23,7 @@ const USAGE = `npm run new:module -- <names, in the plural> <column> ... [--key 
               as gardenId,plantId; without it an int64 that the client gives
   --singular  what one of them is called, where it is not the plural without its s
   --errors    the first of the ten numbers of each status for its errors: 10, 20, ... 80`;
-/** Paths and folders that the platform has. */
+/** Paths and folders of the platform. */
 const TAKEN_NAMES = ['docs', 'health', 'metrics', 'migrations', 'job-runs'];
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
@@ -69,7 +69,7 @@ async function run() {
 }
 
 /**
- * What the arguments of the command ask for.
+ * Reads the module that the arguments of the command describe.
  *
  * @param {readonly string[]} args
  * @throws UsageError
@@ -94,7 +94,7 @@ export function readModule(args) {
     ...(column.references && { references: resolveReference(column, names, table, key) }),
   });
   const keyColumns = key.keyColumns.map((column) => resolve(limitKey(column)));
-  // Members that are always there come first, as they do in answers.
+  // Required members come first, as in answers.
   const isLast = ({ isOptional }) => Number(isOptional);
   const sortedMembers = members.map(resolve).sort((a, b) => isLast(a) - isLast(b));
   const all = [...keyColumns, ...sortedMembers];
@@ -104,7 +104,7 @@ export function readModule(args) {
   return {
     names,
     table,
-    timestamp: String(Math.max(Date.now(), lastMigration() + 1)),
+    timestamp: String(Math.max(Date.now(), findLastMigration() + 1)),
     first: readErrorNumber(values.errors),
     ...key,
     keyColumns,
@@ -120,7 +120,7 @@ export function readModule(args) {
         name: `${table}_${column.name}_key`,
         column,
       })),
-    // The index of a unique column or of the key finds it already.
+    // Unique columns and the first column of the key have an index already.
     indexes: all
       .filter(
         (column) =>
@@ -226,7 +226,10 @@ function readKey(given, columns, { singularName }) {
   return { keyKind: 'columns', drawnType: undefined, keyColumns };
 }
 
-/** An entry of an index has at most 2,704 bytes on PostgreSQL, and a character up to 4. */
+/**
+ * Checks the size of the key: an entry of an index in PostgreSQL has at most 2,704 bytes, and a
+ * character up to 4.
+ */
 function assertSizeOfKey(keyColumns) {
   const characters = keyColumns.reduce((sum, { max = 0 }) => sum + max, 0);
   if (characters <= 600) return;
@@ -235,7 +238,7 @@ function assertSizeOfKey(keyColumns) {
   );
 }
 
-/** The names of the words of an enum. */
+/** Names the constant and the type for the words of an enum. */
 function nameWords({ name, words }, { Singular, SINGULAR }) {
   if (words === undefined) return {};
   const constant = `${SINGULAR}_${snake(name)}${/[sx]$/.test(name) ? 'ES' : 'S'}`;
@@ -244,7 +247,7 @@ function nameWords({ name, words }, { Singular, SINGULAR }) {
 }
 
 /**
- * The module of the table that a column refers to.
+ * Finds the module of the table that a column refers to.
  *
  * @throws UsageError
  */
@@ -307,7 +310,7 @@ function resolveReference(
   };
 }
 
-/** The entities of the modules, with their tables and keys. */
+/** Lists the entities of the modules, with their tables and keys. */
 function listEntities() {
   return sources(/^modules\/[^/]+\/[^/]+\.entity\.ts$/).map((path) => {
     const text = read(`src/${path}`);
@@ -330,7 +333,7 @@ function typeOfKey(text) {
   return ['int32', 'uuid', 'date', 'text'].find((type) => text.includes(type)) ?? text;
 }
 
-/** The errors of unique columns and of references, of which there are seven numbers. */
+/** Names the errors of unique columns and of references, for which there are seven numbers. */
 function nameErrors(columns, { words }) {
   const errors = columns.flatMap((column) => {
     const { name, references } = column;
@@ -364,7 +367,7 @@ function nameErrors(columns, { words }) {
   return errors;
 }
 
-/** @throws UsageError when a class of the module has the name of something that its files import */
+/** @throws UsageError when a class of the module has the name of an import in its files */
 function assertNoClash({ names }, files) {
   const imported = files.flatMap(([, text]) =>
     [...text.matchAll(/import (?:type )?\{([^}]*)\} from '(?!\.\/)/g)].flatMap(([, list]) =>
@@ -379,7 +382,7 @@ function assertNoClash({ names }, files) {
   }
 }
 
-/** The first of ten numbers that no other module has for its errors. */
+/** Reads the first of ten numbers for errors, by default the first that are free. */
 function readErrorNumber(given) {
   const taken = sources(/\.errors\.ts$/).map((path) =>
     (/numbers: \[(\d+), (\d+)\]/.exec(read(`src/${path}`)) ?? []).slice(1).map(Number),
@@ -392,8 +395,8 @@ function readErrorNumber(given) {
   throw new UsageError(`--errors may be ${numbers.join(', ') || 'none: all are taken'}`);
 }
 
-/** Migrations run in the order of the times in their names. */
-function lastMigration() {
+/** Finds the last migration, since migrations run in the order of the times in their names. */
+function findLastMigration() {
   const times = sources(/\/migrations\/\d+-/).map((path) => /\/(\d+)-/.exec(path)?.[1]);
   return Math.max(...times.map(Number));
 }
@@ -420,7 +423,7 @@ function snake(name) {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
-/** Lays out text as the project does. */
+/** Formats text like the files of the project. */
 export async function format(path, text) {
   const file = join(ROOT, path);
   const options = await prettier.resolveConfig(file);
@@ -438,7 +441,7 @@ async function edit(path, change) {
   await write(path, change(read(path)));
 }
 
-/** Adds an element to the first array that is a property of this name. */
+/** Adds an element to the first array that is the value of this property. */
 function append(text, property, element) {
   const list = new RegExp(`\\b${property}: \\[((?:[^\\[\\]]|\\[[^\\]]*\\])*?),?\\s*\\]`);
   if (!list.test(text)) {

@@ -1,7 +1,7 @@
 import { ruleModule } from './columns.mjs';
 
 /**
- * The files of a module, in the form of src/modules/plants, by their paths in its folder.
+ * Writes the files of a module in the style of src/modules/plants, by their paths in its folder.
  *
  * @param {object} module its names, its columns and its key, as new-module.mjs reads them
  */
@@ -95,10 +95,10 @@ function writeEntity({ names, table, keyKind, drawnType, keyColumns, members, in
     drawn: () => {
       imports.add('typeorm', 'PrimaryGeneratedColumn');
       return drawnType === 'uuid'
-        ? `/** A UUID of version 7, which the program draws. */
+        ? `/** A UUID of version 7, which the program generates. */
            @PrimaryGeneratedColumn('uuid')
            id!: string;`
-        : `/** An int64 as a decimal string, which the store counts up. */
+        : `/** An int64 as a decimal string, which the database counts up. */
            @PrimaryGeneratedColumn({ type: 'bigint' })
            id!: string;`;
     },
@@ -121,7 +121,7 @@ function writeEntity({ names, table, keyKind, drawnType, keyColumns, members, in
 
 function writeWords({ words, constant, row, name }) {
   const list = words.map((word) => `'${word}'`).join(', ');
-  return `/** What ${name} may be. */
+  return `/** The values of ${name}. */
     export const ${constant} = [${list}] as const;
     export type ${row} = (typeof ${constant})[number];
   `;
@@ -143,16 +143,16 @@ function writeMigration({
     helpers.add(helper.replace(/\(.*/, ''));
     return helper;
   };
-  const typeOf = ({ helper, isOptional }) => {
+  const writeType = ({ helper, isOptional }) => {
     if (!isOptional) return use(helper);
     helpers.add('nullable');
     return `nullable(${use(helper)})`;
   };
   const keys =
     keyKind === 'columns'
-      ? keyColumns.map((column) => [column.name, typeOf(column)])
+      ? keyColumns.map((column) => [column.name, writeType(column)])
       : [['id', use(drawnType === 'uuid' ? 'uuid()' : 'int64()')]];
-  const columns = [...keys, ...members.map((column) => [column.name, typeOf(column)])];
+  const columns = [...keys, ...members.map((column) => [column.name, writeType(column)])];
   const types = Object.fromEntries(columns);
   const keyNames = keys.map(([name]) => `'${name}'`).join(', ');
   const foreignKeys = [...keyColumns, ...members].filter(({ references }) => references);
@@ -203,7 +203,7 @@ function writeIndex({ name, columns }, table, types) {
   });`;
 }
 
-/** The members of a DTO, and what they import. */
+/** Writes the members of a DTO, and adds their imports. */
 function writeMembers(
   columns,
   { names, entityFile },
@@ -249,7 +249,7 @@ function writeDto(module) {
   `;
 }
 
-/** The key that a client gives, as members of a DTO. */
+/** Writes the key that clients choose, as members of a DTO. */
 function writeKeyMembers(module, imports) {
   const { keyKind, keyColumns, names } = module;
   if (keyKind === 'columns') return writeMembers(keyColumns, module, imports).join('\n\n');
@@ -279,7 +279,7 @@ function writeKeyDto(module) {
   const imports = new Imports();
   const key = writeKeyMembers(module, imports);
   return `${imports}
-    /** The path to ${names.aSingular}. */
+    /** The path parameters of ${names.aSingular}. */
     export class ${names.Singular}KeyDto {
       ${key}
     }
@@ -303,7 +303,7 @@ function writeStoredDto({ names, keyKind, drawnType }) {
     import { ${rule} } from '${ruleModule({})}';
     import { ${Singular}Dto } from './${singular}.dto.js';
 
-    /** ${names.ASingular} under the id that was drawn for it. */
+    /** ${names.ASingular} with its generated id. */
     @ApiSchema({ name: 'Stored${Singular}' })
     export class Stored${Singular}Dto extends ${Singular}Dto {
       @${rule}()
@@ -485,10 +485,10 @@ function writeService(module) {
   const where = filters.map(({ name }) => `${name}: query.${name}`).join(', ');
   const required = members.filter(({ isOptional }) => !isOptional);
   const optional = members.filter(({ isOptional }) => isOptional);
-  const valueOf = ({ name, toDto }) => (toDto ? `${name}: ${toDto(name)}` : name);
+  const writeValue = ({ name, toDto }) => (toDto ? `${name}: ${toDto(name)}` : name);
   const parts = [
-    ...required.map(valueOf),
-    ...optional.map((column) => `...(${column.name} !== null && { ${valueOf(column)} })`),
+    ...required.map(writeValue),
+    ...optional.map((column) => `...(${column.name} !== null && { ${writeValue(column)} })`),
   ];
   const memberNames = members.map(({ name }) => name).join(', ');
   return `${imports}
@@ -594,7 +594,7 @@ function writeController(module) {
   imports.add(`./${plural}.service.js`, `${Plural}Service`);
 
   const create = isDrawn
-    ? `@ApiCreated(Stored${Singular}Dto, 'The ${words} under the id that was drawn for it')
+    ? `@ApiCreated(Stored${Singular}Dto, 'The ${words} with its generated id')
       ${apiErrors(...conflicts)}
       create(@Body() ${one}: ${Singular}Dto): Promise<Stored${Singular}Dto> {`
     : `@ApiOkResponse({ description: 'The ${words} was created', type: ${Singular}Dto })
@@ -686,7 +686,7 @@ function writeModule({ names }) {
   `;
 }
 
-/** How tests make the members of a row: rows that refer to others need these first. */
+/** Describes how tests make the members of a row. Rows that refer to others need those first. */
 function describeMaker({ names, keyKind, keyColumns, members }) {
   const sampled = [...keyColumns, ...members].filter(({ references }) => !references?.isSelf);
   const isAsync = sampled.some(({ references }) => references);
@@ -699,7 +699,7 @@ function describeMaker({ names, keyKind, keyColumns, members }) {
   return { sampled, isAsync, members: [...ownKey, ...parts], call };
 }
 
-/** The path of a row that is not there. */
+/** Writes the path of a missing row. */
 function writeMissingPath({ names, keyKind, drawnType, keyColumns }) {
   const keys = {
     given: ['404'],
@@ -756,21 +756,21 @@ function writeCauses(module) {
   const canBeReferred = isDrawn || keyNames.length === 1;
   if (canBeReferred && isDrawn) imports.add('../../../test/support/members.js', 'oncePerApp');
   const creator = isDrawn
-    ? `/** Creates ${names.aSingular} once for each number. Resolves with its id as JSON. */
+    ? `/** Creates ${names.aSingular} once for each number, and resolves with its id as JSON. */
       export function create${Singular}(app: TestApp, n: number): Promise<string> {
         return oncePerApp(app, \`${one} \${n}\`, async () => {
           const { text } = await post(app, ${maker.call('n')});
           return /"id":("[^"]*"|-?\\d+)/.exec(text)?.[1] ?? '';
         });
       }`
-    : `/** Creates ${names.aSingular}, another one for each number. Resolves with its key as JSON. */
+    : `/** Creates another ${names.words} for each number, and resolves with its key as JSON. */
       export async function create${Singular}(app: TestApp, n: number): Promise<string> {
         const ${one} = ${maker.call('n')};
         await post(app, ${one});
         return ${one}.${keyNames[0]} ?? '';
       }`;
   return `${imports}
-    /** The members of a new ${names.words} as JSON: others for each number from 1 to 9. */
+    /** Makes the members of a new ${names.words} as JSON, which differ for each number from 1 to 9. */
     export ${maker.isAsync ? `async function make${Singular}(app: TestApp, n: number): Promise<Members>` : `function make${Singular}(n: number): Members`} {
       return { ${maker.members.join(', ')} };
     }
@@ -843,7 +843,7 @@ function writeSpec(module) {
   const listNames = (list) => list.map(({ name }) => `'${name}'`).join(', ');
 
   const create = isDrawn
-    ? `/** Creates ${names.aSingular}. Resolves with it as it is stored. */
+    ? `/** Creates ${names.aSingular}, and resolves with the stored members. */
       async function create(members: Members): Promise<Members> {
         const { status, headers, text } = await app.post('/${plural}', writeMembers(members));
         const stored = { id: /"id":("[^"]*"|-?\\d+)/.exec(text)?.[1], ...members };
@@ -851,7 +851,7 @@ function writeSpec(module) {
         expect(headers.get('location')).toBe(path(stored));
         return stored;
       }`
-    : `/** Creates ${names.aSingular}. Resolves with it as it is stored. */
+    : `/** Creates ${names.aSingular}, and resolves with the stored members. */
       async function create(members: Members): Promise<Members> {
         expect(await app.post('/${plural}', writeMembers(members))).toMatchObject({ status: 200 });
         return members;
@@ -879,7 +879,7 @@ function writeSpec(module) {
   const patchNames = removable ? ', and removes one that is null' : '';
   return `${imports}
     let app: TestApp;
-    /** All that are there, as they are stored. */
+    /** All stored ${many}. */
     let rows: readonly [Members, Members, Members];
 
     beforeAll(async () => {
@@ -963,7 +963,7 @@ function writeSpec(module) {
   `;
 }
 
-/** A name in small letters, with its words apart: \`openedAt\` is "opened at". */
+/** Writes a name in small letters with spaces between its words: \`openedAt\` is "opened at". */
 export function spaced(name) {
   return name.replaceAll(/[-_]/g, ' ').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

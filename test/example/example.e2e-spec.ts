@@ -66,7 +66,7 @@ function move(
   return app.post('/plantings/moves', JSON.stringify(body));
 }
 
-/** How many there are of the plant with the id 1 in each garden. */
+/** Reads the quantities of the plant with the id 1 in both gardens. */
 async function quantities(): Promise<(number | undefined)[]> {
   const found = await store.getRepository(Planting).findBy({ plantId: '1' });
   return gardens.map((id) => found.find(({ gardenId }) => gardenId === id)?.quantity);
@@ -104,7 +104,7 @@ describe('a move between gardens', () => {
         index % 2 === 0 ? move(...gardens, 3) : move(gardens[1], gardens[0], 3),
       ),
     );
-    // On a busy machine some may be refused in time.
+    // On a busy machine, some may be refused.
     for (const { status } of answers) expect([204, 409, 503]).toContain(status);
     const [north = -1, south = -1] = await quantities();
     expect(north + south).toBe(20);
@@ -143,7 +143,7 @@ it('the night removes empty plantings, once a day', async () => {
 });
 
 describe("TypeORM's own writes", () => {
-  /** What breaks a rule of a table, and the error that its feature has named. */
+  /** Writes that violate a constraint, with the error that the module has named for it. */
   const WRITES: readonly (readonly [string, ErrorKind, () => Promise<unknown>])[] = [
     [
       'save() of a name that is in use',
@@ -225,7 +225,7 @@ it('1,000 replaces of one planting with a true If-None-Match are all done', asyn
     target: `/plantings/${gardens[0]}/1`,
     headers: [AUTHORIZATION, CONTENT_TYPE, ['If-None-Match', '"another"']],
   });
-  // These wait for a connection as long as it takes; fetch() would give up.
+  // These clients wait for a connection for any time; fetch() would give up.
   const clients = Array.from({ length: 1_000 }, () => new HttpClient(app.url));
   const answers = await Promise.all(clients.map((client) => client.send(request)));
   for (const client of clients) client.close();
@@ -241,7 +241,7 @@ describe('a store with gardens and plantings', () => {
     await app.patch(`/gardens/${gardens[0]}`, '{"details":{"n":9007199254740993},"area":1e-2}');
   });
 
-  /** All gardens and plantings that a store has. */
+  /** Lists all gardens and plantings of a store. */
   async function contentsOf(url: string): Promise<string[]> {
     const { DATABASE_URL } = process.env;
     const copied = await TestApp.start({ DATABASE_URL: url }, ...EXAMPLE_MODULES);

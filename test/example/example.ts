@@ -6,8 +6,8 @@ import { CreatePlantings1795600000002 } from './plantings/migrations/17956000000
 import { Planting } from './plantings/planting.entity.js';
 import { PlantingsModule } from './plantings/plantings.module.js';
 
-// Two features as `npm run new:module` writes them, and what a team adds to them by hand. Nothing of
-// the program knows of them: what starts a program with them imports this first.
+// Two modules from `npm run new:module`, with additions by hand. The program does not know them: a
+// start with them imports this file first.
 
 addToSchema({
   entities: [Garden, Planting],

@@ -9,7 +9,7 @@ import { EXAMPLE_MODULES } from './example.js';
 const SEED = 20_261_121;
 const REQUESTS = 3_000;
 const WORKERS = 16;
-/** Its body has to name gardens that are there, which a schema cannot say. */
+/** Its body must name existing gardens, which a schema cannot express. */
 const MISSED = ['POST /plantings/moves'];
 
 let app: TestApp;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { HttpAnswer } from '../support/http/answer.js';
 import type { Transport } from '../support/http/client.js';
 import { type HttpRequest, textOf } from '../support/http/request.js';
-import { emptyRequest } from '../support/plant-requests.js';
+import { makeEmptyRequest } from '../support/plant-requests.js';
 import {
   type ApiDocument,
   type Collection,
@@ -274,7 +274,7 @@ export class Fuzzer {
     const entry = model.get(path);
     if (entry !== undefined && entry.etag === undefined && expected.conditions.length > 0) {
       const read = model.collection.item.get('GET');
-      const request = emptyRequest('GET', path);
+      const request = makeEmptyRequest('GET', path);
       const wanted: Wanted = { kind: 'stored', entry };
       const first: Probe = { request, operation: read, expected };
       const { fault } = await this.ask(first, wanted, model, connection, path);
@@ -389,7 +389,7 @@ export class Fuzzer {
     const stored = new Map<string, string>();
     const first = `${list.path}?limit=${PAGE}${query}`;
     for (let target: string | undefined = first; target !== undefined;) {
-      const request = emptyRequest('GET', target);
+      const request = makeEmptyRequest('GET', target);
       try {
         const answer = await connection.send(request);
         for (const [path, text] of itemsIn(answer.body, model)) {
@@ -437,7 +437,7 @@ function subjectsOf(document: ApiDocument): Subject[] {
   const subjects = collections.map((collection): Subject => {
     let cases: CollectionCases | undefined;
     return {
-      operations: operationsOf(collection),
+      operations: drawOperations(collection),
       model: new StoreModel(collection),
       // Made once the things that its members may refer to are known.
       get cases() {
@@ -457,7 +457,7 @@ function subjectsOf(document: ApiDocument): Subject[] {
   return [...subjects, { operations: others, any }];
 }
 
-function operationsOf({ create, list, item }: Collection): DocumentedOperation[] {
+function drawOperations({ create, list, item }: Collection): DocumentedOperation[] {
   return [create, ...(list ? [list] : []), ...item.values()];
 }
 

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { ChangeRows } from '../../src/platform/database/batching/change-rows.js';
 import { PIECE_BYTES, ReadPieces } from '../../src/platform/database/batching/read-rows.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
-import { answersIn, ClientConnection, exchange } from '../support/http/connection.js';
+import { listAnswers, ClientConnection, exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 
@@ -16,7 +16,7 @@ describe('a connection beyond MAX_CONNECTIONS', () => {
     const first = new ClientConnection(small.port);
     await first.write(request);
     expect(await first.next()).toMatchObject({ status: 200 });
-    expect(answersIn(await exchange(small.port, request))).toMatchObject([
+    expect(listAnswers(await exchange(small.port, request))).toMatchObject([
       {
         status: 503,
         headers: { connection: 'close', 'retry-after': '1' },

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreReader } from '../../src/commands/store-reader.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { ClientConnection } from '../support/http/connection.js';
-import { createRequest } from '../support/plant-requests.js';
+import { writeCreateRequest } from '../support/plant-requests.js';
 import type { Program } from '../support/program.js';
 import { ProgramFolder } from '../support/program-folder.js';
 import { TestApp } from '../support/test-app.js';
@@ -11,7 +11,7 @@ import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';
 
 async function create(client: ClientConnection): Promise<void> {
-  await client.write(createRequest(TOKEN), 1);
+  await client.write(writeCreateRequest(TOKEN), 1);
 }
 
 /** Creates one plant after another until the connection is closed. */
@@ -63,7 +63,7 @@ describe('the program, told to stop', () => {
     const pipelining = clients(2);
     const quick = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
     const pipelines = [
-      createRequest(TOKEN) + createRequest(TOKEN) + createRequest(TOKEN),
+      writeCreateRequest(TOKEN) + writeCreateRequest(TOKEN) + writeCreateRequest(TOKEN),
       quick.repeat(3),
     ];
     await Promise.all(pipelining.map((client, index) => client.write(pipelines[index] ?? '', 3)));
@@ -90,7 +90,7 @@ describe('the program, told to stop', () => {
   it('in a storm of conditional changes answers all of them, and closes the store last', async () => {
     await start();
     const storm = clients(200);
-    const creation = createRequest(TOKEN);
+    const creation = writeCreateRequest(TOKEN);
     const id = /"id":(\d+)/.exec(creation)?.[1] ?? '';
     await storm[0]?.write(creation, 1);
     await storm[0]?.next();
@@ -145,7 +145,7 @@ describe('while the application closes', () => {
   it.each([3, 500])('pipelined requests that were sent are all answered: %s', async (count) => {
     const client = new ClientConnection(app.port);
     // Five hundred are more than are read at a time.
-    await client.write(Array.from({ length: count }, () => createRequest(TOKEN)).join(''));
+    await client.write(Array.from({ length: count }, () => writeCreateRequest(TOKEN)).join(''));
     await arrived;
     const closed = app.nest.close();
     while (app.nest.getHttpServer().listening) await nextTurn();

@@ -4,7 +4,7 @@ const monotonicNow = performance.now.bind(performance);
 let passed = 0;
 let stoppedAt: number | undefined;
 
-/** Lets time pass: moves what `Date` and `performance.now()` say, and no timer. */
+/** Lets time pass for `Date` and `performance.now()`, but not for timers. */
 export function passSeconds(seconds: number): void {
   setClockBy(seconds);
   passed += seconds * 1_000;
@@ -17,7 +17,7 @@ export function stopClock(): void {
   passSeconds(0);
 }
 
-/** Sets the system's clock, as an administrator may: moves what `Date` says and nothing else. */
+/** Sets the system clock, as an administrator may: moves only `Date`. */
 export function setClockBy(seconds: number): void {
   jest.useFakeTimers({
     now: Date.now() + seconds * 1_000,
@@ -34,7 +34,7 @@ export function setClockBy(seconds: number): void {
   });
 }
 
-/** From now on a `setTimeout()` of the program is over when {@link passTimeouts} says so. */
+/** From now on, timers of the program end only by {@link passTimeouts}. */
 export function holdTimeouts(): void {
   jest.useFakeTimers({
     doNotFake: [
@@ -48,7 +48,7 @@ export function passTimeouts(ms: number): void {
   jest.advanceTimersByTime(ms);
 }
 
-/** Takes back what was done to the clocks. */
+/** Restores the clocks and timers. */
 export function resetClocks(): void {
   jest.useRealTimers();
   passed = 0;

@@ -3,7 +3,7 @@ import type { SqliteConnection } from '../../src/platform/database/sqlite/sqlite
 import type { SqliteDataSource } from '../../src/platform/database/sqlite/sqlite-data-source.js';
 import type { TestApp } from './test-app.js';
 
-/** The connection of an application on SQLite that commits rows in groups. */
+/** Returns the connection with which an application on SQLite commits batches of rows. */
 export function commitConnection(app: TestApp): SqliteConnection {
   return app.nest.get<SqliteDataSource>(DataSource).driver.connections.commits;
 }

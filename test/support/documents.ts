@@ -13,10 +13,10 @@ export const DOCUMENTS = ['', 'docs', 'client', 'bench'].flatMap((folder) =>
 /** A fenced block of a document. */
 export interface Block {
   readonly document: string;
-  /** Where its text begins, from 1. */
+  /** The line where its text begins, from 1. */
   readonly line: number;
   readonly language: string;
-  /** What stands behind the language: the file that the block is, in a walk-through. */
+  /** The text after the language: in a walk-through, the file of the block. */
   readonly file: string;
   readonly text: string;
 }
@@ -33,7 +33,7 @@ export function blocksOf(document: string): Block[] {
   );
 }
 
-/** The sentences of a document that are prose, each as plain text. */
+/** Lists the sentences of the prose of a document as plain text. */
 export function sentencesOf(document: string): string[] {
   const prose = readFileSync(join(ROOT, document), 'utf8')
     .replaceAll(/^ *```[^]*?^ *```$/gm, '')

@@ -11,7 +11,7 @@ export interface EntityStore {
   close(): Promise<void>;
 }
 
-/** An open store with the tables of these entities and nothing else. */
+/** Opens a store with only the tables of these entities. */
 export async function openEntityStore(
   entities: Schema['entities'],
   options: { engine?: Engine; url?: string; TRANSACTION_TIMEOUT_MS?: number } = {},
@@ -23,7 +23,7 @@ export async function openEntityStore(
       { DATABASE_URL: url ?? store?.url ?? '', DATABASE_POOL_SIZE: 4, ...env },
       { entities, migrations: [] },
     ),
-    // What TypeORM would print of a statement that fails is expected here.
+    // TypeORM would print the failing statements that tests expect.
     logger: 'debug',
   });
   await dataSource.synchronize();

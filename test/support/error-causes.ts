@@ -4,7 +4,7 @@ import type { Answer, TestApp } from './test-app.js';
 
 const MODULES = new URL('../../src/modules/', import.meta.url).pathname;
 
-/** Gets the answer that has the error. */
+/** Causes the error, and resolves with the answer. */
 export type Cause = (app: TestApp) => Promise<Answer>;
 
 /** One way to get each error of a module: the default export of its `*.error-causes.ts`. */
@@ -13,7 +13,7 @@ export interface ErrorCauses<Entries extends Readonly<Record<string, ErrorEntry>
   readonly causes: Readonly<Record<keyof Entries, Cause>>;
 }
 
-/** The causes of the errors of all modules, by the names of the errors. */
+/** Loads the causes of the errors of all modules, by the names of the errors. */
 export async function loadErrorCauses(): Promise<(readonly [string, ErrorEntry, Cause])[]> {
   const files = readdirSync(MODULES, { recursive: true, encoding: 'utf8' });
   const causes = files

@@ -3,7 +3,7 @@ export interface StreamEvent {
   readonly id?: string;
   readonly event?: string;
   readonly data?: string;
-  /** Whether it is a comment and nothing else. */
+  /** Whether it is only a comment. */
   readonly isComment: boolean;
 }
 

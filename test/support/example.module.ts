@@ -44,17 +44,16 @@ import {
   IsText,
 } from '../../src/platform/validation/types.decorators.js';
 
-// A feature with a parameter, a member and a failure of each kind, for the tests of what features
-// stand on.
+// A feature with a parameter, a member and an error of each kind, for tests of the platform.
 
-/** What is thrown, by the last part of the path. */
+/** The errors to throw, by the last part of the path. */
 const FAILURES: Readonly<Record<string, () => unknown>> = {
   missing: () => new NotFoundException('no such garden'),
   'missing-anyhow': () => new NotFoundException(),
   bad: () => new BadRequestException(['a is bad', 'b is bad']),
   taken: () => new ConflictException('the name is taken'),
   gone: () => new HttpException('it was removed', 410),
-  // As Nest makes one of an error of http-errors.
+  // Nest wraps errors of http-errors like this.
   'of-express': () =>
     new HttpException('a secret', 413, {
       cause: Object.assign(new Error('a secret'), { expose: true, statusCode: 413 }),

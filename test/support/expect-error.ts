@@ -4,7 +4,7 @@ import { ErrorCatalogue, type ErrorKind } from '../../src/platform/errors/error-
 import type { Answer } from './test-app.js';
 
 /**
- * Checks an answer to be a failure in the Error shape, and nothing else.
+ * Checks that an answer is an error in the Error shape.
  *
  * @param kind an entry of a feature, or the name of a shared one
  */

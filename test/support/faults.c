@@ -1,6 +1,6 @@
-// Loaded before the C library, it gives a program a sick disk and a wrong clock. What is wrong
-// stands in the file that FAULTS_FILE names, which may be written while the program runs; it
-// concerns the files whose path ends in FAULTS_SUFFIX, or all where that is not set.
+// Loaded before the C library, this gives a program a faulty disk and a wrong clock. The faults are
+// in the file FAULTS_FILE, which tests may write while the program runs. They affect the files
+// whose paths end with FAULTS_SUFFIX, or all files if that is not set.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -18,7 +18,7 @@ import { until } from './until.js';
 const SOURCE = new URL('faults.c', import.meta.url).pathname;
 const CACHE = new URL('../../node_modules/.cache/', import.meta.url).pathname;
 
-/** What may be wrong, as numbers of 64 bits in this order; test/support/faults.c says what each does. */
+/** The faults, as 64-bit numbers in this order; test/support/faults.c describes each. */
 const FIELDS = [
   'flushMs',
   'flushFailures',
@@ -37,7 +37,7 @@ export type Wrong = Partial<
   Record<Exclude<(typeof FIELDS)[number], 'hanging' | 'looks' | 'stoppedNs' | 'passedMs'>, number>
 >;
 
-/** What is wrong with the disk and the clock of a program, which may be changed while it runs. */
+/** The faults of the disk and the clock of a program, which tests may change while it runs. */
 export class Faults {
   /** Whether libraries can be compiled, and loaded before the C library. */
   static readonly areSupported =
@@ -46,12 +46,12 @@ export class Faults {
   private readonly file: string;
   private passedMs = 0;
 
-  /** What the program needs in its environment. */
+  /** The environment of the program. */
   readonly env: Record<string, string>;
 
   /**
-   * @param folder where it is kept what is wrong
-   * @param suffix the end of the paths of the files that are concerned
+   * @param folder the folder for the file with the faults
+   * @param suffix the end of the paths of the affected files
    */
   constructor(folder: string, suffix: string) {
     const library = compiled();
@@ -69,21 +69,21 @@ export class Faults {
     await until(() => this.read('hanging') !== 0n);
   }
 
-  /** From now on no time passes for the program but by {@link passTime}, however long it takes. */
+  /** From now on, only {@link passTime} lets time pass for the program. */
   stopTime(): void {
     // All programs of a machine have the same monotonic clock.
     this.write('stoppedNs', process.hrtime.bigint());
   }
 
   /**
-   * Lets time pass for the program, whose timers are over as if it had. Resolves once it has done what
-   * was due.
+   * Lets time pass for the program, including its timers. Resolves once the program has done the
+   * work that was due.
    */
   async passTime(ms: number, program: Program): Promise<void> {
     const before = this.read('looks');
     this.passedMs += ms;
     this.write('passedMs', this.passedMs);
-    // Woken up, its event loop looks at the clock.
+    // The signals wake its event loop, which then reads the clock.
     program.kill('SIGSTOP');
     program.kill('SIGCONT');
     await until(() => program.hasExited || (this.read('looks') > before && program.isWaiting()));
@@ -111,7 +111,7 @@ function offsetOf(name: (typeof FIELDS)[number]): number {
   return FIELDS.indexOf(name) * BigInt64Array.BYTES_PER_ELEMENT;
 }
 
-/** The library, compiled once for all tests. */
+/** Compiles the library once for all tests. */
 function compiled(): string {
   const digest = createHash('sha256').update(readFileSync(SOURCE)).digest('hex').slice(0, 16);
   const library = join(CACHE, `faults-${digest}.so`);

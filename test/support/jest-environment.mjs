@@ -1,7 +1,7 @@
 import { TestEnvironment } from 'jest-environment-node';
 
-// At the end of a run, Jest gives its workers half a second to exit. Node would first free the memory
-// of all tests, which takes longer on a busy machine, and Jest would report handles that are open.
+// At the end of a run, Jest gives its workers half a second to exit. Freeing the memory of all
+// tests first may take Node longer, and Jest would then report open handles.
 process.once('exit', () => process.exit());
 
 export default TestEnvironment;

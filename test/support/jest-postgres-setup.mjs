@@ -1,6 +1,6 @@
 import { tsImport } from 'tsx/esm/api';
 
-// jest loads what runs before the tests as CommonJS, unless it is JavaScript.
+// Jest loads TypeScript files that run before the tests as CommonJS.
 const { setup, teardown } = await tsImport('./postgres-setup.ts', import.meta.url);
 
 export { teardown };

@@ -3,7 +3,7 @@ import type { TestApp } from './test-app.js';
 /** The members of a JSON object, each as JSON; one that is undefined is left out. */
 export type Members = Readonly<Record<string, string | undefined>>;
 
-/** The JSON object of its members, in their order. */
+/** Writes the JSON object with these members, in their order. */
 export function writeMembers(members: Members): string {
   const texts = Object.entries(members)
     .filter(([, value]) => value !== undefined)
@@ -11,7 +11,7 @@ export function writeMembers(members: Members): string {
   return `{${texts.join()}}`;
 }
 
-/** The path of what has a key. */
+/** Writes the path of the row with a key. */
 export function pathTo(collection: string, key: Members): string {
   const parts = Object.values(key).map((value) => value?.replace(/^"(.*)"$/, '$1') ?? '');
   return `/${[collection, ...parts.map(encodeURIComponent)].join('/')}`;
@@ -19,7 +19,7 @@ export function pathTo(collection: string, key: Members): string {
 
 const made = new WeakMap<TestApp, Map<string, Promise<string>>>();
 
-/** Makes what tests of an application share once, by its name. */
+/** Makes a value that the tests of an application share once, by its name. */
 export function oncePerApp(
   app: TestApp,
   name: string,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Acts in a folder of its own, which is removed afterwards with all in it. */
+/** Calls a function with a new folder, and then removes the folder with its contents. */
 export async function inNewFolder<T>(act: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
   return await act(folder).finally(() => rm(folder, { recursive: true }));

@@ -4,27 +4,27 @@ import { expectError } from './expect-error.js';
 import type { Answer } from './test-app.js';
 import { TOKEN } from './token.js';
 
-/** What a client may see of a fault: nothing of the engine or the system, and no path. */
+/** Matches messages without internals: no engine, no system call and no path. */
 export const NO_INNARDS: unknown = expect.not.stringMatching(
   /SQL|errno|ENO|plants\.db|disk|file|\//i,
 );
 
-/** How long an answer may take, in milliseconds: only a program that hangs takes so long. */
+/** How long an answer may take, in milliseconds: only a hanging program takes longer. */
 const PATIENCE_MS = 50_000;
 
 const NAME = 'Monstera';
-/** A name for which a store that is nearly full has no place. */
+/** A name for which a nearly full store has no space. */
 export const LARGE_NAME = 'x'.repeat(50_000);
 
-/** What to expect of creates while the store fails. */
+/** The creates to send while the store fails, and the expected answers. */
 export interface Demand {
-  /** What to create, when only large plants fail. */
+  /** The name of the plants, if only large plants fail. */
   readonly name?: string;
-  /** Whether a create takes its time to fail, during which the event loop must be free. */
+  /** Whether a create fails slowly, while the event loop must stay free. */
   readonly isSlow?: boolean;
 }
 
-/** A client that creates plants, each with an id of its own, and knows which were acknowledged. */
+/** A client that creates plants with different ids, and records which were acknowledged. */
 export class PlantClient {
   private readonly acknowledged: number[] = [];
   private lastId = 0;
@@ -51,7 +51,7 @@ export class PlantClient {
     return { status, headers, body: JSON.parse(text) as unknown, text };
   }
 
-  /** Some creates fail together, and meanwhile the service answers what needs no store. */
+  /** Sends creates that fail together, while requests that need no store succeed. */
   async expectUnavailable(url: string, { name, isSlow = false }: Demand): Promise<void> {
     let areAnswered = false;
     const creates = Promise.all(Array.from({ length: 5 }, () => this.create(url, name)));
@@ -62,11 +62,14 @@ export class PlantClient {
       if (answer.status === 200 && name !== undefined) continue;
       expectUnavailable(answer);
     }
-    // A disk that is nearly full may still have taken the first of them.
+    // A nearly full disk may still have stored the first of them.
     if (name !== undefined) expectUnavailable(await this.create(url, name));
   }
 
-  /** Of what was sent, the store has everything that was acknowledged, and is sound. */
+  /**
+   * Checks that the store is sound, and has every acknowledged plant and no plant that was not
+   * sent.
+   */
   async expectAllStored(path: string): Promise<void> {
     const reader = await StoreReader.open(path, 'ro');
     try {
@@ -83,7 +86,7 @@ export class PlantClient {
   }
 }
 
-/** Checks a create to be refused for now, in a way that its sender can act on. */
+/** Checks that a create was refused with 503 and `Retry-After`. */
 export function expectUnavailable(answer: Answer): void {
   expectError(answer, 'UNAVAILABLE', NO_INNARDS);
   expect(answer.headers.get('retry-after')).toBe('1');

@@ -12,7 +12,7 @@ export const CONTENT_TYPE: Field = ['Content-Type', 'application/json'];
 
 let lastId = 0;
 
-/** A request that is well made but for what is changed. */
+/** Makes a valid request with these changes. */
 export function requestOf(
   body: Uint8Array | string,
   changes: Partial<HttpRequest> = {},
@@ -26,19 +26,19 @@ export function requestOf(
   };
 }
 
-/** A request without a body. */
-export function emptyRequest(method: string, target: string, ...fields: Field[]): HttpRequest {
+/** Makes a request without a body. */
+export function makeEmptyRequest(method: string, target: string, ...fields: Field[]): HttpRequest {
   return requestOf('', { method, target, headers: [AUTHORIZATION, ...fields], framing: 'none' });
 }
 
-/** A request that creates a plant. */
+/** Makes a request that creates a plant. */
 export function createOf({ id, name, tag }: NewPlant): HttpRequest {
   const others = JSON.stringify({ name, tag }).slice(1);
   return requestOf(`{"id":${id},${others}`);
 }
 
-/** The bytes of a request that creates a plant, whose id no other one has. */
-export function createRequest(token: string, name = 'Monstera'): string {
+/** Writes the bytes of a request that creates a plant with an unused id. */
+export function writeCreateRequest(token: string, name = 'Monstera'): string {
   const body = JSON.stringify({ id: ++lastId, name });
   return `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }

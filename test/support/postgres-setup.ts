@@ -2,7 +2,7 @@ import { PostgresServer } from './postgres-server.js';
 
 let server: PostgresServer | undefined;
 
-/** The server that the suite runs on: the one that DATABASE_URL names, or one of its own. */
+/** Provides the server for the suite: that of DATABASE_URL, or a new one. */
 export async function setup(): Promise<void> {
   const { DATABASE_URL } = process.env;
   if (DATABASE_URL?.startsWith('postgres') === true) {

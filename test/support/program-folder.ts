@@ -6,7 +6,7 @@ import { Program } from './program.js';
 
 const COMMANDS = new URL('../../dist/commands/', import.meta.url).pathname;
 
-/** What a command that is over has printed. */
+/** The output and the exit code of a command. */
 export interface Ended {
   readonly exitCode: number;
   readonly output: string;
@@ -30,7 +30,7 @@ export class ProgramFolder {
     return program;
   }
 
-  /** Runs a built command in the folder, with this environment and no other. */
+  /** Runs a built command in the folder, with only this environment. */
   async run(command: string, args: string[], env: Record<string, string>): Promise<Ended> {
     return await new Promise((resolve) => {
       const child = execFile(

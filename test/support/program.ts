@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
-/** The built program as a process of its own. */
+/** The built program as a separate process. */
 export class Program {
   output = '';
   errors = '';
@@ -19,19 +19,19 @@ export class Program {
   }
 
   /**
-   * Starts `node dist/main.js` in a folder, on a free port, with this environment and no other. So
-   * that tests need not wait for the connections that they leave open, a stop closes them at once.
+   * Starts `node dist/main.js` in a folder, on a free port, with only this environment. A stop
+   * closes idle connections at once, so that tests need not wait.
    */
   static start(folder: string, env: Record<string, string> = {}, ...args: string[]): Program {
     return Program.startUnder([], folder, env, ...args);
   }
 
-  /** Starts another compiled program in its place. */
+  /** Starts another compiled program instead. */
   static startFile(folder: string, env: Record<string, string>, file: string): Program {
     return Program.spawn([process.execPath, file], folder, env);
   }
 
-  /** @param tracer the command that is to run the program's own */
+  /** @param tracer the command that runs the program */
   static startUnder(
     tracer: string[],
     folder: string,
@@ -45,7 +45,7 @@ export class Program {
     );
   }
 
-  /** Starts a script of the tests, written in TypeScript, in its place. */
+  /** Starts a TypeScript script of the tests instead. */
   static startScript(folder: string, env: Record<string, string>, script: string): Program {
     const command = [process.execPath, '--import', import.meta.resolve('tsx'), script];
     return Program.spawn(command, folder, env);
@@ -65,12 +65,12 @@ export class Program {
     );
   }
 
-  /** Resolves with the address, once the program says that it listens. */
+  /** Resolves with the address once the program listens. */
   async listening(): Promise<string> {
     return (await this.printed(/Listening on (http:\/\/\S+?),/))[1] ?? '';
   }
 
-  /** Resolves once what the program has printed on standard output, or error, matches. */
+  /** Resolves once the standard output, or error, of the program matches. */
   async printed(pattern: RegExp, stream: 'output' | 'errors' = 'output'): Promise<RegExpExecArray> {
     const source = stream === 'output' ? this.child.stdout : this.child.stderr;
     for (;;) {
@@ -85,13 +85,13 @@ export class Program {
     return this.child.pid;
   }
 
-  /** What it takes of memory, in MiB. */
+  /** Reads the resident memory of the program, in MiB. */
   async residentMemory(): Promise<number> {
     const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(this.pid)]);
     return Number(stdout) / 1_024;
   }
 
-  /** How many files and connections it has open; NaN where it cannot be told. */
+  /** Counts its open files and connections; NaN if the system does not tell. */
   openDescriptors(): number {
     try {
       return readdirSync(`/proc/${String(this.pid)}/fd`).length;
@@ -100,12 +100,12 @@ export class Program {
     }
   }
 
-  /** Whether it waits for an event, on Linux. */
+  /** Whether it waits for an event (Linux only). */
   isWaiting(): boolean {
     return readFileSync(`/proc/${String(this.pid)}/stat`, 'utf8').includes(') S ');
   }
 
-  /** Nobody reads any more what it prints. */
+  /** Closes the pipes of its output. */
   stopReading(): void {
     this.child.stdout?.destroy();
   }

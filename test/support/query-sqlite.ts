@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 
-/** Runs a statement on a SQLite file, as another program may do. */
+/** Executes a statement on a SQLite file, as another program may do. */
 export async function querySqlite(database: string, sql: string): Promise<unknown> {
   const dataSource = new DataSource({ type: 'sqlite', database });
   await dataSource.initialize();

@@ -6,23 +6,23 @@ import { PlantClient } from './plant-client.js';
 import { Program } from './program.js';
 import { TOKEN } from './token.js';
 
-/** The longest that a stop lasts, in milliseconds, as docs/operations.md says. */
+/** The longest stop, in milliseconds, as in docs/operations.md. */
 export const LONGEST_STOP = 8_000;
 
-/** A part of the time that passes, in milliseconds. */
+/** The step of the moved clock, in milliseconds. */
 export const STEP = 100;
-/** Nothing that is waited for takes so long, in milliseconds. */
+/** The longest wait in any test, in milliseconds. */
 const LONGEST_STEPS = 60_000;
 
 interface Circumstances {
   /** The end of the paths of the files that may have faults. */
   readonly suffix?: string;
-  /** What is wrong with them from the start. */
+  /** The faults from the start. */
   readonly wrong?: Wrong;
   readonly env?: Record<string, string>;
 }
 
-/** The built program with a store of its own, one client, a clock, and what is wrong with its disk. */
+/** The built program with a store, one client, a movable clock, and faults of its disk. */
 export class Scene {
   readonly client = new PlantClient();
   readonly store: string;
@@ -60,7 +60,7 @@ export class Scene {
     Scene.open.delete(scene);
   }
 
-  /** Ends what a failed test has left. */
+  /** Ends the programs that a failed test has left running. */
   static async close(): Promise<void> {
     await Promise.all([...Scene.open].map((scene) => scene.kill()));
   }
@@ -80,7 +80,7 @@ export class Scene {
   /** Lets time pass for the program. */
   readonly passTime = (ms: number): Promise<void> => this.faults.passTime(ms, this.program);
 
-  /** Lets time pass until the work is over. @returns how much has passed, in milliseconds */
+  /** Lets time pass until the work has ended. @returns how much has passed, in milliseconds */
   readonly passTimeUntil = async (work: Promise<unknown>): Promise<number> => {
     const state = { isOver: false };
     const end = (): boolean => (state.isOver = true);
@@ -98,7 +98,7 @@ export class Scene {
     await this.program.exited();
   }
 
-  /** Stops the program in order, and finds everything that it acknowledged. */
+  /** Stops the program with SIGTERM, and checks that every acknowledged plant is stored. */
   async expectNothingLost(): Promise<void> {
     this.program.kill('SIGTERM');
     expect(await this.program.exited()).toBe(0);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 /** How many numbers are drawn at a time. */
 const BATCH = 64;
 
-/** Choices that come again with their seed: fast-check's, for programs that make no properties of them. */
+/** Random choices that are the same for the same seed, from fast-check's generator. */
 export class SeededRandom {
   private numbers: number[] = [];
 

@@ -59,7 +59,7 @@ import {
   IsUuid,
 } from '../../src/platform/validation/types.decorators.js';
 
-// A feature with a member of each type, whose table is made by its own migration.
+// A feature with a member of each type, and a migration that creates its table.
 
 const WORDS = ['clay', 'Stone', 'tin'];
 

@@ -11,8 +11,8 @@ interface Row {
   readonly tag: string | null;
 }
 
-/** Shows every row of the store, and resolves with their number. */
-export async function eachRow(url: string, look: (row: Row) => void): Promise<number> {
+/** Calls a function with every row of the store, and resolves with their number. */
+export async function forEachRow(url: string, look: (row: Row) => void): Promise<number> {
   const dataSource = createDataSource(
     createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
   );

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** What befalls the bytes that a client sends from now on. */
+/** What happens to the bytes that a client sends from now on. */
 export type Mishap =
   | { readonly kind: 'none' }
-  /** Nothing gets through, either way, until something else befalls. */
+  /** Nothing gets through in either direction, until another mishap is set. */
   | { readonly kind: 'silence' }
   /** From these bytes on nothing of this connection gets through, ever. */
   | { readonly kind: 'silence from'; readonly bytes: string }
@@ -15,7 +15,7 @@ export type Mishap =
 
 const NONE: Mishap = { kind: 'none' };
 
-/** Stands between a program and a server on this machine, and does what a network can do. */
+/** A proxy between a program and a server on this machine, with the faults of a network. */
 export class TcpProxy {
   private mishap = NONE;
   private readonly sockets = new Set<Socket>();

@@ -20,11 +20,11 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
-  /** The body as it was sent: it may hold numbers that are exact in no other way. */
+  /** The body as it was received. Its numbers are exact only as text. */
   readonly text: string;
 }
 
-/** The application as in production, on a free port and a store of its own. */
+/** The application as in production, on a free port and an own store. */
 export class TestApp {
   private constructor(
     public nest: NestExpressApplication,
@@ -46,7 +46,7 @@ export class TestApp {
   /**
    * Stops the application and starts it again on its store.
    *
-   * @param act is done in between
+   * @param act is called while the application is stopped
    */
   async restart(
     env: Record<string, string>,
@@ -69,10 +69,10 @@ export class TestApp {
     return this.store.url;
   }
 
-  /** The header of a good token. */
+  /** The header with a valid token. */
   readonly authorization = { Authorization: `Bearer ${TOKEN}` };
 
-  /** Sends POST /plants with a good token and exactly this text or these bytes as the body. */
+  /** Sends POST /plants with a valid token and exactly this text or these bytes as the body. */
   async create(body: Body, headers: Record<string, string> = {}): Promise<Answer> {
     return await this.post('/plants', body, headers);
   }
@@ -81,19 +81,19 @@ export class TestApp {
     return await this.sendBody('POST', path, body, headers);
   }
 
-  /** Sends GET with a good token. */
+  /** Sends GET with a valid token. */
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
     return await this.request('GET', path, {
       headers: { ...this.authorization, ...headers },
     });
   }
 
-  /** Sends PUT with a good token and exactly this text as the body. */
+  /** Sends PUT with a valid token and exactly this text as the body. */
   async put(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
     return await this.sendBody('PUT', path, body, headers);
   }
 
-  /** Sends PATCH with a good token and exactly this text as a merge patch. */
+  /** Sends PATCH with a valid token and exactly this text as a merge patch. */
   async patch(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
     const type = { 'Content-Type': 'application/merge-patch+json' };
     return await this.sendBody('PATCH', path, body, { ...type, ...headers });
@@ -111,7 +111,7 @@ export class TestApp {
     });
   }
 
-  /** Sends DELETE with a good token. */
+  /** Sends DELETE with a valid token. */
   async delete(path: string, headers: Record<string, string> = {}): Promise<Answer> {
     return await this.request('DELETE', path, {
       headers: { ...this.authorization, ...headers },
@@ -125,14 +125,14 @@ export class TestApp {
     return { status, headers, ...rest };
   }
 
-  /** The stored plants, by id. */
+  /** Reads the stored plants, sorted by id. */
   async rows(): Promise<Row[]> {
     return await this.query<Row>(
       'SELECT CAST(id AS TEXT) AS id, name, tag FROM plants ORDER BY plants.id',
     );
   }
 
-  /** The rows of the store that the statement gives. */
+  /** Reads rows of the store by a statement. */
   async query<Result>(sql: string): Promise<Result[]> {
     return await this.nest.get(DataSource).query<Result[]>(sql);
   }

@@ -6,13 +6,13 @@ import pg from 'pg';
 
 export type Engine = 'sqlite' | 'postgres';
 
-/** The engine that this run of the suite is on. */
+/** The engine of this run of the suite. */
 export const ENGINE = (globalThis as { engine?: Engine }).engine ?? 'sqlite';
 
-/** An empty store of one's own. */
+/** An empty store for one test file. */
 export class TestStore {
   private constructor(
-    /** What DATABASE_URL has to be. */
+    /** The value for DATABASE_URL. */
     readonly url: string,
     readonly remove: () => Promise<void>,
   ) {}

@@ -24,19 +24,19 @@ export async function makeKey(alg: string, kid = `${alg}-key`): Promise<SigningK
   return { ...pair, alg, kid, jwk };
 }
 
-/** The part of an identity provider that a service sees: its keys, at an address of this machine. */
+/** An identity provider as the service sees it: its keys, at an address of this machine. */
 export class TokenIssuer {
-  /** How often the keys were asked for. */
+  /** How many times the keys were requested. */
   fetches = 0;
   /** The headers of the last request for them. */
   lastHeaders: IncomingHttpHeaders = {};
-  /** Answers in the place of the keys. */
+  /** Answers instead of the keys. */
   instead: RequestListener | undefined;
 
   private constructor(
     private readonly server: Server,
     readonly key: SigningKey,
-    /** What is published. */
+    /** The published keys. */
     public keys: JWK[] = [key.jwk],
   ) {
     server.on('request', (req, res) => {
@@ -53,7 +53,7 @@ export class TokenIssuer {
     return new TokenIssuer(server, await makeKey('ES256'));
   }
 
-  /** What makes a service accept its tokens. */
+  /** The settings with which a service accepts its tokens. */
   get env(): Record<string, string> {
     const { port } = this.server.address() as AddressInfo;
     return {
@@ -63,7 +63,7 @@ export class TokenIssuer {
     };
   }
 
-  /** A good access token, but for what is changed; what is undefined is left out. */
+  /** Issues a valid access token with these changes; members that are undefined are left out. */
   async token(
     claims: object = {},
     header: object = {},

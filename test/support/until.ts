@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Only a hang lasts so long, in nanoseconds. */
+/** Only a hang lasts longer, in nanoseconds. */
 const LIMIT = 240_000_000_000n;
 
-/** Waits for what no event tells of. */
+/** Waits for a condition that no event reports. */
 export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   // Tests move the other clocks.
   const end = process.hrtime.bigint() + LIMIT;

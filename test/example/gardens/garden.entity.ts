@@ -10,7 +10,7 @@ import {
 import type { Decimal } from '../../../src/platform/json/decimal.js';
 import type { JsonText } from '../../../src/platform/json/json-text.js';
 
-/** What kind may be. */
+/** The values of kind. */
 export const GARDEN_KINDS = ['flower', 'herb'] as const;
 export type GardenKind = (typeof GARDEN_KINDS)[number];
 
@@ -18,7 +18,7 @@ export type GardenKind = (typeof GARDEN_KINDS)[number];
 @Entity('gardens')
 @Unique('gardens_name_key', ['name'])
 export class Garden {
-  /** A UUID of version 7, which the program draws. */
+  /** A UUID of version 7, which the program generates. */
   @PrimaryGeneratedColumn('uuid')
   id!: string;
 
@@ -28,7 +28,7 @@ export class Garden {
   @Column(oneOf())
   kind!: GardenKind;
 
-  // Made by a migration, since it is not alike on every engine.
+  // A migration creates the index, since indexes differ between engines.
   @Index('gardens_area', { synchronize: false })
   @Column(decimal(12, 2))
   area!: Decimal;

@@ -7,7 +7,7 @@ import { makeGarden } from './gardens.error-causes.js';
 import { GardenErrors } from './gardens.errors.js';
 
 let app: TestApp;
-/** All that are there, as they are stored. */
+/** All stored gardens. */
 let rows: readonly [Members, Members, Members];
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ function path(stored: Members): string {
   return pathTo('gardens', { id: stored.id });
 }
 
-/** Creates a garden. Resolves with it as it is stored. */
+/** Creates a garden, and resolves with the stored members. */
 async function create(members: Members): Promise<Members> {
   const { status, headers, text } = await app.post('/gardens', writeMembers(members));
   const stored = { id: /"id":("[^"]*"|-?\d+)/.exec(text)?.[1], ...members };

@@ -4,7 +4,7 @@ import { type Members, oncePerApp, pathTo, writeMembers } from '../../support/me
 import type { Answer, TestApp } from '../../support/test-app.js';
 import { GardenErrors } from './gardens.errors.js';
 
-/** The members of a new garden as JSON: others for each number from 1 to 9. */
+/** Makes the members of a new garden as JSON, which differ for each number from 1 to 9. */
 export function makeGarden(n: number): Members {
   return {
     name: `"${n}"`,
@@ -16,7 +16,7 @@ export function makeGarden(n: number): Members {
   };
 }
 
-/** Creates a garden once for each number. Resolves with its id as JSON. */
+/** Creates a garden once for each number, and resolves with its id as JSON. */
 export function createGarden(app: TestApp, n: number): Promise<string> {
   return oncePerApp(app, `garden ${n}`, async () => {
     const { text } = await post(app, makeGarden(n));

@@ -12,7 +12,7 @@ import type { Garden } from './garden.entity.js';
 import { GardenErrors } from './gardens.errors.js';
 import { GardensRepository } from './gardens.repository.js';
 
-/** A promise that resolves here means that the change is on disk, and every later read sees it. */
+/** A change is on disk when its promise resolves, and every later read sees it. */
 @Injectable()
 export class GardensService {
   constructor(private readonly gardens: GardensRepository) {}
@@ -27,7 +27,7 @@ export class GardensService {
   async read(id: string): Promise<Representation<StoredGardenDto>> {
     const garden = await this.gardens.find(id);
     if (garden === undefined) throw new ApiError(GardenErrors.GARDEN_NOT_FOUND);
-    return { body: { id, ...toDto(garden) }, etag: etagOf(garden) };
+    return { body: { id, ...toDto(garden) }, etag: toEtag(garden) };
   }
 
   /** @throws ApiError 40003, 50300 */
@@ -37,7 +37,7 @@ export class GardensService {
 
   /** @throws ApiError 40410, 40912, 41200, 50300 */
   async replace(id: string, garden: GardenDto, preconditions: Preconditions): Promise<GardenDto> {
-    const isThere = await this.gardens.replace({ id, ...garden }, preconditions.check(etagOf));
+    const isThere = await this.gardens.replace({ id, ...garden }, preconditions.check(toEtag));
     if (!isThere) throw new ApiError(GardenErrors.GARDEN_NOT_FOUND);
     return garden;
   }
@@ -48,7 +48,7 @@ export class GardensService {
     patch: GardenPatchDto,
     preconditions: Preconditions,
   ): Promise<GardenDto> {
-    const check = preconditions.check(etagOf);
+    const check = preconditions.check(toEtag);
     const garden = await this.gardens.update(id, (stored) => {
       check?.(stored);
       return { id, ...applyMergePatch(GardenDto, toDto(stored), patch) };
@@ -59,7 +59,7 @@ export class GardensService {
 
   /** @throws ApiError 40410, 40913, 41200, 50300 */
   async remove(id: string, preconditions: Preconditions): Promise<void> {
-    const wasThere = await this.gardens.remove(id, preconditions.check(etagOf));
+    const wasThere = await this.gardens.remove(id, preconditions.check(toEtag));
     if (!wasThere) throw new ApiError(GardenErrors.GARDEN_NOT_FOUND);
   }
 }
@@ -75,7 +75,7 @@ function toDto({ name, kind, area, openedAt, note, details }: Garden): GardenDto
   };
 }
 
-/** Changes with everything that a client can read or replace. */
-function etagOf({ name, kind, area, openedAt, note, details }: Garden): string {
+/** Covers all members that a client can read or replace. */
+function toEtag({ name, kind, area, openedAt, note, details }: Garden): string {
   return makeEtag(name, kind, area, openedAt, note, details);
 }

@@ -10,7 +10,7 @@ export class Planting {
   @PrimaryColumn(uuid())
   gardenId!: string;
 
-  // Made by a migration, since it is not alike on every engine.
+  // A migration creates the index, since indexes differ between engines.
   @Index('plantings_plantId', { synchronize: false })
   @ForeignKey(() => Plant, { onDelete: 'CASCADE' })
   @PrimaryColumn(int64())

@@ -7,7 +7,7 @@ import { makePlanting } from './plantings.error-causes.js';
 import { PlantingErrors } from './plantings.errors.js';
 
 let app: TestApp;
-/** All that are there, as they are stored. */
+/** All stored plantings. */
 let rows: readonly [Members, Members, Members];
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ function path(stored: Members): string {
   return pathTo('plantings', { gardenId: stored.gardenId, plantId: stored.plantId });
 }
 
-/** Creates a planting. Resolves with it as it is stored. */
+/** Creates a planting, and resolves with the stored members. */
 async function create(members: Members): Promise<Members> {
   expect(await app.post('/plantings', writeMembers(members))).toMatchObject({ status: 200 });
   return members;

@@ -5,7 +5,7 @@ import { createGarden } from '../gardens/gardens.error-causes.js';
 import { createPlant } from '../../../src/modules/plants/plants.error-causes.js';
 import { PlantingErrors } from './plantings.errors.js';
 
-/** The members of a new planting as JSON: others for each number from 1 to 9. */
+/** Makes the members of a new planting as JSON, which differ for each number from 1 to 9. */
 export async function makePlanting(app: TestApp, n: number): Promise<Members> {
   return {
     gardenId: await createGarden(app, n),

@@ -5,7 +5,7 @@ import { PlantingsService } from './plantings.service.js';
 
 const JOB = 'remove-empty-plantings';
 
-/** What is done with plantings each night, by one of the programs that share the store. */
+/** The work on plantings each night, done by one of the programs that share the store. */
 @Injectable()
 export class PlantingsNight {
   constructor(
@@ -13,7 +13,7 @@ export class PlantingsNight {
     private readonly plantings: PlantingsService,
   ) {}
 
-  /** @returns whether it was done here */
+  /** @returns whether this program did the work */
   @Cron('0 3 * * *', { timeZone: 'UTC' })
   async tidy(): Promise<boolean> {
     const today = new Date(new Date().toISOString().slice(0, 10));

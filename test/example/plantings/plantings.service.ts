@@ -26,7 +26,7 @@ import { PlantingsRepository } from './plantings.repository.js';
 const MAX_QUANTITY = 2 ** 31 - 1;
 const EXPORTED_AT_ONCE = 500;
 
-/** A promise that resolves here means that the change is on disk, and every later read sees it. */
+/** A change is on disk when its promise resolves, and every later read sees it. */
 @Injectable()
 export class PlantingsService {
   constructor(
@@ -46,7 +46,7 @@ export class PlantingsService {
   async read(key: PlantingKeyDto): Promise<Representation<StoredPlantingDto>> {
     const planting = await this.plantings.find(key);
     if (planting === undefined) throw new ApiError(PlantingErrors.PLANTING_NOT_FOUND);
-    return { body: { ...key, ...toDto(planting) }, etag: etagOf(planting) };
+    return { body: { ...key, ...toDto(planting) }, etag: toEtag(planting) };
   }
 
   /** @throws ApiError 40003, 50300 */
@@ -73,7 +73,7 @@ export class PlantingsService {
     );
   }
 
-  /** All plantings as CSV (RFC 4180). */
+  /** Writes all plantings as CSV (RFC 4180). */
   async *export(): AsyncGenerator<string> {
     yield 'gardenId,plantId,plantedOn,quantity\r\n';
     let after: string | undefined;
@@ -92,7 +92,8 @@ export class PlantingsService {
       { gardenId: gardens.fromGardenId, more: -quantity },
       { gardenId: gardens.toGardenId, more: quantity },
     ];
-    // In one order, so that moves the other way do not wait for each other's rows.
+    // Always locks the gardens in the same order, so that opposite moves do not wait for each
+    // other.
     changes.sort((one, other) => (one.gardenId < other.gardenId ? -1 : 1));
     await this.store.transaction(async (manager) => {
       for (const { gardenId, more } of changes) {
@@ -112,7 +113,7 @@ export class PlantingsService {
     });
   }
 
-  /** Removes the plantings of which nothing is left. */
+  /** Removes the plantings whose quantity is 0. */
   async removeEmpty(signal: AbortSignal): Promise<void> {
     const empty = await this.store.getRepository(Planting).findBy({ quantity: 0 });
     for (const { gardenId, plantId } of empty) {
@@ -131,7 +132,7 @@ export class PlantingsService {
   ): Promise<PlantingDto> {
     const isThere = await this.plantings.replace(
       { ...key, ...planting },
-      preconditions.check(etagOf),
+      preconditions.check(toEtag),
     );
     if (!isThere) throw new ApiError(PlantingErrors.PLANTING_NOT_FOUND);
     return planting;
@@ -143,7 +144,7 @@ export class PlantingsService {
     patch: PlantingPatchDto,
     preconditions: Preconditions,
   ): Promise<PlantingDto> {
-    const check = preconditions.check(etagOf);
+    const check = preconditions.check(toEtag);
     const planting = await this.plantings.update(key, (stored) => {
       check?.(stored);
       return { ...key, ...applyMergePatch(PlantingDto, toDto(stored), patch) };
@@ -154,7 +155,7 @@ export class PlantingsService {
 
   /** @throws ApiError 40420, 41200, 50300 */
   async remove(key: PlantingKeyDto, preconditions: Preconditions): Promise<void> {
-    const wasThere = await this.plantings.remove(key, preconditions.check(etagOf));
+    const wasThere = await this.plantings.remove(key, preconditions.check(toEtag));
     if (!wasThere) throw new ApiError(PlantingErrors.PLANTING_NOT_FOUND);
   }
 }
@@ -163,7 +164,7 @@ function toDto({ plantedOn, quantity }: Planting): PlantingDto {
   return { plantedOn, quantity };
 }
 
-/** Changes with everything that a client can read or replace. */
-function etagOf({ plantedOn, quantity }: Planting): string {
+/** Covers all members that a client can read or replace. */
+function toEtag({ plantedOn, quantity }: Planting): string {
   return makeEtag(plantedOn, quantity);
 }

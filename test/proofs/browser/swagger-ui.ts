@@ -18,7 +18,7 @@ const TOKEN = 'correct-horse-battery-staple';
 const WIDE = { width: 1000, height: 700 };
 const PHONE = { viewport: { width: 360, height: 700 }, isMobile: true };
 const MOST_TABS = 60;
-/** No number of JavaScript has its digits. */
+/** No JavaScript number has these digits. */
 const GREATEST_ID = '9223372036854775807';
 
 const takesPictures = process.argv.includes('--screenshots');
@@ -34,7 +34,7 @@ let program: Program;
 let origin: string;
 let context: BrowserContext;
 let page: Page;
-/** What went wrong in the page, and whom else it called. */
+/** The errors of the page, and its calls of other hosts. */
 let faults: string[];
 
 before(async () => {
@@ -70,7 +70,7 @@ async function open(options: BrowserContextOptions): Promise<void> {
   context.on('requestfailed', (request) => faults.push(`no answer from ${request.url()}`));
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {
-    // Chromium itself reports every answer of 4xx, and those to /plants are what is asked for here.
+    // Chromium reports every 4xx answer, and these tests expect those to /plants.
     const isRowError = message.location().url.startsWith(`${origin}/plants`);
     if (['error', 'warning'].includes(message.type()) && !isRowError) faults.push(message.text());
   });
@@ -269,7 +269,7 @@ async function execute(): Promise<void> {
   await page.locator('.opblock.is-open .execute').click();
 }
 
-/** Executes the operation that is open, and waits until the page shows the status of the answer. */
+/** Executes the open operation, and waits until the page shows the status of the answer. */
 async function send(): Promise<Request> {
   const answered = page.waitForResponse(`${origin}/plants**`);
   await execute();
@@ -279,7 +279,7 @@ async function send(): Promise<Request> {
   return response.request();
 }
 
-/** What the page shows as the server's answer. */
+/** Reads the answer of the server that the page shows. */
 async function answer(): Promise<{ status: string; body: unknown }> {
   return { status: await shownStatus(), body: JSON.parse(await shownBody()) as unknown };
 }
@@ -297,12 +297,12 @@ async function shownBody(): Promise<string> {
   return await shownAnswer().locator('code.language-json').first().innerText();
 }
 
-/** The body in the text area. */
+/** Reads the body in the text area. */
 async function shownSentBody(): Promise<string> {
   return await page.locator('.opblock.is-open .body-param textarea').inputValue();
 }
 
-/** The text of the answer that lies under a button. */
+/** Finds the text of the answer that a button covers. */
 async function coveredText(): Promise<string[]> {
   return await page.evaluate(() => {
     const buttons = [...document.querySelectorAll('.opblock.is-open .responses-wrapper button')];
@@ -336,7 +336,7 @@ async function shownHeader(name: string): Promise<string> {
     .trim();
 }
 
-/** Presses Tab until what the selector names has the focus. */
+/** Presses Tab until the element of the selector has the focus. */
 async function tabTo(selector: string): Promise<void> {
   await page.locator(selector).waitFor();
   for (let tabs = 0; tabs < MOST_TABS; tabs++) {
@@ -346,7 +346,7 @@ async function tabTo(selector: string): Promise<void> {
   assert.fail(`${MOST_TABS} times Tab do not lead to ${selector}`);
 }
 
-/** Takes the operation, from its name down to the body of the answer. */
+/** Takes a picture of the operation, from its name down to the body of the answer. */
 async function takePicture(name: string): Promise<void> {
   if (!takesPictures) return;
   const top = await page.locator('.opblock.is-open').boundingBox();

@@ -12,10 +12,10 @@ import { TestStore } from '../../support/test-store.js';
 import { TOKEN } from '../../support/token.js';
 import { BUILD, ENGINE, type Proof, SEED } from '../proof.js';
 
-/** What a program may take at most, in MiB, however many plants pass through it. */
+/** The most memory of a program, in MiB, however many plants it imports or exports. */
 const MEMORY_MIB = 350;
 const MEMORY_CHECK_MS = 250;
-/** Plants with such an id are removed while others are exported. */
+/** Plants whose ids end with these digits are removed during exports. */
 const REMOVED = 10;
 const WRITERS = 4;
 
@@ -94,7 +94,7 @@ class Bulk {
     return new PlantStoreClient(await program.listening(), TOKEN, { timeoutMs: 60_000 });
   }
 
-  /** Sends all plants, kills the program meanwhile, and sends them all again. */
+  /** Imports all plants, kills the program meanwhile, and imports them all again. */
   private async importAcrossKill(): Promise<void> {
     const { plants } = this;
     const killedAt = this.random.below(plants);
@@ -156,7 +156,7 @@ class Bulk {
     console.log(`beside ${counts.reduce((sum, count) => sum + count, 0)} creates and removes`);
   }
 
-  /** Creates and removes plants, each id once, until it is told to stop. */
+  /** Creates and removes plants, each id once, until it is stopped. */
   private async change(
     client: PlantStoreClient,
     start: number,

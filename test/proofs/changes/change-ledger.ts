@@ -1,11 +1,11 @@
-/** A change as the feed has it. */
+/** A change in the feed. */
 export interface FeedChange {
   readonly cursor: string;
   readonly type: string;
   readonly id: string;
   /** In milliseconds since 1970. */
   readonly at: number;
-  /** The name and the tag; undefined of a removal. */
+  /** The name and the tag; undefined for a removal. */
   readonly row?: Row | undefined;
 }
 
@@ -14,22 +14,22 @@ export interface Row {
   readonly tag?: string;
 }
 
-/** A write of a row, which gets a name that no other write gives it. */
+/** A write of a row, with a name that no other write uses. */
 export interface Write {
   readonly effect: 'created' | 'replaced' | 'removed';
   readonly id: string;
-  /** Undefined of a removal. */
+  /** Undefined for a removal. */
   readonly name?: string | undefined;
-  /** When it began and was over, in milliseconds since 1970, where that is known. */
+  /** When it began and ended, in milliseconds since 1970, if known. */
   readonly began?: number | undefined;
   readonly ended?: number | undefined;
-  /** Unknown where no answer came, or one that does not say. */
+  /** `unknown` if there was no answer, or only a 503. */
   readonly outcome: 'done' | 'refused' | 'unknown';
-  /** What it was answered with. */
+  /** The row in its answer. */
   readonly row?: Row | undefined;
 }
 
-/** The writes of a run, and so what the feed must hold. */
+/** The writes of a run, which determine the expected feed. */
 export class ChangeLedger {
   private readonly named = new Map<string, Write>();
   private readonly removals = new Map<string, Write[]>();
@@ -51,7 +51,9 @@ export class ChangeLedger {
     return `${count('done')} writes done, ${count('refused')} refused, ${count('unknown')} unknown`;
   }
 
-  /** What is wrong with a feed: what is lost, invented, there twice or in a wrong order. */
+  /**
+   * Lists the faults of a feed: changes that are lost, invented, duplicate or in the wrong order.
+   */
   audit(feed: readonly FeedChange[]): string[] {
     const byId = new Map<string, FeedChange[]>();
     for (const change of feed) byId.set(change.id, [...(byId.get(change.id) ?? []), change]);
@@ -103,7 +105,7 @@ export class ChangeLedger {
   private auditRemovals(id: string, changes: readonly FeedChange[]): string[] {
     const writes = this.removals.get(id) ?? [];
     const left = changes.filter(({ row }) => row === undefined);
-    // Of the changes within the time of a removal the first: the others may be those of later ones.
+    // Takes the first change within the time of a removal: the others may belong to later removals.
     const take = ({ began = -Infinity, ended = Infinity }: Write): FeedChange | undefined => {
       const index = left.findIndex(({ at }) => at >= began && at <= ended);
       return index === -1 ? undefined : left.splice(index, 1)[0];
@@ -121,7 +123,7 @@ export class ChangeLedger {
   }
 }
 
-/** Where changes of one row do not follow from each other. */
+/** Finds changes of one row that do not follow from each other. */
 function findBreaks(changes: readonly FeedChange[]): string[] {
   let isThere = false;
   return changes.flatMap((change) => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { HttpAnswer } from '../../support/http/answer.js';
 import type { HttpRequest } from '../../support/http/request.js';
-import { AUTHORIZATION, emptyRequest, requestOf } from '../../support/plant-requests.js';
+import { AUTHORIZATION, makeEmptyRequest, requestOf } from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import type { ChangeLedger, Row, Write } from './change-ledger.js';
 
@@ -10,7 +10,7 @@ const CLIENTS = 32;
 /** So few that clients often change the same plant at once. */
 const PLANTS = 300;
 const LONG_TRANSACTIONS = 2;
-/** The longest that a long transaction does nothing, in milliseconds. */
+/** The longest pause in a long transaction, in milliseconds. */
 const LONGEST_PAUSE_MS = 2_000;
 /** The first id of the rows of long transactions. */
 const LONG_IDS = 500_000_000;
@@ -23,7 +23,7 @@ export class ChangeLoad {
   private lastName = 0;
   private readonly loops: Promise<void>[];
 
-  /** @param serverUrl where long transactions are to be */
+  /** @param serverUrl the server for long transactions */
   constructor(
     private readonly ledger: ChangeLedger,
     private readonly random: SeededRandom,
@@ -51,7 +51,7 @@ export class ChangeLoad {
     const id = String(random.below(PLANTS));
     const method = random.pick('POST', 'POST', 'PUT', 'PATCH', 'DELETE');
     if (method === 'DELETE') {
-      await this.ask({ effect: 'removed', id }, emptyRequest(method, `/plants/${id}`));
+      await this.ask({ effect: 'removed', id }, makeEmptyRequest(method, `/plants/${id}`));
       return;
     }
     const name = `name ${++this.lastName}`;

@@ -5,7 +5,7 @@ import { inNewFolder } from '../../support/new-folder.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { Program } from '../../support/program.js';
 import { SeededRandom } from '../../support/seeded-random.js';
-import { eachRow } from '../../support/stored-rows.js';
+import { forEachRow } from '../../support/stored-rows.js';
 import { until } from '../../support/until.js';
 import { Replicas } from '../linearizability/replicas.js';
 import { type Entry, faultsOf } from '../neighbours/neighbour-load.js';
@@ -62,7 +62,7 @@ class Run {
     private readonly random: SeededRandom,
   ) {}
 
-  /** @returns what does not hold */
+  /** @returns the faults */
   async prove(kills: number, crashes: number): Promise<string[]> {
     const began = performance.now();
     const { random, mirrors, server } = this;
@@ -93,7 +93,7 @@ class Run {
     await load.stop();
     await replicas.stop();
 
-    // The mirrors go on from a program that nobody writes to.
+    // The mirrors continue on a program to which nobody writes.
     replicas = this.replicas = await this.start(1, false);
     const { changes, texts } = await readFeed(origin());
     const newest = changes.at(-1)?.cursor;
@@ -127,7 +127,7 @@ class Run {
   private async audit(feed: readonly FeedChange[], texts: readonly string[]): Promise<string[]> {
     const names = new Map<string, string>();
     const stored = new Map<string, string>();
-    await eachRow(this.storeUrl, ({ id, name, tag }) => {
+    await forEachRow(this.storeUrl, ({ id, name, tag }) => {
       names.set(id, name);
       stored.set(id, writeRow({ name, tag }));
     });
@@ -143,7 +143,7 @@ class Run {
     ];
   }
 
-  /** What the modules have reported; a killed one may have broken off in a line. */
+  /** Reads the reports of the modules. A killed program may have left an incomplete line. */
   private readEntries(): Entry[] {
     return this.programs
       .flatMap(({ output }) => output.split('\n').slice(0, -1))
@@ -161,7 +161,7 @@ class Run {
       const outcome = kind === 'rolled back' ? 'refused' : 'done';
       for (const one of ids) ledger.note({ effect: 'created', id: String(one), name, outcome });
     }
-    // What was not reported may be there, unless it was to be rolled back.
+    // Unreported rows may be stored, unless their transaction was to be rolled back.
     for (const { id, row: { name = '' } = {} } of feed) {
       const [, kind, first] = /^(save|transaction) (\d+)$/.exec(name) ?? [];
       const isUndone = kind === 'transaction' && Number(first) % 2 === 0;

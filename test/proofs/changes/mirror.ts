@@ -3,7 +3,7 @@ import { PlantStoreClient } from '../../../client/plant-store-client.js';
 import { TOKEN } from '../../support/token.js';
 import type { Row } from './change-ledger.js';
 
-/** How long a mirror waits after a page that was empty or did not come, in milliseconds. */
+/** How long a mirror waits after an empty or failed page, in milliseconds. */
 const PAUSE_MS = 20;
 
 interface Change {
@@ -14,7 +14,7 @@ interface Change {
   readonly data?: Row;
 }
 
-/** A copy of the store that follows the feed until it is told to stop. */
+/** A copy of the store that follows the feed until it is stopped. */
 export class Mirror {
   /** The plants by their ids, each as JSON. */
   readonly rows = new Map<string, string>();
@@ -23,14 +23,14 @@ export class Mirror {
   private readonly stopping = new AbortController();
   private following: Promise<void> = Promise.resolve();
 
-  /** @param start the cursor after which it begins */
+  /** @param start the cursor after which the mirror begins */
   private constructor(
     readonly name: string,
     readonly start: string,
     public cursor = start,
   ) {}
 
-  /** Begins as docs/changes.md teaches, and follows the stream. */
+  /** Begins as docs/changes.md describes, and follows the stream. */
   static async onStream(name: string, origin: () => string): Promise<Mirror> {
     const client = new PlantStoreClient('http://127.0.0.1', TOKEN, {
       // Each request may go to another replica.
@@ -95,7 +95,7 @@ export class Mirror {
   }
 }
 
-/** All changes that the feed keeps, page by page. */
+/** Reads all changes that the feed keeps, page by page. */
 export async function readFeed(origin: string): Promise<{ changes: Change[]; texts: string[] }> {
   const changes: Change[] = [];
   for (let path = '/changes?limit=1000'; ;) {
@@ -110,7 +110,7 @@ export async function readFeed(origin: string): Promise<{ changes: Change[]; tex
   return { changes, texts };
 }
 
-/** @returns undefined while nobody answers, or with 503 */
+/** @returns undefined without an answer, or with 503 */
 async function readPage(
   origin: string,
   path: string,
@@ -124,7 +124,7 @@ async function readPage(
     }
     if (response.status !== 503) throw new RangeError(`${path}: ${JSON.stringify(changes)}`);
   } catch (error) {
-    // A connection that a kill has broken off is a TypeError.
+    // fetch() throws a TypeError for a connection that a kill has closed.
     if (error instanceof RangeError) throw error;
   }
   return undefined;
@@ -138,7 +138,7 @@ function writeChange({ cursor, type, id, at }: Change, row: string | undefined):
   return `${cursor} ${type} ${id} ${at} ${row ?? ''}`;
 }
 
-/** Does again what was broken off by a kill. */
+/** Repeats an action that a kill has interrupted. */
 async function retry<Result>(act: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {

@@ -1,14 +1,17 @@
 import type { NewPlant } from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
-import { eachRow } from '../../support/stored-rows.js';
+import { forEachRow } from '../../support/stored-rows.js';
 
-/** What was sent to the store, what it acknowledged, and so what it must hold after a crash. */
+/**
+ * Records the plants that were sent and acknowledged, and so determines the expected store after a
+ * crash.
+ */
 export class CrashLedger {
   private readonly sent: NewPlant[] = [];
   private readonly sentById = new Map<bigint, NewPlant[]>();
-  /** Acknowledged, or found after a crash: there, exactly so, for ever. */
+  /** Acknowledged or found after a crash: they must stay exactly as they are. */
   private readonly settled = new Map<bigint, NewPlant>();
-  /** Those that no later 200 may create again. */
+  /** The plants that no later 200 may create again. */
   private readonly created = new Set<bigint>();
   /** Refused because a different plant has the id. */
   private refused: NewPlant[] = [];
@@ -16,7 +19,10 @@ export class CrashLedger {
 
   constructor(private readonly random: SeededRandom) {}
 
-  /** The plant to send next: a new one, or one that a crash left without an answer, or a conflict. */
+  /**
+   * Returns the plant to send next: a new one, one that a crash left without an answer, or a
+   * conflict.
+   */
   next(): NewPlant {
     const { random, sent } = this;
     const [retry] = this.unanswered;
@@ -26,7 +32,7 @@ export class CrashLedger {
     }
     const earlier = random.below(10) === 0 ? sent[random.below(sent.length)] : undefined;
     if (earlier !== undefined && random.below(2) === 0) return earlier;
-    const plant = this.make(earlier?.id ?? idOf(sent.length + 1));
+    const plant = this.make(earlier?.id ?? spreadId(sent.length + 1));
     sent.push(plant);
     this.sentById.set(plant.id, [...(this.sentById.get(plant.id) ?? []), plant]);
     return plant;
@@ -38,12 +44,12 @@ export class CrashLedger {
     return tag === undefined ? { id, name } : { id, name, tag };
   }
 
-  /** Nobody knows whether it is stored: the answer did not come, or said so. */
+  /** Records an unknown outcome: there was no answer, or a 503. */
   noAnswer(plant: NewPlant): void {
     this.unanswered.add(plant);
   }
 
-  /** Takes note of an answer, and tells what is wrong with it. */
+  /** Records an answer, and returns its fault. */
   answered(plant: NewPlant, answer: number): string | undefined {
     if (answer === 40900) {
       this.refused.push(plant);
@@ -59,11 +65,11 @@ export class CrashLedger {
       : `${answer} for ${show(plant)}, when ${show(known)} was there`;
   }
 
-  /** What is wrong with the rows of this store; what it holds is settled from now on. */
+  /** Lists the faults of the rows of this store, and takes its plants as settled. */
   async audit(url: string): Promise<string[]> {
     const faults: string[] = [];
     const missing = new Map(this.settled);
-    await eachRow(url, ({ id, name, tag }) => {
+    await forEachRow(url, ({ id, name, tag }) => {
       const row = { id: BigInt(id), name, ...(tag !== null && { tag }) };
       const known = this.settled.get(row.id);
       const candidates = known === undefined ? (this.sentById.get(row.id) ?? []) : [known];
@@ -88,8 +94,8 @@ export class CrashLedger {
   }
 }
 
-/** Every id once, spread over all of int64. */
-export function idOf(index: number): bigint {
+/** Returns a different id for each index, spread over all int64 values. */
+export function spreadId(index: number): bigint {
   return BigInt.asIntN(64, BigInt(index) * 0x9e3779b97f4a7c15n);
 }
 

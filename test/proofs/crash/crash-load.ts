@@ -4,19 +4,21 @@ import { createOf } from '../../support/plant-requests.js';
 import type { CrashLedger } from './crash-ledger.js';
 
 const UNAVAILABLE = 50_300;
-/** What `Retry-After` says then, in milliseconds. */
+/** The time in `Retry-After`, in milliseconds. */
 const RETRY_AFTER_MS = 1_000;
 
 /** How creates are sent. */
 interface Manner {
   readonly connections: number;
-  /** What a connection waits between an answer and the next create, in milliseconds. */
+  /** The pause of a connection between an answer and the next create, in milliseconds. */
   readonly pauseMs?: number;
   /** Called with each answer, if the store may be unavailable for a time. */
   readonly onOutageAnswer?: (code: number, ms: number) => void;
 }
 
-/** Connections that send creates one after another until the program is gone, or they are told to stop. */
+/**
+ * Connections that send creates one after another until the program has ended, or they are stopped.
+ */
 export class CrashLoad {
   private answers = 0;
   private isOver = false;

@@ -41,7 +41,7 @@ class Crashes {
     this.ledger = new CrashLedger(random);
   }
 
-  /** @returns the faults of the first round that has some */
+  /** @returns the faults of the first round that has any */
   async run(rounds: number): Promise<string[]> {
     for (let round = 1; round <= rounds; round++) {
       const { summary, faults } = await this.crash(round);
@@ -51,7 +51,7 @@ class Crashes {
     return [];
   }
 
-  /** Starts the program on the store of the round before, kills it, and looks at what it left. */
+  /** Starts the program on the store of the round before, kills it, and checks the store. */
   private async crash(round: number): Promise<{ summary: string; faults: string[] }> {
     const { random, ledger } = this;
     const startKill = round > 1 && random.below(4) === 0 ? random.below(LONGEST_START) : undefined;
@@ -61,14 +61,14 @@ class Crashes {
     const load = new CrashLoad(new URL(await program.listening()), ledger, {
       connections: CONNECTIONS,
     });
-    // A quarter of the kills come in the first moments, when the connections are still being made.
+    // A quarter of the kills happen at once, while the connections are being opened.
     const delay = random.below(random.below(4) === 0 ? 50 : LONGEST_LOAD);
     await setTimeout(delay);
     program.kill('SIGKILL');
     await program.exited();
     const { answers, faults } = await load.stopped();
 
-    const copy = this.copyOfStore();
+    const copy = this.copyStore();
     faults.push(...(await findIntegrityFaults(copy)), ...(await ledger.audit(`sqlite:${copy}`)));
     const early = startKill === undefined ? '' : `killed ${startKill} ms into a start, then `;
     const summary = `${early}killed after ${delay} ms of load: ${answers} answers, ${ledger.summary()}`;
@@ -89,8 +89,10 @@ class Crashes {
     });
   }
 
-  /** To look at the store itself would mend it, which is for the program's next start to do. */
-  private copyOfStore(): string {
+  /**
+   * Opening the store itself would recover it, which must be left to the next start of the program.
+   */
+  private copyStore(): string {
     const copy = join(this.folder, 'copy');
     rmSync(copy, { recursive: true, force: true });
     cpSync(this.store, copy, { recursive: true });

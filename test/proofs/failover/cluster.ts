@@ -4,12 +4,14 @@ import { chmodSync, existsSync, openSync, readdirSync, readFileSync, writeFileSy
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
-import { unprivileged } from '../../support/postgres-server.js';
+import { findUnprivilegedUser } from '../../support/postgres-server.js';
 
-/** Where Debian has PostgreSQL's programs, in a folder for each version. */
+/** The folder of PostgreSQL's programs in Debian, with a folder for each version. */
 const POSTGRESQL = '/usr/lib/postgresql';
 
-/** Patroni's times, in seconds: a primary that was silent for `ttl`, the least it takes, is replaced. */
+/**
+ * Patroni's times, in seconds. It replaces a primary that was silent for `ttl`, here its minimum.
+ */
 const TIMES = { ttl: 20, loop_wait: 5, retry_timeout: 5 };
 
 /** How long each change of the cluster may take, in milliseconds. */
@@ -20,7 +22,7 @@ export const SUPERUSER = 'postgres';
 const REPLICATOR = 'replicator';
 const PASSWORD = 'secret';
 
-/** A PostgreSQL server and the Patroni that keeps it. */
+/** A PostgreSQL server and the Patroni that manages it. */
 interface Member {
   readonly name: string;
   readonly postgresPort: number;
@@ -28,8 +30,9 @@ interface Member {
 }
 
 /**
- * PostgreSQL servers with synchronous replication, each kept by Patroni; etcd, in which these agree
- * on the primary; and HAProxy, whose one port leads to it: all as processes on this machine.
+ * PostgreSQL servers with synchronous replication, each managed by Patroni; etcd, in which Patroni
+ * elects the primary; and HAProxy, whose port leads to the primary. All are processes on this
+ * machine.
  */
 export class Cluster {
   private readonly processes = new Map<string, ChildProcess>();
@@ -55,30 +58,30 @@ export class Cluster {
       restPort: await freePort(),
     });
     const members = [await member('one'), await member('two')];
-    const ids = await unprivileged();
+    const ids = await findUnprivilegedUser();
     const cluster = new Cluster(folder, await freePort(), await freePort(), members, ids);
     process.once('exit', () => cluster.kill());
     await cluster.startEtcd();
     for (const { name } of members) cluster.startPatroni(name);
     cluster.startHaproxy();
-    await cluster.whole();
+    await cluster.recovered();
     return cluster;
   }
 
-  /** What leads to the primary. */
+  /** Makes the URL that leads to the primary. */
   url(user: string, database: string): string {
     return `postgres://${user}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** Resolves once both servers are there, and the standby has everything that is committed. */
-  async whole(): Promise<void> {
+  /** Resolves once both servers run, and the standby has all commits. */
+  async recovered(): Promise<void> {
     const deadline = performance.now() + PATIENCE_MS;
     while (performance.now() < deadline) {
       const roles = await this.roles();
       if (roles.has('leader') && roles.has('sync_standby')) return;
       await sleep(LOOK_INTERVAL_MS);
     }
-    throw new Error(`The cluster is not whole: see ${this.folder}`);
+    throw new Error(`The cluster has not recovered: see ${this.folder}`);
   }
 
   /** Kills the primary and its Patroni, and resolves with the name of both. */
@@ -96,7 +99,7 @@ export class Cluster {
     this.run(name, 'patroni', file);
   }
 
-  /** Ends the servers in order, and then everything. */
+  /** Stops the servers in an orderly way, and then all processes. */
   async stop(): Promise<void> {
     const patronis = this.members.flatMap(({ name }) => this.processes.get(name) ?? []);
     const ends = patronis.map((child) =>
@@ -123,7 +126,7 @@ export class Cluster {
     }
   }
 
-  /** Who is what, as the first Patroni says that answers. */
+  /** Reads the roles of the servers from the first Patroni that answers. */
   private async roles(): Promise<Map<string, string>> {
     for (const { restPort } of this.members) {
       const answer = await fetch(`http://127.0.0.1:${restPort}/cluster`, {
@@ -183,7 +186,7 @@ export class Cluster {
       postgresql: {
         listen: postgres,
         connect_address: postgres,
-        bin_dir: binaries(),
+        bin_dir: findBinaries(),
         data_dir: join(this.folder, `${own}-data`),
         pgpass: join(this.folder, `${own}.pgpass`),
         authentication: {
@@ -210,7 +213,7 @@ export class Cluster {
   }
 }
 
-/** What has not the role of the primary loses its connections. */
+/** A server that is not the primary loses its connections. */
 const HAPROXY = (port: number): string[] => [
   'defaults',
   '  mode tcp',
@@ -225,8 +228,8 @@ const HAPROXY = (port: number): string[] => [
   '  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions',
 ];
 
-/** The programs of the newest PostgreSQL that Debian has installed. */
-function binaries(): string {
+/** Finds the programs of the newest PostgreSQL of Debian. */
+function findBinaries(): string {
   const versions = existsSync(POSTGRESQL) ? readdirSync(POSTGRESQL).map(Number) : [];
   return join(POSTGRESQL, String(Math.max(...versions)), 'bin');
 }

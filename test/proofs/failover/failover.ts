@@ -9,15 +9,17 @@ import { TOKEN } from '../../support/token.js';
 import { BUILD, type Proof, SEED } from '../proof.js';
 import { Cluster, SUPERUSER } from './cluster.js';
 
-// The load goes on while the primary of a cluster and its keeper are killed, again and again: nothing
-// acknowledged may be lost or be there twice, and creates must come back by themselves.
+// Kills the primary of a cluster and its Patroni under load, again and again. No acknowledged plant
+// may be lost or stored twice, and creates must succeed again by themselves.
 
 const CONNECTIONS = 32;
-/** What a connection waits between creates, in milliseconds: what is sent is kept in memory. */
+/**
+ * The pause of a connection between creates, in milliseconds, since sent plants are kept in memory.
+ */
 const PAUSE_MS = 20;
 /** How long the load runs before a kill, in milliseconds. */
 const LOAD_MS = 3_000;
-/** The longest that an answer may take, in milliseconds, on a machine that does much else. */
+/** The longest time of an answer, in milliseconds, on a busy machine. */
 const LONGEST_ANSWER_MS = 6_500;
 
 export default {
@@ -38,7 +40,7 @@ export default {
   },
 } satisfies Proof;
 
-/** When creates were acknowledged last, and how long they were not. */
+/** The last acknowledged creates, and the longest gap between them. */
 const watch = { created: 0, lastCreated: 0, longestGap: 0, longestAnswer: 0, unavailable: 0 };
 
 async function test(
@@ -80,7 +82,7 @@ async function createDatabase(cluster: Cluster): Promise<void> {
   await client.end();
 }
 
-/** Kills the primary and its Patroni under load, and waits until all is as it was. */
+/** Kills the primary and its Patroni under load, and waits until the cluster has recovered. */
 async function failOver(cluster: Cluster, round: number): Promise<void> {
   await sleep(LOAD_MS);
   const unavailable = watch.unavailable;
@@ -91,7 +93,7 @@ async function failOver(cluster: Cluster, round: number): Promise<void> {
   const gap = watch.longestGap;
   cluster.startPatroni(killed);
   const began = performance.now();
-  await cluster.whole();
+  await cluster.recovered();
   console.log(
     `round ${round}: ${killed} was killed, creates came back after ${seconds(gap)}, ` +
       `${watch.unavailable - unavailable} were answered 503; ` +

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientConnection } from '../../support/http/connection.js';
 import type { StoreModel } from '../../fuzz/store-model.js';
-import { bytesOf } from '../../support/http/request.js';
+import { writeBytes } from '../../support/http/request.js';
 import { createOf, type NewPlant } from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 
-/** How many of its clients there are at a time. */
+/** The number of its clients. */
 const CLIENTS = 6;
 /** The most connections that a client has at a time. */
 const MOST_CONNECTIONS = 50;
-/** The longest time that one keeps its connections open without a reason, in milliseconds. */
+/** The longest time for which a client just keeps its connections open, in milliseconds. */
 const LONGEST_PAUSE = 200;
 
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -17,7 +17,7 @@ const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
 const LARGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n';
 const UPGRADE = 'Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c';
 
-/** Uses connections otherwise than for one request after another, until it is stopped. */
+/** Uses connections in other ways than one request after another, until it is stopped. */
 export class ConnectionFuzzer {
   /** How many connections it may have open. */
   static readonly MOST = CLIENTS * MOST_CONNECTIONS;
@@ -36,7 +36,7 @@ export class ConnectionFuzzer {
 
   constructor(
     private readonly port: number,
-    /** Of plants. */
+    /** The model of the plants. */
     private readonly model: StoreModel,
     private readonly random: SeededRandom,
     private readonly freshId: () => bigint,
@@ -82,7 +82,7 @@ export class ConnectionFuzzer {
     await client?.closed;
   }
 
-  /** Asks for much, reads nothing and leaves. */
+  /** Requests large answers, reads nothing and disconnects. */
   private async stopReading(): Promise<void> {
     const clients = this.connect(1 + this.random.below(5));
     for (const client of clients) {
@@ -92,7 +92,7 @@ export class ConnectionFuzzer {
     await this.leave(clients);
   }
 
-  /** Sends a part of a request and leaves. */
+  /** Sends a part of a request and disconnects. */
   private async leaveEarly(): Promise<void> {
     const clients = this.connect(1 + this.random.below(10));
     for (const client of clients) {
@@ -102,7 +102,10 @@ export class ConnectionFuzzer {
     await this.leave(clients);
   }
 
-  /** Asks for another protocol and hides a request in the body of the next one, which is not handled. */
+  /**
+   * Requests another protocol, and hides a request in the body of the next one, which must not be
+   * handled.
+   */
   private async upgrade(): Promise<void> {
     const [client] = this.connect(1);
     const hidden = textOf(this.newPlant());
@@ -155,5 +158,5 @@ export class ConnectionFuzzer {
 }
 
 function textOf(plant: NewPlant): string {
-  return Buffer.concat(bytesOf(createOf(plant))).toString('latin1');
+  return Buffer.concat(writeBytes(createOf(plant))).toString('latin1');
 }

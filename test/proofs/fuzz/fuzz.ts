@@ -6,7 +6,7 @@ import { describeFailure, Fuzzer } from '../../fuzz/fuzzer.js';
 import { ACCESS_TOKENS } from '../../fuzz/headers.js';
 import { HttpClient } from '../../support/http/client.js';
 import { freePort } from '../../support/free-port.js';
-import { answersIn, exchange } from '../../support/http/connection.js';
+import { listAnswers, exchange } from '../../support/http/connection.js';
 import { inNewFolder } from '../../support/new-folder.js';
 import { setup, teardown } from '../../support/postgres-setup.js';
 import { Program } from '../../support/program.js';
@@ -16,7 +16,7 @@ import { BUILD, ENGINE, type Proof, type ProofOptions, SEED } from '../proof.js'
 import { ConnectionFuzzer } from './connection-fuzzer.js';
 import { Watch } from './watch.js';
 
-/** From this many requests on, more growth than this, in percent, is a failure. */
+/** From this many requests on, growth of the memory beyond the limit is a failure. */
 const LONG_RUN = 1_000_000;
 const MAX_GROWTH = 5;
 
@@ -86,7 +86,7 @@ async function fuzz(options: ProofOptions, store: TestStore, folder: string): Pr
   return faults;
 }
 
-/** Its log says nothing but errors, not even that it listens. */
+/** Waits for an answer, since its log contains only errors and not that it listens. */
 async function untilReady(url: URL, program: Program): Promise<void> {
   const isReady = (): Promise<boolean> =>
     fetch(new URL('/health/ready', url)).then(
@@ -99,12 +99,12 @@ async function untilReady(url: URL, program: Program): Promise<void> {
   }
 }
 
-/** What fuzzed requests cannot hold: that which is not HTTP, or does not arrive in time. */
+/** Sends input that fuzzed requests cannot contain: it is not HTTP, or does not arrive in time. */
 async function sendMalformed(port: number): Promise<string[]> {
   const slow = { what: 'half a request', request: 'POST /pla', error: 'REQUEST_TIMEOUT' } as const;
   const faults: string[] = [];
   for (const { what, request, error: name } of [...MALFORMED_REQUESTS, slow]) {
-    const [answer] = answersIn(await exchange(port, request));
+    const [answer] = listAnswers(await exchange(port, request));
     const { error } = JSON.parse(answer?.body ?? '{}') as { error?: number };
     if (error !== ErrorCatalogue[name].error) faults.push(`${what}: ${String(error)}`);
   }

@@ -3,11 +3,14 @@ import type { Program } from '../../support/program.js';
 
 /** Progress is printed after so many thousand requests. */
 const PROGRESS_SAMPLES = 20;
-/** What the service may open besides connections while it runs: files of its store, mostly. */
+/**
+ * How many descriptors other than connections the service may open while it runs, mostly files of
+ * its store.
+ */
 const FILES = 20;
-/** The memory that it may take at any time beyond that of its start, in MiB. */
+/** How much its memory may grow beyond that at its start, in MiB. */
 const MOST_MEMORY = 300;
-/** How long what is left of connections may take to go, in milliseconds. */
+/** How long the last connections may take to close, in milliseconds. */
 const PATIENCE = 10_000;
 
 interface Sample {
@@ -17,7 +20,7 @@ interface Sample {
   readonly descriptors: number;
 }
 
-/** Looks at the memory and the descriptors of the service after each thousand requests. */
+/** Reads the memory and the descriptors of the service after every thousand requests. */
 export class Watch {
   readonly faults: string[] = [];
   private readonly started = performance.now();
@@ -37,7 +40,7 @@ export class Watch {
     return new Watch(fuzzer, program, connections, await sampleOf(fuzzer, program));
   }
 
-  /** Once all clients have left: there are no more descriptors than before they came. */
+  /** Checks that the descriptors of all clients are closed once they have disconnected. */
   async stop(): Promise<void> {
     this.fuzzer.onThousand = () => undefined;
     await this.look();
@@ -53,8 +56,8 @@ export class Watch {
   }
 
   /**
-   * One reading says little: memory goes up and down with the garbage collector. So the mean of
-   * the second tenth of the requests is compared with the mean of the last.
+   * A single reading tells little, since memory varies with the garbage collector. So the mean of
+   * the second tenth of the requests is compared with the mean of the last tenth.
    *
    * @returns by how many percent it grew
    */

@@ -19,7 +19,9 @@ const DOCUMENT = `${ROOT}openapi.json`;
 const TOKEN = 'correct-horse-battery-staple';
 const headers = { Authorization: `Bearer ${TOKEN}` };
 const PLANT = { name: '🌱 Monstera', tag: 'indoor' };
-/** The greatest integer that a number holds together with all below, and the first that none holds. */
+/**
+ * The greatest integer below which a number is exact, and the first integer that no number equals.
+ */
 const GREATEST_EXACT = Number.MAX_SAFE_INTEGER;
 const FIRST_INEXACT = 2n ** 53n + 1n;
 
@@ -37,7 +39,7 @@ after(async () => {
   await folder.remove();
 });
 
-/** Creates a plant whose id no number holds. */
+/** Creates a plant whose id no number equals. */
 async function createInexact(id) {
   const response = await fetch(`${origin}/plants`, {
     method: 'POST',
@@ -61,7 +63,7 @@ function assertRefusesString({ error, message }) {
   assert.match(message, /id must be an integer .*, not a string: write it without quotes$/);
 }
 
-/** What a validator must take and must refuse, whichever generator has made it. */
+/** Checks the values that a validator must accept and refuse, whichever generator has made it. */
 function assertValidates(schema, id) {
   const isValid = (name) => schema.safeParse({ id, name }).success;
   const texts = ['', '🌱 Monstera', '\u{10ffff}', '\ufffd', 'a\nb', 'é'];
@@ -186,7 +188,7 @@ describe('orval with zod', () => {
     const read = await client.readPlant(body.id, { headers });
     assert.deepEqual(read.data, body);
     const listed = await client.listPlants({ after: body.id - 1, limit: 1 }, { headers });
-    // Where an answer may be lines, orval leaves it to its caller to read it.
+    // If an answer may be lines, orval leaves reading it to its caller.
     assert.deepEqual(await listed.stream.json(), [body]);
     assert.equal((await client.createPlant(body, { headers })).data.error, 40901);
   });

@@ -4,10 +4,10 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TokenIssuer } from '../../support/token-issuer.js';
 
-// A process of its own, which takes half a core at most. It is given the port, two tokens and the id of
-// a plant, and says on standard output at which address its identity provider never answers.
+// A separate process, which takes at most half a core. Its arguments are the port, two tokens and
+// the id of a plant. It prints the address of its identity provider, which never answers.
 
-/** How much of a core the attack may take. */
+/** The share of a core that the attack may take. */
 const SHARE = 0.5;
 const PARTIAL_BODIES = 700;
 const SLOW_READERS = 300;
@@ -18,10 +18,13 @@ const [writer = '', reader = '', plant = ''] = process.argv.slice(2);
 let port = 0;
 
 let usage = process.cpuUsage();
-/** Until when the processor time that has been taken is the share of a core; by `performance.now()`. */
+/** The time of `performance.now()` at which the used processor time equals the share of a core. */
 let paidUntil = 0;
 
-/** Waits until no more than the share of a core has been taken. What was left unused is not made up for. */
+/**
+ * Waits until the used processor time is within the share of a core. Unused time is not carried
+ * over.
+ */
 async function throttle(): Promise<void> {
   const { user, system } = process.cpuUsage(usage);
   usage = process.cpuUsage();
@@ -41,7 +44,7 @@ function head(method: string, target: string, token: string, ...fields: string[]
 
 const CHUNKED = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
 
-/** Keeps so many connections open, each of which is opened again when the server closes it. */
+/** Keeps this many connections open, and reopens each that the server closes. */
 async function keepOpen(count: number, start: (socket: Socket) => void): Promise<never> {
   const sockets = new Set<Socket>();
   for (;;) {
@@ -78,7 +81,7 @@ const partialBodies = (): Promise<never> => {
   });
 };
 
-/** Many requests at once, whose clients leave after some time whether they are answered or not. */
+/** Sends many requests at once, whose clients disconnect after some time, answered or not. */
 async function repeatAtOnce(count: number, request: (index: number) => string): Promise<never> {
   for (;;) {
     const sockets = Array.from({ length: count }, () => open().resume());

@@ -16,20 +16,20 @@ const ATTACK = fileURLToPath(new URL('attack.ts', import.meta.url));
 const CLIENTS = 32;
 /** The longest pause of an honest client between an answer and its next request, in milliseconds. */
 const LONGEST_PAUSE = 60;
-/** How long the honest clients are alone before the attack, in milliseconds. */
+/** How long the honest clients run alone before the attack, in milliseconds. */
 const ALONE_MS = 15_000;
 const WINDOWS = 3;
 const MAX_SLOWDOWN = 5;
 const MAX_MEMORY_MIB = 400;
 /** How long the program has to recover, in milliseconds. */
 const RECOVERY_MS = 60_000;
-/** What memory may differ by from what it was, in MiB: the engine keeps some of it for later. */
+/** How much more memory than before is allowed, in MiB, since V8 keeps some for later. */
 const MEMORY_SLACK_MIB = 64;
 const DESCRIPTOR_SLACK = 5;
 
 const WRITER = 'token-of-an-attacker-who-writes';
 const READER = 'token-of-an-attacker-who-reads';
-/** A plant of the attacker, and the long ones that its pages are of. */
+/** The plant of the attacker, and the long plants of its pages. */
 const ATTACKED = 9_000_000n;
 const LONG_PLANTS = 100;
 
@@ -74,7 +74,10 @@ async function prove(folder: string, attackMs: number): Promise<string[]> {
   }
 }
 
-/** A line for each request would be read in this process, beside the honest clients. */
+/**
+ * Waits for an answer. The log is off, since this process would have to read a line for each
+ * request.
+ */
 async function untilReady(url: URL): Promise<void> {
   while (!(await fetch(`${url.origin}/health/ready`).catch(() => undefined))?.ok) await sleep(50);
 }
@@ -131,7 +134,7 @@ descriptors: ${descriptorsBefore} before, ${descriptorsAfter} after`);
   return faults;
 }
 
-/** Clients each of which creates, reads, lists and replaces plants of its own, and checks the answers. */
+/** Clients that create, read, list and replace their own plants, and check the answers. */
 class HonestClients {
   answers = 0;
   readonly faults: string[] = [];
@@ -139,7 +142,7 @@ class HonestClients {
 
   constructor(private readonly url: URL) {}
 
-  /** Stores what the attack is about. */
+  /** Stores the plants for the attack. */
   async fill(): Promise<void> {
     const client = new HttpClient(this.url);
     await this.expect(client, createOf({ id: ATTACKED, name: 'attacked' }), '"name":"attacked"');
@@ -150,7 +153,7 @@ class HonestClients {
     client.close();
   }
 
-  /** Resolves with the time that 99 of 100 requests keep to, in milliseconds. */
+  /** Resolves with the 99th percentile of the latencies, in milliseconds. */
   async run(ms: number): Promise<number> {
     const end = performance.now() + ms;
     const times: number[] = [];

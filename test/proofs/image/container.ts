@@ -5,13 +5,13 @@ import { freePort } from '../../support/free-port.js';
 
 const run = promisify(execFile);
 
-/** How a container is run in docs/container.md. */
+/** The options of a container in docs/container.md. */
 export const AS_DOCUMENTED = [
   '--read-only',
   ...['--cap-drop', 'ALL'],
   ...['--security-opt', 'no-new-privileges'],
 ];
-/** What makes podman work without a network of its own, systemd, and the right to raise limits. */
+/** The options with which podman works without a network, systemd and the right to raise limits. */
 const FOR_A_SANDBOX = [
   ...['--network', 'host'],
   ...['--cgroups', 'no-conmon'],
@@ -19,7 +19,7 @@ const FOR_A_SANDBOX = [
   ...['--ulimit', 'nproc=10000:10000'],
 ];
 
-/** What podman prints. */
+/** Runs podman, and resolves with its output. */
 export async function podman(...args: string[]): Promise<string> {
   const { stdout } = await run('podman', ['--runtime', 'runc', ...args]);
   return stdout.trim();
@@ -48,7 +48,7 @@ export class Container {
     return container;
   }
 
-  /** Runs a command of the image by itself, and resolves with what it prints. */
+  /** Runs only a command of the image, and resolves with its output. */
   static async command(
     volume: string,
     env: Record<string, string>,
@@ -74,7 +74,7 @@ export class Container {
     }
   }
 
-  /** What a command prints that runs beside the program. */
+  /** Runs a command beside the program, and resolves with its output. */
   async exec(...command: string[]): Promise<string> {
     return await podman('exec', this.name, ...command);
   }

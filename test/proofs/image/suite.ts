@@ -5,7 +5,7 @@ import { Container, podman } from './container.js';
 
 const TOKEN = 'correct-horse-battery-staple';
 const VOLUME = 'plant-store-test';
-/** The most that the image may have besides Debian and Node, in bytes. */
+/** The largest size of the image without Debian and Node, in bytes. */
 const MAX_PROGRAM_SIZE = 40_000_000;
 
 let container: Container | undefined;

@@ -1,21 +1,24 @@
 import { ABSENT, apply, type Operation, type Result, type State } from './plant-register.js';
 
-/** An operation as a client has seen it. Moments are numbers of which no two are the same. */
+/** An operation as a client has seen it. Times are distinct numbers. */
 export interface Call {
   readonly client: number;
   readonly operation: Operation;
   readonly calledAt: number;
-  /** undefined when it is unknown: then it has taken effect at any moment since, or will, or never. */
+  /**
+   * Undefined if unknown: then it may have taken effect at any time since, may still do so, or
+   * never.
+   */
   readonly answer?: { readonly at: number; readonly result: Result } | undefined;
 }
 
-/** More would not fit into the bits of a number. */
+/** Each call is one bit of a number. */
 const MAX_CALLS = 30;
 
 /**
- * Whether the calls can be put in an order in which each takes effect at one moment between its
- * request and its answer, and which a register answers so: Wing and Gong's search, in which Lowe
- * remembers what has been tried.
+ * Whether the calls have an order in which each takes effect at one moment between its request and
+ * its answer, and in which a register gives these answers. This is Wing and Gong's search with
+ * Lowe's cache of tried states.
  */
 export function isLinearizable(calls: readonly Call[], initial: State = ABSENT): boolean {
   if (calls.length > MAX_CALLS) throw new RangeError(`more than ${MAX_CALLS} calls`);
@@ -34,15 +37,15 @@ export function isLinearizable(calls: readonly Call[], initial: State = ABSENT):
     const changes: [bits: number, state: State][] = [];
     for (const [index, { operation, calledAt, answer }] of calls.entries()) {
       const bit = 1 << index;
-      // What was called after the answer of another call comes after that call.
+      // A call after the answer to another call takes effect after that one.
       if ((done & bit) !== 0 || calledAt > firstAnswer) continue;
       const next = apply(state, operation);
       if (answer !== undefined && answer.result !== next.result) continue;
-      // What can change nothing, as answered, may as well come now, if it may come now.
+      // A call that, by its answer, changed nothing can take effect now if that is possible.
       if (answer !== undefined && !isChange(operation, answer.result)) {
         return search(done | bit, state);
       }
-      // An unknown outcome that changes nothing now may be left for later.
+      // A call with an unknown outcome that changes nothing now may be left for later.
       if (answer !== undefined || next.state !== state) changes.push([done | bit, next.state]);
     }
     return changes.some(([bits, changed]) => search(bits, changed));
@@ -63,7 +66,7 @@ function firstAnswerOf(calls: readonly Call[], done: number): number {
   return first;
 }
 
-/** The calls for people to read, in the order of their requests. */
+/** Describes the calls for people to read, in the order of their requests. */
 export function describeCalls(calls: readonly Call[]): string {
   return calls
     .toSorted((a, b) => a.calledAt - b.calledAt)

@@ -3,7 +3,7 @@ import type { Field, HttpRequest } from '../../support/http/request.js';
 import {
   AUTHORIZATION,
   CONTENT_TYPE,
-  emptyRequest,
+  makeEmptyRequest,
   requestOf,
 } from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
@@ -21,7 +21,7 @@ import {
 /** Sends a request to one of the programs; undefined when there was no answer. */
 export type Send = (request: HttpRequest) => Promise<HttpAnswer | undefined>;
 
-/** Few enough that they often meet, and all that patches make of each other. */
+/** The states of a plant: few enough that clients often meet, and closed under the patches. */
 export const PLANTS: readonly [State, ...State[]] = [
   '{"name":"a"}',
   '{"name":"a","tag":""}',
@@ -44,8 +44,8 @@ const MAX_OPERATIONS = 4;
 
 const UNAVAILABLE = '50300';
 
-/** What each client of a history sends, one request after the answer to another. */
-export function operationsOf(random: SeededRandom): Operation[][] {
+/** Draws the operations of each client of a history. */
+export function drawOperations(random: SeededRandom): Operation[][] {
   const clients = 2 + random.below(MAX_CLIENTS - 1);
   return Array.from({ length: clients }, () =>
     Array.from({ length: 1 + random.below(MAX_OPERATIONS) }, () => operationOf(random)),
@@ -77,7 +77,7 @@ function conditionOf(random: SeededRandom): Condition | undefined {
   return random.below(2) === 0 ? undefined : { header, state };
 }
 
-/** Does operations about one id over HTTP, and notes when each began and ended. */
+/** Executes operations on one id over HTTP, and records when each began and ended. */
 export class History {
   readonly calls: Call[] = [];
   private moment = 0;
@@ -88,7 +88,7 @@ export class History {
     private readonly etags: ReadonlyMap<State, string>,
   ) {}
 
-  /** All clients at once, and after them one read by a client of its own. */
+  /** Runs all clients at once, and then one read by another client. */
   async run(clients: readonly (readonly Operation[])[], send: Send): Promise<void> {
     await Promise.all(
       clients.map(async (operations, client) => {
@@ -128,11 +128,11 @@ export class History {
       case 'list': {
         const tag = operation.tag === undefined ? '' : `&tag=${operation.tag}`;
         const page = `/plants?after=${this.id - 1n}&limit=1${tag}`;
-        return emptyRequest('GET', page);
+        return makeEmptyRequest('GET', page);
       }
       default: {
         const method = operation.kind === 'remove' ? 'DELETE' : 'GET';
-        return emptyRequest(method, target, ...this.fieldsOf(operation.condition));
+        return makeEmptyRequest(method, target, ...this.fieldsOf(operation.condition));
       }
     }
   }
@@ -153,7 +153,7 @@ export class History {
     return isRight ? okOf(plant) : `200 with a wrong ETag ${plant}`;
   }
 
-  /** The plant with this id on a page: others may be there too. */
+  /** Finds the plant with this id on a page, which may have others. */
   private listed(text: string): State {
     const plants = JSON.parse(text) as { id: number }[];
     const plant = plants.find(({ id }) => BigInt(id) === this.id);

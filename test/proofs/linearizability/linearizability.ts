@@ -55,9 +55,9 @@ export default {
 } satisfies Proof;
 
 /**
- * Compiles the program with the features of test/example, as a project has them.
+ * Compiles the program with the features of test/example.
  *
- * @returns the path of what to start
+ * @returns the path of the file to start
  */
 function compileExample(folder: string): string {
   const sources = ['package.json', 'tsconfig.json', 'src', 'test/example', 'test/support'];
@@ -70,7 +70,7 @@ function compileExample(folder: string): string {
   return join(folder, 'dist/test/example/main.js');
 }
 
-/** @returns the histories that no register has */
+/** @returns the histories that are not linearizable */
 async function check(
   options: ProofOptions,
   replicas: Replicas,

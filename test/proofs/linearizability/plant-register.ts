@@ -1,9 +1,9 @@
-/** A plant as the JSON of its members in their order, without the id; empty when there is none. */
+/** A plant as the JSON of its members in their order, without the id; empty if there is none. */
 export type State = string;
 
 export const ABSENT: State = '';
 
-/** The tag that the plant must have, or must not have, for a request to be handled. */
+/** The ETag that the plant must have, or must not have, for a request to be handled. */
 export interface Condition {
   readonly header: 'If-Match' | 'If-None-Match';
   /** The plant whose ETag is sent. */
@@ -18,13 +18,13 @@ export type Operation =
   | { readonly kind: 'patch'; readonly patch: string; readonly condition?: Condition | undefined }
   | { readonly kind: 'remove'; readonly condition?: Condition | undefined }
   | { readonly kind: 'read'; readonly condition?: Condition | undefined }
-  /** The id is looked for on a page, by its tag if there is one. */
+  /** Looks for the id on a page, which is filtered by a tag if there is one. */
   | { readonly kind: 'list'; readonly tag?: string | undefined };
 
 /** The status or the code of the error, and the plant of a 200. */
 export type Result = string;
 
-/** What one id is: a register that holds a plant or none. It does one operation after another. */
+/** Applies an operation to a register, which models one id: it holds a plant or none. */
 export function apply(
   state: State,
   operation: Operation,

@@ -3,8 +3,8 @@ import type { HttpRequest } from '../../support/http/request.js';
 import { requestOf } from '../../support/plant-requests.js';
 import { PLANTS, type Send } from './history.js';
 
-// A planting, whose key has two columns, is as good a register as a plant: its quantity stands for
-// the name, and its date for the tag.
+// A planting, whose key has two columns, is a register like a plant: its quantity takes the place
+// of the name, and its date that of the tag.
 
 const CREATED_AT_ONCE = 32;
 const QUANTITIES = ['a', 'b'];
@@ -13,13 +13,13 @@ const DATES: readonly (readonly [tag: string | undefined, date: string])[] = [
   ['', '2026-01-02'],
   ['t', '2026-01-03'],
 ];
-/** The codes of plantings, and those of plants that say the same. */
+/** The codes of plantings, each with the equivalent code of plants. */
 const CODES: Readonly<Record<string, string>> = { 40420: '40401', 40920: '40900', 40921: '40901' };
 
-/** Sends what is meant for plants to the plantings of a garden of its own. */
+/** Makes a function that sends requests about plants to the plantings of a separate garden. */
 export async function sendToPlantings(send: Send, lastId: number): Promise<Send> {
   const gardenId = await createGarden(send);
-  // Each planting needs its plant: those below 0 are of the requests that learn the ETags.
+  // Each planting needs its plant. Ids below 0 belong to the requests that read the ETags.
   let id = -1 - PLANTS.length;
   const createPlants = async (): Promise<void> => {
     while (id < lastId) {

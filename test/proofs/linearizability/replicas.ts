@@ -7,7 +7,7 @@ import { Program } from '../../support/program.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { TOKEN } from '../../support/token.js';
 
-/** What `Retry-After` says with 503, in milliseconds. */
+/** The time in the `Retry-After` of a 503, in milliseconds. */
 const RETRY_AFTER_MS = 1_000;
 
 /** Starts a program in a folder. */
@@ -30,12 +30,12 @@ export class Replicas {
     return new Replicas(replicas);
   }
 
-  /** Sends a request to one of them; undefined when it was killed before it answered. */
+  /** Sends a request to one program; undefined if it was killed before it answered. */
   async send(request: HttpRequest, random: SeededRandom): Promise<HttpAnswer | undefined> {
     return await this.any(random).send(request);
   }
 
-  /** The address of one of them, which may have been killed. */
+  /** Returns the address of one program, which may have been killed. */
   anyOrigin(random: SeededRandom): string {
     return this.any(random).url.origin;
   }

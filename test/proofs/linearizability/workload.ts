@@ -1,18 +1,18 @@
-import { emptyRequest, requestOf } from '../../support/plant-requests.js';
+import { makeEmptyRequest, requestOf } from '../../support/plant-requests.js';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { describeCalls, isLinearizable } from './checker.js';
-import { History, operationsOf, PLANTS, type Send } from './history.js';
+import { History, drawOperations, PLANTS, type Send } from './history.js';
 import type { State } from './plant-register.js';
 
-/** How many histories, each on an id of its own, are under way at a time. */
+/** How many histories, each on a different id, run at a time. */
 const CONCURRENT_HISTORIES = 64;
 
 export interface Report {
   histories: number;
   calls: number;
-  /** Calls of which nobody knows whether they have taken effect. */
+  /** The number of calls with an unknown outcome. */
   unknown: number;
-  /** Histories that no register has, for people to read. */
+  /** Descriptions of histories that are not linearizable. */
   readonly violations: string[];
 }
 
@@ -30,8 +30,8 @@ export class Workload {
   ) {}
 
   /**
-   * @param histories how many there are to be in all
-   * @param maxViolations after how many it ends early
+   * @param histories how many to run
+   * @param maxViolations ends early after this many
    */
   async run(histories: number, maxViolations = Infinity): Promise<void> {
     this.etags = await this.readEtags();
@@ -47,7 +47,7 @@ export class Workload {
       Math.imul(this.seed, 0x9e3779b9) ^ Math.imul(number, 0x85ebca6b),
     );
     const history = new History(BigInt(this.lastId + number), this.etags);
-    await history.run(operationsOf(random), this.send);
+    await history.run(drawOperations(random), this.send);
     const { calls } = history;
     const { report } = this;
     report.histories++;
@@ -56,7 +56,7 @@ export class Workload {
     if (!isLinearizable(calls)) report.violations.push(`id ${history.id}\n${describeCalls(calls)}`);
   }
 
-  /** An ETag is made of what is stored, so that one of another id serves as well. */
+  /** An ETag depends only on the members of a plant, so the ETags of another id serve as well. */
   private async readEtags(): Promise<Map<State, string>> {
     const etags = new Map<State, string>();
     for (const [index, plant] of PLANTS.entries()) {
@@ -65,7 +65,7 @@ export class Workload {
       let etag: string | undefined;
       while (etag === undefined) {
         await this.send(requestOf(plant.replace('{', `{"id":${id},`)));
-        const answer = await this.send(emptyRequest('GET', `/plants/${id}`));
+        const answer = await this.send(makeEmptyRequest('GET', `/plants/${id}`));
         etag = answer?.headers.etag;
       }
       etags.set(plant, etag);

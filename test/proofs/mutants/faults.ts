@@ -2,7 +2,7 @@
 export interface Mutant {
   readonly fault: string;
   readonly file: string;
-  /** What stands in the file once. */
+  /** Text that is in the file exactly once. */
   readonly text: string;
   readonly replacement: string;
   /** The project of Jest, a part of the path of the tests, and of their titles. */

@@ -29,7 +29,7 @@ function tryAll(mutants: readonly Mutant[], folder: string): string[] {
   const copy = join(folder, 'project');
   cpSync(ROOT, copy, { recursive: true, filter: (path) => !LEFT_OUT.includes(basename(path)) });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  // A text that has gone would be a fault that is not planted.
+  // Checks all texts first: a missing text would be a fault that is not planted.
   const mutated = mutants.map((mutant) => mutate(copy, mutant));
   const tests = [...new Set(mutants.map(({ test }) => test))];
   const failing = tests.filter((test) => !passes(copy, test));
@@ -48,18 +48,20 @@ function tryAll(mutants: readonly Mutant[], folder: string): string[] {
   return survivors;
 }
 
-/** The text of a file with the fault. @throws Error when the text to replace is not there once */
+/**
+ * Writes the text of a file with the fault. @throws Error unless the text to replace occurs once
+ */
 function mutate(copy: string, { fault, file, text, replacement }: Mutant): string {
   const parts = readFileSync(join(copy, file), 'utf8').split(text);
   if (parts.length === 2) return parts.join(replacement);
   throw new Error(`${file} has the text of "${fault}" ${parts.length - 1} times, not once`);
 }
 
-/** @param test a project and a file, and what the titles of the tests have in common */
+/** @param test a project, a file, and a common part of the titles of the tests */
 function passes(copy: string, test: string): boolean {
   const [project = '', file = '', ...title] = test.split(' ');
   const titles = title.length === 0 ? [] : ['--testNamePattern', title.join(' ')];
-  // A test that fails may leave open what it has opened.
+  // A failing test may leave handles open.
   const modes = ['--bail', '--runInBand', '--forceExit', '--silent'];
   const args = [...modes, '--selectProjects', project, ...titles];
   const { status } = spawnSync(

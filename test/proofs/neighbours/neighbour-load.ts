@@ -3,14 +3,14 @@ import type { DataSource } from 'typeorm';
 
 /** How many loops there are of each kind. */
 const LOOPS = 4;
-/** The longest that a transaction does nothing in its middle, in milliseconds. */
+/** The longest pause in the middle of a transaction, in milliseconds. */
 const PAUSE_MS = 16;
 /** The entity, by its name: the built program has a class of its own. */
 const PLANT = 'Plant';
 /** The plants of a transaction. */
 const ROWS = 3;
 
-/** What a transaction or a save has left, as its module knows it. */
+/** The outcome of a transaction or a save, as its module knows it. */
 export interface Entry {
   readonly kind: 'committed' | 'rolled back' | 'saved' | 'failed';
   /** The first of its ids; a transaction has three in a row. */
@@ -23,8 +23,8 @@ export interface Entry {
 class Undo extends Error {}
 
 /**
- * What modules do that use TypeORM as its documents teach: transactions of which half are rolled
- * back, and saves, in loops beside each other.
+ * Other modules that write to the store with TypeORM as its documentation describes: loops of
+ * transactions, half of which are rolled back, and of saves.
  */
 export class Neighbours {
   private isStopped = false;
@@ -32,8 +32,8 @@ export class Neighbours {
   private readonly loops: Promise<void>[];
 
   /**
-   * @param firstId their ids are this and those after it
-   * @param report gets each entry once its caller has been told
+   * @param firstId their first id
+   * @param report gets each entry once its caller knows the outcome
    */
   constructor(
     private readonly dataSource: DataSource,
@@ -89,7 +89,7 @@ export class Neighbours {
   }
 }
 
-/** What is wrong with a store that holds these plants, after this has been reported of it. */
+/** Lists the faults of a store with these plants, after these entries were reported. */
 export function faultsOf(entries: readonly Entry[], names: ReadonlyMap<string, string>): string[] {
   const counts = new Map<string, number>();
   for (const name of names.values()) counts.set(name, (counts.get(name) ?? 0) + 1);

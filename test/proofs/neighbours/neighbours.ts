@@ -7,7 +7,7 @@ import { createOf } from '../../support/plant-requests.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { Program } from '../../support/program.js';
 import { SeededRandom } from '../../support/seeded-random.js';
-import { eachRow } from '../../support/stored-rows.js';
+import { forEachRow } from '../../support/stored-rows.js';
 import { TOKEN } from '../../support/token.js';
 import { BUILD, ENGINE, type Proof, SEED } from '../proof.js';
 import { type Entry, faultsOf } from './neighbour-load.js';
@@ -60,7 +60,7 @@ class Rounds {
     private readonly random: SeededRandom,
   ) {}
 
-  /** @returns what is wrong with the store in the end */
+  /** @returns the faults of the store at the end */
   async run(kills: number): Promise<string[]> {
     for (let round = 1; round <= 3; round++) {
       const alone = await this.measure(false);
@@ -112,7 +112,9 @@ class Rounds {
     return Promise.resolve(Program.startScript(this.folder, env, PROGRAM));
   }
 
-  /** Takes note of what the neighbours reported; a killed one may have broken off in a line. */
+  /**
+   * Records the reports of the other modules. A killed program may have left an incomplete line.
+   */
   private collect({ output }: Program): void {
     const lines = output.split('\n').slice(0, -1);
     this.entries.push(
@@ -120,7 +122,10 @@ class Rounds {
     );
   }
 
-  /** Creates plants on some connections, and resolves with the longest that one took, in milliseconds. */
+  /**
+   * Creates plants on some connections, and resolves with the longest time of a create, in
+   * milliseconds.
+   */
   private async load(url: URL, goesOn: () => boolean): Promise<number> {
     let longest = 0;
     const create = async (): Promise<void> => {
@@ -142,7 +147,7 @@ class Rounds {
 
   private async audit(): Promise<string[]> {
     const names = new Map<string, string>();
-    await eachRow(this.storeUrl, ({ id, name }) => names.set(id, name));
+    await forEachRow(this.storeUrl, ({ id, name }) => names.set(id, name));
     const lost = [...this.acknowledged].filter((id) => names.get(String(id)) !== `plant ${id}`);
     const faults = [...lost.map((id) => `plant ${id} is lost`), ...faultsOf(this.entries, names)];
     const count = (kind: Entry['kind']): number =>

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { DataSource } from 'typeorm';
 import { Neighbours } from './neighbour-load.js';
 
-// The built program, on PORT, with neighbours in it when FIRST_ID is set. What becomes of their transactions
-// is a line each on standard output, written before they go on.
+// The built program on PORT, with other writing modules if FIRST_ID is set. They print a line for
+// the outcome of each transaction before they continue.
 
 interface BuiltProgram {
   readonly createApp: () => Promise<NestExpressApplication>;

@@ -12,10 +12,10 @@ import { TOKEN } from '../../support/token.js';
 import { until } from '../../support/until.js';
 
 const CONFIGURATION = new URL('../../../deploy/nginx.conf', import.meta.url);
-/** Debian keeps it where not every PATH leads. */
+/** Debian installs nginx in a folder that is not in every PATH. */
 const PATH = `${process.env.PATH ?? ''}:/usr/sbin`;
 const HEADERS = { Authorization: `Bearer ${TOKEN}` };
-/** More than nginx, the program and the system hold of an answer on its way. */
+/** Longer than the buffers of nginx, the program and the system together. */
 const LONG_NAME = 'x'.repeat(50_000);
 const LONG_PLANTS = 1_000;
 
@@ -25,8 +25,8 @@ let nginx: ChildProcess;
 let origin: string;
 
 /**
- * Starts nginx with the shipped configuration, but for the addresses: the names of the containers
- * are not known here, and only some releases of nginx look them up again.
+ * Starts nginx with the shipped configuration, but with other addresses. The names of containers
+ * are unknown here, and only some releases of nginx look them up again.
  *
  * @param readTimeout how long nginx waits for an answer
  */

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
-/** A span as OTLP has it in JSON, with its attributes by name; times are in nanoseconds. */
+/** A span of OTLP in JSON, with its attributes by name. Times are in nanoseconds. */
 export interface Span {
   readonly scope: string;
   readonly name: string;
@@ -51,7 +51,7 @@ export class Collector {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** The spans of an instrumentation, such as `http`. */
+  /** Returns the spans of an instrumentation, such as `http`. */
   of(instrumentation: string): Span[] {
     return this.spans.filter(({ scope }) => scope.endsWith(`/instrumentation-${instrumentation}`));
   }

@@ -9,7 +9,7 @@ import { ProgramFolder } from '../../support/program-folder.js';
 import { TokenIssuer } from '../../support/token-issuer.js';
 import { Collector, type Span } from './collector.js';
 
-// Every test stops the program before it looks, so that it also shows that a stop loses no span.
+// Every test stops the program before it checks the spans, which also shows that a stop loses none.
 
 const TOKEN = 'correct-horse-battery-staple';
 const REGISTER = new URL('../../../opentelemetry/register.mjs', import.meta.url).href;
@@ -74,8 +74,8 @@ async function create(id: number, headers: Record<string, string>): Promise<void
   assert.equal(answer.status, 200);
 }
 
-/** The span of a caller's request. */
-function serverSpanOf({ traceId, spanId }: Caller): Span {
+/** Finds the span of a caller's request. */
+function findServerSpan({ traceId, spanId }: Caller): Span {
   const spans = collector.of('http').filter((span) => span.parentSpanId === spanId);
   assert.equal(spans.length, 1);
   const [span] = spans as [Span];
@@ -83,7 +83,7 @@ function serverSpanOf({ traceId, spanId }: Caller): Span {
   return span;
 }
 
-/** The spans of the statements that create plants. */
+/** Lists the spans of the statements that create plants. */
 function insertSpans(): Span[] {
   const isInsert = ({ attributes }: Span): boolean =>
     String(attributes['db.query.text']).startsWith('INSERT INTO "plants"');
@@ -98,7 +98,7 @@ describe('a request', () => {
     const headers = { ...AUTHORIZATION, traceparent: callers[1].traceparent };
     await fetch(`${url}/plants/1`, { headers });
     await stop();
-    const [created, read] = callers.map(serverSpanOf) as [Span, Span];
+    const [created, read] = callers.map(findServerSpan) as [Span, Span];
     assert.deepEqual([created.name, read.name], ['POST /plants', 'GET /plants/:id']);
     assert.equal(created.attributes['http.route'], '/plants');
     assert.equal(Number(created.attributes['http.response.status_code']), 200);
@@ -122,7 +122,7 @@ describe('a request', () => {
     await once(socket, 'close');
     await stop();
     for (const caller of callers) {
-      const { spanId } = serverSpanOf(caller);
+      const { spanId } = findServerSpan(caller);
       const [line = ''] =
         new RegExp(`^.*"requestId":"${caller.spanId}".*$`, 'm').exec(program.output) ?? [];
       assert.match(line, new RegExp(`"trace_id":"${caller.traceId}","span_id":"${spanId}"`));
@@ -140,7 +140,7 @@ describe('a request', () => {
     const fetches = collector.of('undici');
     assert.equal(fetches.length, 1);
     const [{ traceId, spanId, parentSpanId }] = fetches as [Span];
-    assert.equal(parentSpanId, serverSpanOf(caller).spanId);
+    assert.equal(parentSpanId, findServerSpan(caller).spanId);
     assert.equal(issuer.lastHeaders.traceparent, `00-${traceId}-${spanId}-01`);
   });
 });
@@ -151,7 +151,7 @@ describe('a query on PostgreSQL', () => {
     const caller = makeCaller();
     await create(1, { traceparent: caller.traceparent });
     await stop();
-    const request = serverSpanOf(caller);
+    const request = findServerSpan(caller);
     const [insert] = insertSpans();
     assert.equal(insert?.traceId, caller.traceId);
     assert.equal(insert.parentSpanId, request.spanId);

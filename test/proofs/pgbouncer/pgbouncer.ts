@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
 import { inNewFolder } from '../../support/new-folder.js';
-import { PostgresServer, unprivileged } from '../../support/postgres-server.js';
+import { PostgresServer, findUnprivilegedUser } from '../../support/postgres-server.js';
 import type { Proof } from '../proof.js';
 
 export default {
@@ -24,7 +24,7 @@ async function testBehindBouncer(folder: string, patterns: readonly string[]): P
   writeFileSync(join(folder, 'users'), '"postgres" ""\n"plants" ""\n');
   writeFileSync(join(folder, 'pgbouncer.ini'), settings(folder, server.port, port));
   const bouncer = spawn('pgbouncer', ['-q', join(folder, 'pgbouncer.ini')], {
-    ...(await unprivileged()),
+    ...(await findUnprivilegedUser()),
     env: { PATH: `${String(process.env.PATH)}:/usr/sbin` },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

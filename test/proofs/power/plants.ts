@@ -1,10 +1,13 @@
-import { idOf } from '../crash/crash-ledger.js';
+import { spreadId } from '../crash/crash-ledger.js';
 import type { NewPlant } from '../../support/plant-requests.js';
 
 /** The plant of this number, which its name, its id and its request's X-Request-Id tell. */
 export function plantOf(number: number): NewPlant {
   const name = `plant-${number}.`;
-  const plant = { id: idOf(number), name: number % 40 === 0 ? name.padEnd(5_000, ' é☘') : name };
+  const plant = {
+    id: spreadId(number),
+    name: number % 40 === 0 ? name.padEnd(5_000, ' é☘') : name,
+  };
   return number % 3 === 0 ? { ...plant, tag: 'indoor' } : plant;
 }
 

@@ -103,7 +103,7 @@ function stepsOf(
 ): Step[] {
   if (isEnd !== name.endsWith('sync') || (result < 0 && !isEnd)) return [];
   const paths = pathsIn(args, folder);
-  if (paths[0]?.startsWith('socket:')) return answersIn(bytesIn(args).toString('latin1'));
+  if (paths[0]?.startsWith('socket:')) return listAnswers(bytesIn(args).toString('latin1'));
   const path = paths.find((path) => isKept(path, folder));
   if (path === undefined) return [];
   switch (name) {
@@ -159,7 +159,7 @@ function lastNumber(args: string): number {
   return Number(/\d+$/.exec(args)?.[0]);
 }
 
-function answersIn(text: string): Step[] {
+function listAnswers(text: string): Step[] {
   return text.split(/(?=HTTP\/1\.1 \d)/).flatMap((answer) => {
     const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(answer) ?? [];
     const [, requestId = ''] = /^X-Request-Id: (.*)\r$/m.exec(answer) ?? [];

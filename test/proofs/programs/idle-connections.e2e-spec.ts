@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { answersIn, ClientConnection, exchange } from '../../support/http/connection.js';
-import { createRequest } from '../../support/plant-requests.js';
+import { listAnswers, ClientConnection, exchange } from '../../support/http/connection.js';
+import { writeCreateRequest } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
 import { TOKEN } from '../../support/token.js';
 
@@ -40,15 +40,15 @@ it(`${CONNECTIONS} idle connections cost little memory, and one more is refused`
     idle.push(...(await Promise.all(Array.from({ length: Math.min(AT_A_TIME, missing) }, open))));
   }
   for (let round = 0; round < 20; round++) {
-    await client.write(createRequest(TOKEN));
+    await client.write(writeCreateRequest(TOKEN));
     expect(await client.next()).toMatchObject({ status: 200 });
   }
 
   expect((await program.residentMemory()) - before).toBeLessThan(200);
 
-  const refused = await exchange(port, createRequest(TOKEN));
-  expect(answersIn(refused)).toMatchObject([{ status: 503, headers: { connection: 'close' } }]);
-  await client.write(createRequest(TOKEN));
+  const refused = await exchange(port, writeCreateRequest(TOKEN));
+  expect(listAnswers(refused)).toMatchObject([{ status: 503, headers: { connection: 'close' } }]);
+  await client.write(writeCreateRequest(TOKEN));
   expect(await client.next()).toMatchObject({ status: 200 });
   client.reset();
 });

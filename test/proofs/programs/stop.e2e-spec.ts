@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { Faults } from '../../support/faults.js';
 import { ClientConnection } from '../../support/http/connection.js';
-import { createRequest } from '../../support/plant-requests.js';
+import { writeCreateRequest } from '../../support/plant-requests.js';
 import { Scene, STEP } from '../../support/scene.js';
 import { TOKEN } from '../../support/token.js';
 
@@ -19,7 +19,7 @@ class Client extends ClientConnection {
   }
 
   async create(): Promise<void> {
-    await this.write(createRequest(TOKEN), 1);
+    await this.write(writeCreateRequest(TOKEN), 1);
   }
 }
 
@@ -58,7 +58,7 @@ async function refusesConnections(url: string): Promise<void> {
           Client,
         ];
         await halfHead.write('POST /plants HTTP/1.1\r\nHost:');
-        await halfBody.write(createRequest(TOKEN).slice(0, -1));
+        await halfBody.write(writeCreateRequest(TOKEN).slice(0, -1));
         deaf.pause();
         await deaf.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20));
         // An answer on a further connection tells that these have been accepted.

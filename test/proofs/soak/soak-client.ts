@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { HttpClient } from '../../support/http/client.js';
 import type { HttpRequest } from '../../support/http/request.js';
-import { emptyRequest, requestOf } from '../../support/plant-requests.js';
+import { makeEmptyRequest, requestOf } from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 
 /** How many ids a client has: some are always in use, and others free. */
@@ -85,7 +85,7 @@ export class SoakClient {
         return { request, status: 409, error };
       }
       case 'read': {
-        const request = emptyRequest('GET', path);
+        const request = makeEmptyRequest('GET', path);
         return { request, ...(known ? { status: 200, body: { id, ...known } } : missing) };
       }
       case 'replace': {
@@ -103,13 +103,13 @@ export class SoakClient {
         return { request, status: 200, body: patched };
       }
       case 'remove': {
-        const request = emptyRequest('DELETE', path);
+        const request = makeEmptyRequest('DELETE', path);
         return { request, ...(plants.delete(id) ? { status: 204 } : missing) };
       }
       case 'list': {
         // Nobody else has this tag, so that the page is known.
         const tag = `${this.index}-${random.below(IDS)}`;
-        const request = emptyRequest('GET', `/plants?limit=10&tag=${tag}`);
+        const request = makeEmptyRequest('GET', `/plants?limit=10&tag=${tag}`);
         const body = [...plants]
           .filter(([, one]) => one.tag === tag)
           .sort(([a], [b]) => a - b)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientConnection } from '../../support/http/connection.js';
-import { createRequest } from '../../support/plant-requests.js';
+import { writeCreateRequest } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
 import { KeepAliveLoad } from './keep-alive-load.js';
 
@@ -28,10 +28,10 @@ export async function stopUnderLoad(folder: string, idle: number): Promise<Stop>
     DATABASE_URL: `sqlite:${randomUUID()}.db`,
   });
   const port = Number(new URL(await program.listening()).port);
-  const load = new KeepAliveLoad(port, CLIENTS, () => createRequest(ACCESS_TOKENS));
+  const load = new KeepAliveLoad(port, CLIENTS, () => writeCreateRequest(ACCESS_TOKENS));
   const keepers = Array.from({ length: idle }, () => new ClientConnection(port));
   for (const keeper of keepers) {
-    await keeper.write(createRequest(ACCESS_TOKENS));
+    await keeper.write(writeCreateRequest(ACCESS_TOKENS));
     await keeper.next();
   }
   await sleep(Math.random() * LONGEST_LOAD);

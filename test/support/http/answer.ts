@@ -1,4 +1,4 @@
-/** An answer as it came over the wire. */
+/** An answer as it was received. */
 export interface HttpAnswer {
   readonly status: number;
   /** By name in lower case; the values of one name are joined by commas. */
@@ -8,15 +8,15 @@ export interface HttpAnswer {
   readonly closes: boolean;
 }
 
-/** What came back is not an HTTP answer. */
+/** The received bytes are not an HTTP answer. */
 export class MalformedAnswerError extends Error {}
 
-/** What has been received, and what is known of it. */
+/** Received bytes, with their context. */
 export interface Received {
   readonly bytes: Buffer;
   /** Whether the request was a HEAD, whose answer has no body. */
   readonly forHead?: boolean;
-  /** Whether nothing more will come. */
+  /** Whether the connection has ended. */
   readonly ended?: boolean;
 }
 
@@ -26,8 +26,8 @@ const END_OF_HEAD = '\r\n\r\n';
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Takes the first final answer from what has been received, and leaves the rest; undefined while it
- * is not complete.
+ * Takes the first final answer from received bytes, and leaves the rest; undefined while it is
+ * incomplete.
  *
  * @throws MalformedAnswerError
  */
@@ -49,7 +49,7 @@ export function takeAnswer({
 
   const headers = readHeaders(lines);
   const isEmpty = forHead || status === 204 || status === 304;
-  const length = isEmpty ? 0 : lengthOfBody(afterHead, headers, ended);
+  const length = isEmpty ? 0 : findBodyLength(afterHead, headers, ended);
   if (length === undefined || length > afterHead.length) {
     if (ended) throw new MalformedAnswerError('the body of the answer is cut off');
     return undefined;
@@ -73,14 +73,14 @@ function readHeaders(lines: readonly string[]): Record<string, string> {
   return headers;
 }
 
-/** How many bytes the body takes; undefined while that is not known. */
-function lengthOfBody(
+/** Returns the length of the body in bytes; undefined while it is unknown. */
+function findBodyLength(
   bytes: Buffer,
   headers: Readonly<Record<string, string>>,
   ended: boolean,
 ): number | undefined {
   if (headers['transfer-encoding'] === 'chunked') {
-    for (const { size, end } of chunksOf(bytes)) if (size === 0) return end;
+    for (const { size, end } of listChunks(bytes)) if (size === 0) return end;
     return undefined;
   }
   if (headers['content-length'] !== undefined) return Number(headers['content-length']);
@@ -88,11 +88,11 @@ function lengthOfBody(
 }
 
 function withoutChunks(bytes: Buffer): Buffer {
-  return Buffer.concat(Array.from(chunksOf(bytes), ({ data }) => data));
+  return Buffer.concat(Array.from(listChunks(bytes), ({ data }) => data));
 }
 
-/** The chunks that have come whole, up to the last one, which is empty. */
-function* chunksOf(bytes: Buffer): Generator<{ size: number; data: Buffer; end: number }> {
+/** Lists the complete chunks, up to the last one, which is empty. */
+function* listChunks(bytes: Buffer): Generator<{ size: number; data: Buffer; end: number }> {
   for (let position = 0; ;) {
     const line = bytes.indexOf('\r\n', position);
     const size = line === -1 ? NaN : parseInt(bytes.toString('latin1', position, line), 16);

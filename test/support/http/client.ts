@@ -1,11 +1,11 @@
 import type { HttpAnswer } from './answer.js';
 import { ClientConnection } from './connection.js';
-import { bytesOf, type HttpRequest } from './request.js';
+import { writeBytes, type HttpRequest } from './request.js';
 
-/** A connection that was idle for this long may be closing, in milliseconds. */
+/** A connection may be closing after this idle time, in milliseconds. */
 const IDLE_TIME_MS = 1_000;
 
-/** Sends one request and resolves with its answer; rejects when what comes back is not HTTP. */
+/** Sends one request and resolves with its answer; rejects if the answer is not HTTP. */
 export interface Transport {
   send(request: HttpRequest): Promise<HttpAnswer>;
   close(): void;
@@ -24,7 +24,7 @@ export class HttpClient implements Transport {
     const { hostname, port } = this.url;
     const connection = (this.connection ??= new ClientConnection(Number(port), hostname));
     try {
-      const answer = await connection.ask(bytesOf(request), request.method === 'HEAD');
+      const answer = await connection.ask(writeBytes(request), request.method === 'HEAD');
       this.lastUsed = Date.now();
       if (answer.closes) this.close();
       return answer;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type HttpAnswer, MalformedAnswerError, takeAnswer } from './answer.js';
 
-/** How long an answer may take, in milliseconds: only a service that hangs takes so long. */
+/** How long an answer may take, in milliseconds: only a hanging service takes longer. */
 const ANSWER_TIME_MS = 60_000;
 
 interface Waiting {
@@ -11,13 +11,13 @@ interface Waiting {
   readonly reject: (reason: Error) => void;
 }
 
-/** A connection to the program that knows what has left for it and what came back. */
+/** A connection to the program that records the sent requests and the answers. */
 export class ClientConnection {
-  /** How many requests the system has taken over, to their last byte. */
+  /** How many requests the system has taken completely. */
   sent = 0;
-  /** What came back, but for the answers of {@link ask}. */
+  /** The received answers, without those of {@link ask}. */
   readonly answers: HttpAnswer[] = [];
-  /** Resolves with whether there is somebody at the other end. */
+  /** Resolves with whether the connection was opened. */
   readonly opened: Promise<boolean>;
   readonly closed: Promise<void>;
   private readonly socket: Socket;
@@ -29,7 +29,7 @@ export class ClientConnection {
 
   constructor(port: number, host = '127.0.0.1') {
     this.socket = connect({ port, host, noDelay: true });
-    // What follows an error is a close.
+    // A close event follows each error.
     this.socket.on('error', () => undefined);
     this.opened = new Promise((resolve) => {
       this.socket.on('connect', () => resolve(true)).on('close', () => resolve(false));
@@ -53,7 +53,7 @@ export class ClientConnection {
     return this.socket.readyState === 'open';
   }
 
-  /** Resolves once the system has taken the bytes over, or never will. */
+  /** Resolves once the system has taken the bytes, or never will. */
   async write(bytes: string | Uint8Array, requests = 0): Promise<void> {
     await new Promise<void>((resolve) => {
       this.socket.write(bytes, (error) => {
@@ -88,13 +88,13 @@ export class ClientConnection {
     if (first !== undefined) this.socket.write(first);
     for (const part of others) {
       await new Promise((resolve) => setImmediate(resolve));
-      // An early answer may have ended the connection: the rest has nobody to read it.
+      // An early answer may have ended the connection, and nobody reads the rest.
       if (!this.socket.destroyed) this.socket.write(part);
     }
     return await answer;
   }
 
-  /** Does not read what comes. */
+  /** Stops reading. */
   pause(): void {
     this.socket.pause();
   }
@@ -103,7 +103,7 @@ export class ClientConnection {
     this.socket.resume();
   }
 
-  /** Sends these bytes and nothing more, but reads on. */
+  /** Sends these bytes and ends this side, but continues to read. */
   end(bytes: string): void {
     this.socket.end(bytes);
   }
@@ -113,7 +113,7 @@ export class ClientConnection {
     this.socket.destroy();
   }
 
-  /** Leaves without a word. */
+  /** Resets the connection. */
   reset(): void {
     this.socket.resetAndDestroy();
   }
@@ -143,7 +143,9 @@ export class ClientConnection {
   }
 }
 
-/** What came back on a connection until it was closed, or until `enough` was true of it. */
+/**
+ * Resolves with the bytes received on a connection until it was closed, or `enough` returned true.
+ */
 export async function exchange(
   port: number,
   bytes: string | Uint8Array,
@@ -162,8 +164,8 @@ export async function exchange(
   return received;
 }
 
-/** The answers that were received one after another. */
-export function answersIn(received: string): HttpAnswer[] {
+/** Lists the answers in received bytes. */
+export function listAnswers(received: string): HttpAnswer[] {
   const answers: HttpAnswer[] = [];
   for (let bytes: Buffer = Buffer.from(received); bytes.length > 0;) {
     const taken = takeAnswer({ bytes });

@@ -1,24 +1,24 @@
 export type Field = readonly [name: string, value: string];
 
-/** A request as it goes over the wire. Header values are Latin-1, one character a byte. */
+/** A request as it is sent. Header values are Latin-1, one character per byte. */
 export interface HttpRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly Field[];
   readonly body: Buffer;
-  /** How the body is announced: by its length if nothing is said; with `none` it is not sent. */
+  /** How the body is announced: by default by its length; with `none` it is not sent. */
   readonly framing?: Framing;
   /** Whether the body is written some time after the head. */
   readonly pause?: boolean;
 }
 
-/** The length of each chunk; what is left is one more. */
+/** The length of each chunk; the rest of the body is one more chunk. */
 export type Framing = 'length' | 'none' | { readonly chunks: readonly number[] };
 
 const CRLF = '\r\n';
 
-/** The bytes of a request: one part, or two with a pause between them. */
-export function bytesOf(request: HttpRequest): Buffer[] {
+/** Writes the bytes of a request: one part, or two with a pause between them. */
+export function writeBytes(request: HttpRequest): Buffer[] {
   const { method, target, headers, body, framing = 'length', pause = false } = request;
   const lines = [
     `${method} ${target} HTTP/1.1`,
@@ -58,9 +58,9 @@ function chunked(body: Buffer, chunks: readonly number[]): Buffer {
 
 const SHOWN = 4_000;
 
-/** The raw text of a request for people to read; what is not visible ASCII is escaped. */
+/** Writes the text of a request for people to read; bytes other than visible ASCII are escaped. */
 export function textOf(request: HttpRequest): string {
-  const raw = Buffer.concat(bytesOf(request)).toString('latin1');
+  const raw = Buffer.concat(writeBytes(request)).toString('latin1');
   const shown = raw.slice(0, SHOWN).replace(/[^\n -~]/g, (character) => {
     if (character === '\r') return '\\r';
     return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;

@@ -2,7 +2,7 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { IsUuid } from '../../../../src/platform/validation/types.decorators.js';
 import { GardenDto } from './garden.dto.js';
 
-/** A garden under the id that was drawn for it. */
+/** A garden with its generated id. */
 @ApiSchema({ name: 'StoredGarden' })
 export class StoredGardenDto extends GardenDto {
   @IsUuid()

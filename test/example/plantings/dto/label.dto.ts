@@ -20,7 +20,7 @@ export class ListLabelsDto {
   limit = 100;
 }
 
-/** What stands beside a planting. */
+/** The label beside a planting. */
 @ApiSchema({ name: 'Label' })
 export class LabelDto {
   @IsInt64()

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt64, IsUuid } from '../../../../src/platform/validation/types.decorators.js';
 
-/** The path to a planting. */
+/** The path parameters of a planting. */
 export class PlantingKeyDto {
   @IsUuid()
   @ApiProperty({
