@@ -48,7 +48,7 @@ export function readOptions(args) {
   const { values } = parse(args);
   return {
     help: values.help === true,
-    fixedRate: values['fixed-rate'] && numberOf(values, 'fixed-rate', 0),
+    fixedRate: values['fixed-rate'] && readNumber(values, 'fixed-rate', 0),
     costs: values.costs,
     nodes: values.nodes?.split(','),
     life: values.life,
@@ -58,12 +58,12 @@ export function readOptions(args) {
     postgresLife: values['postgres-life'],
     overload: values.overload,
     import: values.import,
-    connections: wholeOf(values, 'connections', 64),
-    rounds: wholeOf(values, 'rounds', 5),
-    seconds: numberOf(values, 'seconds', 5),
-    warmUp: numberOf(values, 'warm-up', 3),
-    contestants: contestantsOf(values.only),
-    load: loadOf(values.load),
+    connections: readWholeNumber(values, 'connections', 64),
+    rounds: readWholeNumber(values, 'rounds', 5),
+    seconds: readNumber(values, 'seconds', 5),
+    warmUp: readNumber(values, 'warm-up', 3),
+    contestants: selectContestants(values.only),
+    load: findLoad(values.load),
     folder: values.dir,
     chart: values.chart,
     json: values.json,
@@ -106,19 +106,19 @@ function parse(args) {
   }
 }
 
-function numberOf(values, name, otherwise) {
+function readNumber(values, name, otherwise) {
   const number = Number(values[name] ?? otherwise);
   if (values[name] === undefined || (number > 0 && number < Infinity)) return number;
   throw new OptionError(`--${name} must be a number above 0`);
 }
 
-function wholeOf(values, name, otherwise) {
-  const number = numberOf(values, name, otherwise);
+function readWholeNumber(values, name, otherwise) {
+  const number = readNumber(values, name, otherwise);
   if (Number.isInteger(number)) return number;
   throw new OptionError(`--${name} must be a whole number`);
 }
 
-function contestantsOf(only) {
+function selectContestants(only) {
   return only?.split(',').map((name) => {
     const contestant = [...CONTESTANTS, ...SPECIAL].find((known) => known.name === name);
     if (contestant) return contestant;
@@ -126,7 +126,7 @@ function contestantsOf(only) {
   });
 }
 
-function loadOf(name) {
+function findLoad(name) {
   if (name === undefined || LOAD_NAMES.includes(name)) return name;
   throw new OptionError(`--load must be ${LOAD_NAMES.join(' or ')}`);
 }

@@ -107,13 +107,13 @@ function variants() {
 /** The program on this Node and on others. */
 function onEach(nodes) {
   const others = nodes.map((node) => {
-    const version = versionOf(node);
+    const version = readVersion(node);
     return { ...program(version, `Node ${version}`), node };
   });
   return [program('this', `Node ${process.version}`), ...others];
 }
 
-function versionOf(node) {
+function readVersion(node) {
   try {
     return execFileSync(node, ['--version'], { encoding: 'utf8', stdio: 'pipe' }).trim();
   } catch (error) {

@@ -32,7 +32,7 @@ describe('a request whose Authorization is', () => {
     'BEARER    first-token',
     'Bearer second/token+with=signs~._-',
     `Bearer ${SECRET}`,
-  ])('"%s" is let in', async (authorization) => {
+  ])('"%s" is accepted', async (authorization) => {
     expect(await createWith(authorization)).toMatchObject({ status: 200 });
   });
 

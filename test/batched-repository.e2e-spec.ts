@@ -146,20 +146,20 @@ let beds: BatchedRepository<Bed>;
 beforeAll(async () => {
   Logger.overrideLogger(false);
   store = await openEntityStore([Shelf, Pot, Bed, Token, Ticket, Seat]);
-  pots = rowsOf(Pot);
-  beds = rowsOf(Bed);
+  pots = openRepository(Pot);
+  beds = openRepository(Bed);
 });
 
 beforeEach(async () => {
   for (const table of ['pots', 'beds', 'tokens', 'tickets', 'seats', 'shelves']) {
     await store.dataSource.query(`DELETE FROM ${table}`);
   }
-  await rowsOf(Shelf).create({ id: '1' });
+  await openRepository(Shelf).create({ id: '1' });
 });
 
 afterAll(() => store.close());
 
-function rowsOf<Row extends ObjectLiteral>(entity: new () => Row): BatchedRepository<Row> {
+function openRepository<Row extends ObjectLiteral>(entity: new () => Row): BatchedRepository<Row> {
   return new BatchedRepository(store.dataSource.getRepository(entity));
 }
 
@@ -224,7 +224,7 @@ describe('rows of an entity of any shape', () => {
     expect(await pots.create(pot(given))).toBe('identical');
   });
 
-  it('are told apart by every column', async () => {
+  it('are distinguished by every column', async () => {
     await pots.create(pot({ size: 1 }));
     for (const changes of [
       { size: 2 },
@@ -236,8 +236,8 @@ describe('rows of an entity of any shape', () => {
     }
   });
 
-  it('get a key that is drawn for them, and are what is stored', async () => {
-    const [tokens, tickets] = [rowsOf(Token), rowsOf(Ticket)];
+  it('get a generated key, and are as they are stored', async () => {
+    const [tokens, tickets] = [openRepository(Token), openRepository(Ticket)];
     const uuids = await Promise.all(['a', 'b', 'c'].map((name) => tokens.add({ name })));
     expect(uuids.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
     // UUIDs of version 7 begin with the time.
@@ -262,7 +262,7 @@ describe('rows of an entity of any shape', () => {
   });
 
   it('may have a key of several columns', async () => {
-    const seats = rowsOf(Seat);
+    const seats = openRepository(Seat);
     const seat = (row: string, place: string, guest: string): Seat => ({ row, place, guest });
     expect(await seats.create(seat('a', '9007199254740993', 'Ann'))).toBe('created');
     expect(await seats.create(seat('a', '9007199254740993', 'Ann'))).toBe('identical');
@@ -288,7 +288,7 @@ describe('rows of an entity of any shape', () => {
   });
 
   it('get a key where the entity makes one', async () => {
-    const tokens = rowsOf(Token);
+    const tokens = openRepository(Token);
     expect(await tokens.create(Object.assign(new Token(), { name: 'a' }))).toBe('created');
     const {
       rows: [token],
@@ -376,7 +376,7 @@ describe('a constraint that a row violates', () => {
       beds.replace(bed('a', { name: 'bed b' })),
       beds.replace(bed('b', { length: 5, shelf: { id: '1' } })),
       beds.replace(bed('a', { shelf: { id: '404' } })),
-      rowsOf(Shelf).remove('1'),
+      openRepository(Shelf).remove('1'),
     ]);
     expect(results).toMatchObject([
       { reason: { kind: 'unique', properties: ['name'] } },
@@ -402,7 +402,7 @@ describe('a constraint that a row violates', () => {
     await expectNamed(write());
     await store.dataSource.transaction(async (manager) => {
       await expectNamed(write(manager));
-      // What was refused leaves the transaction as it was.
+      // The refused row leaves the transaction as it was.
       await pots.create(pot({ id: '2' }), manager);
     });
     const { rows } = await pots.list({ limit: 10 });
@@ -470,7 +470,7 @@ describe('rows by key', () => {
     },
   );
 
-  it('come in pages, ascending', async () => {
+  it('are listed in pages, ascending', async () => {
     const page = async (query: object, where = {}): Promise<string[]> =>
       (await pots.list({ limit: 100, ...query }, where)).rows.map(({ id }) => id);
     expect(await page({})).toEqual(['-5', '1', '2', '10', '9007199254740993']);
@@ -499,12 +499,12 @@ describe('rows by key', () => {
     expect(await pots.find('1')).toBeUndefined();
   });
 
-  it('are removed once, however many remove them', async () => {
+  it('are removed once by many concurrent removals', async () => {
     const removes = await Promise.all(Array.from({ length: 50 }, () => pots.remove('1')));
     expect(removes.filter((wasThere) => wasThere)).toHaveLength(1);
   });
 
-  it('are replaced and removed only where a check of what is stored does not throw', async () => {
+  it('are replaced and removed only if a check of the stored row does not throw', async () => {
     const isMing = ({ name }: Pot): void => {
       if (name !== 'Ming') throw new RangeError(name);
     };
@@ -518,7 +518,7 @@ describe('rows by key', () => {
     expect(await pots.find('2')).toBeUndefined();
   });
 
-  it('let one of many win whose checks are the same', async () => {
+  it('let one of many changes with the same check succeed', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, index) =>
         pots.replace(pot({ id: '1', name: `winner ${index}` }), ({ name }) => {
@@ -554,7 +554,7 @@ describe('a change of a row', () => {
     expect(await pots.change('1', () => undefined)).toMatchObject({ size: 1, version: 1 });
   });
 
-  it('fail alone for what they refer to, and not for what refers to them', async () => {
+  it('fail alone for the rows they refer to, and not for those that refer to them', async () => {
     await expect(
       pots.change('1', (row) => row && { ...row, shelfId: '404' }),
     ).rejects.toMatchObject({ kind: 'foreign key', properties: ['shelfId'] });
@@ -573,7 +573,7 @@ describe('a change of a row', () => {
     for (const row of [...changed, ...seen]) expect(row).toMatchObject(rest);
   });
 
-  it('sees what the changes before it have left, however many come at once', async () => {
+  it('sees the result of the changes before it, however many are concurrent', async () => {
     const changes = Array.from({ length: 300 }, (_, index) =>
       pots.change(index % 2 === 0 ? '1' : '5', (row) =>
         row === undefined ? pot({ id: '5', size: 1 }) : { ...row, size: (row.size ?? 0) + 1 },
@@ -613,7 +613,7 @@ describe('a change of a row', () => {
 
   it('is refused when rows of other tables refer to the row that it removes', async () => {
     await pots.create(pot({ id: '2', shelfId: '1' }));
-    await expect(rowsOf(Shelf).change('1', () => REMOVE)).rejects.toMatchObject({
+    await expect(openRepository(Shelf).change('1', () => REMOVE)).rejects.toMatchObject({
       kind: 'referenced',
       properties: ['id'],
     });

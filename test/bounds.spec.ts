@@ -20,7 +20,7 @@ import { ROOT } from './support/documents.js';
 const MIB = 1024 * 1024;
 const count = (value: number): string => value.toLocaleString('en-US');
 
-/** What docs/bounds.md says of each bound, from the code that keeps it. */
+/** The bounds in docs/bounds.md, from the code that enforces them. */
 const BOUNDS: Readonly<Record<string, string>> = {
   'one body': `${count(BODY_LIMIT)} B`,
   headers: `${maxHeaderSize / 1024} KiB`,

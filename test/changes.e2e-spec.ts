@@ -92,7 +92,7 @@ describe('the feed of changes', () => {
     expect(JSON.parse(page)).toMatchObject([{ data: JSON.parse(text) as object }]);
   });
 
-  it('has what modules and other programs commit, and nothing that they roll back', async () => {
+  it('has the commits of modules and other programs, and nothing that they roll back', async () => {
     const dataSource = app.nest.get(DataSource);
     const plants = dataSource.getRepository(Plant);
     await plants.save({ id: '1', name: 'saved', tag: null });
@@ -115,7 +115,7 @@ describe('the feed of changes', () => {
     const plants = app.nest.get(PlantsRepository);
     await app.create(MONSTERA);
     const names = Array.from({ length: 40 }, (_, index) => `name ${index}`);
-    // The first commit is under way while the others wait for the next. On a busy machine some fail.
+    // The first commit is running while the others wait for the next. On a busy machine some fail.
     const done = await Promise.allSettled(
       names.map((name) => plants.update('7', (plant) => ({ ...plant, name }))),
     );
@@ -136,7 +136,7 @@ describe('the feed of changes', () => {
 });
 
 describe('a page of changes', () => {
-  it('goes on by its Link, also after an empty page', async () => {
+  it('continues by its Link, also after an empty page', async () => {
     const first = await readPage('?limit=2');
     expect(first.body).toEqual([]);
     for (const id of [1, 2, 3]) await app.create(`{"id":${id},"name":"n"}`);
@@ -165,7 +165,7 @@ describe('a page of changes', () => {
     expect((await readPage(`?after=${epoch}.1`)).body).toEqual([]);
   });
 
-  it('has no changes that are too old, and no cursor goes on from before them', async () => {
+  it('drops changes that are too old, and refuses cursors before them', async () => {
     const before = await latestCursor();
     for (const id of [1, 2, 3]) await app.create(`{"id":${id},"name":"n"}`);
     const { body } = await readPage();
@@ -201,7 +201,7 @@ describe('an epoch', () => {
     expect(await listChanges()).toEqual([['plant.removed', 7, undefined]]);
   });
 
-  it('begins when the operator asks for it', async () => {
+  it('begins on a command of the operator', async () => {
     const cursor = await latestCursor();
     await app.create(MONSTERA);
     await app.restart(FEED, async () => expect(await beginEpoch(app.storeUrl)).toBe(true));
@@ -209,7 +209,7 @@ describe('an epoch', () => {
     expect(await listChanges()).toEqual([]);
   });
 
-  it('begins when somebody has dropped what records changes', async () => {
+  it('begins when the triggers that record changes were dropped', async () => {
     const cursor = await latestCursor();
     const name = ENGINE === 'postgres' ? 'record_change' : 'record_change_plants_insert';
     await app.query(`DROP TRIGGER ${name} ${ENGINE === 'postgres' ? 'ON plants' : ''}`);
@@ -231,7 +231,7 @@ describe('a stream of changes', () => {
     return value;
   };
 
-  it('begins with its cursor, and has what comes next', async () => {
+  it('begins with its cursor, and then has the next changes', async () => {
     await app.create(MONSTERA);
     const response = await open();
     expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -245,7 +245,7 @@ describe('a stream of changes', () => {
     await events.return();
   });
 
-  it('goes on after Last-Event-ID, which wins over after', async () => {
+  it('continues after Last-Event-ID, which wins over after', async () => {
     const cursor = await latestCursor();
     await app.create(MONSTERA);
     const events = readEvents(await open({ 'Last-Event-ID': cursor }, '?after=latest'));
@@ -281,7 +281,7 @@ describe('a stream of changes', () => {
     await events.return();
   });
 
-  it('ends when the program stops, after what is due', async () => {
+  it('ends when the program stops, after the changes that are due', async () => {
     const events = readEvents(await open());
     await read(events);
     await app.create(MONSTERA);
@@ -291,7 +291,7 @@ describe('a stream of changes', () => {
     await stopped;
   });
 
-  it('ends when its client has gone', async () => {
+  it('ends when its client disconnects', async () => {
     const leaving = new AbortController();
     const response = await fetch(`${app.url.origin}/changes`, {
       headers: { ...app.authorization, Accept: 'text/event-stream' },
@@ -311,7 +311,7 @@ describe('a stream of changes', () => {
       `GET /changes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nAccept: text/event-stream\r\n\r\n`,
     );
     await once(socket, 'readable');
-    // More than the system takes over for a client that does not read.
+    // More than the system buffers for a client that does not read.
     const name = 'x'.repeat(100_000);
     let id = 0;
     await until(async () => {

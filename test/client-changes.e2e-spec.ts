@@ -35,14 +35,14 @@ async function take(changes: AsyncIterable<PlantChange>, count: number): Promise
 }
 
 /** A client whose first requests are answered with these, and the others by the service. */
-function clientOf(...answers: (() => Response)[]): PlantStoreClient {
+function makeClient(...answers: (() => Response)[]): PlantStoreClient {
   const send = jest.fn(fetch);
   for (const answer of answers) send.mockImplementationOnce(() => Promise.resolve(answer()));
   return new PlantStoreClient(app.url.origin, TOKEN, { fetch: send });
 }
 
 describe('the changes of the typed client', () => {
-  it('come as they are made, with exact ids, until nobody wants more', async () => {
+  it('arrive as they happen, with exact ids, until the caller stops', async () => {
     const changes = client.changes({ after: await client.latestCursor() });
     await client.createPlant({ id: ID, name: '9007199254740993', tag: 't' });
     await client.replacePlant(ID, { name: 'second' });
@@ -58,7 +58,7 @@ describe('the changes of the typed client', () => {
     expect(cursor).toBe(await client.latestCursor());
   });
 
-  it('begin with what comes next', async () => {
+  it('begin with the next change', async () => {
     const changes = client.changes();
     const first = changes.next();
     await until(async () => {
@@ -70,12 +70,12 @@ describe('the changes of the typed client', () => {
     await changes.return();
   });
 
-  it('go on after the last whole one when a stream ends or breaks', async () => {
+  it('continue after the last complete one when a stream ends or breaks', async () => {
     const after = await client.latestCursor();
     for (const id of [10, 11, 12]) await client.createPlant({ id, name: 'n' });
     const [whole, other] = await take(client.changes({ after }), 2);
     const event = `id: ${whole?.cursor ?? ''}\ndata: {"cursor":"${whole?.cursor ?? ''}","type":"plant.created","id":10,"at":"","data":{"id":10,"name":"n"}}\n\n`;
-    const broken = clientOf(
+    const broken = makeClient(
       () => new Response(`id: ${after}\n\n${event}id: ${other?.cursor ?? ''}\ndata: {"cur`),
       () => new Response('<html>', { status: 502 }),
       () => new Response(''),
@@ -84,7 +84,7 @@ describe('the changes of the typed client', () => {
     expect(changes.map(({ id }) => id)).toEqual([10n, 11n, 12n]);
   });
 
-  it('go on when nothing has come for longer than the service is silent', async () => {
+  it('continue on a new stream after a silence longer than that of the service', async () => {
     let silent: AbortSignal | undefined;
     let isRead = false;
     const impatient = new PlantStoreClient(app.url.origin, TOKEN, {
@@ -117,21 +117,21 @@ describe('the changes of the typed client', () => {
     const after = await client.latestCursor();
     await client.createPlant({ id: 30, name: 'n' });
     const garden = `id: ${after}\ndata: {"cursor":"${after}","type":"garden.created","id":"a","at":"","data":{}}\n\n`;
-    const [first] = await take(clientOf(() => new Response(garden)).changes(), 1);
+    const [first] = await take(makeClient(() => new Response(garden)).changes(), 1);
     expect(first).toMatchObject({ type: 'plant.created', id: 30n });
   });
 
-  it('end with 41000 when the cursor is gone, also after a stream', async () => {
+  it('end with 41000 when the cursor is too old, also after a stream', async () => {
     const after = await client.latestCursor();
     const gone = { status: 410, error: ErrorCatalogue.CHANGES_GONE.error };
     await app.restart({ CHANGE_FEED: 'on' }, () => beginEpoch(app.storeUrl));
     client = new PlantStoreClient(app.url.origin, TOKEN);
     await expect(client.changes({ after }).next()).rejects.toMatchObject(gone);
-    const ended = clientOf(() => new Response(`id: ${after}\n\n`));
+    const ended = makeClient(() => new Response(`id: ${after}\n\n`));
     await expect(ended.changes().next()).rejects.toMatchObject(gone);
   });
 
-  it('end when their caller says so, even where nobody answers', async () => {
+  it('end when their caller aborts them, even without an answer', async () => {
     const stop = new AbortController();
     const reason = new Error('enough');
     const next = client.changes({ signal: stop.signal }).next();

@@ -18,7 +18,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** What the compiler finds wrong in a project that is not strict and has no types of Node. */
+/** Lists the errors of the compiler in a project that is not strict and has no types of Node. */
 function faults(file: string, options: ts.CompilerOptions = {}): string[] {
   const program = ts.createProgram([file], {
     noEmit: true,
@@ -34,7 +34,7 @@ function faults(file: string, options: ts.CompilerOptions = {}): string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
 }
 
-/** What git would add of the client. */
+/** Lists the files of the client that git would add. */
 function listUntracked(): string {
   const list = ['ls-files', '--others', '--exclude-standard', 'client'];
   return execFileSync('git', list, { cwd: ROOT, encoding: 'utf8' });

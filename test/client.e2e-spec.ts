@@ -32,7 +32,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** What happens to the first request instead. */
+/** Replaces fetch() for the first request. */
 function atFirst(happens: typeof fetch): void {
   jest.spyOn(globalThis, 'fetch').mockImplementationOnce(happens);
 }
@@ -72,7 +72,7 @@ describe('the typed client', () => {
     expect(await client.createPlant({ id: 11, name: 'later' })).toEqual({ name: 'later' });
   });
 
-  it('fails with the code of the error, and does not repeat what was refused', async () => {
+  it('fails with the code of the error, and does not repeat a refused request', async () => {
     await client.createPlant({ id: 12, name: 'first' });
     const fetches = jest.spyOn(globalThis, 'fetch');
     const { error, message } = PlantErrors.ID_IN_USE;
@@ -145,7 +145,7 @@ describe('the typed client', () => {
     });
   });
 
-  it('asks for the next page only when it is needed', async () => {
+  it('requests the next page only when it is needed', async () => {
     const fetches = jest.spyOn(globalThis, 'fetch');
     for await (const plant of client.listPlants({ limit: 1 })) {
       expect(plant.id).toBe(-9223372036854775808n);
@@ -187,7 +187,7 @@ describe('the typed client', () => {
     await client.removePlant(id);
   });
 
-  it('imports plants of any iterable, and exports what a query finds', async () => {
+  it('imports plants from any iterable, and exports the plants of a query', async () => {
     const ids = Array.from({ length: 1_100 }, (_, index) => 9100000000000000001n + BigInt(index));
     async function* plants(): AsyncGenerator<NewPlant> {
       for (const id of ids) yield await Promise.resolve({ id, name: `Import ${id}` });
@@ -212,7 +212,7 @@ describe('the typed client', () => {
     await expect(client.exportPlants({ name: '' }).next()).rejects.toMatchObject({ error: 40003 });
   });
 
-  it('passes on what the source of an import throws', async () => {
+  it('passes on an error of the source of an import', async () => {
     function* plants(): Generator<NewPlant> {
       yield { id: 1, name: 'n' };
       throw new TypeError('the file ends');
@@ -261,7 +261,7 @@ describe('the typed client', () => {
     beforeAll(async () => {
       silent = createServer((request, response) => {
         request.resume();
-        // An export begins, and then nothing comes.
+        // An export begins, and then falls silent.
         if (request.headers.accept === 'application/x-ndjson') {
           response.writeHead(200).write('{"id":1,"name":"n"}\n');
         }
@@ -287,7 +287,7 @@ describe('the typed client', () => {
       await expect(lines.next()).rejects.toMatchObject({ name: 'TimeoutError' });
     });
 
-    it('gives up when its caller says so', async () => {
+    it('gives up when its caller aborts it', async () => {
       const patient = new PlantStoreClient(url, TOKEN);
       const reason = new Error('enough');
       const stop = new AbortController();

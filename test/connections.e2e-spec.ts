@@ -12,7 +12,7 @@ import { TOKEN } from './support/token.js';
 import { until } from './support/until.js';
 
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
-/** Its answer has 1.5 MiB, more than the system takes of a few. */
+/** Its answer has 1.5 MiB: the system does not buffer several of them. */
 const LARGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n';
 const PIECE = 64 * 1024;
 
@@ -28,14 +28,14 @@ function openDescriptors(): number {
   return readdirSync('/dev/fd').length;
 }
 
-/** The server's ends of its connections, in the order in which they came. */
+/** Lists the sockets of the server in the order of their connections. */
 function serverSockets(): Socket[] {
   const sockets: Socket[] = [];
   app.nest.getHttpServer().on('connection', (socket: Socket) => sockets.push(socket));
   return sockets;
 }
 
-/** Keeps creates waiting until they are let go; counts those that have begun. */
+/** Keeps creates waiting until they are released; counts those that have begun. */
 function holdCreates(): { begun: number; release: () => void } {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -95,7 +95,7 @@ describe('pipelined requests', () => {
     const client = socketTo(app.port);
     client.resume();
     const bytes = Buffer.from(request().repeat(Math.ceil((8 * PIECE) / request().length)));
-    // Pieces of many sizes, so that they end anywhere in a request.
+    // Pieces of many sizes, which end anywhere in a request.
     for (let start = 0; start < bytes.length;) {
       const end = start + 1_000 + ((start * 7_919) % 60_000);
       client.write(bytes.subarray(start, end));
@@ -121,7 +121,7 @@ describe('pipelined requests', () => {
     const clients = Array.from({ length: 5 }, () => socketTo(app.port).pause());
     for (const client of clients) client.write(LARGE.repeat(1_000));
     await until(() => sockets.filter(({ writableLength }) => writableLength > 0).length === 5);
-    // Their connections, at both ends, and nothing besides.
+    // Only the two ends of their connections are open.
     expect(openDescriptors()).toBeLessThanOrEqual(before + 2 * clients.length + 10);
     for (const client of clients) client.resetAndDestroy();
     await until(() => sockets.every(({ closed }) => closed));
@@ -161,18 +161,18 @@ describe('pipelined requests', () => {
   });
 });
 
-/** What Node does once a socket has neither sent nor received anything for its time. */
+/** Emits the event of Node for a socket that was idle for its timeout. */
 function timeOut(socket: Socket): void {
   (socket as unknown as { _onTimeout: () => void })._onTimeout();
 }
 
-/** How many bytes of an answer the system has not taken over. */
+/** Counts the bytes of an answer that the system has not taken. */
 function unsentBytes(socket: Socket): number {
   const { _handle } = socket as unknown as { _handle: { writeQueueSize: number } | null };
   return _handle?.writeQueueSize ?? 0;
 }
 
-/** Resolves once some part has come of what is on its way. */
+/** Resolves once a part of the pending data has been received. */
 async function readSome(client: Socket): Promise<void> {
   let received = 0;
   await new Promise<void>((resolve) => {
@@ -199,7 +199,7 @@ describe('a client that does not read', () => {
     const silent = sockets.slice(0, clients.length);
     await until(() => silent.every((socket) => unsentBytes(socket) > 0));
     stopClock();
-    // The first of these tells nothing: bytes have been sent since the one before.
+    // The first of these shows nothing, since bytes have been sent since the one before.
     for (let second = 0; second < 10; second++) {
       for (const socket of silent) timeOut(socket);
       passSeconds(1);
@@ -215,7 +215,7 @@ describe('a client that does not read', () => {
     for (const client of clients) client.destroy();
   });
 
-  // One answer, and several, of which the system can take over no more than a part.
+  // One answer and several, of which the system can buffer only a part.
   const name = 'x'.repeat(40 * 1024 * 1024);
   it.each([
     ['one large answer', writeCreateRequest(TOKEN)],
@@ -257,7 +257,7 @@ describe('clients that leave before the end of their bodies', () => {
       await until(() => sockets.every(({ closed }) => closed));
       sockets.length = 0;
     }
-    // Not all of it comes with the headers.
+    // The headers arrive with only a part of it.
     const body = `{"id":1,"name":"${'x'.repeat(90_000)}"}`;
     expect((await app.create(body)).status).toBe(200);
   });
@@ -295,7 +295,7 @@ describe('a request to upgrade the connection', () => {
       [200],
     ],
     [
-      'with a body that is refused before it has come',
+      'with a body that is refused before it has arrived',
       [writeCreateRequest('wrong').replace('Host: a', UPGRADE).slice(0, -9), smuggled],
       [401],
     ],
@@ -329,7 +329,7 @@ describe('a request to upgrade the connection', () => {
     expect((await app.rows()).filter(({ name }) => name === 'smuggled')).toEqual([]);
   });
 
-  it('that is under way lets nothing that follows be handled', async () => {
+  it('that is being handled ends the handling of further input', async () => {
     app = await TestApp.start();
     const sockets = serverSockets();
     const creates = holdCreates();
@@ -356,13 +356,13 @@ describe('an answer that ends the connection', () => {
       200,
     ],
     ['since the request is not whole HTTP', LIVE.replace('Host: a\r\n', ''), 400],
-  ])('%s is the last: what follows is not handled', async (_, request, status) => {
+  ])('%s is the last: further input is not handled', async (_, request, status) => {
     app = await TestApp.start();
     const client = new ClientConnection(app.port);
     await client.write(request + writeCreateRequest(TOKEN));
     await client.closed;
     expect(client.answers).toMatchObject([{ status, headers: { connection: 'close' } }]);
-    // Only the one by chunks creates a plant.
+    // Only the chunked request creates a plant.
     expect((await app.rows()).filter(({ id }) => id !== '1')).toEqual([]);
   });
 });

@@ -38,7 +38,7 @@ describe('a page of an origin', () => {
     },
   );
 
-  it('is told the methods of the path', async () => {
+  it('gets the methods of the path', async () => {
     const headers = { Origin: 'https://shop.test', 'Access-Control-Request-Method': 'GET' };
     const answer = await app.request('OPTIONS', '/health/live', { headers });
     expect(Object.fromEntries(answer.headers)).toMatchObject({

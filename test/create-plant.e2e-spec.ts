@@ -22,7 +22,7 @@ function freshId(): string {
   return String(1_000_000 + ++lastId);
 }
 
-/** What a title shows of a text: not all of a long one, and no control characters. */
+/** Shortens a text for a title, and removes control characters. */
 function short(text: string): string {
   const shown =
     text.length > 60 ? `${text.slice(0, 40)}... (${String(text.length)} characters)` : text;
@@ -32,7 +32,7 @@ function short(text: string): string {
   );
 }
 
-function textOf(value: string): string {
+function parseText(value: string): string {
   return JSON.parse(value) as string;
 }
 
@@ -56,7 +56,7 @@ describe('POST /plants with a valid NewPlant', () => {
     async ({ text, id }) => {
       const name = `id ${id} of ${String(text.length)} characters ${text.slice(0, 30)}`;
       const answer = await app.create(`{"id":${text},"name":${JSON.stringify(name)}}`);
-      // Some of these ids are the same integer: then an earlier one holds it.
+      // Some of these ids are the same integer: then an earlier plant has it.
       if (answer.status === 200) expect((await app.row(id))?.name).toBe(name);
       else expectError(answer, PlantErrors.ID_IN_USE);
       expect(await app.row(id)).toBeDefined();
@@ -68,11 +68,11 @@ describe('POST /plants with a valid NewPlant', () => {
     async ({ value }) => {
       const [asName, asTag] = [freshId(), freshId()];
       const named = await app.create(`{"id":${asName},"name":${value}}`);
-      expect(named.body).toEqual({ name: textOf(value) });
-      expect(await app.row(asName)).toEqual({ id: asName, name: textOf(value), tag: null });
+      expect(named.body).toEqual({ name: parseText(value) });
+      expect(await app.row(asName)).toEqual({ id: asName, name: parseText(value), tag: null });
       const tagged = await app.create(`{"id":${asTag},"name":"n","tag":${value}}`);
-      expect(tagged.body).toEqual({ name: 'n', tag: textOf(value) });
-      expect(await app.row(asTag)).toEqual({ id: asTag, name: 'n', tag: textOf(value) });
+      expect(tagged.body).toEqual({ name: 'n', tag: parseText(value) });
+      expect(await app.row(asTag)).toEqual({ id: asTag, name: 'n', tag: parseText(value) });
     },
   );
 
@@ -159,7 +159,7 @@ describe('POST /plants with an id in use', () => {
     expect(winners[0]?.body).toEqual({ name: (await app.row(id))?.name });
   });
 
-  it('tells 63 of 64 simultaneous creates of the same plant that it exists', async () => {
+  it('answers 63 of 64 simultaneous creates of the same plant that it exists', async () => {
     const id = freshId();
     const answers = await Promise.all(
       Array.from({ length: 64 }, () => app.create(`{"id":${id},"name":"same"}`)),

@@ -7,12 +7,12 @@ const ROOT = new URL('../', import.meta.url).pathname;
 const UNIT = 'deploy/plant-store.service';
 const SETTINGS = Object.keys(new Env());
 
-function textOf(path: string): string {
+function readText(path: string): string {
   return readFileSync(ROOT + path, 'utf8');
 }
 
 describe(UNIT, () => {
-  const unit = textOf(UNIT);
+  const unit = readText(UNIT);
 
   it('runs the program with settings that it knows', () => {
     expect(unit).toMatch(/^ExecStart=\/usr\/bin\/node dist\/main\.js$/m);
@@ -35,7 +35,7 @@ describe(UNIT, () => {
 });
 
 describe.each(['compose.yaml', 'deploy/compose.sqlite.yaml'])('%s', (path) => {
-  const text = textOf(path);
+  const text = readText(path);
 
   it('publishes no port to other machines', () => {
     const ports = [...text.matchAll(/^ +ports:\n((?: +- .*\n)+)/gm)].map(([, list]) => list);
@@ -54,8 +54,8 @@ describe.each(['compose.yaml', 'deploy/compose.sqlite.yaml'])('%s', (path) => {
 });
 
 it('compose.yaml trusts the balancer, which says who its clients are', () => {
-  expect(textOf('compose.yaml')).toContain('TRUST_PROXY: ${TRUST_PROXY:-1}');
-  expect(textOf('deploy/nginx.conf')).toContain(
+  expect(readText('compose.yaml')).toContain('TRUST_PROXY: ${TRUST_PROXY:-1}');
+  expect(readText('deploy/nginx.conf')).toContain(
     'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;',
   );
 });

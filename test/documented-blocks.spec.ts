@@ -5,20 +5,20 @@ import { existsSync } from 'node:fs';
 import { symlink } from 'node:fs/promises';
 import ts from 'typescript';
 import { Env } from '../src/platform/config/env.js';
-import { type Block, blocksOf, DOCUMENTS, ROOT } from './support/documents.js';
+import { type Block, listBlocks, DOCUMENTS, ROOT } from './support/documents.js';
 import { ProgramFolder } from './support/program-folder.js';
 
-const BLOCKS = DOCUMENTS.flatMap(blocksOf);
+const BLOCKS = DOCUMENTS.flatMap(listBlocks);
 
-/** What is shown and not run: what a command prints, drawings, files of other programs. */
+/** The languages of blocks that are not run: output, diagrams, files of other programs. */
 const SHOWN = ['', 'json', 'mermaid', 'yaml'];
-/** What runs the blocks of a document in its own way. */
+/** The tests that run the blocks of a document in their own way. */
 const OTHER_TESTS: readonly (readonly [document: string, language: string, test: string])[] = [
   ['README.md', 'console', 'test/readme.e2e-spec.ts'],
   ['docs/adding-a-module.md', 'ts', 'test/proofs/walkthrough/walkthrough.ts'],
   ['docs/adding-a-module.md', 'diff', 'test/proofs/walkthrough/walkthrough.ts'],
 ];
-/** What blocks of TypeScript take as given, by document. */
+/** The declarations that blocks of TypeScript assume, by document. */
 const GIVEN: Readonly<Record<string, string>> = {
   'client/README.md': 'declare const token: string;',
   'docs/changes.md': `
@@ -55,7 +55,7 @@ it('every block of a document is checked', () => {
   );
   const checked = new Set([...commands, ...programs, ...others]);
   const missed = BLOCKS.filter((block) => !checked.has(block) && !SHOWN.includes(block.language));
-  expect(missed.map(nameOf)).toEqual([]);
+  expect(missed.map(nameBlock)).toEqual([]);
   expect(OTHER_TESTS.filter(([, , test]) => !existsSync(ROOT + test))).toEqual([]);
 });
 
@@ -68,7 +68,7 @@ describe('a block of commands', () => {
     const missing = commands.flatMap((block) =>
       [...block.text.matchAll(/[\w-]+(?:\/[\w-]+)+\.m?js\b/g)]
         .filter(([path]) => !existsSync(ROOT + path))
-        .map(([path]) => `${nameOf(block)} ${path}`),
+        .map(([path]) => `${nameBlock(block)} ${path}`),
     );
     expect(missing).toEqual([]);
   });
@@ -79,14 +79,14 @@ describe('a block of commands', () => {
       [...block.text.matchAll(/(?:^|\s)([A-Z_]+)=/g)]
         .map(([, name = '']) => name)
         .filter((name) => !known.includes(name) && !block.text.includes(`$${name}`))
-        .map((name) => `${nameOf(block)} ${name}`),
+        .map((name) => `${nameBlock(block)} ${name}`),
     );
     expect(unknown).toEqual([]);
   });
 });
 
 describe('a block of commands of README, pasted whole', () => {
-  /** The store of a program that has run there, and what is built. */
+  /** A folder with the store of a program that has run there, and the built files. */
   let folder: ProgramFolder;
 
   beforeAll(async () => {
@@ -100,10 +100,10 @@ describe('a block of commands of README, pasted whole', () => {
 
   afterAll(() => folder.remove());
 
-  // npm itself would install, build or test.
+  // Drops npm's own commands, which would install, build or test.
   const blocks = commands
     .filter(({ document }) => document === 'README.md')
-    .map((block) => ({ name: nameOf(block), text: block.text.replaceAll(/^npm .*\n/gm, '') }))
+    .map((block) => ({ name: nameBlock(block), text: block.text.replaceAll(/^npm .*\n/gm, '') }))
     .filter(({ text }) => text !== '');
 
   it.each(blocks)('$name runs, or starts the program', async ({ text }) => {
@@ -151,16 +151,16 @@ it('a block of TypeScript is compiled', () => {
   ).toEqual([]);
 });
 
-function nameOf({ document, line }: Block): string {
+function nameBlock({ document, line }: Block): string {
   return `${document}:${line}`;
 }
 
-/** Pastes a block into a shell, whose end with 0 it is to be; a program that listens is stopped. */
+/** Pastes a block into a shell, which must exit with 0. A program that listens is stopped. */
 async function paste(text: string, cwd: string): Promise<string> {
   const { PATH } = process.env;
   const shell = spawn('sh', ['-ec', text], {
     cwd,
-    // Its process group has the program that the shell starts.
+    // The program that the shell starts is in its process group.
     detached: true,
     env: { PATH, PORT: '0', SHUTDOWN_GRACE_MS: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],

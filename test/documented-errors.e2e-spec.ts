@@ -14,7 +14,7 @@ import { TokenIssuer } from './support/token-issuer.js';
 const PLANT = '{"id":1,"name":"n"}';
 const POST = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
 
-/** One way to get each error that is no feature's own. */
+/** One cause for each shared error. */
 const SHARED = listCauses({
   entries: ErrorCatalogue,
   causes: {
@@ -99,7 +99,7 @@ describe('every error of the catalogue', () => {
     const answer = await cause(app);
     expectError(answer, entry, expect.not.stringMatching(/secret|SQL|node_modules|TypeError/i));
     for (const [header, value] of Object.entries(entry.headers ?? {})) {
-      // How long to wait depends on the time, and which scope is needed on the configuration.
+      // The time to wait depends on the clock, and the scope on the configuration.
       if (header === 'Retry-After') expect(answer.headers.get(header)).toMatch(/^\d+$/);
       else expect(answer.headers.get(header)).toContain(value);
     }

@@ -53,7 +53,7 @@ function fileText(path: string): string {
   return readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 }
 
-/** A response of an operation, or the shared one that it refers to. */
+/** Resolves a response of an operation, which may refer to a shared one. */
 function resolve(response: Operation['responses'][string]): Response {
   if (!('$ref' in response)) return response;
   const name = response.$ref.replace('#/components/responses/', '');

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { MUTANTS } from './proofs/mutants/faults.js';
-import { DOCUMENTS, ROOT, sentencesOf } from './support/documents.js';
+import { DOCUMENTS, ROOT, listSentences } from './support/documents.js';
 
 const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
   scripts: Record<string, string>;
@@ -16,7 +16,7 @@ const GROWING_PAGES = /^CHANGELOG\.md$|^docs\/measurements\//;
 
 describe.each(DOCUMENTS)('%s', (path) => {
   it('has only sentences of 25 words at most', () => {
-    const sentences = sentencesOf(path);
+    const sentences = listSentences(path);
     expect(sentences.filter((text) => countWords(text) > MAX_WORDS_OF_SENTENCE)).toEqual([]);
   });
 });
@@ -52,7 +52,7 @@ describe.each([...DOCUMENTS, '.ci/run', '.github/workflows/ci.yml', 'Dockerfile'
     const dead = links.filter((link) => {
       const [file = '', heading] = link.split('#');
       const target = file === '' ? join(ROOT, path) : join(ROOT, dirname(path), file);
-      return !existsSync(target) || (heading !== undefined && !headingsOf(target).has(heading));
+      return !existsSync(target) || (heading !== undefined && !listHeadings(target).has(heading));
     });
     expect(dead).toEqual([]);
   });
@@ -84,8 +84,8 @@ function countWords(text: string): number {
   return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
 }
 
-/** The anchors of a document's headings, as GitHub makes them. */
-function headingsOf(file: string): Set<string> {
+/** Lists the anchors of a document's headings, as on GitHub. */
+function listHeadings(file: string): Set<string> {
   const headings = readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm);
   return new Set(
     [...headings].map(([, text = '']) =>

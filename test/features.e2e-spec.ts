@@ -133,7 +133,7 @@ describe("Nest's own exceptions", () => {
     ['missing', 40400, 'no such garden'],
     ['missing-anyhow', 40400, 'Not Found'],
     ['bad', 40000, 'a is bad; b is bad'],
-    // 40900 is the plants'.
+    // 40900 belongs to the plants.
     ['taken', 40999, 'the name is taken'],
     ['gone', 41099, 'it was removed'],
     ['of-express', 41300, ErrorCatalogue.BODY_TOO_LARGE.message],
@@ -150,7 +150,7 @@ describe("Nest's own exceptions", () => {
     const kind: ErrorKind = { error, message };
     const answer = await app.get(`/examples/failures/${name}`);
     expectError(answer, kind, message);
-    // What the handler has set stays, and a 503 has it in any case.
+    // A value from the handler wins, and a 503 always has the header.
     const retryAfter = new Map([
       ['missing-anyhow', null],
       ['later-anyhow', '1'],
@@ -169,7 +169,7 @@ describe("Nest's own exceptions", () => {
 });
 
 describe('a program with a feature whose parameters would not be checked', () => {
-  it('does not start and says what to write', async () => {
+  it('does not start, and tells what to write', async () => {
     @Controller('gardens')
     class GardensController {
       @Get(':id')
@@ -211,12 +211,12 @@ describe('the OpenAPI document of a feature', () => {
     readonly tags: readonly { readonly name: string; readonly description: string }[];
   }
 
-  async function documentOf(one: TestApp): Promise<Document> {
+  async function readDocument(one: TestApp): Promise<Document> {
     return (await one.request('GET', '/openapi.json')).body as Document;
   }
 
-  it('has its parameters, with what the rules and the initial values say', async () => {
-    const document = await documentOf(app);
+  it('has its parameters, with their rules and initial values', async () => {
+    const document = await readDocument(app);
     const { parameters } = document.paths['/examples']?.get ?? { parameters: [] };
     const text = '^[^\\x00]*$';
     expect(parameters).toEqual([
@@ -255,8 +255,8 @@ describe('the OpenAPI document of a feature', () => {
     ]);
   });
 
-  it('has its nested classes, with what their rules say', async () => {
-    const { Example, Seed } = (await documentOf(app)).components.schemas;
+  it('has its nested classes, with their rules', async () => {
+    const { Example, Seed } = (await readDocument(app)).components.schemas;
     expect(Example?.required).toEqual(['seed']);
     expect(Example?.properties).toMatchObject({
       seed: { $ref: '#/components/schemas/Seed' },
@@ -273,7 +273,7 @@ describe('the OpenAPI document of a feature', () => {
   });
 
   it('has the failures of each operation and no other', async () => {
-    const { paths } = await documentOf(app);
+    const { paths } = await readDocument(app);
     const statuses = (path: string, method: string): string[] =>
       Object.keys(paths[path]?.[method]?.responses ?? {});
     const any = ['200', '400', '401', '403', '408', '417', '429', '431', '500', '503'];
@@ -291,17 +291,17 @@ describe('the OpenAPI document of a feature', () => {
   });
 
   it('names the scopes that an operation needs of its own', async () => {
-    const { paths } = await documentOf(app);
+    const { paths } = await readDocument(app);
     expect(paths['/examples/plain']?.get?.security).toEqual([{ bearer: ['examples:plain'] }]);
     expect(paths['/examples']?.get?.security).toEqual([{ bearer: [] }]);
   });
 
   it('shares its failures with every other', async () => {
     const plain = await TestApp.start();
-    const without = (await documentOf(plain)).components.responses;
+    const without = (await readDocument(plain)).components.responses;
     await plain.close();
-    const { paths, components } = await documentOf(app);
-    // It may be the first to have an operation without parameters and body.
+    const { paths, components } = await readDocument(app);
+    // The feature may be the first with an operation without parameters and body.
     const { Error400, ...shared } = components.responses;
     expect(Error400?.description).toMatch(/40000: [^:]*$/);
     expect(without).toMatchObject(shared);
@@ -309,7 +309,7 @@ describe('the OpenAPI document of a feature', () => {
   });
 
   it('has its tag beside those of the program, sorted', async () => {
-    const { tags } = await documentOf(app);
+    const { tags } = await readDocument(app);
     const names = tags.map(({ name }) => name);
     expect(names).toEqual(names.toSorted());
     expect(tags).toEqual(
@@ -322,7 +322,7 @@ describe('the OpenAPI document of a feature', () => {
 
   it("passes Redocly's recommended rules", async () => {
     const config = await createConfig({ extends: ['recommended'] });
-    const source = JSON.stringify(await documentOf(app));
+    const source = JSON.stringify(await readDocument(app));
     expect(await lintFromString({ source, absoluteRef: 'openapi.json', config })).toEqual([]);
   });
 });

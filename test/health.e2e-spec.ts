@@ -23,7 +23,7 @@ function store(): StoreDataSource {
 
 describe('health', () => {
   it.each(['/health/live', '/health/ready'])(
-    'at %s needs no token and tells little',
+    'at %s needs no token and has no details',
     async (path) => {
       const answer = await app.request('GET', path);
       expect(answer).toMatchObject({ status: 200, body: { status: 'ok' } });
@@ -33,7 +33,7 @@ describe('health', () => {
     },
   );
 
-  it('however many ask, one at a time writes to the store, and its answer counts a while', async () => {
+  it('writes to the store once at a time for all probes, and caches the result', async () => {
     passSeconds(2);
     const write = jest.spyOn(store(), 'probeWrite');
     const ask = (): Promise<unknown> => app.request('GET', '/health/ready');
@@ -56,7 +56,7 @@ describe('health', () => {
     expect(await app.request('GET', '/health/ready')).toMatchObject({ status: 200 });
   });
 
-  it('is found out anew though the clock was set back', async () => {
+  it('is checked again though the clock was set back', async () => {
     passSeconds(2);
     expect(await app.request('GET', '/health/ready')).toMatchObject({ status: 200 });
     setClockBy(-3_600);
@@ -66,7 +66,7 @@ describe('health', () => {
     write.mockRestore();
   });
 
-  it('is not ready when the store does not answer, and asks it no second time meanwhile', async () => {
+  it('is not ready when the store does not answer, and sends no second write meanwhile', async () => {
     passSeconds(2);
     let answer: () => void = () => undefined;
     const stuck = new Promise<void>((resolve) => (answer = resolve));

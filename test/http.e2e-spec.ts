@@ -56,7 +56,7 @@ describe('a known path with another method', () => {
     ['POST', '/docs', 'GET, HEAD, OPTIONS'],
     ['PUT', '/docs/swagger-ui.css', 'GET, HEAD, OPTIONS'],
     ['PATCH', '/openapi.json', 'GET, HEAD, OPTIONS'],
-  ])('gets 405 for %s %s and is told of %s', async (method, path, allow) => {
+  ])('gets 405 for %s %s with %s', async (method, path, allow) => {
     const answer = await app.request(method, path);
     expect(answer.headers.get('allow')).toBe(allow);
     expectError(answer, 'METHOD_NOT_ALLOWED');
@@ -67,7 +67,7 @@ describe('a known path with another method', () => {
     ['/plants/1', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
     ['/docs', 'GET, HEAD, OPTIONS'],
     ['/openapi.json', 'GET, HEAD, OPTIONS'],
-  ])('gets 204 for OPTIONS %s and is told of %s', async (path, allow) => {
+  ])('gets 204 for OPTIONS %s with %s', async (path, allow) => {
     const answer = await app.request('OPTIONS', path);
     expect(answer).toMatchObject({ status: 204, body: '' });
     expect(answer.headers.get('allow')).toBe(allow);
@@ -208,7 +208,7 @@ describe('an early refusal', () => {
     expect(listAnswers(received)).toMatchObject([{ status }]);
   });
 
-  it('comes before the body has been sent', async () => {
+  it('is sent before the body has arrived', async () => {
     const isAnswered = (received: string): boolean => received.includes('40100');
     expect(await exchange(app.port, head(...upload), isAnswered)).toContain('HTTP/1.1 401');
   });
@@ -263,7 +263,7 @@ describe('Expect: 100-continue', () => {
   ];
   const isOver = (received: string): boolean => received.endsWith('}');
 
-  it('is told to continue with a token, and then gets its answer', async () => {
+  it('gets 100 (Continue) with a token, and then its answer', async () => {
     const request = head(...lines, `Authorization: Bearer ${TOKEN}`);
     const isContinued = (received: string): boolean => received.endsWith('\r\n\r\n');
     expect(await exchange(app.port, request, isContinued)).toBe('HTTP/1.1 100 Continue\r\n\r\n');
@@ -280,7 +280,7 @@ describe('Expect: 100-continue', () => {
       [...lines.toSpliced(2, 1, 'Content-Length: 102401'), `Authorization: Bearer ${TOKEN}`],
       413,
     ],
-  ])('is not told to continue %s', async (_, request, status) => {
+  ])('gets no 100 (Continue) %s', async (_, request, status) => {
     const received = await exchange(app.port, head(...request), isOver);
     expect(received).not.toContain('100 Continue');
     expect(listAnswers(received)).toMatchObject([{ status, headers: { connection: 'close' } }]);
@@ -294,7 +294,7 @@ describe('Expect: 100-continue', () => {
 });
 
 describe('an upload that is aborted', () => {
-  it('creates nothing, and the service goes on', async () => {
+  it('creates nothing, and the service continues', async () => {
     const stored = await app.rows();
     const socket = connect({ port: app.port, host: '127.0.0.1' });
     socket.write(
@@ -346,7 +346,7 @@ describe('a chunked body', () => {
   });
 });
 
-describe('an error that nobody expects', () => {
+describe('an unexpected error', () => {
   it('is logged with its stack and the id of its request', async () => {
     const bug = new TypeError('a bug');
     const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(bug);

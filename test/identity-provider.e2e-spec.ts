@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 async function startProvider(url: string): Promise<Provider> {
-  // It warns of what is for development only, which this is.
+  // The provider warns of features for development, which this test uses.
   jest.spyOn(console, 'warn').mockReturnValue();
   jest.spyOn(console, 'info').mockReturnValue();
   const provider = await import('oidc-provider');

@@ -103,7 +103,7 @@ describe('the client of an import', () => {
     expect(received).toContain(`{"created":${sent},"identical":0,"failed":0,"failures":[]}`);
   });
 
-  it('takes no turn from other requests while it is waited for', async () => {
+  it('takes no turn from other requests while it waits for its client', async () => {
     const take = jest.spyOn(Turns.ofHandlers, 'take');
     await start();
     client.write(chunk(line(1)));
@@ -133,7 +133,7 @@ describe('the client of an import', () => {
     expect(await isStored(1)).toBe(true);
   });
 
-  it('may leave: what has arrived in whole lines stays, and half a line does not', async () => {
+  it('may disconnect: complete lines are stored, and half a line is not', async () => {
     await start();
     client.write(chunk(line(1)) + chunk(line(2).slice(0, -1)));
     await until(() => isStored(1));

@@ -25,8 +25,8 @@ async function importPlants(
   return await app.post('/plants/import', body, { ...NDJSON, ...headers });
 }
 
-/** What became of the lines of a body. */
-async function resultOf(body: string | Uint8Array<ArrayBuffer>): Promise<ImportResultDto> {
+/** Imports a body, and resolves with the outcome. */
+async function importLines(body: string | Uint8Array<ArrayBuffer>): Promise<ImportResultDto> {
   const answer = await importPlants(body);
   expect(answer.status).toBe(200);
   return answer.body as ImportResultDto;
@@ -46,7 +46,7 @@ describe('POST /plants/import', () => {
       '{"id":9007199254740993.0e0,"name":"🌿 \\u00e9"}',
       '  {"tag":"t","more":[{}],"name":"n","id":1}\t',
     ];
-    expect(await resultOf(lines.join('\n'))).toEqual({
+    expect(await importLines(lines.join('\n'))).toEqual({
       created: 4,
       identical: 0,
       failed: 0,
@@ -76,7 +76,7 @@ describe('POST /plants/import', () => {
       30,
     ],
   ])('takes %s', async (_, body, created) => {
-    expect(await resultOf(body)).toEqual({ created, identical: 0, failed: 0, failures: [] });
+    expect(await importLines(body)).toEqual({ created, identical: 0, failed: 0, failures: [] });
   });
 
   it('takes an empty body without a length, and one in chunks of any size', async () => {
@@ -95,15 +95,19 @@ describe('POST /plants/import', () => {
   it('counts identical lines, and lets the first of those with one id win', async () => {
     const lines = ['{"id":30,"name":"a"}', '{"id":30,"name":"b"}', '{"name":"a","id":3e1}'];
     const id = { error: 40900, message: 'The id is in use by a different plant' };
-    expect(await resultOf(lines.join('\n'))).toEqual({
+    expect(await importLines(lines.join('\n'))).toEqual({
       created: 1,
       identical: 1,
       failed: 1,
       failures: [{ line: 2, ...id }],
     });
-    expect(await resultOf(lines.join('\n'))).toMatchObject({ created: 0, identical: 2, failed: 1 });
+    expect(await importLines(lines.join('\n'))).toMatchObject({
+      created: 0,
+      identical: 2,
+      failed: 1,
+    });
     const many = Array.from({ length: 5_000 }, (_, index) => `{"id":31,"name":"${index}"}\n`);
-    expect(await resultOf(many.join(''))).toMatchObject({ created: 1, failed: 4_999 });
+    expect(await importLines(many.join(''))).toMatchObject({ created: 1, failed: 4_999 });
     expect(await app.row('31')).toMatchObject({ name: '0' });
   });
 
@@ -134,7 +138,7 @@ describe('POST /plants/import', () => {
       Buffer.from(line as string),
       Buffer.from('\r\n{"id":42,"name":"n"}\n'),
     ]);
-    const result = await resultOf(body);
+    const result = await importLines(body);
     expect([result.created + result.identical, result.failed]).toEqual([2, 1]);
     const described = { line: 3, error, message: expect.stringContaining(message) as unknown };
     expect(result.failures).toEqual([described]);
@@ -142,7 +146,7 @@ describe('POST /plants/import', () => {
   });
 
   it('lists the first thousand failures', async () => {
-    const { failed, failures } = await resultOf('x\n\n'.repeat(1_500));
+    const { failed, failures } = await importLines('x\n\n'.repeat(1_500));
     expect(failed).toBe(1_500);
     expect(failures.map(({ line }) => line)).toEqual(
       Array.from({ length: 1_000 }, (_, index) => 1 + 2 * index),
@@ -174,7 +178,7 @@ describe('POST /plants/import', () => {
     expect(answer.headers.get('allow')).toBe('OPTIONS, POST');
   });
 
-  it('answers OPTIONS with what it takes', async () => {
+  it('answers OPTIONS with its methods', async () => {
     const answer = await app.request('OPTIONS', '/plants/import');
     expect(answer.status).toBe(204);
     expect(answer.headers.get('allow')).toBe('OPTIONS, POST');
@@ -191,7 +195,7 @@ describe('POST /plants/import', () => {
       return Number(/^import_lines_total\{outcome="created"\} (\d+)$/m.exec(text)?.[1] ?? 0);
     };
     const before = await count();
-    await resultOf('{"id":70,"name":"n"}\n{"id":71,"name":"n"}\nx\n');
+    await importLines('{"id":70,"name":"n"}\n{"id":71,"name":"n"}\nx\n');
     expect(await count()).toBe(before + 2);
   });
 });

@@ -95,14 +95,14 @@ beforeAll(async () => {
 
 afterAll(() => store.close());
 
-function idsOf(rows: readonly { id: string }[]): string[] {
+function listIds(rows: readonly { id: string }[]): string[] {
   return rows.map(({ id }) => id);
 }
 
 describe('an int64 that is read through TypeORM', () => {
   it.each<[string, () => Promise<unknown>, unknown]>([
-    ['find', async () => idsOf(await trees.find({ order: { id: 'ASC' } })), IDS],
-    ['findBy', async () => idsOf(await trees.findBy({ id: BIG })), [BIG]],
+    ['find', async () => listIds(await trees.find({ order: { id: 'ASC' } })), IDS],
+    ['findBy', async () => listIds(await trees.findBy({ id: BIG })), [BIG]],
     ['findBy the number beside it', () => trees.findBy({ id: TWIN }), []],
     ['findOneBy', async () => (await trees.findOneBy({ id: BIG }))?.leaves, BIG],
     [
@@ -118,25 +118,26 @@ describe('an int64 that is read through TypeORM', () => {
     ],
     [
       'In',
-      async () => idsOf(await trees.find({ where: { id: In(['10', BIG]) }, order: { id: 'ASC' } })),
+      async () =>
+        listIds(await trees.find({ where: { id: In(['10', BIG]) }, order: { id: 'ASC' } })),
       ['10', BIG],
     ],
     [
       'MoreThan',
-      async () => idsOf(await trees.find({ where: { id: MoreThan(BIG) }, order: { id: 'ASC' } })),
+      async () => listIds(await trees.find({ where: { id: MoreThan(BIG) }, order: { id: 'ASC' } })),
       IDS.slice(8),
     ],
-    ['Between', async () => idsOf(await trees.findBy({ id: Between(BIG, BIG) })), [BIG]],
+    ['Between', async () => listIds(await trees.findBy({ id: Between(BIG, BIG) })), [BIG]],
     ['Not', () => trees.countBy({ id: Not(BIG) }), 10],
     ['exists', () => trees.existsBy({ id: TWIN }), false],
     [
       'order and take',
-      async () => idsOf(await trees.find({ order: { id: 'DESC' }, take: 3, skip: 1 })),
+      async () => listIds(await trees.find({ order: { id: 'DESC' }, take: 3, skip: 1 })),
       IDS.toReversed().slice(1, 4),
     ],
     [
       'a partial select',
-      async () => idsOf(await trees.find({ select: { id: true }, order: { id: 'ASC' } })),
+      async () => listIds(await trees.find({ select: { id: true }, order: { id: 'ASC' } })),
       IDS,
     ],
     [
@@ -160,7 +161,7 @@ describe('an int64 that is read through TypeORM', () => {
     [
       'the other side of it',
       async () =>
-        idsOf(
+        listIds(
           (await growers.findOne({ where: { id: BIG }, relations: { trees: true } }))?.trees ?? [],
         ),
       [BIG],
@@ -168,7 +169,7 @@ describe('an int64 that is read through TypeORM', () => {
     [
       'many to many',
       async () =>
-        idsOf(
+        listIds(
           (await trees.findOne({ where: { id: BIG }, relations: { labels: true } }))?.labels ?? [],
         ),
       [BIG],
@@ -176,7 +177,7 @@ describe('an int64 that is read through TypeORM', () => {
     [
       'take with a join',
       async () =>
-        idsOf(
+        listIds(
           await trees.find({ relations: { labels: true }, order: { id: 'ASC' }, take: 9, skip: 3 }),
         ),
       IDS.slice(3),
@@ -184,7 +185,7 @@ describe('an int64 that is read through TypeORM', () => {
     [
       'take with a join, backwards',
       async () =>
-        idsOf(
+        listIds(
           await trees.find({
             relations: { grower: true },
             order: { grower: { id: 'DESC' } },
@@ -200,24 +201,24 @@ describe('an int64 that is read through TypeORM', () => {
     ],
     [
       'a where on a relation',
-      async () => idsOf(await trees.findBy({ grower: { id: BIG } })),
+      async () => listIds(await trees.findBy({ grower: { id: BIG } })),
       [BIG],
     ],
     [
       'getMany',
-      async () => idsOf(await trees.createQueryBuilder('t').orderBy('t.id').getMany()),
+      async () => listIds(await trees.createQueryBuilder('t').orderBy('t.id').getMany()),
       IDS,
     ],
     [
       'getMany of some columns',
       async () =>
-        idsOf(await trees.createQueryBuilder('t').select(['t.id']).orderBy('t.id').getMany()),
+        listIds(await trees.createQueryBuilder('t').select(['t.id']).orderBy('t.id').getMany()),
       IDS,
     ],
     [
       'a subquery',
       async () =>
-        idsOf(
+        listIds(
           await trees
             .createQueryBuilder('t')
             .where(
@@ -278,7 +279,7 @@ describe('an int64 that is read through TypeORM', () => {
     expect(await trees.maximum('weight')).toBe(HEAVY);
   });
 
-  it('leaves floating-point numbers what they are', async () => {
+  it('leaves floating-point numbers unchanged', async () => {
     expect((await trees.findOneBy({ id: BIG }))?.weight).toBe(LIGHT);
     expect((await trees.findOneBy({ id: '2' }))?.weight).toBe(HEAVY);
   });
@@ -304,7 +305,7 @@ describe('an int64 that is written through TypeORM', () => {
     await trees.remove(await trees.findOneByOrFail({ id: '9223372036854775806' }));
     await trees.delete({ id: '9007199254740991' });
     const gone = ['9223372036854775806', '9007199254740991'];
-    expect(idsOf(await trees.find({ order: { id: 'ASC' } }))).toEqual(
+    expect(listIds(await trees.find({ order: { id: 'ASC' } }))).toEqual(
       IDS.filter((id) => !gone.includes(id)),
     );
   });

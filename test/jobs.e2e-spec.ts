@@ -23,13 +23,13 @@ afterEach(async () => {
   await store.close();
 });
 
-/** Asks often, so that no test waits long. */
+/** Checks often, so that no test waits long. */
 class QuickRunner extends JobRunner {
   protected override readonly renewMs = 20;
 }
 
 describe('a job', () => {
-  it('is done once for a time, whoever asks and how often', async () => {
+  it('is done once for a time, whichever program calls and how often', async () => {
     const work = jest.fn(() => Promise.resolve());
     const asked = [one, other, one, other].map((runner) => runner.runOnce('tidy', DAY, work));
     const done = await Promise.all(asked);
@@ -48,7 +48,7 @@ describe('a job', () => {
     expect(await other.runOnce('tidy', DAY, () => Promise.resolve())).toBe(true);
   });
 
-  it('waits for the program that does it, and takes over when that one is gone', async () => {
+  it('waits for the program that does it, and takes over when that program has ended', async () => {
     let hasBegun = (): void => undefined;
     const begun = new Promise<void>((resolve) => (hasBegun = resolve));
     const signals: AbortSignal[] = [];
@@ -95,7 +95,7 @@ describe('a job', () => {
     expect(order).toEqual(['ended', 'stopped']);
   });
 
-  it('does not begin when the program has been told to stop while it was claimed', async () => {
+  it('does not begin if the program is stopped while it claims the job', async () => {
     const work = jest.fn(() => Promise.resolve());
     const asked = one.runOnce('tidy', DAY, work);
     const [result] = await Promise.allSettled([asked, one.beforeApplicationShutdown()]);

@@ -36,7 +36,7 @@ async function createWith(token: string): Promise<Answer> {
   });
 }
 
-async function statusOf(token: string): Promise<number> {
+async function readStatus(token: string): Promise<number> {
   return (await createWith(token)).status;
 }
 
@@ -59,7 +59,7 @@ describe('a JWT of the identity provider is accepted', () => {
     ['with a list of scopes', { scope: undefined, scp: ['plants', 'plants:write'] }, {}],
   ] as const)('%s', async (_, claims, header) => {
     const token = await issuer.token({ ...SCOPE, ...claims }, header);
-    expect(await statusOf(token)).toBe(200);
+    expect(await readStatus(token)).toBe(200);
   });
 });
 
@@ -204,7 +204,7 @@ describe('a forged JWT gets 40101', () => {
   afterAll(stop);
 
   it('which the good one that all are made from does not', async () => {
-    expect(await statusOf(await good())).toBe(200);
+    expect(await readStatus(await good())).toBe(200);
   });
 
   it.each(Object.entries(FORGERIES))('%s', async (_, forge) => {
@@ -256,14 +256,14 @@ describe('the keys of the identity provider', () => {
     issuer.keys = keys.map(({ jwk }) => jwk);
     const accepted: string[] = [];
     for (const key of keys) {
-      if ((await statusOf(await issuer.token(SCOPE, {}, key))) === 200) accepted.push(key.alg);
+      if ((await readStatus(await issuer.token(SCOPE, {}, key))) === 200) accepted.push(key.alg);
     }
     expect(accepted).toEqual(algorithms);
   });
 
   it('are fetched once, however many tokens arrive at first', async () => {
     const tokens = await Promise.all(Array.from({ length: 50 }, good));
-    expect(new Set(await Promise.all(tokens.map(statusOf)))).toEqual(new Set([200]));
+    expect(new Set(await Promise.all(tokens.map(readStatus)))).toEqual(new Set([200]));
     expect(issuer.fetches).toBe(1);
   });
 
@@ -277,43 +277,43 @@ describe('the keys of the identity provider', () => {
     expect(issuer.lastHeaders).toMatchObject({ ...trace, accept: expect.any(String) });
   });
 
-  it('are fetched at most twice for 50 made-up key ids', async () => {
-    await statusOf(await good());
+  it('are fetched at most twice for 50 unknown key ids', async () => {
+    await readStatus(await good());
     passSeconds(40);
     const tokens = await Promise.all(
       Array.from({ length: 50 }, (__, index) => byStranger({ kid: `made-up-${index}` })()),
     );
-    expect(new Set(await Promise.all(tokens.map(statusOf)))).toEqual(new Set([401]));
-    for (const token of tokens.slice(0, 10)) expect(await statusOf(token)).toBe(401);
+    expect(new Set(await Promise.all(tokens.map(readStatus)))).toEqual(new Set([401]));
+    for (const token of tokens.slice(0, 10)) expect(await readStatus(token)).toBe(401);
     expect(issuer.fetches).toBe(2);
   });
 
   it('count within a minute when new, and for ten minutes once withdrawn', async () => {
     const old = await good();
-    expect(await statusOf(old)).toBe(200);
+    expect(await readStatus(old)).toBe(200);
     issuer.keys = [stranger.jwk].map((jwk) => ({ ...jwk, kid: 'new' }));
     const [late, fresh] = await Promise.all([
       issuer.token({ ...SCOPE, exp: seconds() + 3_600 }),
       issuer.token({ ...SCOPE, exp: seconds() + 3_600 }, { kid: 'new' }, stranger),
     ]);
     passSeconds(60);
-    expect(await statusOf(fresh)).toBe(200);
-    expect(await statusOf(late)).toBe(401);
+    expect(await readStatus(fresh)).toBe(200);
+    expect(await readStatus(late)).toBe(401);
     passSeconds(600);
-    expect(await statusOf(late)).toBe(401);
-    expect(await statusOf(fresh)).toBe(200);
+    expect(await readStatus(late)).toBe(401);
+    expect(await readStatus(fresh)).toBe(200);
   });
 
   it('stop counting for a token already seen within ten minutes', async () => {
     const token = await issuer.token({ ...SCOPE, exp: seconds() + 3_600 });
-    expect(await statusOf(token)).toBe(200);
+    expect(await readStatus(token)).toBe(200);
     issuer.keys = [stranger.jwk];
     passSeconds(600);
-    expect(await statusOf(token)).toBe(401);
+    expect(await readStatus(token)).toBe(401);
   });
 
   it('change as soon though the clock was set back', async () => {
-    expect(await statusOf(await good())).toBe(200);
+    expect(await readStatus(await good())).toBe(200);
     issuer.keys = [stranger.jwk].map((jwk) => ({ ...jwk, kid: 'new' }));
     setClockBy(-3_600);
     const fresh = await issuer.token(
@@ -322,16 +322,16 @@ describe('the keys of the identity provider', () => {
       stranger,
     );
     passSeconds(60);
-    expect(await statusOf(fresh)).toBe(200);
+    expect(await readStatus(fresh)).toBe(200);
   });
 
   it('stop counting as soon though the clock was set back', async () => {
     const token = await issuer.token({ ...SCOPE, exp: seconds() + 3_600 });
-    expect(await statusOf(token)).toBe(200);
+    expect(await readStatus(token)).toBe(200);
     issuer.keys = [stranger.jwk];
     setClockBy(-3_600);
     passSeconds(600);
-    expect(await statusOf(token)).toBe(401);
+    expect(await readStatus(token)).toBe(401);
   });
 
   it('may be several for a token without a key id, one of them broken', async () => {
@@ -341,11 +341,11 @@ describe('the keys of the identity provider', () => {
       ...others.map(({ jwk }) => jwk),
       issuer.key.jwk,
     ];
-    expect(await statusOf(await issuer.token(SCOPE, { kid: undefined }))).toBe(200);
+    expect(await readStatus(await issuer.token(SCOPE, { kid: undefined }))).toBe(200);
     const expired = { ...SCOPE, exp: seconds() - 60 };
-    expect(await statusOf(await issuer.token(expired, { kid: undefined }))).toBe(401);
+    expect(await readStatus(await issuer.token(expired, { kid: undefined }))).toBe(401);
     const unknown = await issuer.token(SCOPE, { kid: undefined }, stranger);
-    expect(await statusOf(unknown)).toBe(401);
+    expect(await readStatus(unknown)).toBe(401);
   });
 });
 
@@ -355,12 +355,12 @@ describe('a token already seen', () => {
 
   it('needs no provider until it expires', async () => {
     const token = await issuer.token({ ...SCOPE, exp: seconds() + 120 });
-    expect(await statusOf(token)).toBe(200);
+    expect(await readStatus(token)).toBe(200);
     issuer.instead = (_, res) => res.writeHead(500).end();
     passSeconds(119);
-    expect(await statusOf(token)).toBe(200);
+    expect(await readStatus(token)).toBe(200);
     passSeconds(7);
-    expect(await statusOf(token)).toBe(401);
+    expect(await readStatus(token)).toBe(401);
     expect(issuer.fetches).toBe(1);
   });
 });
@@ -393,38 +393,38 @@ describe('a provider that fails', () => {
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     }
     expect(issuer.fetches).toBeLessThanOrEqual(1);
-    expect(await statusOf(TOKEN)).toBe(200);
-    expect(await statusOf('no-jwt')).toBe(401);
+    expect(await readStatus(TOKEN)).toBe(200);
+    expect(await readStatus('no-jwt')).toBe(401);
   });
 
-  it('is asked again after ten seconds', async () => {
+  it('is requested again after ten seconds', async () => {
     issuer.instead = (_, res) => res.destroy();
     const token = await good();
-    expect(await statusOf(token)).toBe(503);
+    expect(await readStatus(token)).toBe(503);
     issuer.instead = undefined;
     passSeconds(9);
-    expect(await statusOf(token)).toBe(503);
+    expect(await readStatus(token)).toBe(503);
     passSeconds(2);
-    expect(await statusOf(token)).toBe(200);
+    expect(await readStatus(token)).toBe(200);
   });
 
-  it('is asked again as soon though the clock was set back', async () => {
+  it('is requested again as soon though the clock was set back', async () => {
     issuer.instead = (_, res) => res.destroy();
     const token = await good();
-    expect(await statusOf(token)).toBe(503);
+    expect(await readStatus(token)).toBe(503);
     issuer.instead = undefined;
     setClockBy(-60);
     passSeconds(11);
-    expect(await statusOf(token)).toBe(200);
+    expect(await readStatus(token)).toBe(200);
   });
 
   it('while its keys are known is 503 for an unknown key only', async () => {
-    expect(await statusOf(await good())).toBe(200);
+    expect(await readStatus(await good())).toBe(200);
     issuer.instead = (_, res) => res.destroy();
     passSeconds(40);
     const unknown = await byStranger({ kid: 'unknown' })();
-    expect([await statusOf(unknown), await statusOf(unknown)]).toEqual([503, 503]);
-    expect(await statusOf(await good())).toBe(200);
+    expect([await readStatus(unknown), await readStatus(unknown)]).toEqual([503, 503]);
+    expect(await readStatus(await good())).toBe(200);
     expect(issuer.fetches).toBe(2);
   });
 });

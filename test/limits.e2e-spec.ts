@@ -36,7 +36,11 @@ async function createWith(token: string, forwardedFor?: string): Promise<Answer>
 }
 
 /** The statuses of requests that follow each other. */
-async function statusesOf(count: number, token: string, forwardedFor?: string): Promise<number[]> {
+async function listStatuses(
+  count: number,
+  token: string,
+  forwardedFor?: string,
+): Promise<number[]> {
   const statuses = [];
   for (let round = 0; round < count; round++) {
     statuses.push((await createWith(token, forwardedFor)).status);
@@ -47,30 +51,30 @@ async function statusesOf(count: number, token: string, forwardedFor?: string): 
 describe('RATE_LIMIT', () => {
   it('answers so many requests of a token, and 42900 until its time is over', async () => {
     await start({ RATE_LIMIT: '3/60' });
-    expect(await statusesOf(4, TOKEN)).toEqual([200, 200, 200, 429]);
+    expect(await listStatuses(4, TOKEN)).toEqual([200, 200, 200, 429]);
     const answer = await createWith(TOKEN);
     expectError(answer, 'TOO_MANY_REQUESTS');
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
     passSeconds(61);
-    expect(await statusesOf(4, TOKEN)).toEqual([200, 200, 200, 429]);
+    expect(await listStatuses(4, TOKEN)).toEqual([200, 200, 200, 429]);
   });
 
   it.each([3_600, -3_600])(
     'keeps to its time though the clock is set by %s seconds',
     async (seconds) => {
       await start({ RATE_LIMIT: '2/60' });
-      expect(await statusesOf(3, TOKEN)).toEqual([200, 200, 429]);
+      expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
       setClockBy(seconds);
       const answer = await createWith(TOKEN);
       expectError(answer, 'TOO_MANY_REQUESTS');
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
       expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(60);
       passSeconds(61);
-      expect(await statusesOf(3, TOKEN)).toEqual([200, 200, 429]);
+      expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
     },
   );
 
-  it('tells in RateLimit and RateLimit-Policy how many are left', async () => {
+  it('has RateLimit and RateLimit-Policy with the number that is left', async () => {
     await start({ RATE_LIMIT: '3/60' });
     const { headers } = await createWith(TOKEN);
     expect(headers.get('ratelimit')).toMatch(/^"requests"; r=2; t=(60|59)$/);
@@ -80,22 +84,22 @@ describe('RATE_LIMIT', () => {
   it('counts each client for itself, and requests without a good token by address', async () => {
     await start({ RATE_LIMIT: '2/60' });
     const jwt = await issuer.token();
-    expect(await statusesOf(3, 'wrong')).toEqual([401, 401, 429]);
-    expect(await statusesOf(1, 'made-up')).toEqual([429]);
-    expect(await statusesOf(3, TOKEN)).toEqual([200, 200, 429]);
-    expect(await statusesOf(3, OTHER_TOKEN)).toEqual([200, 200, 429]);
-    expect(await statusesOf(3, jwt)).toEqual([200, 200, 429]);
+    expect(await listStatuses(3, 'wrong')).toEqual([401, 401, 429]);
+    expect(await listStatuses(1, 'made-up')).toEqual([429]);
+    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
+    expect(await listStatuses(3, OTHER_TOKEN)).toEqual([200, 200, 429]);
+    expect(await listStatuses(3, jwt)).toEqual([200, 200, 429]);
     // However many tokens a client of the provider gets.
-    expect(await statusesOf(1, await issuer.token())).toEqual([429]);
+    expect(await listStatuses(1, await issuer.token())).toEqual([429]);
     for (const claims of [{ client_id: 'a' }, { azp: 'b' }, { sub: 'c' }]) {
-      expect(await statusesOf(2, await issuer.token(claims))).toEqual([200, 200]);
-      expect(await statusesOf(1, await issuer.token(claims))).toEqual([429]);
+      expect(await listStatuses(2, await issuer.token(claims))).toEqual([200, 200]);
+      expect(await listStatuses(1, await issuer.token(claims))).toEqual([429]);
     }
   });
 
-  it('neither counts nor refuses what needs no token', async () => {
+  it('neither counts nor refuses requests that need no token', async () => {
     await start({ RATE_LIMIT: '1/60' });
-    expect(await statusesOf(2, 'wrong')).toEqual([401, 429]);
+    expect(await listStatuses(2, 'wrong')).toEqual([401, 429]);
     for (const [path, status] of [
       ['/', 302],
       ['/docs', 200],
@@ -103,7 +107,7 @@ describe('RATE_LIMIT', () => {
     ] as const) {
       expect(await app.request('GET', path)).toMatchObject({ status });
     }
-    expect(await statusesOf(2, TOKEN)).toEqual([200, 429]);
+    expect(await listStatuses(2, TOKEN)).toEqual([200, 429]);
   });
 
   it('refuses before the body is read', async () => {
@@ -116,7 +120,7 @@ describe('RATE_LIMIT', () => {
 });
 
 describe('AUTH_FAILURE_LIMIT', () => {
-  it('is on unless it is switched off, and far away', async () => {
+  it('is on with a high limit unless it is switched off', async () => {
     await start({ AUTH_FAILURE_LIMIT: '' });
     const { status, headers } = await createWith('wrong');
     expect(status).toBe(401);
@@ -125,36 +129,36 @@ describe('AUTH_FAILURE_LIMIT', () => {
 
   it('answers 42900 in the place of 401 until its time is over', async () => {
     await start({ AUTH_FAILURE_LIMIT: '2/60' });
-    expect(await statusesOf(3, 'wrong')).toEqual([401, 401, 429]);
+    expect(await listStatuses(3, 'wrong')).toEqual([401, 401, 429]);
     const answer = await app.request('POST', '/plants');
     expectError(answer, 'TOO_MANY_REQUESTS');
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
     passSeconds(61);
-    expect(await statusesOf(3, 'wrong')).toEqual([401, 401, 429]);
+    expect(await listStatuses(3, 'wrong')).toEqual([401, 401, 429]);
   });
 
   it('lets good tokens through that are known, and verifies no more of others', async () => {
     await start({ AUTH_FAILURE_LIMIT: '2/60' });
     const [seen, unseen] = [await issuer.token(), await issuer.token()];
-    expect(await statusesOf(1, seen)).toEqual([200]);
-    expect(await statusesOf(3, await issuer.token({ aud: 'other' }))).toEqual([401, 401, 429]);
-    expect(await statusesOf(1, unseen)).toEqual([429]);
-    expect(await statusesOf(3, seen)).toEqual([200, 200, 200]);
-    expect(await statusesOf(3, TOKEN)).toEqual([200, 200, 200]);
+    expect(await listStatuses(1, seen)).toEqual([200]);
+    expect(await listStatuses(3, await issuer.token({ aud: 'other' }))).toEqual([401, 401, 429]);
+    expect(await listStatuses(1, unseen)).toEqual([429]);
+    expect(await listStatuses(3, seen)).toEqual([200, 200, 200]);
+    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 200]);
   });
 
   it('counts on where RATE_LIMIT refuses already', async () => {
     await start({ AUTH_FAILURE_LIMIT: '3/60', RATE_LIMIT: '1/60' });
-    expect(await statusesOf(3, 'wrong')).toEqual([401, 429, 429]);
-    expect(await statusesOf(1, await issuer.token())).toEqual([429]);
+    expect(await listStatuses(3, 'wrong')).toEqual([401, 429, 429]);
+    expect(await listStatuses(1, await issuer.token())).toEqual([429]);
   });
 
   it('counts no good token, and no outage of the provider', async () => {
     await start({ AUTH_FAILURE_LIMIT: '1/60' });
     issuer.instead = (_, res) => res.destroy();
-    expect(await statusesOf(3, await issuer.token())).toEqual([503, 503, 503]);
-    expect(await statusesOf(3, TOKEN)).toEqual([200, 200, 200]);
-    expect(await statusesOf(2, 'wrong')).toEqual([401, 429]);
+    expect(await listStatuses(3, await issuer.token())).toEqual([503, 503, 503]);
+    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 200]);
+    expect(await listStatuses(2, 'wrong')).toEqual([401, 429]);
   });
 });
 
@@ -163,13 +167,13 @@ describe('TRUST_PROXY', () => {
     '%s lets each client behind the proxy be counted for itself',
     async (TRUST_PROXY) => {
       await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY });
-      expect(await statusesOf(2, 'wrong', '192.0.2.1')).toEqual([401, 429]);
-      expect(await statusesOf(2, 'wrong', '192.0.2.2')).toEqual([401, 429]);
+      expect(await listStatuses(2, 'wrong', '192.0.2.1')).toEqual([401, 429]);
+      expect(await listStatuses(2, 'wrong', '192.0.2.2')).toEqual([401, 429]);
       // What the client has written itself comes first.
-      expect(await statusesOf(1, 'wrong', '192.0.2.9, 192.0.2.1')).toEqual([429]);
-      expect(await statusesOf(1, 'wrong', '2001:db8::1')).toEqual([401]);
-      expect(await statusesOf(1, 'wrong', '2001:db8:0:ff:ffff::2')).toEqual([429]);
-      expect(await statusesOf(1, 'wrong', '2001:db8:0:100::1')).toEqual([401]);
+      expect(await listStatuses(1, 'wrong', '192.0.2.9, 192.0.2.1')).toEqual([429]);
+      expect(await listStatuses(1, 'wrong', '2001:db8::1')).toEqual([401]);
+      expect(await listStatuses(1, 'wrong', '2001:db8:0:ff:ffff::2')).toEqual([429]);
+      expect(await listStatuses(1, 'wrong', '2001:db8:0:100::1')).toEqual([401]);
     },
   );
 
@@ -178,11 +182,11 @@ describe('TRUST_PROXY', () => {
     ['is another', '192.0.2.0/24', '10.0.0.1', '10.0.0.2'],
     ['is none', '', '192.0.2.1', '192.0.2.2'],
     ['is none, and the client names it', '', '127.0.0.1', '192.0.2.2'],
-  ])('lets nobody choose an address where the proxy %s', async (_, TRUST_PROXY, first, second) => {
+  ])('lets no client choose its address if the proxy %s', async (_, TRUST_PROXY, first, second) => {
     await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY });
-    expect(await statusesOf(1, 'wrong', first)).toEqual([401]);
-    expect(await statusesOf(1, 'wrong', second)).toEqual([429]);
-    expect(await statusesOf(1, 'wrong')).toEqual([429]);
+    expect(await listStatuses(1, 'wrong', first)).toEqual([401]);
+    expect(await listStatuses(1, 'wrong', second)).toEqual([429]);
+    expect(await listStatuses(1, 'wrong')).toEqual([429]);
   });
 
   it.each([
@@ -192,9 +196,9 @@ describe('TRUST_PROXY', () => {
     '%s takes the last address that is no proxy, whatever a client wrote before it',
     async (TRUST_PROXY, first, second) => {
       await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY });
-      expect(await statusesOf(1, 'wrong', first)).toEqual([401]);
-      expect(await statusesOf(1, 'wrong', second)).toEqual([429]);
-      expect(await statusesOf(1, 'wrong', '192.0.2.77, 10.1.2.3')).toEqual([401]);
+      expect(await listStatuses(1, 'wrong', first)).toEqual([401]);
+      expect(await listStatuses(1, 'wrong', second)).toEqual([429]);
+      expect(await listStatuses(1, 'wrong', '192.0.2.77, 10.1.2.3')).toEqual([401]);
     },
   );
 
@@ -202,7 +206,7 @@ describe('TRUST_PROXY', () => {
     'counts a client of a trusted proxy that sends the nonsense "%.20s"',
     async (nonsense) => {
       await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY: 'loopback' });
-      expect(await statusesOf(2, 'wrong', nonsense)).toEqual([401, 429]);
+      expect(await listStatuses(2, 'wrong', nonsense)).toEqual([401, 429]);
     },
   );
 });

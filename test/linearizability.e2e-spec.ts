@@ -66,7 +66,7 @@ const cache = new Map<string, HttpAnswer>();
 const lost = new Set<string>();
 const replaced = new Map<string, HttpRequest>();
 
-/** What stands between the clients and the programs, and does wrong what it does. */
+/** Transports between the clients and the programs that misbehave. */
 const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
   'answers reads from a cache': async (request) => {
     const isPlain = request.method === 'GET' && request.headers.length === 1;

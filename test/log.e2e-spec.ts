@@ -96,7 +96,7 @@ describe('the log', () => {
     expect(await lineWith('untraced')).not.toHaveProperty('trace_id');
   });
 
-  it('has a line for what is not HTTP', async () => {
+  it('has a line for input that is not HTTP', async () => {
     const port = Number(new URL(url).port);
     const received = await exchange(port, 'nonsense\r\n\r\n');
     const [, requestId = ''] = /X-Request-Id: (\S+)/.exec(received) ?? [];
@@ -130,7 +130,7 @@ describe('the log', () => {
     expect(await lineWith('request-4')).toMatchObject({ path: `/${'x'.repeat(255)}` });
   });
 
-  it('says nothing at info of a client that goes away while it uploads', async () => {
+  it('logs nothing at info for a client that disconnects while it uploads', async () => {
     const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' });
     socket.write(
       `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\nContent-Type: application/json\r\nContent-Length: 50\r\nX-Request-Id: aborted\r\nExpect: 100-continue\r\n\r\n`,

@@ -25,8 +25,8 @@ async function scrape(): Promise<string> {
   return String((await app.request('GET', '/metrics', { headers })).body);
 }
 
-/** The value of the series that is written so, or 0. */
-function valueOf(text: string, series: string): number {
+/** Reads the value of a series, or 0. */
+function readValue(text: string, series: string): number {
   const line = text.split('\n').find((candidate) => candidate.startsWith(`${series} `));
   return Number(line?.slice(series.length) ?? 0);
 }
@@ -51,15 +51,15 @@ describe('GET /metrics', () => {
     ['other', 'unmatched', '400', () => exchange(app.port, 'nonsense\r\n\r\n')],
   ])('counts %s of the route %s answered %s', async (method, route, status, request) => {
     const series = `http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`;
-    const before = valueOf(await scrape(), series);
+    const before = readValue(await scrape(), series);
     await request();
-    expect(valueOf(await scrape(), series)).toBe(before + 1);
+    expect(readValue(await scrape(), series)).toBe(before + 1);
   });
 
   it('has the version of the program and of Node', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     const labels = `version="${version}",node="${process.version}"`;
-    expect(valueOf(await scrape(), `plant_store_build_info{${labels}}`)).toBe(1);
+    expect(readValue(await scrape(), `plant_store_build_info{${labels}}`)).toBe(1);
   });
 
   it.each([
@@ -67,12 +67,12 @@ describe('GET /metrics', () => {
     ['unknown', { Authorization: 'Bearer unknown' }],
   ])('counts requests that are answered 401 because their token is %s', async (reason, headers) => {
     const series = `auth_failures_total{reason="${reason}"}`;
-    const before = valueOf(await scrape(), series);
+    const before = readValue(await scrape(), series);
     await app.request('GET', '/plants', { headers });
-    expect(valueOf(await scrape(), series)).toBe(before + 1);
+    expect(readValue(await scrape(), series)).toBe(before + 1);
   });
 
-  it('counts what becomes of creates', async () => {
+  it('counts creates by outcome', async () => {
     const before = await scrape();
     await app.create('{"id":2,"name":"n"}');
     await app.create('{"id":2,"name":"n"}');
@@ -80,16 +80,16 @@ describe('GET /metrics', () => {
     const now = await scrape();
     for (const outcome of ['created', 'identical', 'different']) {
       const series = `store_creates_total{table="plants",outcome="${outcome}"}`;
-      expect(valueOf(now, series)).toBe(valueOf(before, series) + 1);
+      expect(readValue(now, series)).toBe(readValue(before, series) + 1);
     }
     for (const series of ['store_commit_rows_sum', 'store_commit_duration_seconds_count']) {
       const labelled = `${series}{table="plants",operation="create"}`;
-      expect(valueOf(now, labelled)).toBe(valueOf(before, labelled) + 3);
+      expect(readValue(now, labelled)).toBe(readValue(before, labelled) + 3);
     }
     expect(now).toContain('store_queue_rows{table="plants",operation="create"} 0\n');
   });
 
-  it('counts what becomes of rows by operation, and how long reading takes', async () => {
+  it('counts rows by operation and outcome, and measures how long reading takes', async () => {
     const plant = { id: '3', name: 'n', tag: null };
     const before = await scrape();
     await plants.create(plant);
@@ -108,7 +108,7 @@ describe('GET /metrics', () => {
       'store_operations_total{table="plants",operation="find",outcome="missing"}',
       'store_read_duration_seconds_count{table="plants",operation="page"}',
     ]) {
-      expect([series, valueOf(now, series)]).toEqual([series, valueOf(before, series) + 1]);
+      expect([series, readValue(now, series)]).toEqual([series, readValue(before, series) + 1]);
     }
   });
 

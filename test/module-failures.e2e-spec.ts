@@ -13,7 +13,7 @@ import { ENGINE } from './support/test-store.js';
 const TRANSACTION_TIMEOUT_MS = 500;
 const PLANT: Plant = { id: '1', name: 'n', tag: null };
 
-/** Does what modules do with TypeORM, and catches nothing. */
+/** Uses TypeORM as modules do, without catching errors. */
 @Controller('neighbours')
 class NeighboursController {
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
@@ -61,7 +61,7 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Sends a request that the store fails, and expects that its client and the log are told. */
+/** Sends a request that fails because of the store, and expects a 503 and a line in the log. */
 async function expectUnavailable(path: string, reason: unknown): Promise<void> {
   const answer = await app.get(path, { 'X-Request-Id': 'the-request' });
   expectError(answer, 'UNAVAILABLE');
@@ -97,7 +97,7 @@ describe("a module's request that catches nothing is answered", () => {
     expect(await app.rows()).toEqual([PLANT]);
   });
 
-  it('40999 when others refer to what it removes', async () => {
+  it('40999 when other rows refer to the row that it removes', async () => {
     await app.create('{"id":1,"name":"n"}');
     await app.query('CREATE TABLE labels ("plantId" bigint REFERENCES plants (id))');
     await app.query('INSERT INTO labels VALUES (1)');

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { type Entry, faultsOf, Neighbours } from './proofs/neighbours/neighbour-load.js';
+import { type Entry, findFaults, Neighbours } from './proofs/neighbours/neighbour-load.js';
 import { TestApp } from './support/test-app.js';
 
 const CONNECTIONS = 16;
 /** How many creates, and how many entries of neighbours, there are at least. */
 const CREATES = 400;
 const ENTRIES = 60;
-/** How many transactions and saves may end while a create waits: every loop has its turn, and no second one. */
+/** How many transactions and saves may end while a create waits: one of every loop. */
 const MOST_BEFORE = 3 * 8;
 
 describe('creates beside transactions and saves of other modules', () => {
@@ -48,7 +48,7 @@ describe('creates beside transactions and saves of other modules', () => {
     // On a busy machine some fail, too.
     const kinds = new Set(entries.map(({ kind }) => kind));
     expect([...kinds]).toEqual(expect.arrayContaining(['committed', 'rolled back', 'saved']));
-    expect(faultsOf(entries, stored)).toEqual([]);
+    expect(findFaults(entries, stored)).toEqual([]);
   });
 
   it('wait for a bounded number of them', () => {

@@ -3,8 +3,7 @@ import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 
-// Who may do what with a plant, and with which members of it: API1 and API3 of the OWASP API
-// Security Top 10.
+// Access to plants and to their members: API1 and API3 of the OWASP API Security Top 10.
 
 const READ_TOKEN = 'may-only-read';
 const PLANT = '{"id":1,"name":"Monstera","tag":"indoor"}';

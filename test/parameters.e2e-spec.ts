@@ -188,7 +188,7 @@ describe('a request with a path, a query and a body', () => {
     expectError(await put('/examples/1', '{}'), 'INVALID_BODY');
   });
 
-  it('is told to continue once its target and every guard agree', async () => {
+  it('gets 100 (Continue) once its target and every guard accept it', async () => {
     const head = (path: string): string =>
       `PUT ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 17\r\n\r\n`;
     const refused = await exchange(app.port, head('/examples/x'), (text) => text.endsWith('}'));

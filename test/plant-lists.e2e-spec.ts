@@ -51,7 +51,7 @@ afterAll(async () => {
   await app.close();
 });
 
-function idsOf({ text }: Answer): string[] {
+function listIds({ text }: Answer): string[] {
   return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);
 }
 
@@ -83,7 +83,7 @@ describe.each(Object.entries(ORDERS))('GET /plants?sort=%s', (sort, ids) => {
     while (path !== undefined) {
       const answer = await app.get(path);
       expect(answer.status).toBe(200);
-      listed.push(...idsOf(answer));
+      listed.push(...listIds(answer));
       [, path] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '') ?? [];
     }
     expect(listed).toEqual(ids);
@@ -123,18 +123,18 @@ describe('GET /plants?name=', () => {
     [`${LONG}b23`, []],
   ])('finds the plants whose name starts with %j', async (name, ids) => {
     const query = `name=${encodeURIComponent(name)}`;
-    expect(idsOf(await app.get(`/plants?${query}`))).toEqual(ids);
-    expect(idsOf(await app.get(`/plants?sort=-name&${query}`))).toEqual(ids.toReversed());
-    expect(idsOf(await app.get(`/plants?${query}`, LINES))).toEqual(ids);
+    expect(listIds(await app.get(`/plants?${query}`))).toEqual(ids);
+    expect(listIds(await app.get(`/plants?sort=-name&${query}`))).toEqual(ids.toReversed());
+    expect(listIds(await app.get(`/plants?${query}`, LINES))).toEqual(ids);
   });
 
-  it('goes on by the Link, which has the name in it', async () => {
+  it('continues by the Link, which has the name in it', async () => {
     const first = await app.get('/plants?name=MON&limit=2');
-    expect(idsOf(first)).toEqual(['28', '29']);
+    expect(listIds(first)).toEqual(['28', '29']);
     const link = first.headers.get('link') ?? '';
     expect(link).toMatch(/^<\/plants\?limit=2&after=[\w-]+&name=MON>; rel="next"$/);
     const second = await app.get(link.slice(1, link.indexOf('>')));
-    expect(idsOf(second)).toEqual(['30', '31']);
+    expect(listIds(second)).toEqual(['30', '31']);
   });
 
   it('creates and finds a name of nearly 100 KiB', async () => {
@@ -199,7 +199,7 @@ describe('GET /plants with a query that no page has', () => {
     await app.create(`{"id":1001,"name":"n","tag":"${tag}"}`);
     const first = await app.get(`/plants?limit=1&tag=${encoded(tag)}`);
     const link = first.headers.get('link') ?? '';
-    expect(idsOf(await app.get(link.slice(1, link.indexOf('>'))))).toEqual(['1001']);
+    expect(listIds(await app.get(link.slice(1, link.indexOf('>'))))).toEqual(['1001']);
     for (const id of [1000, 1001]) await app.delete(`/plants/${id}`);
   });
 });

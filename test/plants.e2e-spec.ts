@@ -33,7 +33,7 @@ async function readEtag(path: string): Promise<string> {
 }
 
 /** The ids as they are written in a page. */
-function idsOf({ text }: Answer): string[] {
+function listIds({ text }: Answer): string[] {
   return [...text.matchAll(/[[{,]"id":(-?\d+)/g)].map(([, id = '']) => id);
 }
 
@@ -124,7 +124,8 @@ describe('GET /plants/{id}', () => {
 });
 
 describe('GET /plants', () => {
-  const list = async (query: string): Promise<string[]> => idsOf(await app.get(`/plants?${query}`));
+  const list = async (query: string): Promise<string[]> =>
+    listIds(await app.get(`/plants?${query}`));
 
   beforeAll(async () => {
     for (let id = 10; id < 20; id++) {
@@ -134,7 +135,7 @@ describe('GET /plants', () => {
   });
 
   it('answers plants by ascending id, as integers', async () => {
-    const ids = idsOf(await app.get('/plants'));
+    const ids = listIds(await app.get('/plants'));
     expect(ids.slice(0, 3)).toEqual(['-9223372036854775808', '-1', '0']);
     expect(ids.at(-1)).toBe('9223372036854775807');
     const rows = await app.rows();
@@ -155,7 +156,7 @@ describe('GET /plants', () => {
     const pages: number[] = [];
     while (next !== undefined) {
       const answer = await app.get(next);
-      const page = idsOf(answer);
+      const page = listIds(answer);
       ids.push(...page);
       pages.push(page.length);
       const link = answer.headers.get('link');
@@ -166,14 +167,14 @@ describe('GET /plants', () => {
     expect(ids).toEqual(['10', '12', '14', '16', '18']);
     expect(pages).toEqual([4, 1]);
     const full = await app.get('/plants?limit=5&tag=even%20tag');
-    expect(idsOf(full)).toHaveLength(5);
+    expect(listIds(full)).toHaveLength(5);
     expect(full.headers.has('link')).toBe(false);
   });
 
-  it('lists 100 plants unless another limit is asked for', async () => {
+  it('lists 100 plants unless the query has another limit', async () => {
     await Promise.all(Array.from({ length: 101 }, () => newPlant('"name":"m","tag":"many"')));
     const answer = await app.get('/plants?tag=many');
-    expect(idsOf(answer)).toHaveLength(100);
+    expect(listIds(answer)).toHaveLength(100);
     expect(answer.headers.get('link')).toMatch(/limit=100&after=\d+&tag=many>; rel="next"$/);
     expect(await list('tag=many&limit=1000')).toHaveLength(101);
   });
@@ -203,13 +204,13 @@ describe('GET /plants', () => {
     }
     const ids = paths.map((path) => path.slice('/plants/'.length));
     const all = await app.get('/plants?tag=long&limit=1000');
-    expect(idsOf(all)).toEqual(ids);
+    expect(listIds(all)).toEqual(ids);
     expect(all.headers.has('link')).toBe(false);
     const first = await app.get('/plants?tag=long&limit=105');
     const [, next = ''] = /^<(.+)>; rel="next"$/.exec(first.headers.get('link') ?? '') ?? [];
     const rest = await app.get(next);
     expect(rest.headers.has('link')).toBe(false);
-    expect([...idsOf(first), ...idsOf(rest)]).toEqual(ids);
+    expect([...listIds(first), ...listIds(rest)]).toEqual(ids);
   });
 
   it('sends long pages to others while many clients do not read theirs', async () => {
@@ -224,7 +225,7 @@ describe('GET /plants', () => {
     }
   });
 
-  it('counts no long page for a client that has gone before it was read', async () => {
+  it('counts no long page for a client that disconnects before it is read', async () => {
     for (let count = 0; count < 2; count++) {
       await newPlant(`"name":"${'x'.repeat(100_000)}","tag":"gone"`);
     }
@@ -306,7 +307,7 @@ describe('PATCH /plants/{id}', () => {
     ['{"name":"m","tag":null}', '"name":"m"'],
     ['{}', '"name":"n","tag":"t"'],
     ['{"id":null,"extra":{"a":null}}', '"name":"n","tag":"t"'],
-  ])('changes what %s names, and answers with the plant', async (patch, members) => {
+  ])('changes the members of %s, and answers with the plant', async (patch, members) => {
     const path = await newPlant('"name":"n","tag":"t"');
     const answer = await app.patch(path, patch);
     expect(answer).toMatchObject({ status: 200, text: `{${members}}` });
@@ -325,7 +326,7 @@ describe('PATCH /plants/{id}', () => {
   });
 
   it.each(['application/json-patch+json', 'text/plain', ''])(
-    'names what it takes in Accept-Patch when it gets "%s"',
+    'names its media types in Accept-Patch when it gets "%s"',
     async (type) => {
       const answer = await app.patch(await newPlant(), '{"name":"m"}', { 'Content-Type': type });
       expectError(answer, 'UNSUPPORTED_MEDIA_TYPE', expect.stringContaining(`"${type}"`));
@@ -448,7 +449,7 @@ describe('DELETE /plants/{id}', () => {
 });
 
 describe('a change that was answered', () => {
-  it('is seen by every read that comes later', async () => {
+  it('is seen by every later read', async () => {
     const path = await newPlant('"name":"0"');
     const seen: string[] = [];
     for (let round = 1; round <= 20; round++) {

@@ -21,7 +21,7 @@ afterAll(async () => {
   await app.close();
 });
 
-it('README shows what curl does and prints', async () => {
+it('README shows the output of curl', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
   const [, session = ''] = CONSOLE.exec(readme) ?? [];
   const steps = session.split(/^\$ /m).slice(1);

@@ -12,7 +12,7 @@ interface Route {
 /** The pages that no controller serves. */
 const PAGES = /^\/(docs|openapi\.json)(\/|$)/;
 
-/** What asks for a token, and is for operators rather than for clients. */
+/** Operations that need a token, and are for operators rather than for clients. */
 const OPERATIONS = ['GET /metrics'];
 
 let app: TestApp;
@@ -20,14 +20,14 @@ let routes: Route[];
 
 beforeAll(async () => {
   app = await TestApp.start();
-  routes = routesOf(app.nest.getHttpAdapter().getInstance());
+  routes = listRoutes(app.nest.getHttpAdapter().getInstance());
 });
 
 afterAll(async () => {
   await app.close();
 });
 
-function routesOf({ router }: Express): Route[] {
+function listRoutes({ router }: Express): Route[] {
   return router.stack.flatMap(({ route }) =>
     route === undefined
       ? []
@@ -40,7 +40,7 @@ function nameOf({ method, path }: Route): string {
 }
 
 /** As the OpenAPI document writes it: a parameter stands in braces. */
-function documentedNameOf({ method, path }: Route): string {
+function toDocumentedName({ method, path }: Route): string {
   return nameOf({ method, path: path.replaceAll(/:(\w+)/g, '{$1}') });
 }
 
@@ -70,7 +70,7 @@ describe('every route', () => {
     expect(publicRoutes()).toContain('/');
   });
 
-  it('asks for a token, unless it is @Public() or a page of the documentation', async () => {
+  it('requires a token, unless it is @Public() or a page of the documentation', async () => {
     const open = publicRoutes();
     for (const { method, path } of routes) {
       const { status } = await app.request(
@@ -82,7 +82,7 @@ describe('every route', () => {
     }
   });
 
-  it('for clients that asks for a token is in the OpenAPI document, and no other is', async () => {
+  it('for clients that requires a token is in the OpenAPI document, and no other is', async () => {
     const { body } = await app.request('GET', '/openapi.json');
     const { paths } = body as { paths: Record<string, Record<string, object>> };
     const documented = Object.entries(paths).flatMap(([path, operations]) =>
@@ -90,6 +90,6 @@ describe('every route', () => {
     );
     const open = publicRoutes();
     const closed = routes.filter(({ path }) => !open.includes(path) && !PAGES.test(path));
-    expect([...documented, ...OPERATIONS].sort()).toEqual(closed.map(documentedNameOf).sort());
+    expect([...documented, ...OPERATIONS].sort()).toEqual(closed.map(toDocumentedName).sort());
   });
 });

@@ -36,7 +36,7 @@ afterAll(() => issuer.stop());
 
 afterEach(() => app.close());
 
-/** What may be asked for, each with a token of its own. */
+/** Requests, each with a different token. */
 const READS = [
   ['GET', '/plants'],
   ['GET', '/plants/1'],
@@ -81,7 +81,7 @@ describe('a token of READ_ACCESS_TOKENS', () => {
     expect((await send('GET', '/metrics', READER)).status).toBe(200);
   });
 
-  it('leaves the others what they may', async () => {
+  it('leaves the access of other tokens unchanged', async () => {
     app = await TestApp.start({ READ_ACCESS_TOKENS: READER });
     for (const [method, path] of [...WRITES.slice(0, 1), ...READS, ...WRITES.slice(1)]) {
       expect((await send(method, path, TOKEN)).status).toBeLessThan(300);

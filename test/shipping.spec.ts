@@ -26,7 +26,7 @@ describe('npm pack', () => {
     expect(paths.filter((path) => path.startsWith('dist/')).sort()).toEqual(built.sort());
   });
 
-  it('has beside it the documents and what the installation runs', () => {
+  it('has the documents and the scripts of the installation', () => {
     expect(paths.filter((path) => !/^(deploy|dist|docs)\//.test(path)).sort()).toEqual([
       '.env.example',
       'LICENSE',

@@ -13,7 +13,7 @@ import { TOKEN } from './support/token.js';
 const LONG = 500;
 const PIECE = 'a row\n'.repeat(10_000);
 
-/** What the streams below have done. */
+/** Counts of the streams below. */
 const made = { pieces: 0, ended: 0 };
 
 async function* makePieces(count: number, failAt = Infinity): AsyncGenerator<string> {
@@ -99,7 +99,7 @@ describe('a stream', () => {
     expect(await app.get('/streams/none')).toMatchObject({ status: 200, text: '' });
   });
 
-  it('answers HEAD with its headers, and is made no further', async () => {
+  it('answers HEAD with its headers, and generates no further pieces', async () => {
     const answer = await app.request('HEAD', '/streams/all', { headers: app.authorization });
     expect(answer).toMatchObject({ status: 200, text: '' });
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
@@ -147,7 +147,7 @@ async function openLongStream(): Promise<Socket> {
 }
 
 describe('a long stream', () => {
-  it('is made only as fast as its client reads', async () => {
+  it('is generated only as fast as its client reads', async () => {
     const socket = await openLongStream();
     const { pieces } = made;
     for (let request = 0; request < 20; request++) await app.get('/health/live');
@@ -156,7 +156,7 @@ describe('a long stream', () => {
     await once(socket, 'close');
   });
 
-  it('ends when its client has gone', async () => {
+  it('ends when its client disconnects', async () => {
     const socket = await openLongStream();
     socket.destroy();
     while (made.ended === 0) await app.get('/health/live');

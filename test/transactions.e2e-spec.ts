@@ -40,7 +40,7 @@ async function storedIds(source: DataSource = dataSource): Promise<number[]> {
   return found.map(({ id }) => Number(id));
 }
 
-/** A promise, and what resolves it. */
+/** Makes a promise, and the function that resolves it. */
 function gate(): { opened: Promise<void>; open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -79,7 +79,7 @@ describe('a transaction', () => {
     expect(await storedIds()).toEqual([1]);
   });
 
-  it('keeps what is outside of a nested one that is rolled back', async () => {
+  it('keeps the changes outside of a nested one that is rolled back', async () => {
     await dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
       const inner = manager.transaction(async (nested) => {
@@ -141,7 +141,7 @@ describe('a transaction', () => {
     expect(await storedIds()).toEqual([2]);
   });
 
-  it('goes on for longer where its module says so', async () => {
+  it('may take longer if its module allows that', async () => {
     holdTimeouts();
     await dataSource.withTimeLimit(3 * TRANSACTION_TIMEOUT_MS, (manager) =>
       manager.transaction(async (within) => {
@@ -153,7 +153,7 @@ describe('a transaction', () => {
     expect(await storedIds()).toEqual([1, 2]);
   });
 
-  it('may be lost only as a whole: what follows its end is refused', async () => {
+  it('may be lost only as a whole: statements after its end are refused', async () => {
     holdTimeouts();
     const run = dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));

@@ -258,7 +258,7 @@ describe.each(SORTED)('a list by the type %s', (type, { valid, spellings = {}, i
   });
 
   it('refuses a value that is none', async () => {
-    // A query has text without quotes, and text of any length may be looked for.
+    // A query has texts without quotes, of any length.
     const texts = invalid
       .map((value) => (value.startsWith('"') ? (JSON.parse(value) as string) : value))
       .filter((text) => type !== 'text' || text.includes('\0'))

@@ -8,7 +8,7 @@ import { schema } from '../src/schema.js';
 import { TestApp } from './support/test-app.js';
 import { ENGINE, TestStore } from './support/test-store.js';
 
-/** What each released version has made of the same four plants, as SQL. */
+/** The stores of each released version with the same four plants, as SQL. */
 const STORES = new URL('stores/', import.meta.url);
 const VERSIONS = readdirSync(STORES)
   .filter((file) => file.endsWith(`.${ENGINE}.sql`))
@@ -44,7 +44,7 @@ async function execute(sql: string): Promise<void> {
   await new Promise((resolve) => database.close(resolve));
 }
 
-/** Opens the store as a start does; resolves with what that logs. */
+/** Opens the store as a start does, and resolves with the logged lines. */
 async function upgrade(): Promise<string[]> {
   const lines: string[] = [];
   const env = { DATABASE_URL: store.url, DATABASE_POOL_SIZE: 1 };

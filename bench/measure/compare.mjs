@@ -31,14 +31,14 @@ async function measureRound(setting, contestants) {
 
 function summarizeRounds(contestants, rounds) {
   const [first] = contestants;
-  const valuesOf = (name, key) => rounds.map((results) => results[name][key]);
-  const sum = (name, key) => valuesOf(name, key).reduce((total, value) => total + value, 0);
+  const listValues = (name, key) => rounds.map((results) => results[name][key]);
+  const sum = (name, key) => listValues(name, key).reduce((total, value) => total + value, 0);
   return contestants.map(({ name, title, stored }) => ({
     name,
     title,
-    rate: summarize(valuesOf(name, 'rate')),
+    rate: summarize(listValues(name, 'rate')),
     ratio: summarize(rounds.map((results) => results[first.name].rate / results[name].rate)),
-    flushMs: summarize(valuesOf(name, 'flushMs')),
+    flushMs: summarize(listValues(name, 'flushMs')),
     refused: sum(name, 'refused'),
     unanswered: sum(name, 'unanswered'),
     acknowledged: sum(name, 'acknowledged'),

@@ -24,7 +24,7 @@ export async function fixedRate(setting, contestants, rate) {
       'flush',
       'not 200',
     ],
-    contestants.map((contestant) => cellsOf(contestant, runs)),
+    contestants.map((contestant) => formatCells(contestant, runs)),
   );
   return { rate, runs };
 }
@@ -43,7 +43,7 @@ async function measure(setting, contestant, rate) {
   return { ...counts, latencyMs, latenessP99Ms: lateness.percentile(99) / 1_000 };
 }
 
-function cellsOf({ name, title }, allRuns) {
+function formatCells({ name, title }, allRuns) {
   const runs = allRuns.filter((run) => run.name === name);
   const percentiles = PERCENTILES.flatMap((_, index) => {
     const summary = summarize(runs.map(({ latencyMs }) => latencyMs[index]));

@@ -40,16 +40,16 @@ export async function lifeOnPostgres(setting) {
 
 /** @returns {Record<string, import('../contestants.mjs').Contestant>} */
 function createContestants(server) {
-  const urlOf = (folder) => server.url(path.basename(folder));
+  const makeUrl = (folder) => server.url(path.basename(folder));
   const onServer = (contestant) => ({
     ...contestant,
-    env: (port, folder) => ({ ...contestant.env(port), DATABASE_URL: urlOf(folder) }),
+    env: (port, folder) => ({ ...contestant.env(port), DATABASE_URL: makeUrl(folder) }),
     prepare: (folder) => query(server.url(), `CREATE DATABASE "${path.basename(folder)}"`),
-    stored: (folder) => count(urlOf(folder), 'true'),
-    replaced: (folder) => count(urlOf(folder), `tag = '${REPLACED_TAG}'`),
+    stored: (folder) => count(makeUrl(folder), 'true'),
+    replaced: (folder) => count(makeUrl(folder), `tag = '${REPLACED_TAG}'`),
     fill: async (folder, rows) => {
-      await query(urlOf(folder), `${FILL} generate_series(1, ${rows}) AS id`);
-      await query(urlOf(folder), 'VACUUM ANALYZE plants');
+      await query(makeUrl(folder), `${FILL} generate_series(1, ${rows}) AS id`);
+      await query(makeUrl(folder), 'VACUUM ANALYZE plants');
     },
     clear: (folder) => query(server.url(), `DROP DATABASE "${path.basename(folder)}" WITH (FORCE)`),
   });

@@ -133,17 +133,17 @@ async function complete(partial: string, target: string, signal?: AbortSignal): 
 
 function toCommandError(error: unknown, source: string, target: string): unknown {
   const [store, copy] = [resolve(source), resolve(target)];
-  const missing = `There is no folder ${dirname(copy)}: make it first`;
+  const missing = `There is no folder ${dirname(copy)}: create it first`;
   const full = `There is no space for the copy in ${dirname(copy)}`;
   const messages: Record<string, string> = {
     ENOENT: missing,
     ENOTDIR: missing,
     EACCES: `This user may not write to ${dirname(copy)}: name another folder`,
     EROFS: `The file system of ${dirname(copy)} is read-only: name another folder`,
-    EEXIST: `A file ${copy} has appeared, and is not overwritten`,
+    EEXIST: `A file ${copy} was created meanwhile, and is not overwritten`,
     ENOSPC: full,
     SQLITE_FULL: full,
-    SQLITE_CORRUPT: `The store ${store} is damaged: npm run db:check says where`,
+    SQLITE_CORRUPT: `The store ${store} is damaged: npm run db:check shows where`,
     SQLITE_NOTADB: `${store} is not a SQLite database`,
   };
   const message = messages[getErrorCode(error)];

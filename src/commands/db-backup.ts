@@ -10,7 +10,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 
 await runCommand(async (target, ...others) => {
   if (target === undefined || others.length > 0) {
-    throw new CommandError('Name the file to make: npm run db:backup -- <file>');
+    throw new CommandError('Name the file to create: npm run db:backup -- <file>');
   }
   const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
   const size = await backUp(getStorePath(), target, onProgress, stopping.signal);

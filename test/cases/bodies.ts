@@ -32,7 +32,7 @@ export const VALID_BODIES: readonly string[] = [
 
 type Case = readonly [body: string, error: keyof typeof ErrorCatalogue, message: RegExp];
 
-/** Bodies that are refused, with their code and what the message must say. */
+/** Bodies that are refused, with their code and the expected message. */
 export const REFUSED_BODIES: readonly Case[] = [
   ['', 'UNREADABLE_BODY', /empty/],
   [' ', 'UNREADABLE_BODY', /value was expected/],

@@ -10,7 +10,7 @@ export interface MalformedRequest {
   readonly error: keyof typeof ErrorCatalogue;
 }
 
-/** What reaches the port and is not a request that a route can take, as the documents list it. */
+/** Input that no route can take, as the documents list it. */
 export const MALFORMED_REQUESTS: readonly MalformedRequest[] = [
   { what: 'not HTTP at all', request: 'hello\r\n\r\n', error: 'MALFORMED_REQUEST' },
   {

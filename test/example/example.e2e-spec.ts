@@ -13,7 +13,7 @@ import { listCauses } from '../support/error-causes.js';
 import { expectError } from '../support/expect-error.js';
 import { HttpClient } from '../support/http/client.js';
 import { inNewFolder } from '../support/new-folder.js';
-import { AUTHORIZATION, CONTENT_TYPE, requestOf } from '../support/plant-requests.js';
+import { AUTHORIZATION, CONTENT_TYPE, makeRequest } from '../support/plant-requests.js';
 import { TestApp } from '../support/test-app.js';
 import { ENGINE, TestStore } from '../support/test-store.js';
 import { EXAMPLE_MODULES } from './example.js';
@@ -220,7 +220,7 @@ it('1,000 replaces of one planting with a true If-None-Match are all done', asyn
   stopClock();
   const idle = jest.spyOn(performance, 'eventLoopUtilization');
   idle.mockReturnValue({ idle: 0, active: 0, utilization: 0 });
-  const request = requestOf('{"plantedOn":"2026-11-22","quantity":7}', {
+  const request = makeRequest('{"plantedOn":"2026-11-22","quantity":7}', {
     method: 'PUT',
     target: `/plantings/${gardens[0]}/1`,
     headers: [AUTHORIZATION, CONTENT_TYPE, ['If-None-Match', '"another"']],
@@ -242,7 +242,7 @@ describe('a store with gardens and plantings', () => {
   });
 
   /** Lists all gardens and plantings of a store. */
-  async function contentsOf(url: string): Promise<string[]> {
+  async function listContents(url: string): Promise<string[]> {
     const { DATABASE_URL } = process.env;
     const copied = await TestApp.start({ DATABASE_URL: url }, ...EXAMPLE_MODULES);
     const answers = [await copied.get('/gardens'), await copied.get('/plantings')];
@@ -253,7 +253,7 @@ describe('a store with gardens and plantings', () => {
 
   async function expectSame(url: string): Promise<void> {
     const own = [await app.get('/gardens'), await app.get('/plantings')];
-    expect(await contentsOf(url)).toEqual(own.map(({ text }) => text));
+    expect(await listContents(url)).toEqual(own.map(({ text }) => text));
   }
 
   it('is copied to the other engine and back', async () => {

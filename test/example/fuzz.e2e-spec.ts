@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ApiDocument, nameOf } from '../fuzz/api-document.js';
+import { ApiDocument, getOperationName } from '../fuzz/api-document.js';
 import { describeFailure, Fuzzer } from '../fuzz/fuzzer.js';
 import { ACCESS_TOKENS } from '../fuzz/headers.js';
 import { HttpClient } from '../support/http/client.js';
@@ -27,7 +27,9 @@ describe('every operation of gardens and plantings', () => {
     const failure = await fuzzer.run(REQUESTS, MISSED);
     fuzzer.close();
     expect(failure && describeFailure(failure)).toBeUndefined();
-    const missed = document.operations.map(nameOf).filter((name) => !fuzzer.carriedOut.has(name));
+    const missed = document.operations
+      .map(getOperationName)
+      .filter((name) => !fuzzer.carriedOut.has(name));
     expect(missed).toEqual(MISSED);
   });
 });

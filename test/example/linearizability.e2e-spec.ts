@@ -37,7 +37,7 @@ it(`${HISTORIES} histories of plantings, whose key has two columns, are those of
   expect(histories).toBe(HISTORIES);
 });
 
-it('what loses removals of plantings is found', async () => {
+it('a transport that loses removals of plantings is detected', async () => {
   const misbehave: Send = async (request) => {
     if (request.method !== 'DELETE') return await sendToPlanting(request);
     return { status: 204, headers: {}, body: '', closes: false };

@@ -9,7 +9,7 @@ interface HeaderObject {
 
 interface MediaTypeObject {
   readonly schema: SchemaObject;
-  /** By the code of the error, where it is one. */
+  /** By the code of the error, for an error. */
   readonly examples?: Readonly<Record<string, unknown>>;
 }
 
@@ -24,7 +24,7 @@ interface Reference {
   readonly $ref: string;
 }
 
-/** What of JSON Schema a document has. */
+/** The part of JSON Schema that a document uses. */
 export interface SchemaObject {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -70,16 +70,18 @@ interface OperationObject {
 }
 
 interface DocumentedResponse {
-  /** The names of the members of a JSON object; undefined for what is none, or may have any. */
+  /**
+   * The names of the members of a JSON object; undefined for other types, and if any are allowed.
+   */
   readonly members: readonly string[] | undefined;
   /** By media type without its parameters. */
   readonly bodies: ReadonlyMap<string, ValidateFunction>;
   readonly headers: ReadonlyMap<string, { isRequired: boolean; validate: ValidateFunction }>;
-  /** What each code of an error stands for, in words. */
+  /** The descriptions of errors, by their codes. */
   readonly codes: ReadonlyMap<number, string>;
 }
 
-/** What the document says of one method of one path. */
+/** The documentation of one method of one path. */
 export interface DocumentedOperation {
   readonly method: string;
   /** With its parameters in braces. */
@@ -89,22 +91,22 @@ export interface DocumentedOperation {
   readonly mediaTypes: readonly string[];
   /** Of its body where that is JSON. */
   readonly bodySchema: SchemaObject | undefined;
-  /** Whether a JSON body is one that it takes. */
+  /** Whether the operation accepts a JSON body. */
   readonly takes: ValidateFunction | undefined;
   /** By status. */
   readonly responses: ReadonlyMap<number, DocumentedResponse>;
 }
 
-/** Things that an operation creates, each of which has a path of its own. */
+/** The items that an operation creates, each of which has its own path. */
 export interface Collection {
   readonly create: DocumentedOperation;
   /** A page of them. */
   readonly list: DocumentedOperation | undefined;
-  /** The path of one, with parameters in braces. */
+  /** The path of one item, with parameters in braces. */
   readonly itemPath: string;
-  /** The last parameters of the path, each a member of what is created. */
+  /** The last parameters of the path, each a member of the created item. */
   readonly keys: readonly string[];
-  /** What may be done with one, by method. */
+  /** The operations on one item, by method. */
   readonly item: ReadonlyMap<string, DocumentedOperation>;
   /** The members that a client writes and reads. */
   readonly members: readonly string[];
@@ -123,10 +125,10 @@ export class ApiDocument {
   /** Every documented operation. */
   readonly operations: readonly DocumentedOperation[];
   readonly collections: readonly Collection[];
-  /** Keys of what is stored, for members that refer to it. */
+  /** Keys of stored items, for members that refer to them. */
   readonly knownKeys = new Set<string>();
   private readonly paths: readonly DocumentedPath[];
-  // Formats that are not known here say nothing.
+  // Unknown formats are ignored.
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
 
   constructor(private readonly document: DocumentObject) {
@@ -134,7 +136,7 @@ export class ApiDocument {
       if (type === 'string') this.ajv.addFormat(name, { type, validate });
       else this.ajv.addFormat(name, { type, validate });
     }
-    // In doubles, 0.07 is no multiple of 0.01.
+    // With doubles, 0.07 is no multiple of 0.01.
     this.ajv.removeKeyword('multipleOf').addKeyword({
       keyword: 'multipleOf',
       type: 'number',
@@ -142,33 +144,33 @@ export class ApiDocument {
         Decimal.of(value).dividedBy(Decimal.of(step)) !== undefined,
     });
     this.paths = Object.entries(document.paths)
-      // A path without parameters is meant before one that has some.
+      // A path without parameters takes precedence.
       .sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')))
       .map(([path, operations]) => ({
         pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
         operations: new Map(
           Object.entries(operations).map(([method, operation]) => [
             method.toUpperCase(),
-            this.operationOf(method.toUpperCase(), path, operation),
+            this.drawOperation(method.toUpperCase(), path, operation),
           ]),
         ),
       }));
     this.operations = this.paths.flatMap(({ operations }) => [...operations.values()]);
-    this.collections = this.operations.flatMap((one) => this.collectionOf(one) ?? []);
+    this.collections = this.operations.flatMap((one) => this.findCollection(one) ?? []);
   }
 
-  /** What is documented of a request; HEAD is a GET. */
+  /** Finds the operation of a request; HEAD is treated as GET. */
   operation(method: string, target: string): DocumentedOperation | undefined {
-    return this.pathOf(target)?.operations.get(method === 'HEAD' ? 'GET' : method);
+    return this.writePath(target)?.operations.get(method === 'HEAD' ? 'GET' : method);
   }
 
   /** The documented methods of a path, sorted; undefined for a path that is not documented. */
   methods(target: string): string[] | undefined {
-    const path = this.pathOf(target);
+    const path = this.writePath(target);
     return path && [...path.operations.keys()].sort();
   }
 
-  private pathOf(target: string): DocumentedPath | undefined {
+  private writePath(target: string): DocumentedPath | undefined {
     const [path = ''] = target.split('?');
     return this.paths.find(({ pattern }) => pattern.test(path));
   }
@@ -178,7 +180,7 @@ export class ApiDocument {
     return new ApiDocument((await response.json()) as DocumentObject);
   }
 
-  /** A schema itself, where it is a reference to one or made of several. */
+  /** Resolves a schema that is a reference or composed of several. */
   resolve(schema: SchemaObject): SchemaObject {
     if (schema.$ref !== undefined) {
       const named = this.document.components.schemas?.[schema.$ref.split('/').at(-1) ?? ''];
@@ -189,7 +191,7 @@ export class ApiDocument {
     return allOf.map((part) => this.resolve(part)).reduce(merge, own);
   }
 
-  private operationOf(
+  private drawOperation(
     method: string,
     path: string,
     { parameters = [], responses, requestBody }: OperationObject,
@@ -241,8 +243,8 @@ export class ApiDocument {
     };
   }
 
-  /** What a POST creates, if the path of another operation leads to it. */
-  private collectionOf(create: DocumentedOperation): Collection | undefined {
+  /** Finds the collection to which a POST adds, if another operation has the path of its items. */
+  private findCollection(create: DocumentedOperation): Collection | undefined {
     if (create.method !== 'POST' || create.bodySchema === undefined) return undefined;
     const { path } = create;
     const itemPath = Object.keys(this.document.paths).find(
@@ -282,12 +284,12 @@ function merge(one: SchemaObject, other: SchemaObject): SchemaObject {
   };
 }
 
-/** The types that a schema allows; none where it allows every one. */
-export function typesOf({ type, oneOf = [] }: SchemaObject): readonly string[] {
-  if (type === undefined) return oneOf.flatMap(typesOf);
+/** Lists the types that a schema allows; none if it allows every type. */
+export function listTypes({ type, oneOf = [] }: SchemaObject): readonly string[] {
+  if (type === undefined) return oneOf.flatMap(listTypes);
   return typeof type === 'string' ? [type] : type;
 }
 
-export function nameOf({ method, path }: DocumentedOperation): string {
+export function getOperationName({ method, path }: DocumentedOperation): string {
   return `${method} ${path}`;
 }

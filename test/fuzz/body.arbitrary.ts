@@ -3,16 +3,16 @@ import {
   type ApiDocument,
   type DocumentedOperation,
   type SchemaObject,
-  typesOf,
+  listTypes,
 } from './api-document.js';
 import { jsonText, membersText, RawText, Style } from './json-text.js';
 import { anyFraction, badValues, goodValue, unicodeText } from './schema.arbitrary.js';
 import * as texts from './texts.js';
 
-/** What a body is, known because of how it was written. */
+/** The verdict on a body, which is known from how it was written. */
 export type Verdict =
   | { readonly kind: 'good'; readonly content: Readonly<Record<string, unknown>> }
-  /** JSON, but not what the schema asks for: the members at fault, none for what is no object. */
+  /** JSON that the schema refuses: the faulty members; none if it is no object. */
   | { readonly kind: 'invalid'; readonly faults: readonly string[]; readonly isRepeated: boolean }
   /** Not JSON in UTF-8, or nested too deep. */
   | { readonly kind: 'unreadable' };
@@ -22,16 +22,16 @@ export interface Body {
   readonly verdict: Verdict;
 }
 
-/** What stands in the place of a value, and what it means there. */
+/** The text in place of a value, and its verdict. */
 interface Written {
   readonly value: unknown;
   readonly meaning: 'good' | 'wrong' | 'broken';
 }
 
-/** What a body that is, or nearly is, a JSON object has under a name. */
+/** A member of a body that is, or nearly is, a JSON object. */
 type Member = readonly [name: string, written: Written];
 
-/** Makes a body in which these members, where they are there and good, have these values. */
+/** Makes a body in which these members have these values, if they are present and valid. */
 export type BodyMaker = (keys: Readonly<Record<string, unknown>>) => Body;
 
 /** The levels that a member's value may have: its object is one of the 64. */
@@ -60,7 +60,7 @@ function broken(text: string): Written {
   return { value: new RawText(text), meaning: 'broken' };
 }
 
-/** A value of no use, nested in so many levels. */
+/** Makes a meaningless value with this many levels. */
 function deep(levels: number, asObjects: boolean): Written {
   const text = asObjects ? texts.nestedObjects(levels) : texts.nested(levels, '');
   return levels > VALUE_LEVELS ? broken(text) : wrong(new RawText(text));
@@ -102,7 +102,7 @@ export class Bodies {
   }
 
   /**
-   * Every value that must be refused, once.
+   * Lists every value that must be refused once.
    *
    * @param withSyntax whether every way not to be JSON as well
    */
@@ -113,7 +113,7 @@ export class Bodies {
       (name: string, ...written: Written[]): BodyMaker =>
       (keys) => {
         const others = Object.entries(withKeys(content, keys)).filter(([other]) => other !== name);
-        return this.bodyOf([
+        return this.writeBody([
           ...others.map(([other, value]): Member => [other, good(value)]),
           ...written.map((one): Member => [name, one]),
         ]);
@@ -147,10 +147,10 @@ export class Bodies {
     return [...values, ...inMembers, ...notJson.map((body) => () => body)];
   }
 
-  /** An object with good members, written in one of the ways. */
+  /** Writes an object with valid members in one of the styles. */
   of(content: Readonly<Record<string, unknown>>, style: readonly number[]): Body {
     const members = Object.entries(content).map(([name, value]): Member => [name, good(value)]);
-    return this.bodyOf(members, style);
+    return this.writeBody(members, style);
   }
 
   private accepted(schema: SchemaObject): fc.Arbitrary<BodyMaker> {
@@ -163,7 +163,7 @@ export class Bodies {
 
   /** Bodies that are, or nearly are, an object of the schema. */
   private objects(): fc.Arbitrary<BodyMaker> {
-    const members = this.members.map(([name, schema]) => this.memberOf(name, schema));
+    const members = this.members.map(([name, schema]) => this.makeMember(name, schema));
     const twice = fc.oneof(
       weighted(30, fc.constant('')),
       weighted(1, fc.constantFrom(...this.names, '')),
@@ -180,12 +180,12 @@ export class Bodies {
           return [name, isKey ? good(keys[name]) : one];
         });
         const again = written.filter(([name]) => name === repeated);
-        return this.bodyOf([...written, ...again, ...others], choices);
+        return this.writeBody([...written, ...again, ...others], choices);
       });
   }
 
-  /** A member that is good most of the time, missing, or wrong in one of the ways. */
-  private memberOf(name: string, schema: SchemaObject): fc.Arbitrary<Member[]> {
+  /** A member that is mostly valid, and else missing or faulty in one of the ways. */
+  private makeMember(name: string, schema: SchemaObject): fc.Arbitrary<Member[]> {
     const isRequired = this.schema.required?.includes(name) === true;
     const bad = badValues(schema, this.document);
     const written = fc.oneof(
@@ -196,7 +196,7 @@ export class Bodies {
         fc.constantFrom(64, 65, 1_000, 9_000).map((levels) => deep(levels, true)),
       ),
       ...(bad.length === 0 ? [] : [weighted(20, fc.constantFrom(...bad).map(wrong))]),
-      ...(typesOf(this.document.resolve(schema)).join() === 'integer'
+      ...(listTypes(this.document.resolve(schema)).join() === 'integer'
         ? [weighted(3, anyFraction.map(wrong))]
         : []),
     );
@@ -235,8 +235,8 @@ export class Bodies {
       .map(([one, value]) => [this.names.includes(one) ? `_${one}` : one, value]);
   }
 
-  /** Writes the members as one text, and knows what it is. */
-  private bodyOf(members: readonly Member[], choices: readonly number[] = []): Body {
+  /** Writes the members as one text, with its verdict. */
+  private writeBody(members: readonly Member[], choices: readonly number[] = []): Body {
     const style = new Style(choices);
     const shuffled: Member[] = [];
     for (const member of members) {
@@ -264,14 +264,14 @@ export class Bodies {
     return faults.length > 0 ? { kind: 'invalid', faults, isRepeated } : { kind: 'good', content };
   }
 
-  /** A number that takes a second or more to convert with care for each digit. */
+  /** A number that takes a second or more to convert digit by digit. */
   private manyDigits(): fc.Arbitrary<BodyMaker> {
     const [name = 'other'] =
       this.members.find(([, schema]) =>
-        typesOf(this.document.resolve(schema)).includes('integer'),
+        listTypes(this.document.resolve(schema)).includes('integer'),
       ) ?? [];
     return styleArbitrary.map((choices): BodyMaker => () => {
-      return this.bodyOf([[name, wrong(texts.MANY_DIGITS)]], choices);
+      return this.writeBody([[name, wrong(texts.MANY_DIGITS)]], choices);
     });
   }
 }

@@ -1,30 +1,30 @@
 import fc from 'fast-check';
 import type { ApiDocument, Collection, SchemaObject } from './api-document.js';
-import { typesOf } from './api-document.js';
+import { listTypes } from './api-document.js';
 import { styleArbitrary } from './body.arbitrary.js';
 import { type Probe, type ProbeMaker, Probes, strayProbes } from './probe.arbitrary.js';
-import { boundsOf } from './schema.arbitrary.js';
+import { getBounds } from './schema.arbitrary.js';
 
 export type Content = Readonly<Record<string, unknown>>;
 
-/** Requests to send one after another; each is made when it is known what came of those before. */
+/** Requests to send one after another. Each is made once the outcomes of those before are known. */
 export interface Case {
-  /** It is given keys that nothing else has. */
+  /** The first request, with unused keys. */
   readonly first: ProbeMaker;
-  /** Another create of what the first one was about. */
+  /** Another create with the keys of the first one. */
   readonly second: ((content: Content) => Probe) | undefined;
-  /** Requests about it. */
+  /** Requests about the created item. */
   readonly steps: readonly ProbeMaker[];
 }
 
-/** Chances of the requests about one thing, by method. */
+/** The weights of the requests about one item, by method. */
 const WEIGHTS: Readonly<Record<string, number>> = { GET: 4, PUT: 4, PATCH: 4, DELETE: 2 };
 
 function weighted<T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.WeightedArbitrary<T> {
   return { weight, arbitrary };
 }
 
-/** Requests about the things of a collection. */
+/** Makes requests about the items of a collection. */
 export class CollectionCases {
   readonly any: fc.Arbitrary<Case>;
   readonly create: Probes;
@@ -72,13 +72,13 @@ export class CollectionCases {
     });
   }
 
-  /** The same again, spelled otherwise, or what differs from it in a small way. */
+  /** The same item in another spelling, or one with a small difference. */
   private second(): fc.Arbitrary<Case['second']> {
     const { keys, create } = this.collection;
     const schema = create.bodySchema ?? {};
     const changes: ((content: Content) => Content)[] = [
       (content) => content,
-      (content) => neighbourOf(content, keys),
+      (content) => makeNearKeys(content, keys),
       ...Object.entries(schema.properties ?? {})
         .filter(([name]) => !keys.includes(name))
         .map(
@@ -96,8 +96,8 @@ export class CollectionCases {
   }
 
   /**
-   * Keys that no other thing has, as far as clients choose them. Of several, each is that of something
-   * else where such keys are known.
+   * Makes unused keys, as far as clients choose them. For a key of several members, each refers to
+   * another item if such keys are known.
    */
   freshKeys(fresh: bigint): Content {
     const { keys, create } = this.collection;
@@ -105,10 +105,10 @@ export class CollectionCases {
     const known = keys.flatMap((name, place) => {
       const schema = create.bodySchema?.properties?.[name];
       if (schema === undefined) return [];
-      const fitting = others.filter((text) => isKeyOf(schema, text));
+      const fitting = others.filter((text) => mayBeKey(schema, text));
       const index = Number(BigInt.asUintN(16, fresh >> BigInt(16 * place))) % fitting.length;
       const other = fitting[index];
-      const isInteger = typesOf(schema).includes('integer');
+      const isInteger = listTypes(schema).includes('integer');
       if (other !== undefined) return [[name, isInteger ? BigInt(other) : other] as const];
       const key = freshKey(schema, fresh);
       return key === undefined ? [] : [[name, key] as const];
@@ -117,21 +117,21 @@ export class CollectionCases {
   }
 }
 
-/** Made of its own keys, which others may have too. */
+/** Makes a probe with its own keys, which others may have too. */
 function withoutKeys(make: ProbeMaker): ProbeMaker {
   return () => make({});
 }
 
 /** Whether a text may be a key of something that such a member refers to. */
-function isKeyOf(schema: SchemaObject, text: string): boolean {
-  if (typesOf(schema).includes('integer')) return /^-?\d+$/.test(text);
+function mayBeKey(schema: SchemaObject, text: string): boolean {
+  if (listTypes(schema).includes('integer')) return /^-?\d+$/.test(text);
   return schema.format === 'uuid' && /^[\da-f]{8}-[\da-f-]{27}$/.test(text);
 }
 
 function freshKey(schema: SchemaObject, fresh: bigint): unknown {
-  const [type] = typesOf(schema);
+  const [type] = listTypes(schema);
   if (type === 'integer') {
-    const [min, max] = boundsOf(schema);
+    const [min, max] = getBounds(schema);
     const range = max - min + 1n;
     return min + ((((fresh - min) % range) + range) % range);
   }
@@ -145,8 +145,8 @@ function freshKey(schema: SchemaObject, fresh: bigint): unknown {
   return type === 'string' && schema.format === undefined ? `key-${hex}` : undefined;
 }
 
-/** Two integers that are one and the same as doubles. */
-function neighbourOf(content: Content, keys: readonly string[]): Content {
+/** Makes an integer that is the same double as the given one. */
+function makeNearKeys(content: Content, keys: readonly string[]): Content {
   const changed = keys.flatMap((name) => {
     const key = content[name];
     return typeof key === 'bigint' ? [[name, key ^ 1n] as const] : [];
@@ -154,7 +154,7 @@ function neighbourOf(content: Content, keys: readonly string[]): Content {
   return { ...content, ...Object.fromEntries(changed) };
 }
 
-/** With one member more or less, or another one, where the schema is known to allow it. */
+/** Adds, removes or changes one member, if the schema is known to allow that. */
 function slightlyChanged(
   content: Content,
   name: string,
@@ -165,7 +165,7 @@ function slightlyChanged(
   if (value !== undefined && !isRequired) return others;
   const { format, maxLength, minLength = 0 } = schema;
   const isFree =
-    typesOf(schema).includes('string') && format === undefined && maxLength === undefined;
+    listTypes(schema).includes('string') && format === undefined && maxLength === undefined;
   if (!isFree || schema.enum !== undefined) return content;
   return { ...content, [name]: typeof value === 'string' ? `${value}a` : 'a'.repeat(minLength) };
 }

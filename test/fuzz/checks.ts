@@ -2,12 +2,12 @@ import type { HttpAnswer } from '../support/http/answer.js';
 import type { HttpRequest } from '../support/http/request.js';
 import type { ApiDocument, DocumentedOperation } from './api-document.js';
 import type { Verdict } from './body.arbitrary.js';
-import { conformanceFaults, isError, jsonOf, typeOf } from './conformance.js';
+import { conformanceFaults, isError, parseJson, readMediaType } from './conformance.js';
 import { normalizeText } from './formats.js';
 import { numbersIn, readExactly } from './json-text.js';
 import { canonicalText, type Entry, type StoreModel } from './store-model.js';
 
-/** What an answer must be, once it is known what is stored. */
+/** The expected answer, once the stored items are known. */
 export type Wanted =
   /** The Error shape with one of these codes; the message has these names. */
   | {
@@ -17,20 +17,20 @@ export type Wanted =
     }
   /** 204, and the methods of the path. */
   | { readonly kind: 'methods' }
-  /** A success, with what of this text the answer may show; or one of these errors. */
+  /** A success, whose answer may show the members of this text; or one of these errors. */
   | { readonly kind: 'written'; readonly text: string; readonly errors: readonly number[] }
   | { readonly kind: 'removed'; readonly errors: readonly number[] }
   | { readonly kind: 'stored' | 'unmodified'; readonly entry: Entry }
-  /** These items, in this order, and whether more follow; undefined where that is not known. */
+  /** These items, in this order, and whether more follow; undefined if unknown. */
   | {
       readonly kind: 'listed';
       readonly query: ReadonlyMap<string, string>;
       readonly exactly: { readonly paths: readonly string[]; readonly next?: string } | undefined;
     }
-  /** A success, or what the document has for what is stored. */
+  /** A success, or one of these documented statuses, depending on the stored items. */
   | { readonly kind: 'any'; readonly statuses: readonly number[] };
 
-/** One request and its answer, with what the answer has to be. */
+/** One request and its answer, with the expected answer. */
 export interface Judged {
   readonly request: HttpRequest;
   readonly answer: HttpAnswer;
@@ -46,8 +46,8 @@ const CHALLENGES = new Map([
 ]);
 const PATH_ERRORS = [40000, 40400];
 
-/** Every fault of an answer, by the name of the check that found it. */
-export function faultsOf(judged: Judged, document: ApiDocument): string[] {
+/** Lists the faults of an answer, each with the name of the check that found it. */
+export function findFaults(judged: Judged, document: ApiDocument): string[] {
   const { wanted } = judged;
   const isElsewhere =
     wanted.kind === 'error' && wanted.errors.some((one) => PATH_ERRORS.includes(one));
@@ -62,12 +62,12 @@ export function faultsOf(judged: Judged, document: ApiDocument): string[] {
   return [...conformanceFaults({ ...judged, operation }, document), ...faults];
 }
 
-function statusOf(error: number): number {
+function toStatus(error: number): number {
   return Math.floor(error / 100);
 }
 
 /** The status of a success. */
-function successOf(operation: DocumentedOperation | undefined): number {
+function findSuccess(operation: DocumentedOperation | undefined): number {
   const successes = [...(operation?.responses.keys() ?? [])].filter((status) => status < 300);
   return Math.min(...successes);
 }
@@ -75,17 +75,17 @@ function successOf(operation: DocumentedOperation | undefined): number {
 const CHECKS: Readonly<Record<string, (judged: Judged) => string | false>> = {
   negative_data_rejection: ({ wanted, answer }) =>
     wanted.kind === 'error' &&
-    wanted.errors.some((one) => statusOf(one) === 400) &&
+    wanted.errors.some((one) => toStatus(one) === 400) &&
     answer.status < 400 &&
     `a request with a flaw was answered ${answer.status}`,
 
   positive_data_acceptance: ({ wanted, answer }) =>
     wanted.kind !== 'error' &&
-    !statusesOf(wanted, undefined).includes(answer.status) &&
+    !listStatuses(wanted, undefined).includes(answer.status) &&
     [400, 413, 415].includes(answer.status) &&
     `a request without a flaw was answered ${answer.status}`,
 
-  /** What is good by the schema is good by the way it was made, or the two do not agree. */
+  /** The verdict of the schema and that of the writer must agree. */
   schema_and_text_agree: (judged) => {
     const isGood = schemaSays(judged);
     const kind = judged.verdict?.kind ?? '';
@@ -106,7 +106,7 @@ const CHECKS: Readonly<Record<string, (judged: Judged) => string | false>> = {
     `an undocumented method was answered ${answer.status}, Allow: ${answer.headers.allow ?? ''}`,
 
   right_status: ({ wanted, answer, operation }) => {
-    const right = statusesOf(wanted, operation);
+    const right = listStatuses(wanted, operation);
     if (right.includes(answer.status)) return false;
     return `the status is ${answer.status}, not ${right.join(' or ')}`;
   },
@@ -114,9 +114,10 @@ const CHECKS: Readonly<Record<string, (judged: Judged) => string | false>> = {
   right_error: ({ request, wanted, answer }) => {
     const errors = 'errors' in wanted ? wanted.errors : [];
     if (request.method === 'HEAD' || answer.status < 400 || errors.length === 0) return false;
-    const body = jsonOf(answer);
+    const body = parseJson(answer);
     if (!isError(body)) return 'the body is not of the Error shape and nothing else';
-    if (typeOf(answer) !== 'application/json') return `the Content-Type is ${typeOf(answer)}`;
+    if (readMediaType(answer) !== 'application/json')
+      return `the Content-Type is ${readMediaType(answer)}`;
     if (!errors.includes(body.error))
       return `the error is ${body.error}, not ${errors.join(' or ')}`;
     const names = wanted.kind === 'error' ? (wanted.names ?? []) : [];
@@ -168,7 +169,7 @@ const CHECKS: Readonly<Record<string, (judged: Judged) => string | false>> = {
     const { exactly, query } = wanted;
     const { link } = answer.headers;
     if (link === undefined) return exactly?.next !== undefined && 'Link is missing';
-    const { pathname, searchParams } = new URL(nextPageOf(answer) ?? '', 'http://a');
+    const { pathname, searchParams } = new URL(readNextPage(answer) ?? '', 'http://a');
     const given = Object.fromEntries(searchParams);
     const after = exactly === undefined ? given.after : exactly.next;
     const right: Record<string, unknown> = { ...Object.fromEntries(query), after };
@@ -182,14 +183,14 @@ const CHECKS: Readonly<Record<string, (judged: Judged) => string | false>> = {
 };
 
 /** The target of the next page; undefined when there is none. */
-export function nextPageOf({ headers: { link = '' } }: HttpAnswer): string | undefined {
+export function readNextPage({ headers: { link = '' } }: HttpAnswer): string | undefined {
   return /^<([^<>]*)>; rel="next"$/.exec(link)?.[1];
 }
 
-function statusesOf(wanted: Wanted, operation: DocumentedOperation | undefined): number[] {
+function listStatuses(wanted: Wanted, operation: DocumentedOperation | undefined): number[] {
   switch (wanted.kind) {
     case 'error':
-      return wanted.errors.map(statusOf);
+      return wanted.errors.map(toStatus);
     case 'methods':
       return [204];
     case 'unmodified':
@@ -199,13 +200,13 @@ function statusesOf(wanted: Wanted, operation: DocumentedOperation | undefined):
       return [200];
     case 'written':
     case 'removed':
-      return [successOf(operation), ...wanted.errors.map(statusOf)];
+      return [findSuccess(operation), ...wanted.errors.map(toStatus)];
     case 'any':
-      return [successOf(operation), ...wanted.statuses];
+      return [findSuccess(operation), ...wanted.statuses];
   }
 }
 
-/** What is wrong with the items of a page. */
+/** Describes the first fault of the items of a page. */
 function listFault(
   { query, exactly }: Extract<Wanted, { kind: 'listed' }>,
   answer: HttpAnswer,
@@ -214,7 +215,7 @@ function listFault(
   const body = exactlyRead(answer);
   if (!Array.isArray(body)) return 'the page is no array';
   const items = body as readonly Readonly<Record<string, unknown>>[];
-  const paths = items.map((item) => pathOfItem(item, model));
+  const paths = items.map((item) => writeItemPath(item, model));
   if (exactly !== undefined && paths.join() !== exactly.paths.join()) {
     return `the page is not exactly ${exactly.paths.join()}, but ${paths.join()}`;
   }
@@ -231,7 +232,7 @@ function listFault(
   if (filters.length === 0 || answer.headers.link !== undefined) return false;
   const missed = [...model.paths].find((path) => {
     const entry = model.get(path);
-    const content = entry && model.contentOf(entry);
+    const content = entry && model.readContent(entry);
     return (
       !paths.includes(path) &&
       filters.every(
@@ -239,14 +240,14 @@ function listFault(
       )
     );
   });
-  return missed !== undefined && items.length < limitOf(query) && `the page lacks ${missed}`;
+  return missed !== undefined && items.length < readLimit(query) && `the page lacks ${missed}`;
 }
 
-function limitOf(query: ReadonlyMap<string, string>): number {
+function readLimit(query: ReadonlyMap<string, string>): number {
   return Number(query.get('limit') ?? 100);
 }
 
-/** A filter may ask for the beginning, in any case. */
+/** A filter may match the beginning of a text, ignoring case. */
 function startsWith(member: unknown, value: string): boolean {
   const text = textIn(member);
   if (text === undefined) return false;
@@ -258,20 +259,22 @@ function isNumber(member: unknown): boolean {
   return typeof member === 'number' || (typeof member === 'string' && /^-?\d+n$/.test(member));
 }
 
-/** A value of a query in the one spelling in which such a member is read: 1.50 is 1.5 as a number. */
+/**
+ * Writes a value of a query in the canonical spelling of such a member: 1.50 is 1.5 as a number.
+ */
 function writtenLike(member: unknown, value: string): string | undefined {
   const isNumeric = isNumber(member) && /^-?\d+(\.\d+)?$/.test(value);
   return isNumeric ? textIn(readExactly(value)) : normalizeText(value);
 }
 
-/** A member as it stands in a query; an integer was read with an n behind it. */
+/** Writes a member as in a query. Integers were read with an n at the end. */
 function textIn(member: unknown): string | undefined {
   if (typeof member === 'string') return member.replace(/^(-?\d+)n$/, '$1');
   return member === undefined ? undefined : JSON.stringify(member);
 }
 
 /** The path of an item of a page. */
-export function pathOfItem(item: Readonly<Record<string, unknown>>, model: StoreModel): string {
+export function writeItemPath(item: Readonly<Record<string, unknown>>, model: StoreModel): string {
   return model.collection.itemPath.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(textIn(item[name]) ?? ''),
   );
@@ -286,8 +289,9 @@ function exactlyRead({ body }: HttpAnswer): unknown {
 }
 
 /**
- * Whether the body is valid by the served schema; undefined when a schema cannot tell: the body is
- * not what decides, is not JSON, gives a member twice, or has a number that JSON.parse rounds.
+ * Whether the body is valid by the served schema. Undefined if a schema cannot tell: the answer
+ * depends on something else, or the body is not JSON, gives a member twice, or has a number that
+ * JSON.parse rounds.
  */
 function schemaSays({ request: { body }, operation, verdict }: Judged): boolean | undefined {
   if (verdict === undefined || verdict.kind === 'unreadable') return undefined;

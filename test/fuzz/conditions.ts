@@ -1,16 +1,16 @@
 import type { Field } from '../support/http/request.js';
 
-/** Stands for the ETag of the plant, or for one of none. */
+/** The placeholder for the ETag of the plant, or of none. */
 const CURRENT = '{etag}';
 
-/** A header that makes a request conditional, and what comes of it when the plant is there. */
+/** A header that makes a request conditional, and its effect if the plant exists. */
 export interface Condition {
   readonly header: 'If-Match' | 'If-None-Match';
-  /** With {@link CURRENT} where the ETag is to be. */
+  /** With {@link CURRENT} in place of the ETag. */
   readonly value: string;
   /** Whether a PUT or a DELETE is carried out. */
   readonly allowsChange: boolean;
-  /** What becomes of a GET or a HEAD. */
+  /** The answer to a GET or a HEAD. */
   readonly read: 'whole' | 'not modified' | 'refused';
 }
 
@@ -27,7 +27,7 @@ const STRONG = [
 const WEAK = [`W/${CURRENT}`, `"a" , W/${CURRENT}`];
 /** Lists without it. */
 const OTHER = ['"other"', 'W/"other"', '""', '"a","b", W/"c"', '"*"'];
-/** What is not a list of tags. */
+/** Values that are not lists of tags. */
 const MALFORMED = [
   '',
   ',',
@@ -60,7 +60,7 @@ function ifNoneMatch(value: string, allowsChange: boolean, read: Condition['read
   return { header: 'If-None-Match', value, allowsChange, read };
 }
 
-export function fieldsOf(conditions: readonly Condition[]): Field[] {
+export function toFields(conditions: readonly Condition[]): Field[] {
   return conditions.map(({ header, value }) => [header, value]);
 }
 

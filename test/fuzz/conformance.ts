@@ -7,11 +7,11 @@ import { GOOD_TOKENS } from './headers.js';
 export interface Exchange {
   readonly request: HttpRequest;
   readonly answer: HttpAnswer;
-  /** undefined where the document says nothing of the answer. */
+  /** Undefined for an undocumented operation. */
   readonly operation: DocumentedOperation | undefined;
 }
 
-/** Every way in which an answer is not as the document and the rules of all operations say. */
+/** Lists the violations of the document, and of the rules of all operations, by an answer. */
 export function conformanceFaults(exchange: Exchange, document: ApiDocument): string[] {
   return Object.entries(CHECKS).flatMap(([name, check]) => {
     const fault = check(exchange, document);
@@ -34,7 +34,7 @@ const CHECKS: Readonly<
   content_type_conformance: ({ answer, operation }) => {
     const response = operation?.responses.get(answer.status);
     if (response === undefined) return false;
-    const type = typeOf(answer);
+    const type = readMediaType(answer);
     const documented = [...response.bodies.keys()];
     if (documented.length === 0 && type === '') return false;
     return !documented.includes(type) && `the Content-Type "${type}" is not documented`;
@@ -54,9 +54,9 @@ const CHECKS: Readonly<
   response_schema_conformance: ({ request, answer, operation }) => {
     if (request.method === 'HEAD') return false;
     const response = operation?.responses.get(answer.status);
-    const validate = response?.bodies.get(typeOf(answer));
+    const validate = response?.bodies.get(readMediaType(answer));
     if (validate === undefined) return false;
-    const body = typeOf(answer).endsWith('json') ? jsonOf(answer) : answer.body;
+    const body = readMediaType(answer).endsWith('json') ? parseJson(answer) : answer.body;
     if (validate(body)) return false;
     return `the body is against its schema: ${JSON.stringify(validate.errors)}`;
   },
@@ -64,7 +64,7 @@ const CHECKS: Readonly<
   /** A member that is not in the schema is no mistake of JSON Schema, but one of the service. */
   nothing_undocumented: ({ answer, operation }) => {
     const members = operation?.responses.get(answer.status)?.members;
-    const body = jsonOf(answer);
+    const body = parseJson(answer);
     if (members === undefined || typeof body !== 'object' || body === null) return false;
     const others = Object.keys(body).filter((name) => !members.includes(name));
     return others.length > 0 && `the members ${others.join()} are not documented`;
@@ -72,7 +72,7 @@ const CHECKS: Readonly<
 
   documented_code: ({ answer, operation }) => {
     const codes = operation?.responses.get(answer.status)?.codes;
-    const body = jsonOf(answer);
+    const body = parseJson(answer);
     if (codes === undefined || codes.size === 0 || !isError(body)) return false;
     return !codes.has(body.error) && `the error ${body.error} is not documented`;
   },
@@ -103,7 +103,7 @@ const CHECKS: Readonly<
 
   nothing_leaks: ({ answer }) => {
     const said = Object.values(answer.headers).join('\n');
-    // What is stored may be any text.
+    // Stored texts may contain anything.
     const body = answer.status >= 400 ? answer.body : '';
     if (INTERNALS.test(body)) return `the message shows internals: ${body}`;
     if (answer.headers['x-powered-by'] !== undefined) return 'X-Powered-By is set';
@@ -112,13 +112,13 @@ const CHECKS: Readonly<
   },
 };
 
-export function typeOf({ headers }: HttpAnswer): string {
+export function readMediaType({ headers }: HttpAnswer): string {
   const [type = ''] = (headers['content-type'] ?? '').split(';');
   return type.trim();
 }
 
 /** undefined for a body that is not JSON. */
-export function jsonOf({ body }: Pick<HttpAnswer, 'body'>): unknown {
+export function parseJson({ body }: Pick<HttpAnswer, 'body'>): unknown {
   try {
     return JSON.parse(body);
   } catch {
@@ -126,7 +126,7 @@ export function jsonOf({ body }: Pick<HttpAnswer, 'body'>): unknown {
   }
 }
 
-/** Whether it is of the Error shape, and nothing else. */
+/** Whether it has exactly the Error shape. */
 export function isError(body: unknown): body is { error: number; message: string } {
   if (typeof body !== 'object' || body === null) return false;
   if (Object.keys(body).sort().join() !== 'error,message') return false;

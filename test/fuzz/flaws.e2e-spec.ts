@@ -5,8 +5,8 @@ import { ApiDocument } from './api-document.js';
 import { describeFailure, Fuzzer } from './fuzzer.js';
 import { ACCESS_TOKENS } from './headers.js';
 
-// Made-up requests meet each value of the lists by chance; here each is met once, in a request that
-// is otherwise without a flaw.
+// Generated requests contain the values of the lists by chance. Here, each value occurs once, in a
+// request that is otherwise valid.
 
 let app: TestApp;
 

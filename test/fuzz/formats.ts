@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** A format of JSON Schema: which values have it, and some that come often. */
+/** A format of JSON Schema: its check, and some frequent values. */
 export type Format =
   | { readonly type: 'number'; readonly validate: (value: number) => boolean }
   | {
@@ -14,7 +14,7 @@ export type Format =
 /** Texts that stand for a moment, of which each has many: they are compared as the one in UTC. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i;
 
-/** A text as it is compared: that of a moment in its one spelling. */
+/** Normalizes a text for comparison: moments become UTC. */
 export function normalizeText(text: string): string {
   return MOMENT.test(text) && isDate(text.slice(0, 10)) ? new Date(text).toISOString() : text;
 }

@@ -7,41 +7,46 @@ import {
   type ApiDocument,
   type Collection,
   type DocumentedOperation,
-  nameOf,
+  getOperationName,
 } from './api-document.js';
 import { type Case, CollectionCases, type Content } from './case.arbitrary.js';
-import { faultsOf, nextPageOf, pathOfItem, type Wanted } from './checks.js';
+import { findFaults, readNextPage, writeItemPath, type Wanted } from './checks.js';
 import { withEtag } from './conditions.js';
-import { isError, jsonOf } from './conformance.js';
+import { isError, parseJson } from './conformance.js';
 import { readExactly } from './json-text.js';
 import { type Probe, Probes, strayProbes } from './probe.arbitrary.js';
 import { StoreModel } from './store-model.js';
-import { wantedOfCreate, wantedOfItem, wantedOfList, wantedOfOther } from './wanted.js';
+import { expectForCreate, expectForItem, expectForList, expectForOther } from './wanted.js';
 
-/** Cases made at a time. Each batch has a seed of its own, so that it can be made again alone. */
+/**
+ * Cases that are generated at a time. Each batch has its own seed, so that it can be repeated
+ * alone.
+ */
 export const BATCH = 200;
-/** How many things are on a page when all are looked at. */
+/** The items on a page when all are checked. */
 const PAGE = 100;
-/** How many keys of a collection others refer to. */
+/** How many keys of a collection others may refer to. */
 const KNOWN_KEYS = 20;
-/** How many faults of the store are told. */
+/** How many faults of the store are reported. */
 const SHOWN = 10;
-/** How many times its share of the requests a subject may have until each operation was carried out. */
+/**
+ * How many times its share of the requests a subject may send until each operation has succeeded.
+ */
 const PATIENCE = 20;
 
 export interface Failure {
   readonly faults: readonly string[];
-  /** undefined when it is the store that is wrong, not an answer. */
+  /** Undefined if the store is wrong, rather than an answer. */
   readonly request?: HttpRequest | undefined;
   /** undefined when there was none. */
   readonly answer?: HttpAnswer | undefined;
-  /** Of the batch: with it as the first, the case comes again. */
+  /** The seed of the batch: with it as the first seed, the case is repeated. */
   readonly seed: number;
 }
 
 type Fault = Omit<Failure, 'seed'>;
 
-/** What is fuzzed at a time: a collection, or the operations that belong to none. */
+/** The operations that are fuzzed together: those of a collection, or those of none. */
 interface Subject {
   readonly operations: readonly DocumentedOperation[];
   readonly any: fc.Arbitrary<Case>;
@@ -49,20 +54,20 @@ interface Subject {
   readonly model?: StoreModel;
 }
 
-/** What became of a request: what is wrong with it, or the keys of what it has created. */
+/** The outcome of a request: its faults, or the keys of the created item. */
 interface Outcome {
   readonly fault?: Fault | undefined;
   readonly created?: Content;
 }
 
 /**
- * Sends requests to every operation of the document, made of nothing but what it says of them, until
- * one is answered wrongly, over several connections at once.
+ * Sends requests to every operation of the document, generated only from the document, on several
+ * connections at once, until one is answered wrongly.
  */
 export class Fuzzer {
   /** Answers by status and, of errors, code. */
   readonly seen = new Map<string, number>();
-  /** Operations that were carried out at least once. */
+  /** Operations that have succeeded at least once. */
   readonly carriedOut = new Set<string>();
   requests = 0;
   /** Called after each thousand requests. */
@@ -81,16 +86,16 @@ export class Fuzzer {
     private readonly shrinkTime = 20_000,
   ) {
     this.connections = Array.from({ length: workers }, connect);
-    this.subjects = subjectsOf(document);
+    this.subjects = makeSubjects(document);
   }
 
-  /** How many things are stored in all. */
+  /** How many items are stored in all. */
   get stored(): number {
     return this.subjects.reduce((sum, { model }) => sum + (model?.size ?? 0), 0);
   }
 
-  /** What must be stored of the collection at a path. */
-  modelOf(path: string): StoreModel {
+  /** The expected items of the collection at a path. */
+  getModel(path: string): StoreModel {
     const models = this.subjects.flatMap(({ model }) => model ?? []);
     const found = models.find(({ collection }) => collection.create.path === path);
     if (found === undefined) throw new TypeError(`nothing is created at ${path}`);
@@ -98,25 +103,25 @@ export class Fuzzer {
   }
 
   /**
-   * Sends so many requests, of each subject as many, and then looks at all that is stored. A subject
-   * gets more requests while one of its operations has not been carried out.
+   * Sends this many requests, equally many for each subject, and then checks all stored items. A
+   * subject gets more requests while one of its operations has not succeeded.
    *
-   * @param unreachable names of operations that made-up requests do not get through to
-   * @returns the first failure, as small as it could be made
+   * @param unreachable names of operations for which generated requests do not succeed
+   * @returns the first failure, reduced as far as possible
    */
   async run(requests: number, unreachable: readonly string[] = []): Promise<Failure | undefined> {
     const share = Math.ceil(requests / this.subjects.length);
     for (const subject of this.subjects) {
       await this.learn(subject);
       const wanted = subject.operations
-        .map(nameOf)
+        .map(getOperationName)
         .filter((operation) => !unreachable.includes(operation));
       const end = this.requests + share;
       const last = this.requests + PATIENCE * share;
       const needsMore = (): boolean =>
         this.requests < end ||
         (this.requests < last && wanted.some((operation) => !this.carriedOut.has(operation)));
-      const cases = casesOf(subject.any, this.seed);
+      const cases = generateCases(subject.any, this.seed);
       const work = this.connections.map((one) => this.work(subject, cases, one, needsMore));
       await Promise.all(work);
       await this.audit(subject);
@@ -135,7 +140,7 @@ export class Fuzzer {
     }
     for (const subject of this.subjects) {
       await this.learn(subject);
-      for (const probe of rowsOf(subject, () => this.freshId())) {
+      for (const probe of listRows(subject, () => this.freshId())) {
         if (await this.isFailedBy(probe(), subject.model)) return this.failure;
       }
       await this.audit(subject);
@@ -153,7 +158,9 @@ export class Fuzzer {
     for (const connection of this.connections) connection.close();
   }
 
-  /** Spread over all int64, and never the same: multiplying by an odd number loses nothing. */
+  /**
+   * Different ids, spread over all int64 values, since multiplying by an odd number is invertible.
+   */
   freshId(): bigint {
     this.freshIds++;
     const mixed = (BigInt(this.seed >>> 0) << 32n) ^ this.freshIds;
@@ -175,7 +182,7 @@ export class Fuzzer {
     }
   }
 
-  /** Other workers may have found a failure while one waited. */
+  /** Another worker may have found a failure meanwhile. */
   private isFailed(): boolean {
     return this.failure !== undefined;
   }
@@ -201,7 +208,7 @@ export class Fuzzer {
     return found;
   }
 
-  /** Makes the same case again, then smaller ones, as long as the same check fails. */
+  /** Repeats the same case, and then smaller ones, as long as the same check fails. */
   private async shrink(
     first: Fault,
     subject: Subject,
@@ -212,7 +219,7 @@ export class Fuzzer {
     let smallest = first;
     const property = fc.asyncProperty(subject.any, async (one) => {
       const fault = await this.checkCase(one, subject, connection);
-      const isSame = fault !== undefined && checkOf(fault) === checkOf(first);
+      const isSame = fault !== undefined && findCheck(fault) === findCheck(first);
       if (isSame) smallest = fault;
       return !isSame;
     });
@@ -225,7 +232,7 @@ export class Fuzzer {
     return smallest;
   }
 
-  /** Sends one request, in the turn of what it is about. */
+  /** Sends one request, alone among those about the same item. */
   private async check(
     probe: Probe,
     model: StoreModel | undefined,
@@ -238,13 +245,13 @@ export class Fuzzer {
       return this.ask(probe, { ...expected, errors: [expected.error] }, model, connection);
     }
     if (model === undefined || operation === undefined) {
-      return this.ask(probe, wantedOfOther(operation, expected), model, connection);
+      return this.ask(probe, expectForOther(operation, expected), model, connection);
     }
     const { collection } = model;
     const [target = ''] = probe.request.target.split('?');
     if (operation === collection.list) {
       const ask = (): Promise<Outcome> =>
-        this.ask(probe, wantedOfList(expected, operation, model), model, connection);
+        this.ask(probe, expectForList(expected, operation, model), model, connection);
       return await model.inTurnOfAll(ask);
     }
     if (operation !== collection.create) {
@@ -252,13 +259,13 @@ export class Fuzzer {
     }
     const isKnown = collection.keys.every((name) => name in expected.content);
     if (!isKnown) {
-      const wanted = wantedOfCreate(expected.content, operation, model, undefined);
+      const wanted = expectForCreate(expected.content, operation, model, undefined);
       const outcome = await this.ask(probe, wanted, model, connection);
       return outcome;
     }
-    const path = model.pathOf(target, expected.content);
+    const path = model.writePath(target, expected.content);
     return await model.inTurn(path, async () => {
-      const wanted = wantedOfCreate(expected.content, operation, model, model.get(path));
+      const wanted = expectForCreate(expected.content, operation, model, model.get(path));
       return await this.ask(probe, wanted, model, connection, path);
     });
   }
@@ -281,7 +288,7 @@ export class Fuzzer {
       if (fault !== undefined) return { fault };
     }
     const request = { ...probe.request, headers: withEtag(probe.request.headers, entry?.etag) };
-    const wanted = wantedOfItem(expected, operation, model, entry);
+    const wanted = expectForItem(expected, operation, model, entry);
     return await this.ask({ ...probe, request }, wanted, model, connection, path);
   }
 
@@ -301,15 +308,18 @@ export class Fuzzer {
     }
     this.count(answer);
     const isDone = expected.kind === 'done' && answer.status < 400;
-    if (isDone && operation !== undefined) this.carriedOut.add(nameOf(operation));
-    const faults = faultsOf({ request, answer, operation, wanted, verdict, model }, this.document);
+    if (isDone && operation !== undefined) this.carriedOut.add(getOperationName(operation));
+    const faults = findFaults(
+      { request, answer, operation, wanted, verdict, model },
+      this.document,
+    );
     const created = model && this.remember(wanted, answer, model, operation, path);
     return faults.length > 0
       ? { fault: { faults, request, answer } }
       : { ...(created && { created }) };
   }
 
-  /** What the answer says of what is stored from now on; the keys of what was created. */
+  /** Updates the model by the answer, and returns the keys of the created item. */
   private remember(
     wanted: Wanted,
     answer: HttpAnswer,
@@ -328,35 +338,31 @@ export class Fuzzer {
       return undefined;
     }
     // The service has chosen the keys.
-    const body = jsonOf({ body: answer.body }) === undefined ? {} : readExactly(answer.body);
-    const {
-      text,
-      keys,
-      path: created,
-    } = model.withKeysOf(body, wanted.text, operation?.path ?? '');
+    const body = parseJson({ body: answer.body }) === undefined ? {} : readExactly(answer.body);
+    const { text, keys, path: created } = model.addKeys(body, wanted.text, operation?.path ?? '');
     model.set(created, text);
     return keys;
   }
 
   private count({ status, body }: HttpAnswer): void {
-    const parsed = status >= 400 ? jsonOf({ body }) : undefined;
+    const parsed = status >= 400 ? parseJson({ body }) : undefined;
     const key = isError(parsed) ? `${status} ${parsed.error}` : String(status);
     this.seen.set(key, (this.seen.get(key) ?? 0) + 1);
   }
 
-  /** Takes what is stored already for what must be stored. */
+  /** Adds the items that are stored already to the model. */
   private async learn({ model }: Subject): Promise<void> {
     for (const other of this.subjects)
       other.model?.keys(KNOWN_KEYS).forEach((key) => this.document.knownKeys.add(key));
     if (model === undefined || this.isFailed()) return;
     const stored = await model.inTurnOfAll(() => this.walk(model));
     if (stored === undefined) return;
-    // What refers to other things may have gone with them.
+    // Items that refer to other items may have been removed with them.
     for (const path of [...model.paths]) if (!stored.has(path)) model.delete(path);
     for (const [path, text] of stored) model.set(path, text);
   }
 
-  /** Compares all that is stored with all that must be. */
+  /** Compares all stored items with the model. */
   private async audit({ model }: Subject): Promise<void> {
     if (model === undefined || this.isFailed()) return;
     await model.inTurnOfAll(() => this.compare(model));
@@ -380,7 +386,10 @@ export class Fuzzer {
     if (faults.length > 0) this.failure = { faults: faults.slice(0, SHOWN), seed: this.seed };
   }
 
-  /** Everything on every page; undefined for a collection that has none, or one for each of others. */
+  /**
+   * Reads all items of all pages; undefined for a collection without pages, or with one for each
+   * other item.
+   */
   private async walk(model: StoreModel, query = ''): Promise<Map<string, string> | undefined> {
     const { list } = model.collection;
     const [connection] = this.connections;
@@ -396,7 +405,7 @@ export class Fuzzer {
           if (stored.has(path)) throw new SyntaxError(`${path} is on two pages`);
           stored.set(path, text);
         }
-        target = nextPageOf(answer);
+        target = readNextPage(answer);
       } catch (error) {
         const check = error instanceof SyntaxError ? 'right_store' : 'valid_http';
         this.failure = { faults: [`${check}: ${String(error)}`], request, seed: this.seed };
@@ -412,7 +421,7 @@ function itemsIn(body: string, model: StoreModel): [path: string, text: string][
   const items = readExactly(body);
   if (!Array.isArray(items)) throw new SyntaxError('the page is no array');
   return items.map((item: Record<string, unknown>) => [
-    pathOfItem(item, model),
+    writeItemPath(item, model),
     model.exactText(item),
   ]);
 }
@@ -424,22 +433,25 @@ interface NumberedCase {
 }
 
 /** The cases of a seed, in batches of which only one is in memory. */
-function* casesOf(any: fc.Arbitrary<Case>, firstSeed: number): Generator<NumberedCase, never> {
+function* generateCases(
+  any: fc.Arbitrary<Case>,
+  firstSeed: number,
+): Generator<NumberedCase, never> {
   for (let seed = firstSeed; ; seed = (seed + 1) | 0) {
     const cases = fc.sample(any, { seed, numRuns: BATCH });
     for (const [index, one] of cases.entries()) yield { one, seed, index };
   }
 }
 
-function subjectsOf(document: ApiDocument): Subject[] {
-  // What has several keys refers by them to others, which come first.
+function makeSubjects(document: ApiDocument): Subject[] {
+  // Items with keys of several members refer to others, which come first.
   const collections = document.collections.toSorted((a, b) => a.keys.length - b.keys.length);
   const subjects = collections.map((collection): Subject => {
     let cases: CollectionCases | undefined;
     return {
       operations: drawOperations(collection),
       model: new StoreModel(collection),
-      // Made once the things that its members may refer to are known.
+      // Created once the items to which its members may refer are known.
       get cases() {
         return (cases ??= new CollectionCases(collection, document));
       },
@@ -462,7 +474,7 @@ function drawOperations({ create, list, item }: Collection): DocumentedOperation
 }
 
 /** Requests with one flaw each, and with each precondition. */
-function* rowsOf({ cases, model }: Subject, freshId: () => bigint): Generator<() => Probe> {
+function* listRows({ cases, model }: Subject, freshId: () => bigint): Generator<() => Probe> {
   if (cases === undefined || model === undefined) return;
   const { create, list, item } = cases;
   const [good] = fc.sample(create.good, { seed: 1, numRuns: 1 });
@@ -470,14 +482,14 @@ function* rowsOf({ cases, model }: Subject, freshId: () => bigint): Generator<()
   for (const row of create.rows(true)) yield () => row(cases.freshKeys(freshId()));
   for (const row of list?.rows() ?? []) yield () => row({});
   const keys = cases.freshKeys(freshId());
-  const path = model.pathOf(model.collection.create.path, keys);
+  const path = model.writePath(model.collection.create.path, keys);
   for (const probes of item) {
     for (const row of probes.rows()) {
       if (model.get(path) === undefined) yield () => good(keys);
       yield () => row(keys);
     }
     for (const row of probes.conditionRows()) {
-      // On what is not there, and on what is.
+      // For a missing item, and for an existing one.
       const fresh = cases.freshKeys(freshId());
       for (const make of [row, good, row]) yield () => make(fresh);
     }
@@ -491,11 +503,11 @@ function pickKeys(content: Content, cases: CollectionCases | undefined): Content
 }
 
 /** The name of the first check that failed. */
-function checkOf({ faults }: Fault): string | undefined {
+function findCheck({ faults }: Fault): string | undefined {
   return faults[0]?.split(':')[0];
 }
 
-/** A failure for people to read. */
+/** Describes a failure for people to read. */
 export function describeFailure({ faults, request, answer, seed }: Failure): string {
   const status = answer === undefined ? '' : `${answer.status} ${answer.body.slice(0, 1_000)}`;
   return [

@@ -39,7 +39,7 @@ export const MISSING: readonly (Field | undefined)[] = [
   ['X-Api-Key', TOKEN],
 ];
 
-/** What stands for a token and is none: 40101. */
+/** Texts in place of a token that are no accepted token: 40101. */
 export const REFUSED_TOKENS: readonly string[] = [
   ...words`x , null undefined true * % "" ../../etc/passwd eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.`,
   ...[TOKEN.slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), `${TOKEN} ${TOKEN}`, `"${TOKEN}"`],
@@ -61,7 +61,7 @@ export const SPELLINGS_OF_TYPE: readonly ((type: string) => string)[] = [
   (type) => `${type}; a="b;charset=latin1"; charset=utf-8`,
 ];
 
-/** What a media type is not that is written so. */
+/** Texts that resemble a media type but are none. */
 export const NEAR_TYPES: readonly ((type: string) => string)[] = [
   (type) => `${type}; charset=iso-8859-1`,
   (type) => `${type}; charset=utf-16`,
@@ -95,7 +95,7 @@ export const CONTENT_ENCODINGS: readonly string[] = [
   ...['gzip, gzip', 'identity, gzip', 'gzip, identity'],
 ];
 
-/** What a lenient router would take for the path. */
+/** Paths that a lenient router would accept for the path. */
 export const NEAR_PATHS: readonly ((path: string) => string)[] = [
   (path) => `${path}/`,
   (path) => path.toUpperCase(),
@@ -122,7 +122,7 @@ export const UNKNOWN_PATHS: readonly string[] = [
   `/${'a'.repeat(2_000)}`,
 ];
 
-/** Percent-encoding that stands for no text. */
+/** Percent-encoding that cannot be decoded. */
 export const UNDECODABLE: readonly string[] = words`
   % %FF %C0%AF %zz %2 %E0%80%80 %ED%A0%80 %u0041 %F4%90%80%80 %C3`;
 

@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { styleArbitrary } from './body.arbitrary.js';
 import { Decimal, jsonText, readExactly, spellNumber, spellString, Style } from './json-text.js';
 
-// The fuzzer knows the right answer because it knows what it wrote: so it must write that.
+// The fuzzer knows the right answer because it knows what it wrote, so its writer must be right.
 
 /** The exact value of a JSON number, as an integer over a power of ten. */
-function valueOf(text: string): { readonly integer: bigint; readonly power: number } {
+function toExactValue(text: string): { readonly integer: bigint; readonly power: number } {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   return {
@@ -17,7 +17,7 @@ function valueOf(text: string): { readonly integer: bigint; readonly power: numb
 
 /** Whether two exact values are the same. */
 function isSame(text: string, { isNegative, digits, power }: Decimal): boolean {
-  const value = valueOf(text);
+  const value = toExactValue(text);
   const integer = BigInt(digits) * (isNegative ? -1n : 1n);
   if (integer === 0n || value.integer === 0n) return integer === value.integer;
   const lower = Math.min(power, value.power);

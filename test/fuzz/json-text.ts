@@ -18,7 +18,7 @@ export class Decimal {
     return new Decimal(sign === '-', digits, digits === '0' ? 0 : power);
   }
 
-  /** How many times a step it is, rounded down; undefined for what is no whole number of times. */
+  /** Divides this number by a step; undefined if it is no multiple of the step. */
   dividedBy(step: Decimal): bigint | undefined {
     const power = Math.min(this.power, step.power);
     const [value, unit] = [this, step].map(
@@ -28,7 +28,7 @@ export class Decimal {
     return this.isNegative ? -value / unit : value / unit;
   }
 
-  /** So many times this number. */
+  /** Multiplies this number. */
   times(count: bigint): Decimal {
     const { isNegative, digits, power } = Decimal.of(BigInt(this.digits) * count);
     return new Decimal(
@@ -44,7 +44,7 @@ export class Decimal {
   }
 }
 
-/** A text that stands for a value, whether it is JSON or not. */
+/** A text in place of a value, whether it is JSON or not. */
 export class RawText {
   constructor(readonly text: string) {}
 }
@@ -100,8 +100,8 @@ export function numbersIn(text: string): string[] {
 }
 
 /**
- * A JSON text as a value, in which integers are text: they are compared with all their digits, however
- * they are written.
+ * Reads a JSON text as a value with integers as text, which compare with all their digits, in any
+ * spelling.
  */
 export function readExactly(text: string): unknown {
   const exact = text.replaceAll(STRING_OR_NUMBER, (token) => {
@@ -124,7 +124,7 @@ const SHORT_ESCAPES = new Map([
   ['\r', '\\r'],
   ['\t', '\\t'],
 ]);
-/** What RFC 8259 section 7 does not let stand for itself, and what UTF-8 cannot carry. */
+/** Characters that RFC 8259 section 7 requires to escape, and those that UTF-8 cannot encode. */
 const MUST_ESCAPE = /["\\\p{Cs}]|[^ -\u{10ffff}]/u;
 /** Above this length a text is spelled in the plain way, to stay fast. */
 const LONG = 2_000;
@@ -168,7 +168,7 @@ function spellPlain(digits: string, power: number): string {
   return power >= 0 ? digits + '0'.repeat(power) : placePoint(digits, -power);
 }
 
-/** Puts a decimal point in front of the last digits, as many as asked for. */
+/** Puts a decimal point in front of the last `point` digits. */
 function placePoint(digits: string, point: number): string {
   if (point === 0) return digits;
   return `${digits.slice(0, -point) || '0'}.${digits.slice(-point).padStart(point, '0')}`;

@@ -10,14 +10,15 @@ import { ApiDocument } from './api-document.js';
 import { BATCH, type Failure, Fuzzer } from './fuzzer.js';
 import { ACCESS_TOKENS } from './headers.js';
 
-// A fuzzer that finds nothing proves something only if it finds what is there. Here the service is
-// made to misbehave in one way at a time, on the wire, and the fuzzer has to notice.
+// A fuzzer that finds no faults proves something only if it finds faults that exist. Here, the
+// answers or requests of the service are changed in one way at a time, which the fuzzer must
+// detect.
 
 const SEED = 7;
 const REQUESTS = 4_000;
 
 type Send = (request: HttpRequest) => Promise<HttpAnswer>;
-/** Passes a request on to the service, or does something wrong. */
+/** Passes a request on to the service, or misbehaves. */
 type Misbehaviour = (send: Send, request: HttpRequest) => Promise<HttpAnswer>;
 
 let app: TestApp;
@@ -27,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-/** The service, but for the way its requests or answers are changed. */
+/** Makes a transport to the service that changes requests or answers. */
 function misbehaving(misbehave: Misbehaviour): Transport {
   const client = new HttpClient(app.url);
   return {
@@ -61,7 +62,7 @@ function withoutField(request: HttpRequest, field: string): HttpRequest {
   return { ...request, headers: request.headers.filter(([name]) => name !== field) };
 }
 
-/** Wrong in what it takes. */
+/** Changes of requests. */
 const REQUEST_FAULTS: Readonly<Record<string, (request: HttpRequest) => HttpRequest>> = {
   'lets anybody in': (request) => withField(request, AUTHORIZATION),
   'ignores If-Match': (request) => withoutField(request, 'If-Match'),
@@ -150,14 +151,14 @@ const REQUEST_FAULTS: Readonly<Record<string, (request: HttpRequest) => HttpRequ
 };
 
 describe('a service that', () => {
-  it.each(Object.entries(REQUEST_FAULTS))('%s is found out', async (_, change) => {
+  it.each(Object.entries(REQUEST_FAULTS))('%s is detected', async (_, change) => {
     const connect = (): Transport => misbehaving((send, request) => send(change(request)));
     const failure = await fuzz(connect, SEED, { requests: 600, withRows: true });
     expect(failure?.faults).toEqual(expect.any(Array));
   });
 });
 
-/** What is a plant with its id, or a page. */
+/** Matches a plant with its id, or a page. */
 const STORED = /^(?:\[|\{"id":)/;
 
 function json(answer: HttpAnswer, change: (body: Record<string, unknown>) => unknown): HttpAnswer {
@@ -206,7 +207,7 @@ function stored(change: (text: string) => string): (answer: HttpAnswer) => HttpA
 
 let answers = 0;
 
-/** Wrong in what it answers; the name is that of the check which finds it. */
+/** Changes of answers, with the name of the check that detects each. */
 const ANSWER_FAULTS: readonly (readonly [string, string, (answer: HttpAnswer) => HttpAnswer])[] = [
   ['not_a_server_error', 'fails now and then', (a) => (++answers % 99 ? a : { ...a, status: 500 })],
   ['status_code_conformance', '422 for 400', statusInstead(400, 422)],
@@ -319,24 +320,24 @@ const ANSWER_FAULTS: readonly (readonly [string, string, (answer: HttpAnswer) =>
 describe('an answer that is wrong', () => {
   it.each(ANSWER_FAULTS)('is found by %s: %s', async (check, _, change) => {
     const misbehave: Misbehaviour = async (send, request) => change(await send(request));
-    // Of the first body that is found the schema may say nothing, of a smaller one it says more.
+    // The schema may be undecided about the first body that is found, but not about a smaller one.
     const shrinkTime = check === 'positive_data_acceptance' ? 2_000 : 0;
     const failure = await fuzz(() => misbehaving(misbehave), SEED, { shrinkTime });
     expect(failure?.faults.join('\n')).toContain(check);
   });
 });
 
-describe('a service whose store is not what it says', () => {
+describe('a service whose store differs from its answers', () => {
   const PLAIN_NAME = /"name":"([\w ]{3,})"/;
   const CREATE = { method: 'POST', target: '/plants', headers: [AUTHORIZATION, CONTENT_TYPE] };
 
-  /** What is wrong with an answer about the store, or with the store in the end. */
+  /** Describes the fault of an answer about the store, or of the store at the end. */
   async function audit(misbehave: Misbehaviour): Promise<string> {
     const failure = await fuzz(() => misbehaving(misbehave), SEED, { requests: 2_000 });
     return failure?.faults[0] ?? '';
   }
 
-  it('and that keeps a part of what it refused is found out', async () => {
+  it('and that stores a part of a refused plant is detected', async () => {
     let isKept = false;
     const fault = await audit(async (send, request) => {
       const answer = await send(request);
@@ -349,7 +350,7 @@ describe('a service whose store is not what it says', () => {
     expect(fault).toMatch(/^right_store.*4611686018427387999/);
   });
 
-  it('and that stores another name than it answers is found out', async () => {
+  it('and that stores another name than it answers is detected', async () => {
     const fault = await audit(async (send, request) => {
       const body = request.body.toString();
       if (request.method !== 'POST' || !PLAIN_NAME.test(body)) return await send(request);
@@ -361,7 +362,7 @@ describe('a service whose store is not what it says', () => {
     expect(fault).toMatch(/^right_store/);
   });
 
-  it('and that loses what it said it stored is found out', async () => {
+  it('and that loses an acknowledged plant is detected', async () => {
     let lost = 0;
     const fault = await audit(async (send, request) => {
       const answer = await send(request);
@@ -387,7 +388,7 @@ describe('a server that', () => {
     ['has a header that is none', `HTTP/1.1 200 OK\r\nno header\r\n${YES}`, 'valid_http'],
     ['does not speak HTTP', 'hello\r\n\r\n', 'valid_http'],
     ['says nothing', '', 'valid_http'],
-  ])('%s is found out', async (_, text, check) => {
+  ])('%s is detected', async (_, text, check) => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end(text));
@@ -404,14 +405,14 @@ describe('a failure', () => {
   const forgetful: Misbehaviour = async (send, request) =>
     name(await send(request), (text) => text.replaceAll(/[^\0-\uffff]/gu, '?'));
 
-  it('comes again with its seed', async () => {
+  it('is repeated with its seed', async () => {
     const first = await fuzz(() => misbehaving(forgetful), 99);
     expect(
       await fuzz(() => misbehaving(forgetful), first?.seed, { requests: BATCH }),
     ).toBeDefined();
   });
 
-  it('is made small', async () => {
+  it('is reduced', async () => {
     const failure = await fuzz(() => misbehaving(forgetful), SEED, { shrinkTime: 2_000 });
     const { name: text } = JSON.parse(String(failure?.request?.body)) as { name: string };
     // One character to a reader, which may be several of Unicode's.

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { ErrorCatalogue, type ErrorKind } from '../../src/platform/errors/error-catalogue.js';
 import type { Field, Framing, HttpRequest } from '../support/http/request.js';
-import { AUTHORIZATION, requestOf } from '../support/plant-requests.js';
+import { AUTHORIZATION, makeRequest } from '../support/plant-requests.js';
 import type { ApiDocument, DocumentedOperation } from './api-document.js';
 import {
   Bodies,
@@ -11,17 +11,17 @@ import {
   padTo,
   type Verdict,
 } from './body.arbitrary.js';
-import { type Condition, CONDITIONS, fieldsOf } from './conditions.js';
+import { type Condition, CONDITIONS, toFields } from './conditions.js';
 import * as headers from './headers.js';
-import { pathOf, type Target, type TargetMaker, Targets } from './target.arbitrary.js';
+import { writePath, type Target, type TargetMaker, Targets } from './target.arbitrary.js';
 
-/** What a request must be answered with. */
+/** The expected answer to a request. */
 export type Expected =
   /** The Error shape; the message has these names. */
   | { readonly kind: 'error'; readonly error: number; readonly names?: readonly string[] }
   /** The methods of its path. */
   | { readonly kind: 'methods' }
-  /** It is carried out, or refused by what is stored. */
+  /** It succeeds, or is refused because of the stored items. */
   | {
       readonly kind: 'done';
       readonly content: Readonly<Record<string, unknown>>;
@@ -32,23 +32,23 @@ export type Expected =
 /** A request with the answer that it must get. */
 export interface Probe {
   readonly request: HttpRequest;
-  /** undefined for a path that leads nowhere. */
+  /** Undefined for an unknown path. */
   readonly operation: DocumentedOperation | undefined;
   readonly expected: Expected;
   /** Of the body, when it is what the answer depends on. */
   readonly verdict?: Verdict;
 }
 
-/** Makes a request about what has these keys. */
+/** Makes a request about the item with these keys. */
 export type ProbeMaker = (keys: Readonly<Record<string, unknown>>) => Probe;
 
-/** Some headers, and with which error they have the request refused, if they do. */
+/** Some headers, and the error that they cause, if any. */
 interface Part {
   readonly fields: readonly Field[];
   readonly error?: ErrorKind;
 }
 
-/** What a request is made of. */
+/** The parts of a request. */
 interface Parts {
   readonly method: string;
   readonly target: TargetMaker;
@@ -68,7 +68,7 @@ function part(field: Field | undefined, error?: ErrorKind): Part {
   return { fields: field === undefined ? [] : [field], ...(error !== undefined && { error }) };
 }
 
-/** The usual one that many times as often as one of the others. */
+/** Draws the usual value this many times as often as another. */
 function mostly<T>(weight: number, usual: T, others: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: others });
 }
@@ -122,13 +122,13 @@ const otherBody: fc.Arbitrary<BodyMaker> = fc
   .constantFrom('', '{"id":1,"name":"a"}', 'null\n', '{')
   .map((text) => () => ({ bytes: Buffer.from(text), verdict: { kind: 'good', content: {} } }));
 
-/** Requests to one operation, and the answers that the document asks for. */
+/** Makes requests to one operation, with the answers that the document requires. */
 export class Probes {
   /** Of every kind: most are good. */
   readonly any: fc.Arbitrary<ProbeMaker>;
-  /** Good ones, which are carried out if what is stored allows it. */
+  /** Valid requests, which succeed if the stored items allow it. */
   readonly good: fc.Arbitrary<ProbeMaker>;
-  /** By which it is carried out. */
+  /** The methods that the operation accepts. */
   private readonly methods: readonly string[];
   /** These, and those that its path does not have. */
   private readonly allMethods: readonly string[];
@@ -146,14 +146,14 @@ export class Probes {
     const { method, path, bodySchema, parameters } = operation;
     const documented = document.methods(path.replaceAll(/[{}]/g, '')) ?? [];
     this.methods = method === 'GET' ? [method, 'HEAD'] : [method];
-    // What other operations have that path is for them.
+    // Other operations of the same path handle their own methods.
     const others = documented.includes('GET') ? [...documented, 'HEAD'] : documented;
     this.allMethods = headers.METHODS.filter(
       (one) => this.methods.includes(one) || !others.includes(one),
     );
     this.targets = new Targets(operation, document);
     this.bodies = bodySchema && new Bodies(operation, document);
-    this.mediaTypes = mediaTypesOf(operation);
+    this.mediaTypes = listMediaTypes(operation);
     this.hasConditions = parameters.some(({ name }) => name === 'If-Match');
     const goodBody = this.bodies?.good ?? otherBody;
     const [target] = fc.sample(this.targets.good, { seed: 1, numRuns: 1 });
@@ -191,7 +191,7 @@ export class Probes {
   }
 
   /**
-   * Every flaw once, in a request that is good otherwise.
+   * Every flaw once, in a request that is otherwise valid.
    *
    * @param withSyntax whether every way not to be JSON as well
    */
@@ -214,7 +214,7 @@ export class Probes {
     const sizes = [-1, 0, 1, 200_000].flatMap((more) =>
       (['length', { chunks: [7, 4_096] }] as const).map((framed): ProbeMaker => (keys) => {
         const body = padTo(BODY_LIMIT + more, this.usual.body(keys));
-        return this.probeOf(
+        return this.makeProbe(
           { ...this.usual, body: () => body, framing: framed, pause: true },
           keys,
         );
@@ -233,14 +233,14 @@ export class Probes {
   /** With this content, written in one of the ways. */
   withContent(content: Readonly<Record<string, unknown>>, style: readonly number[]): Probe {
     const body = this.bodies?.of(content, style) ?? EMPTY;
-    return this.probeOf({ ...this.usual, body: () => body }, {});
+    return this.makeProbe({ ...this.usual, body: () => body }, {});
   }
 
   private maker(changes: Partial<Parts>): ProbeMaker {
-    return (keys) => this.probeOf({ ...this.usual, ...changes }, keys);
+    return (keys) => this.makeProbe({ ...this.usual, ...changes }, keys);
   }
 
-  private probeOf(parts: Parts, keys: Readonly<Record<string, unknown>>): Probe {
+  private makeProbe(parts: Parts, keys: Readonly<Record<string, unknown>>): Probe {
     const target = parts.target(keys);
     const { bytes, verdict } = parts.body(keys);
     const request: HttpRequest = {
@@ -250,7 +250,7 @@ export class Probes {
         ...parts.token.fields,
         ...parts.mediaType.fields,
         ...parts.encoding.fields,
-        ...fieldsOf(parts.conditions),
+        ...toFields(parts.conditions),
         ...parts.extra,
       ],
       body: bytes,
@@ -264,27 +264,27 @@ export class Probes {
       conditions: parts.conditions,
       query: target.query ?? new Map(),
     };
-    const refusal = this.refusalOf(parts, target);
+    const refusal = this.findRefusal(parts, target);
     if (refusal !== undefined) return { request, operation, expected: refusal };
     if (operation.mediaTypes.length === 0) return { request, operation, expected: done };
-    const refused = this.bodyRefusalOf(request, parts);
-    if (refused !== undefined) return { request, operation, expected: errorOf(refused) };
+    const refused = this.findBodyRefusal(request, parts);
+    if (refused !== undefined) return { request, operation, expected: toExpectedError(refused) };
     if (this.bodies === undefined) return { request, operation, expected: done };
     return { request, operation, expected: errorIn(verdict) ?? done, verdict };
   }
 
   /** What is looked at before the body. */
-  private refusalOf({ method, token }: Parts, target: Target): Expected | undefined {
-    if (target.isUndecodable) return errorOf(ErrorCatalogue.MALFORMED_REQUEST);
+  private findRefusal({ method, token }: Parts, target: Target): Expected | undefined {
+    if (target.isUndecodable) return toExpectedError(ErrorCatalogue.MALFORMED_REQUEST);
     if (method === 'OPTIONS') return { kind: 'methods' };
-    if (!this.methods.includes(method)) return errorOf(ErrorCatalogue.METHOD_NOT_ALLOWED);
-    if (token.error !== undefined) return errorOf(token.error);
+    if (!this.methods.includes(method)) return toExpectedError(ErrorCatalogue.METHOD_NOT_ALLOWED);
+    if (token.error !== undefined) return toExpectedError(token.error);
     if (target.query !== undefined) return undefined;
-    return { ...errorOf(ErrorCatalogue.INVALID_PARAMETERS), names: target.faults };
+    return { ...toExpectedError(ErrorCatalogue.INVALID_PARAMETERS), names: target.faults };
   }
 
   /** What is looked at before the text of the body. */
-  private bodyRefusalOf(
+  private findBodyRefusal(
     { framing: framed, body }: HttpRequest,
     { mediaType, encoding }: Parts,
   ): ErrorKind | undefined {
@@ -298,16 +298,16 @@ export class Probes {
 
 function errorIn(verdict: Verdict): Expected | undefined {
   if (verdict.kind === 'good') return undefined;
-  if (verdict.kind === 'unreadable') return errorOf(ErrorCatalogue.UNREADABLE_BODY);
-  return { ...errorOf(ErrorCatalogue.INVALID_BODY), names: verdict.faults };
+  if (verdict.kind === 'unreadable') return toExpectedError(ErrorCatalogue.UNREADABLE_BODY);
+  return { ...toExpectedError(ErrorCatalogue.INVALID_BODY), names: verdict.faults };
 }
 
-function errorOf({ error }: ErrorKind): { readonly kind: 'error'; readonly error: number } {
+function toExpectedError({ error }: ErrorKind): { readonly kind: 'error'; readonly error: number } {
   return { kind: 'error', error };
 }
 
 /** The Content-Types that an operation takes, and others; the first is the usual one. */
-function mediaTypesOf({ mediaTypes }: DocumentedOperation): Part[] {
+function listMediaTypes({ mediaTypes }: DocumentedOperation): Part[] {
   const isTaken = (type: string): boolean => mediaTypes.includes(type);
   const good = mediaTypes.flatMap((type) => headers.SPELLINGS_OF_TYPE.map((spell) => spell(type)));
   const near = mediaTypes.flatMap((type) => headers.NEAR_TYPES.map((spell) => spell(type)));
@@ -320,10 +320,10 @@ function mediaTypesOf({ mediaTypes }: DocumentedOperation): Part[] {
   ];
 }
 
-/** Requests to paths on which there is nothing, or which stand for no text. */
+/** Makes requests to unknown paths, and to paths that cannot be decoded. */
 export function strayProbes(document: ApiDocument): Probe[] {
   const paths = [...new Set(document.operations.map(({ path }) => path))];
-  const plain = paths.filter((path) => !path.endsWith('}')).map((path) => pathOf(path, {}));
+  const plain = paths.filter((path) => !path.endsWith('}')).map((path) => writePath(path, {}));
   const near = plain.flatMap((path) => headers.NEAR_PATHS.map((change) => change(path)));
   const unknown = [...near, ...headers.UNKNOWN_PATHS].filter(
     (path) => document.methods(path) === undefined,
@@ -331,13 +331,13 @@ export function strayProbes(document: ApiDocument): Probe[] {
   const undecodable = ['', ...plain].flatMap((path) =>
     headers.UNDECODABLE.map((text) => (path === '' ? `/${text}` : path + text)),
   );
-  const probeOf = (target: string, method: string, kind: ErrorKind): Probe => ({
-    request: requestOf('{"id":1,"name":"a"}', { method, target }),
+  const makeProbe = (target: string, method: string, kind: ErrorKind): Probe => ({
+    request: makeRequest('{"id":1,"name":"a"}', { method, target }),
     operation: undefined,
-    expected: errorOf(kind),
+    expected: toExpectedError(kind),
   });
   return ['GET', 'POST', 'DELETE'].flatMap((method) => [
-    ...unknown.map((path) => probeOf(path, method, ErrorCatalogue.NOT_FOUND)),
-    ...undecodable.map((path) => probeOf(path, method, ErrorCatalogue.MALFORMED_REQUEST)),
+    ...unknown.map((path) => makeProbe(path, method, ErrorCatalogue.NOT_FOUND)),
+    ...undecodable.map((path) => makeProbe(path, method, ErrorCatalogue.MALFORMED_REQUEST)),
   ]);
 }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { HttpClient } from '../support/http/client.js';
-import { createOf, type NewPlant } from '../support/plant-requests.js';
+import { makeCreateRequest, type NewPlant } from '../support/plant-requests.js';
 import { TestApp } from '../support/test-app.js';
 
-// The fuzzer lets requests with one id wait for each other, to know which comes first. Here they
-// run at once: whichever comes first, the answers have to agree with each other.
+// The fuzzer sends requests about one id one after another, to know their order. Here they run
+// concurrently: in any order, the answers must agree with each other.
 
 const SEED = 20_240_613;
 const RACES = 150;
@@ -32,12 +32,12 @@ const entry: fc.Arbitrary<Omit<NewPlant, 'id'>> = fc.constantFrom<Omit<NewPlant,
 async function create(plant: NewPlant, index: number): Promise<number> {
   const client = clients[index];
   if (client === undefined) throw new TypeError('there are more plants than clients');
-  const { status, body } = await client.send(createOf(plant));
+  const { status, body } = await client.send(makeCreateRequest(plant));
   const { error = status } = JSON.parse(body) as { error?: number };
   return error;
 }
 
-/** What the plants' creates must come to, the first being the one that was created. */
+/** The expected outcomes of creates, if the first is the one that was created. */
 function rightOutcomes(plants: readonly NewPlant[], outcomes: readonly number[]): number[] {
   const first = outcomes.indexOf(200);
   const winner = plants[first];
@@ -54,7 +54,7 @@ it(`creates one of several plants with one id that come at once, seed ${SEED}`, 
     async (entries) => {
       const id = ++lastId;
       const plants = entries.map((one) => ({ id, ...one }));
-      // While another plant is being stored, these gather, and are stored together.
+      // These creates arrive while another plant is being stored, and are stored together.
       const other = create({ id: -id, name: 'other' }, CLIENTS - 1);
       const outcomes = await Promise.all(plants.map(create));
       expect(outcomes).toEqual(rightOutcomes(plants, outcomes));

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { TEXT_PATTERN } from '../../src/platform/validation/value-types.js';
-import { type ApiDocument, type SchemaObject, typesOf } from './api-document.js';
+import { type ApiDocument, type SchemaObject, listTypes } from './api-document.js';
 import { FORMATS } from './formats.js';
 import { Decimal, jsonText, RawText } from './json-text.js';
 import * as texts from './texts.js';
 
 // Values by their JSON Schema.
 
-/** Integers that come often, so that requests meet what others have made. */
+/** Frequent integers, so that requests concern items of other requests. */
 const COMMON = [0n, 1n, 2n, 3n, 9_007_199_254_740_993n];
-/** Where a schema sets no bound, so that cases stay small. */
+/** The bounds where a schema sets none, so that cases stay small. */
 const MOST = { length: 20, items: 3, depth: 3, keys: 20 };
 /** Candidates for texts that a pattern refuses. */
 const MAYBE_REFUSED = ['', ' ', 'a', '0', 'a b', '\n', '_', '🌵', 'A0-_.~'];
@@ -26,7 +26,7 @@ export const unicodeText = fc
   .map((characters) => characters.join(''));
 
 /** The bounds of an integer. */
-export function boundsOf({ format, minimum, maximum }: SchemaObject): [min: bigint, max: bigint] {
+export function getBounds({ format, minimum, maximum }: SchemaObject): [min: bigint, max: bigint] {
   const bits = format === 'int64' ? 63n : format === 'int32' ? 31n : 53n;
   const least = -(2n ** bits) + (bits === 53n ? 1n : 0n);
   return [
@@ -46,7 +46,7 @@ export function goodValue(
   if (schema.oneOf !== undefined) {
     return fc.oneof(...schema.oneOf.map((one) => goodValue(one, document, depth)));
   }
-  const types = typesOf(schema);
+  const types = listTypes(schema);
   if (types.length === 0) return fc.jsonValue({ maxDepth: 1 });
   return fc.oneof(...types.map((type) => goodOfType(type, schema, document, depth)));
 }
@@ -77,7 +77,7 @@ function goodOfType(
 
 function integer(schema: SchemaObject): fc.Arbitrary<bigint> {
   const step = BigInt(schema.multipleOf ?? 1);
-  const [min, max] = boundsOf(schema);
+  const [min, max] = getBounds(schema);
   const isGood = (value: bigint): boolean => value >= min && value <= max && value % step === 0n;
   const edges = [min, max, ...texts.EDGE_INTEGERS].filter(isGood);
   const common = COMMON.filter(isGood);
@@ -197,7 +197,7 @@ function goodObject(schema: SchemaObject, document: ApiDocument, depth = 0): fc.
 /** Values that a schema refuses, of each kind one; none where it accepts everything. */
 export function badValues(schemaOrReference: SchemaObject, document: ApiDocument): unknown[] {
   const schema = document.resolve(schemaOrReference);
-  const types = typesOf(schema);
+  const types = listTypes(schema);
   if (types.length === 0 && schema.enum === undefined) return [];
   const others = Object.entries(texts.TEXTS_OF_TYPES)
     .filter(([type]) => !types.includes(type) && !(type === 'number' && types.includes('integer')))
@@ -207,7 +207,7 @@ export function badValues(schemaOrReference: SchemaObject, document: ApiDocument
 
 /** Values of a right type that a rule refuses. */
 function outOfBounds(schema: SchemaObject, document: ApiDocument): unknown[] {
-  const types = typesOf(schema);
+  const types = listTypes(schema);
   if (schema.enum !== undefined)
     return types.includes('string') ? [`${schema.enum.join('')}!`] : [];
   return types.flatMap((type) => {
@@ -231,7 +231,7 @@ function outOfBounds(schema: SchemaObject, document: ApiDocument): unknown[] {
 /** Integers past either bound, where there is one. */
 export function integersBeyond(schema: SchemaObject): unknown[] {
   const { format, minimum, maximum, multipleOf } = schema;
-  const [min, max] = boundsOf(schema);
+  const [min, max] = getBounds(schema);
   return [
     ...(format !== undefined || minimum !== undefined ? [min - 1n] : []),
     ...(format !== undefined || maximum !== undefined ? [max + 1n] : []),

@@ -2,20 +2,20 @@ import type { Collection } from './api-document.js';
 import { normalizeText } from './formats.js';
 import { jsonText, readExactly } from './json-text.js';
 
-/** One thing of a collection, as it must be stored. */
+/** One expected item of a collection. */
 export interface Entry {
   /** Its members in canonical JSON, with integers as text. */
   readonly text: string;
-  /** undefined until it was read. */
+  /** Undefined until the item was read. */
   etag: string | undefined;
-  /** That of what it was before. */
+  /** The ETag before the last change. */
   readonly formerEtag: string | undefined;
 }
 
-/** What the service must hold of a collection, by the paths of its things. */
+/** The expected items of a collection, by their paths. */
 export class StoreModel {
   private readonly entries = new Map<string, Entry>();
-  /** The integers by which pages are in order; none for keys of another kind. */
+  /** The integer keys in the order of pages; empty for keys of another kind. */
   private readonly order: bigint[] = [];
   private readonly turns = new Map<string, Promise<void>>();
   private alone: Promise<void> | undefined;
@@ -34,13 +34,13 @@ export class StoreModel {
     return this.entries.get(path);
   }
 
-  /** It was created, or replaced. */
+  /** Records that an item was created or replaced. */
   set(path: string, text: string): void {
     const known = this.entries.get(path);
     if (known?.text === text) return;
     this.entries.set(path, { text, etag: undefined, formerEtag: known?.etag });
     const key = keyIn(path);
-    if (known === undefined && key !== undefined) this.order.splice(this.placeOf(key), 0, key);
+    if (known === undefined && key !== undefined) this.order.splice(this.findPlace(key), 0, key);
   }
 
   /** The first keys, as they stand in a path. */
@@ -53,7 +53,7 @@ export class StoreModel {
 
   delete(path: string): void {
     const key = keyIn(path);
-    if (this.entries.delete(path) && key !== undefined) this.order.splice(this.placeOf(key), 1);
+    if (this.entries.delete(path) && key !== undefined) this.order.splice(this.findPlace(key), 1);
   }
 
   /** The first integer keys, at most so many, by their order or by its reverse. */
@@ -62,7 +62,7 @@ export class StoreModel {
   }
 
   /** How many keys are less. */
-  private placeOf(key: bigint): number {
+  private findPlace(key: bigint): number {
     let low = 0;
     let high = this.order.length;
     while (low < high) {
@@ -73,7 +73,7 @@ export class StoreModel {
     return low;
   }
 
-  /** Runs the work once no other work on this path runs, so that its outcome is known. */
+  /** Runs work once no other work on this path runs, so that its outcome is predictable. */
   async inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
     for (;;) {
       const before = this.alone ?? this.turns.get(path);
@@ -101,14 +101,14 @@ export class StoreModel {
     }
   }
 
-  /** The path of what has these keys, where a create of this path would put it. */
-  pathOf(createPath: string, keys: Readonly<Record<string, unknown>>): string {
+  /** Makes the path of the item with these keys that a create at this path adds. */
+  writePath(createPath: string, keys: Readonly<Record<string, unknown>>): string {
     const texts = this.collection.keys.map((name) => encodeURIComponent(String(keys[name])));
     return [createPath, ...texts].join('/');
   }
 
-  /** What a service has stored that has chosen the keys itself, as its answer tells. */
-  withKeysOf(
+  /** Adds the keys that the service has chosen, from its answer. */
+  addKeys(
     answer: unknown,
     text: string,
     createPath: string,
@@ -122,7 +122,7 @@ export class StoreModel {
     );
     const written = pick(answered, this.collection.members);
     const whole = canonicalText({ ...(JSON.parse(text) as object), ...written });
-    return { text: whole, path: this.pathOf(createPath, keys), keys };
+    return { text: whole, path: this.writePath(createPath, keys), keys };
   }
 
   /** The members that clients write and read, of something that was sent or answered. */
@@ -137,7 +137,7 @@ export class StoreModel {
   }
 
   /** The members of an entry. */
-  contentOf({ text }: Entry): Readonly<Record<string, unknown>> {
+  readContent({ text }: Entry): Readonly<Record<string, unknown>> {
     return JSON.parse(text) as Readonly<Record<string, unknown>>;
   }
 }

@@ -4,7 +4,7 @@ import {
   type DocumentedOperation,
   type ParameterObject,
   type SchemaObject,
-  typesOf,
+  listTypes,
 } from './api-document.js';
 import * as headers from './headers.js';
 import { badTexts, goodValue, integersBeyond } from './schema.arbitrary.js';
@@ -21,7 +21,7 @@ export interface Target {
   readonly isUndecodable: boolean;
 }
 
-/** Makes a target; of what its path leads to, the caller may know the last parameters. */
+/** Makes a target; the caller may give the last parameters of its path. */
 export type TargetMaker = (keys: Readonly<Record<string, unknown>>) => Target;
 
 /** Texts that are no integers in a path or a query, as they are encoded there. */
@@ -33,7 +33,7 @@ const NOT_INTEGERS: readonly string[] = [
 /** A parameter whose value a client takes from a link. */
 const CURSOR = 'after';
 
-/** A piece of a query, such as `limit=1`, and what is wrong with it. */
+/** A piece of a query, such as `limit=1`, and its fault. */
 interface Piece {
   readonly text: string;
   readonly value?: readonly [name: string, value: string];
@@ -153,7 +153,7 @@ export class Targets {
 
   private withName(name: string, text: string, wrong: Partial<Target>): TargetMaker {
     const others = Object.fromEntries(this.inPath.map((one) => [one.name, '1']));
-    const whole = pathOf(this.operation.path, { ...others, [name]: text });
+    const whole = writePath(this.operation.path, { ...others, [name]: text });
     const target = { text: whole, query: undefined, faults: [], isUndecodable: false, ...wrong };
     return () => target;
   }
@@ -166,7 +166,7 @@ export class Targets {
     const query = new Map(pieces.flatMap(({ value }) => (value === undefined ? [] : [value])));
     return (keys) => ({
       text:
-        pathOf(this.operation.path, { ...names, ...encodedKeys(keys) }) +
+        writePath(this.operation.path, { ...names, ...encodedKeys(keys) }) +
         (pieces.length > 0 ? `?${text}` : ''),
       query: faults.length > 0 ? undefined : query,
       faults: named,
@@ -175,15 +175,15 @@ export class Targets {
   }
 }
 
-/** A cursor is not made but found. */
+/** Cursors are not generated but taken from links. */
 function isLink({ name, schema }: ParameterObject): boolean {
-  return name === CURSOR && !typesOf(schema).includes('integer');
+  return name === CURSOR && !listTypes(schema).includes('integer');
 }
 
 function goodPiece({ name, schema }: ParameterObject, document: ApiDocument): fc.Arbitrary<Piece> {
   const value = goodValue(schema, document)
     .map(String)
-    // A target may not be as long as a text, and an unpaired surrogate has no UTF-8.
+    // A target has a shorter limit than a text, and UTF-8 cannot encode an unpaired surrogate.
     .filter((text) => text.length < 500 && !/\p{Surrogate}/u.test(text));
   return fc.tuple(value, fc.nat(9)).map(([text, way]): Piece => {
     const encoded = encodeURIComponent(text);
@@ -196,7 +196,7 @@ function goodPiece({ name, schema }: ParameterObject, document: ApiDocument): fc
 
 /** Texts that a parameter must not be, as they are encoded. */
 function notTexts(schema: SchemaObject): string[] {
-  const [type] = typesOf(schema);
+  const [type] = listTypes(schema);
   if (schema.enum !== undefined) return ['', `${schema.enum.map(String).join('')}x`];
   switch (type) {
     case 'integer':
@@ -222,6 +222,6 @@ function encodedKeys(keys: Readonly<Record<string, unknown>>): Record<string, st
 }
 
 /** A documented path with what its parameters are. */
-export function pathOf(path: string, names: Readonly<Record<string, string>>): string {
+export function writePath(path: string, names: Readonly<Record<string, string>>): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name] ?? '1');
 }

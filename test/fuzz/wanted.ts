@@ -1,5 +1,5 @@
 import type { DocumentedOperation } from './api-document.js';
-import { typesOf } from './api-document.js';
+import { listTypes } from './api-document.js';
 import type { Wanted } from './checks.js';
 import { jsonText, readExactly } from './json-text.js';
 import type { Expected } from './probe.arbitrary.js';
@@ -9,23 +9,23 @@ type Done = Extract<Expected, { kind: 'done' }>;
 type Content = Readonly<Record<string, unknown>>;
 
 const PRECONDITION_FAILED = 41200;
-/** With which a request without a flaw may be refused: what is stored decides. */
+/** The statuses of valid requests that the stored items may cause. */
 const BY_THE_STORE = [404, 409, 410, 412];
 const DEFAULT_LIMIT = 100;
 
 /** What the document has for a status. */
-function codesOf(operation: DocumentedOperation, status: number): number[] {
+function listCodes(operation: DocumentedOperation, status: number): number[] {
   return [...(operation.responses.get(status)?.codes.keys() ?? [])];
 }
 
-/** The code of which the document says this. */
+/** Finds the code with this description in the document. */
 function codeWith(operation: DocumentedOperation, words: RegExp): number | undefined {
   const codes = operation.responses.get(409)?.codes ?? new Map<number, string>();
   return [...codes].find(([, text]) => words.test(text))?.[0];
 }
 
-/** What a create must be answered with. */
-export function wantedOfCreate(
+/** Determines the expected answer to a create. */
+export function expectForCreate(
   content: Content,
   operation: DocumentedOperation,
   model: StoreModel,
@@ -38,21 +38,21 @@ export function wantedOfCreate(
   const different = isKnown ? codeWith(operation, /in use/) : undefined;
   if (entry !== undefined) {
     const code = entry.text === text ? same : different;
-    return { kind: 'error', errors: code === undefined ? codesOf(operation, 409) : [code] };
+    return { kind: 'error', errors: code === undefined ? listCodes(operation, 409) : [code] };
   }
   // Such as that of what it refers to, and is not there.
-  const others = codesOf(operation, 409).filter((code) => code !== same && code !== different);
-  return { kind: 'written', text, errors: [...others, ...codesOf(operation, 404)] };
+  const others = listCodes(operation, 409).filter((code) => code !== same && code !== different);
+  return { kind: 'written', text, errors: [...others, ...listCodes(operation, 404)] };
 }
 
-/** What a request about one thing must be answered with. */
-export function wantedOfItem(
+/** Determines the expected answer to a request about one item. */
+export function expectForItem(
   { content, conditions }: Done,
   operation: DocumentedOperation,
   model: StoreModel,
   entry: Entry | undefined,
 ): Wanted {
-  if (entry === undefined) return { kind: 'error', errors: codesOf(operation, 404) };
+  if (entry === undefined) return { kind: 'error', errors: listCodes(operation, 404) };
   const refused: Wanted = { kind: 'error', errors: [PRECONDITION_FAILED] };
   if (operation.method === 'GET') {
     const outcomes = conditions.map(({ read }) => read);
@@ -60,12 +60,12 @@ export function wantedOfItem(
     return { kind: outcomes.includes('not modified') ? 'unmodified' : 'stored', entry };
   }
   if (!conditions.every(({ allowsChange }) => allowsChange)) return refused;
-  const errors = codesOf(operation, 409);
+  const errors = listCodes(operation, 409);
   if (operation.method === 'DELETE') return { kind: 'removed', errors };
   return { kind: 'written', text: textAfter(content, operation, model, entry), errors };
 }
 
-/** What is stored after a PUT, or a PATCH with a merge patch (RFC 7396). */
+/** Computes the item after a PUT, or a PATCH with a merge patch (RFC 7396). */
 function textAfter(
   content: Content,
   { method, bodySchema }: DocumentedOperation,
@@ -73,7 +73,7 @@ function textAfter(
   entry: Entry,
 ): string {
   const { keys } = model.collection;
-  const before = model.contentOf(entry);
+  const before = model.readContent(entry);
   const sent = readExactly(jsonText(content)) as Content;
   if (method === 'PATCH') return canonicalText({ ...merged(before, sent), ...pick(before, keys) });
   const replaced = Object.keys(bodySchema?.properties ?? {});
@@ -94,8 +94,11 @@ function merged(target: unknown, patch: Content): Content {
   return result;
 }
 
-/** What a first page must be: exactly known of all things in the order of an integer key. */
-export function wantedOfList(
+/**
+ * Determines the expected first page, which is exactly known for items in the order of an integer
+ * key.
+ */
+export function expectForList(
   { query }: Done,
   { parameters }: DocumentedOperation,
   model: StoreModel,
@@ -103,7 +106,7 @@ export function wantedOfList(
   const others = [...query.keys()].filter((name) => name !== 'limit');
   // A rule between parameters is beyond a schema.
   if (others.length > 1) return { kind: 'any', statuses: [400] };
-  const key = integerKeyOf(model);
+  const key = findIntegerKey(model);
   const sort = query.get('sort') ?? key;
   const isFiltered = others.some((name) => name !== 'sort');
   if (key === undefined || isFiltered || ![key, `-${key}`].includes(String(sort))) {
@@ -113,7 +116,9 @@ export function wantedOfList(
   const limit = Number(query.get('limit') ?? usual);
   const keys = model.firstKeys(limit + 1, sort !== key);
   const shown = keys.slice(0, limit);
-  const paths = shown.map((key) => model.pathOf(model.collection.create.path, keyed(model, key)));
+  const paths = shown.map((key) =>
+    model.writePath(model.collection.create.path, keyed(model, key)),
+  );
   const next = keys.length > limit ? shown.at(-1) : undefined;
   return {
     kind: 'listed',
@@ -123,10 +128,10 @@ export function wantedOfList(
 }
 
 /** The name of the one key of a collection, where that is an integer. */
-function integerKeyOf({ collection: { keys, item } }: StoreModel): string | undefined {
+function findIntegerKey({ collection: { keys, item } }: StoreModel): string | undefined {
   const [key] = keys;
   const parameter = item.get('GET')?.parameters.find(({ name }) => name === key);
-  const isInteger = parameter !== undefined && typesOf(parameter.schema).includes('integer');
+  const isInteger = parameter !== undefined && listTypes(parameter.schema).includes('integer');
   return keys.length === 1 && isInteger ? key : undefined;
 }
 
@@ -134,8 +139,11 @@ function keyed({ collection }: StoreModel, key: bigint): Content {
   return Object.fromEntries(collection.keys.map((name) => [name, key]));
 }
 
-/** What a request to an operation of no collection may be answered with. */
-export function wantedOfOther(operation: DocumentedOperation | undefined, { query }: Done): Wanted {
+/** Determines the possible answers to an operation of no collection. */
+export function expectForOther(
+  operation: DocumentedOperation | undefined,
+  { query }: Done,
+): Wanted {
   const statuses = BY_THE_STORE.filter((status) => operation?.responses.has(status));
   return { kind: 'any', statuses: query.size > 1 ? [...statuses, 400] : statuses };
 }

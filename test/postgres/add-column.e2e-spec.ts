@@ -32,7 +32,7 @@ async function addGlaze(): Promise<void> {
 }
 
 describe('a column that is added', () => {
-  it('is NULL in every row, and programs that do not know it go on', async () => {
+  it('is NULL in every row, and programs that do not know it continue to work', async () => {
     await pots.create({ id: '1', name: 'a' });
     await addGlaze();
     expect(await pots.create({ id: '2', name: 'b' })).toBe('created');
@@ -44,7 +44,7 @@ describe('a column that is added', () => {
     ]);
   });
 
-  it('waits for a transaction that uses the table, and nobody waits behind it', async () => {
+  it('waits for a transaction that uses the table, and blocks no other statement', async () => {
     const report = store.dataSource.createQueryRunner();
     await report.startTransaction();
     await report.query('SELECT count(*) FROM pots');

@@ -30,7 +30,7 @@ async function readDelay(): Promise<number> {
   return Number(/^change_feed_delay_seconds (.+)$/m.exec(text)?.[1]);
 }
 
-describe('a change with a higher number than one under way', () => {
+describe('a change with a higher number than one that is not committed', () => {
   it('waits for it, so that nothing appears behind a cursor', async () => {
     await first.query('BEGIN');
     await first.query(`INSERT INTO plants (id, name) VALUES (1, 'first number')`);
@@ -75,7 +75,7 @@ async function findLockHolders(): Promise<number[]> {
 }
 
 describe('a program with the feed on', () => {
-  it('connects again when the server has ended its connection', async () => {
+  it('reconnects when the server has closed its connection', async () => {
     const [lost] = await findLockHolders();
     await first.query('SELECT pg_terminate_backend($1)', [lost]);
     await until(async () => (await findLockHolders()).some((pid) => pid !== lost));

@@ -11,7 +11,8 @@ import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { TestStore } from '../support/test-store.js';
 
-// What the driver leans on inside TypeORM 0.3: a failure here says what an upgrade has changed.
+// The internals of TypeORM 0.3 that the driver depends on. A failure shows what an upgrade has
+// changed.
 
 let store: TestStore;
 let proxy: TcpProxy;
@@ -87,7 +88,7 @@ describe("TypeORM's PostgreSQL driver", () => {
     expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('reports what the store cannot do apart from what a statement does wrong', async () => {
+  it('distinguishes failures of the store from faulty statements', async () => {
     await expect(dataSource.query('SELECT * FROM nothing')).rejects.not.toBeInstanceOf(
       StoreUnavailableError,
     );

@@ -44,7 +44,7 @@ describe('a row whose key another session holds', () => {
     await session.query("INSERT INTO plants (id, name) VALUES (250, 'theirs')");
     const results = await Promise.allSettled(ids(500).map((id) => rows.create(plant(id))));
     const failed = results.flatMap((result, index) =>
-      result.status === 'rejected' ? [{ id: index + 1, status: statusOf(result.reason) }] : [],
+      result.status === 'rejected' ? [{ id: index + 1, status: toStatus(result.reason) }] : [],
     );
     expect(failed).toEqual([{ id: 250, status: 503 }]);
     await session.query('COMMIT');
@@ -70,7 +70,7 @@ describe('a row whose key another session holds', () => {
   });
 });
 
-function statusOf(error: unknown): unknown {
+function toStatus(error: unknown): unknown {
   return (error as { status?: unknown }).status;
 }
 
@@ -107,7 +107,7 @@ describe('transactions of modules', () => {
     expect(limits.flat()).toEqual(ids(4).map(() => ({ statement_timeout: '4s' })));
   });
 
-  it('leave no transaction open on a connection that they give back', async () => {
+  it('leave no transaction open on a connection that they return', async () => {
     const runner = opened.dataSource.createQueryRunner();
     await runner.startTransaction();
     await runner.manager.insert(Plant, plant(1));

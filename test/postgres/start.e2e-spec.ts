@@ -86,7 +86,7 @@ async function open(databaseUrl: string): Promise<StoreDataSource> {
   return await openDatabase({ ...options, logger: 'debug' });
 }
 
-/** What the first row of the answer is, asked by the program on a connection of its own. */
+/** Executes a statement on a connection of the program, and resolves with the first row. */
 async function ask(databaseUrl: string, sql: string): Promise<unknown> {
   const dataSource = await open(databaseUrl);
   try {
@@ -147,11 +147,11 @@ describe('a store that cannot be used', () => {
       /is not trusted: see sslrootcert$/,
     ],
     [
-      'a certificate that nobody vouches for',
+      'a certificate of an unknown authority',
       () => url({ hostname: 'localhost' }, { sslmode: 'verify-full' }),
       /is not trusted: see sslrootcert$/,
     ],
-  ])('is told from others: %s', async (_, databaseUrl, line) => {
+  ])('is distinguished from others: %s', async (_, databaseUrl, line) => {
     const failure: unknown = await open(databaseUrl()).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(DatabaseStartError);
     const { message } = failure as DatabaseStartError;
@@ -209,7 +209,7 @@ describe('the schema', () => {
     expect(upQueries.map(({ query }) => query)).toEqual([]);
   });
 
-  it('has an index of tags by a hash that nobody can collide', async () => {
+  it('has an index of tags by a hash without known collisions', async () => {
     const dataSource = await open(url());
     const [row] = await dataSource.query<unknown[]>(
       `SELECT plant_store_text_hash('töpfe') AS hash, provolatile::text AS volatility

@@ -1,32 +1,35 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
-/** An option of a proof, given as `--name value`. */
+/** An option of a proof, written as `--name value`. */
 export interface ProofOption {
   readonly summary: string;
-  /** Without one the option may be missing. */
+  /** Undefined if the option has no default. */
   readonly default?: string;
-  /** Whether it is on or off, and takes no value. */
+  /** Whether the option is a switch without a value. */
   readonly isSwitch?: true;
 }
 
 /**
- * A program that shows one promise to hold and takes too long for `npm test`: the default export of
+ * A program that proves one promise and takes too long for `npm test`: the default export of
  * `test/proofs/<name>/<name>.ts`, which `npm run prove -- <name>` runs.
  */
 export interface Proof {
-  /** What it does and what must hold, in one line. */
+  /** What the proof does and what must hold, in one line. */
   readonly summary: string;
-  /** How long it takes on two cores with the options as they are. */
+  /** How long it takes on two cores with the default options. */
   readonly takes: string;
-  /** What the machine must have besides what `npm ci` installs. */
+  /** The requirements besides those that `npm ci` installs. */
   readonly needs?: string;
   readonly options?: Readonly<Record<string, ProofOption>>;
-  /** What may follow the options. */
+  /** The arguments that may follow the options. */
   readonly rest?: string;
-  /** Commands of the shell that have to succeed before it, such as {@link BUILD}. */
+  /** Shell commands that must succeed before the proof, such as {@link BUILD}. */
   readonly before?: readonly string[];
-  /** Resolves with what does not hold. A proof that is a suite of node:test reports that itself. */
+  /**
+   * Resolves with the faults that were found. A proof that is a suite of node:test reports them
+   * itself.
+   */
   readonly run: (options: ProofOptions) => Promise<readonly string[]>;
 }
 
@@ -35,7 +38,7 @@ export class OptionError extends Error {}
 
 export const BUILD = ['node scripts/build.mjs --if-changed'];
 
-/** The option `seed`, by default another one each time. */
+/** The option `seed`, by default a different one each time. */
 export const SEED: Readonly<Record<'seed', ProofOption>> = {
   seed: { summary: 'makes the same choices again', default: 'random' },
 };
@@ -44,11 +47,11 @@ export const ENGINE: Readonly<Record<'engine', ProofOption>> = {
   engine: { summary: 'sqlite or postgres', default: 'sqlite' },
 };
 
-/** What was given to a proof on the command line. */
+/** The options and arguments of a proof on the command line. */
 export class ProofOptions {
   private constructor(
     private readonly values: Readonly<Record<string, string | boolean | undefined>>,
-    /** What followed the options. */
+    /** The arguments after the options. */
     readonly rest: readonly string[],
   ) {}
 

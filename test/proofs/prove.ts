@@ -8,12 +8,12 @@ import { OptionError, type Proof, ProofOptions } from './proof.js';
 const FOLDER = new URL('./', import.meta.url);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const USAGE = 'npm run prove -- <name> [options]\nnpm run prove -- --list';
-/** How many faults are shown. */
+/** How many faults are printed. */
 const SHOWN = 10;
 
 const [name, ...args] = process.argv.slice(2);
 const names = readdirSync(FOLDER)
-  .filter((one) => existsSync(fileOf(one)))
+  .filter((one) => existsSync(findFile(one)))
   .sort();
 
 if (name === '--list') {
@@ -25,12 +25,12 @@ if (name === '--list') {
   await prove(await load(name));
 }
 
-function fileOf(proof: string): URL {
+function findFile(proof: string): URL {
   return new URL(`${proof}/${proof}.ts`, FOLDER);
 }
 
 async function load(proof: string): Promise<Proof> {
-  return ((await import(fileOf(proof).href)) as { default: Proof }).default;
+  return ((await import(findFile(proof).href)) as { default: Proof }).default;
 }
 
 async function prove(proof: Proof): Promise<void> {
@@ -49,7 +49,7 @@ async function prove(proof: Proof): Promise<void> {
   }
 }
 
-/** A proof and its options for the reader. */
+/** Describes a proof and its options for the reader. */
 function describeProof(
   proof: string,
   { summary, takes, needs, options = {}, rest }: Proof,

@@ -15,7 +15,7 @@ afterEach(async () => {
   await app.close();
 });
 
-it('/health/ready writes to the store in earnest', async () => {
+it('/health/ready really writes to the store', async () => {
   const dataSource = app.nest.get(DataSource);
   await dataSource.query('PRAGMA wal_checkpoint(TRUNCATE)');
   const [before] = await dataSource.query<object[]>('PRAGMA wal_checkpoint');

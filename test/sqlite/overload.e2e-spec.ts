@@ -10,7 +10,7 @@ import { TOKEN } from '../support/token.js';
 const OTHER_TOKEN = 'another-token-of-another-client';
 
 describe('a connection beyond MAX_CONNECTIONS', () => {
-  it('is told 503 and closed, while the others are served', async () => {
+  it('gets 503 and is closed, while the others are served', async () => {
     const small = await TestApp.start({ MAX_CONNECTIONS: '1' });
     const request = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
     const first = new ClientConnection(small.port);
@@ -43,7 +43,7 @@ function startOfCreate(token: string): string {
 }
 
 describe('bodies that arrive piece by piece', () => {
-  it('beyond 64 MiB together cost the client with most of them some', async () => {
+  it('beyond 64 MiB in all, the client with most of them loses some', async () => {
     const app = await TestApp.start({
       ACCESS_TOKENS: `${TOKEN},${OTHER_TOKEN}`,
       MAX_CONNECTIONS: '',
@@ -61,7 +61,7 @@ describe('bodies that arrive piece by piece', () => {
       await other.write('{"id":1,"name":"n"}'.padEnd(400));
       expect(await other.next()).toMatchObject({ status: 200 });
 
-      // What a client does not finish counts until it has gone.
+      // Unfinished lines of a client count until it disconnects.
       clients.forEach((client) => client.destroy());
       const late = new ClientConnection(app.port);
       await late.write(startOfCreate(TOKEN) + '{"id":2,"name":"n"}'.padEnd(400));
@@ -139,7 +139,7 @@ describe('plants of 100 KB', () => {
       await createLongPlants(app, 40);
       const remove = async (id: number): Promise<number> =>
         (await app.delete(`/plants/${id}`, { 'If-None-Match': '"none"' })).status;
-      // Only the rows that were read tell how long the next ones are.
+      // The rows that were read last give the estimate for the next ones.
       expect(await remove(1)).toBe(204);
       const others = Array.from({ length: 39 }, (_, index) => remove(index + 2));
       expect(new Set(await Promise.all(others))).toEqual(new Set([204]));

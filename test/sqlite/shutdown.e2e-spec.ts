@@ -20,7 +20,7 @@ async function createOn(client: ClientConnection): Promise<void> {
   while ((await client.next())?.headers.connection === 'keep-alive');
 }
 
-describe('the program, told to stop', () => {
+describe('the program, when it stops', () => {
   let folder: ProgramFolder;
   let program: Program;
   let port: number;
@@ -49,8 +49,8 @@ describe('the program, told to stop', () => {
     await folder.remove();
   });
 
-  // The program is held while its last requests are sent: some are then under way in it, some
-  // wait unread on connections it knows, some on connections it has not accepted yet.
+  // The program is paused while its last requests are sent. Some are then being handled, some wait
+  // unread on accepted connections, and some on connections that it has not accepted yet.
   it('answers and stores every request that was sent whole, and exits 0', async () => {
     await start();
     const busy = clients(64);
@@ -83,11 +83,11 @@ describe('the program, told to stop', () => {
     const created = [...busy, ...late].flatMap(({ answers }) => answers).length + 3;
     expect(await storedPlants()).toBeGreaterThanOrEqual(created);
     const lastOnes = late.map(({ answers }) => answers[0]?.headers.connection);
-    // One that is answered while the last connections are accepted is not told yet.
+    // An answer during the acceptance of the last connections does not announce the end yet.
     expect(lastOnes).toContain('close');
   });
 
-  it('in a storm of conditional changes answers all of them, and closes the store last', async () => {
+  it('answers all of many concurrent conditional changes, and closes the store last', async () => {
     await start();
     const storm = clients(200);
     const creation = writeCreateRequest(TOKEN);
@@ -130,7 +130,7 @@ describe('while the application closes', () => {
     await app.close();
   });
 
-  it('requests under way are answered and say that the connection closes', async () => {
+  it('requests that are being handled are answered with Connection: close', async () => {
     const client = new ClientConnection(app.port);
     await create(client);
     await arrived;

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 interface Fault extends Demand {
   readonly what: string;
-  /** Begins it, and resolves with what ends it. */
+  /** Begins the fault, and resolves with a function that ends it. */
   readonly cause: (app: TestApp) => Promise<() => Promise<unknown>>;
 }
 

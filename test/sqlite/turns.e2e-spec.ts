@@ -44,7 +44,7 @@ async function storedIds(): Promise<number[]> {
   return found.map(({ id }) => Number(id));
 }
 
-/** Lets time pass that is not real until the work is over. */
+/** Moves the clock until the work has ended. */
 async function passTimeUntil(work: Promise<unknown>): Promise<void> {
   const state = { isOver: false };
   const end = (): boolean => (state.isOver = true);
@@ -55,7 +55,7 @@ async function passTimeUntil(work: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Expects a transaction to fail whose work does this without being part of it. */
+/** Expects a transaction to fail whose work makes a call that is not part of it. */
 async function expectRefusal(call: () => Promise<unknown>): Promise<void> {
   const warned = jest.spyOn(Logger.prototype, 'warn');
   if (!KNOWS_CALLERS) {
@@ -90,7 +90,7 @@ describe('a write inside a transaction that is not part of it', () => {
     ['a save', () => plants.save(plant(2))],
     ['a create', () => rows.create(plant(2))],
     ['a transaction', () => dataSource.transaction((other) => other.insert(Plant, plant(2)))],
-  ])('is refused, and says what to do: %s', async (_, write) => {
+  ])('is refused with advice: %s', async (_, write) => {
     await expectRefusal(write);
   });
 });
@@ -147,7 +147,7 @@ describe('a transaction that follows another', () => {
 });
 
 describe('a transaction without a statement', () => {
-  it('keeps nobody from writing before its first statement', async () => {
+  it('blocks no writer before its first statement', async () => {
     const [one, other] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
     await one.startTransaction();
     await other.startTransaction();
@@ -176,7 +176,7 @@ describe('a transaction without a statement', () => {
 });
 
 describe('connections', () => {
-  it('let a long reader and writers go on beside each other', async () => {
+  it('let a long reader and writers run beside each other', async () => {
     await plants.insert(Array.from({ length: 500 }, (_, id) => plant(id)));
     // The reader has to last longer than the writers, on any machine.
     for (let limit = 125, isOver = true; isOver; limit *= 2) {
@@ -196,7 +196,7 @@ describe('connections', () => {
     }
   });
 
-  it('are not handed on after somebody altered them', async () => {
+  it('are not reused after a caller has altered them', async () => {
     await dataSource.query('PRAGMA foreign_keys = OFF');
     await dataSource.query('CREATE TEMP TABLE notes (text)');
     const runner = dataSource.createQueryRunner();
@@ -264,7 +264,7 @@ describe('connections', () => {
 });
 
 describe('a transaction that SQLite itself rolls back', () => {
-  it('is lost as a whole, though its module goes on', async () => {
+  it('is lost as a whole, though its module continues', async () => {
     const run = dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
       await manager.query('PRAGMA max_page_count = 1');
@@ -277,7 +277,7 @@ describe('a transaction that SQLite itself rolls back', () => {
     expect(await storedIds()).toEqual([4]);
   });
 
-  it('goes on after a row that was refused', async () => {
+  it('continues after a refused row', async () => {
     await dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
       await expect(manager.insert(Plant, plant(1))).rejects.toMatchObject({ kind: 'unique' });
@@ -293,7 +293,7 @@ describe('a store in memory', () => {
     await open('sqlite::memory:');
   });
 
-  it('has one connection, on which all take turns', async () => {
+  it('has one connection, which all callers share', async () => {
     const results = await Promise.allSettled([
       dataSource.transaction(async (manager) => {
         await manager.insert(Plant, plant(1));
@@ -323,7 +323,7 @@ describe('a store in memory', () => {
     await expectRefusal(read);
   });
 
-  it('is as it was after somebody altered its connection', async () => {
+  it('is as before after a caller has altered its connection', async () => {
     await dataSource.query('PRAGMA foreign_keys = OFF');
     expect(await dataSource.query('PRAGMA foreign_keys')).toEqual([{ foreign_keys: 1 }]);
   });

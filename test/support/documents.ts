@@ -23,7 +23,7 @@ export interface Block {
 
 const BLOCK = /^```(\w*) ?(.*)\n([^]*?)^```$/gm;
 
-export function blocksOf(document: string): Block[] {
+export function listBlocks(document: string): Block[] {
   const markdown = readFileSync(join(ROOT, document), 'utf8');
   return [...markdown.matchAll(BLOCK)].map(
     ({ index, 1: language = '', 2: file = '', 3: text = '' }) => {
@@ -34,7 +34,7 @@ export function blocksOf(document: string): Block[] {
 }
 
 /** Lists the sentences of the prose of a document as plain text. */
-export function sentencesOf(document: string): string[] {
+export function listSentences(document: string): string[] {
   const prose = readFileSync(join(ROOT, document), 'utf8')
     .replaceAll(/^ *```[^]*?^ *```$/gm, '')
     .replaceAll(/^(?:\||#).*$/gm, '\n')

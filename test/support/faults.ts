@@ -91,12 +91,12 @@ export class Faults {
 
   private write(name: (typeof FIELDS)[number], value: number | bigint): void {
     const bytes = new BigInt64Array([BigInt(value)]);
-    this.access('r+', (fd) => writeSync(fd, bytes, 0, 8, offsetOf(name)));
+    this.access('r+', (fd) => writeSync(fd, bytes, 0, 8, getOffset(name)));
   }
 
   private read(name: (typeof FIELDS)[number]): bigint {
     const value = new BigInt64Array(1);
-    this.access('r', (fd) => readSync(fd, value, 0, 8, offsetOf(name)));
+    this.access('r', (fd) => readSync(fd, value, 0, 8, getOffset(name)));
     return value[0] ?? 0n;
   }
 
@@ -107,7 +107,7 @@ export class Faults {
   }
 }
 
-function offsetOf(name: (typeof FIELDS)[number]): number {
+function getOffset(name: (typeof FIELDS)[number]): number {
   return FIELDS.indexOf(name) * BigInt64Array.BYTES_PER_ELEMENT;
 }
 

@@ -13,7 +13,7 @@ export const CONTENT_TYPE: Field = ['Content-Type', 'application/json'];
 let lastId = 0;
 
 /** Makes a valid request with these changes. */
-export function requestOf(
+export function makeRequest(
   body: Uint8Array | string,
   changes: Partial<HttpRequest> = {},
 ): HttpRequest {
@@ -28,13 +28,13 @@ export function requestOf(
 
 /** Makes a request without a body. */
 export function makeEmptyRequest(method: string, target: string, ...fields: Field[]): HttpRequest {
-  return requestOf('', { method, target, headers: [AUTHORIZATION, ...fields], framing: 'none' });
+  return makeRequest('', { method, target, headers: [AUTHORIZATION, ...fields], framing: 'none' });
 }
 
 /** Makes a request that creates a plant. */
-export function createOf({ id, name, tag }: NewPlant): HttpRequest {
+export function makeCreateRequest({ id, name, tag }: NewPlant): HttpRequest {
   const others = JSON.stringify({ name, tag }).slice(1);
-  return requestOf(`{"id":${id},${others}`);
+  return makeRequest(`{"id":${id},${others}`);
 }
 
 /** Writes the bytes of a request that creates a plant with an unused id. */

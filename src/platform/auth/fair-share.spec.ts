@@ -9,7 +9,7 @@ describe('a share of 10', () => {
     return share.hold(client(name, address), () => dropped.push(`${name} ${address ?? ''}`.trim()));
   }
 
-  it('is taken from the client that holds most, whoever comes last', () => {
+  it('is taken from the client that holds most, not from the last one', () => {
     const share = new FairShare(10);
     const dropped: string[] = [];
     for (let index = 0; index < 3; index++) hold(share, dropped, 'greedy').update(3);

@@ -128,7 +128,7 @@ describe('loadEnv', () => {
   });
 
   it.each(['data/plants.db', './plants.db', 'C:\\plants.db', 'mysql://localhost'])(
-    'says of the DATABASE_URL %s what it has to begin with',
+    'tells how the DATABASE_URL %s must begin',
     (DATABASE_URL) => {
       expect(findFaults({ DATABASE_URL })).toBe(
         'DATABASE_URL must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db',
@@ -176,7 +176,7 @@ describe('the settings of a module', () => {
     });
   });
 
-  it('are checked together with those of the platform, a line for each at fault', () => {
+  it('are checked together with those of the platform, with a line for each faulty one', () => {
     const faults = [
       'GARDEN_BEDS must be a whole number from 1 to 100',
       'GARDEN_OWNER must be a name',

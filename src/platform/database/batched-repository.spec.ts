@@ -127,7 +127,7 @@ describe('BatchedRepository', () => {
     expect(await storedIds()).toEqual(['4', '5', '6']);
   });
 
-  it('answers 503 to a conflict that cannot be told, and stores the others', async () => {
+  it('answers 503 to a conflict that cannot be explained, and stores the others', async () => {
     await commits.create(plant(1, 'old'));
     const all = connection.all.bind(connection);
     connection.all = (sql, parameters) =>
@@ -137,9 +137,9 @@ describe('BatchedRepository', () => {
     expect(await storedIds()).toEqual(['1', '2']);
   });
 
-  it('reads pages of different limits and filters together, each as it was asked for', async () => {
+  it('reads pages of different limits and filters together, each as it was requested', async () => {
     await Promise.all(plants(9).map((row) => commits.create(row)));
-    // The first goes alone; those that come meanwhile are read together.
+    // The first query runs alone; those that arrive meanwhile are read together.
     const queries = [
       { query: { limit: 1 }, ids: [1] },
       { query: { limit: 2 }, ids: [1, 2] },
@@ -164,7 +164,7 @@ describe('BatchedRepository', () => {
     expect(await storedIds()).toEqual(['1', '2']);
   });
 
-  it('does what comes for one key in its order, and many times in one commit', async () => {
+  it('applies the changes of one key in their order, and many of them in one commit', async () => {
     await commits.create(plant(1, 'name 0'));
     const before = statements.length;
     const chain = Array.from({ length: 50 }, (_, index) =>
@@ -188,7 +188,7 @@ describe('BatchedRepository', () => {
   });
 
   it('refuses at once what exceeds the queue, and answers the rest', async () => {
-    // However long they take, none waits for too long.
+    // A stopped clock: no item waits for too long.
     jest.spyOn(performance, 'now').mockReturnValue(0);
     const results = await Promise.allSettled(plants(12_000).map((row) => commits.create(row)));
     jest.restoreAllMocks();
@@ -259,7 +259,7 @@ describe('BatchedRepository', () => {
     expect(statements.length).toBeGreaterThan(30);
   });
 
-  it('answers 503 to a whole batch when the store fails, and goes on when it is back', async () => {
+  it('answers 503 to a whole batch when the store fails, and works again when the store does', async () => {
     await connection.exec('PRAGMA max_page_count = 10');
     const name = 'x'.repeat(50_000);
     const results = await Promise.allSettled(
@@ -271,7 +271,7 @@ describe('BatchedRepository', () => {
     expect(await commits.create(plant(1, name))).toBe('created');
   });
 
-  it('answers 503 in time while a commit is stuck, and to what waits for it too', async () => {
+  it('answers 503 in time while a commit is stuck, also to the items that wait for it', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
     try {
       const blocker = new sqlite3.Database(join(folder, 'plants.db'));

@@ -68,7 +68,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** JSON text, and what a slip of the finger makes of it. */
+/** JSON text, and the same with one character changed. */
 const almostJson = fc
   .tuple(
     fc.oneof(

@@ -4,7 +4,7 @@ import { Decimal } from './decimal.js';
 import { JsonText } from './json-text.js';
 import { writeJson } from './json-writer.js';
 
-/** Anything that JSON.stringify takes, what it leaves out included. */
+/** Any value for JSON.stringify, including those that it omits. */
 const values = fc.anything({
   withDate: true,
   withNullPrototype: true,
@@ -24,7 +24,7 @@ describe('writeJson', () => {
       fc.property(values, (value) => {
         const wrapped = { value, list: [value] };
         expect(writeJson(wrapped)).toBe(JSON.stringify(wrapped));
-        // The bigint makes it write all of it itself.
+        // The bigint makes writeJson() write the whole value itself.
         expect(writeJson({ id: 1n, wrapped })).toBe(
           `{"id":1,"wrapped":${JSON.stringify(wrapped)}}`,
         );

@@ -25,11 +25,11 @@ const program = (first: string): string => `
     process.exit();
   });`;
 
-// Whoever looks at process.stdout makes a pipe one that says so when it is full.
+// Reading process.stdout makes a pipe non-blocking.
 it.each([
   ['waits', ''],
   ['refuses', 'process.stdout;'],
-])('a log that %s keeps 16 MiB in memory, and goes on when it is read', async (_, first) => {
+])('a log that %s keeps 16 MiB in memory, and continues when it is read', async (_, first) => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', program(first)]);
   await once(child.stderr, 'data');
   const log = text(child.stdout);

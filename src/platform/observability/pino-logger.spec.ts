@@ -6,7 +6,7 @@ interface Line {
   readonly level: number;
 }
 
-/** A logger that writes by this. */
+/** Makes a logger that writes with a function. */
 function loggerBy(write: (line: string) => void, level: string): PinoLogger {
   const logger = new PinoLogger(level);
   Object.assign((logger as unknown as { writer: object }).writer, { write });
@@ -66,7 +66,7 @@ describe('PinoLogger', () => {
     expect(written).toHaveLength(4);
   });
 
-  it('leaves out what is less severe than its level, and what Nest says of itself', () => {
+  it('leaves out lines below its level, and those of Nest about itself', () => {
     const { logger, lines } = recorded('info');
     logger.debug('detail', 'Subject');
     logger.log('Mapped {/plants, POST} route', 'RouterExplorer');

@@ -37,7 +37,7 @@ describe('a traceparent', () => {
     expect(continueTrace({ tracestate: 'a=1' })).toEqual({});
   });
 
-  it('is handed on as it came, with the tracestate that came with it', () => {
+  it('is passed on as it was received, with its tracestate', () => {
     expect(continueTrace({ traceparent: VALID })).toEqual({ traceparent: VALID });
     expect(continueTrace({ traceparent: VALID, tracestate: 'vendor=opaque' })).toEqual({
       traceparent: VALID,

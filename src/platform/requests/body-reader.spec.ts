@@ -13,7 +13,7 @@ function request(): PassThrough & IncomingMessage {
   }) as unknown as PassThrough & IncomingMessage;
 }
 
-it('keeps no chunk, however small, nor what was read together with it', async () => {
+it('keeps no chunk, however small, and nothing that was read together with it', async () => {
   const req = request();
   const text = readJsonText(req, {} as ServerResponse, ['application/json']);
   for (let index = 0; index < 90_000; index++) {

@@ -25,7 +25,7 @@ class Unruled {
 }
 
 class Shade {
-  // Of an imported union, one compiler would say that it is text, and another one nothing.
+  // Of an imported union, one compiler records a string, and another records nothing.
   @ValidateBy({ name: 'shade', validator: { validate: (value) => value === 'full' } })
   shade!: string;
 }
@@ -108,7 +108,7 @@ class Bad {
   }
 }
 
-// Nest keeps this to itself: these tests say what an upgrade changed.
+// These are internals of Nest: a failure shows what an upgrade has changed.
 describe('readHandlerParameters', () => {
   it('finds the classes of @Body(), @Query() and @Param()', () => {
     const { body, query, path } = readHandlerParameters(Good, 'all') ?? {};

@@ -54,7 +54,7 @@ it('gives a turn to one of each client that waits before the second of any', asy
   for (const { response } of waiting) endTurn(response);
 });
 
-it('waits for no client that has gone, and for none longer than its deadline', async () => {
+it('waits for no disconnected client, and for none longer than its deadline', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   const holders = await takeAll();
   const [request, gone] = ask('192.0.2.1');
@@ -70,7 +70,7 @@ it('waits for no client that has gone, and for none longer than its deadline', a
   for (const holder of holders) endTurn(holder);
 });
 
-it('counts the work for a client that has gone until it has ended', async () => {
+it('counts the work for a disconnected client until the work has ended', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   const holders = await takeAll();
   await nextTurn();

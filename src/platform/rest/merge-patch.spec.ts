@@ -79,7 +79,7 @@ describe('a merge patch', () => {
     ['{"words":["a"]}', { words: ['a'] }],
     ['{"other":1}', { name: 'a' }],
     ['{"material":"tin","alloy":"x"}', { material: 'tin', alloy: 'x' }],
-  ])('%s changes what it names', (change, expected) => {
+  ])('%s changes the members that it names', (change, expected) => {
     expect(JSON.parse(patch(BEFORE, change))).toMatchObject(expected);
   });
 

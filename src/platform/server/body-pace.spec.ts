@@ -12,7 +12,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A connection of a client, which sends as many chunks at a time whenever it is read. */
+/** Makes a connection that delivers this many chunks whenever it is read. */
 function sender(client: string, chunks: number, log: string[]): void {
   let sent = 0;
   const read = (): void => {

@@ -64,7 +64,7 @@ describe('stopListening()', () => {
 });
 
 describe('countSentBytes()', () => {
-  it('counts what the client or the system has taken over, and not what waits', async () => {
+  it('counts the bytes that the client or the system has taken, and not those that wait', async () => {
     const answer = 'x'.repeat(32 * 1024 * 1024);
     server.on('request', (_: IncomingMessage, response: ServerResponse) => response.end(answer));
     const socket = client().pause();

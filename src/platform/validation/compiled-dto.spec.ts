@@ -9,7 +9,7 @@ import { ValidationErrors } from './validation-errors.js';
 import { CompiledDto } from './compiled-dto.js';
 import { IsInt64, IsText } from './types.decorators.js';
 
-/** What is wrong with a JSON text that is to be read as a class. */
+/** Describes the errors of a JSON text that is read as a class. */
 function describeErrors(type: Type<object>, text: string): string {
   const dto = CompiledDto.compile(type);
   const object = readJson(text, dto.shape);

@@ -85,7 +85,7 @@ const objects = fc
   .map((members) => Object.assign(new Every(), members));
 
 describe('the rules of a class', () => {
-  it('mean what class-validator means by them, in its words', () => {
+  it('have the meaning and the messages of class-validator', () => {
     const rules = getRules(Every);
     fc.assert(
       fc.property(objects, (object) => {

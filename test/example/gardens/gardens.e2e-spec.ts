@@ -54,7 +54,7 @@ describe('/gardens', () => {
     }
   });
 
-  it('changes what a merge patch names, and removes one that is null', async () => {
+  it('changes the members of a merge patch, and removes one that is null', async () => {
     const [stored] = rows;
     const other: Members = makeGarden(4);
     const answer = await app.patch(path(stored), writeMembers({ name: other.name, note: 'null' }));

@@ -60,7 +60,7 @@ describe('/plantings', () => {
     }
   });
 
-  it('changes what a merge patch names', async () => {
+  it('changes the members of a merge patch', async () => {
     const [stored] = rows;
     const other: Members = await makePlanting(app, 4);
     const answer = await app.patch(path(stored), writeMembers({ plantedOn: other.plantedOn }));

@@ -217,14 +217,14 @@ describe('Swagger UI in a browser', () => {
     assert.ok(box !== null && box.height < 1.1 * WIDE.height, `it is ${box?.height} pixels tall`);
   });
 
-  it('is dark for who prefers that', async () => {
+  it('is dark for users who prefer that', async () => {
     const dark = page.locator('html.dark-mode');
     assert.equal(await dark.count(), 0);
     await page.emulateMedia({ colorScheme: 'dark' });
     await dark.waitFor();
   });
 
-  it('fits a phone: nothing lies beyond its edge, or on top of an answer', async () => {
+  it('fits a phone: nothing exceeds its width or covers an answer', async () => {
     await context.close();
     await open(PHONE);
     await openOperation('createPlant');

@@ -183,7 +183,7 @@ class Bulk {
       const isOld = id > 0n && id <= BigInt(this.plants);
       if (isOld) seen[Number(id)] = (seen[Number(id)] ?? 0) + 1;
       else counts.set(id, (counts.get(id) ?? 0) + 1);
-      if (isOld && name !== nameOf(Number(id))) this.check(false, `${id} has the name ${name}`);
+      if (isOld && name !== makeName(Number(id))) this.check(false, `${id} has the name ${name}`);
     }
     const twice = seen.filter((count) => count > 1).length;
     const others = [...counts.values()].filter((count) => count > 1).length;
@@ -215,12 +215,12 @@ function* plantsFrom(
 ): Generator<NewPlant> {
   for (let id = from; id <= to; id++) {
     onNext(id);
-    yield { id, name: nameOf(id), tag: 'indoor' };
+    yield { id, name: makeName(id), tag: 'indoor' };
   }
 }
 
 /** Many plants share a name. */
-function nameOf(id: number): string {
+function makeName(id: number): string {
   return `Monstera ${id % 1_000}`;
 }
 

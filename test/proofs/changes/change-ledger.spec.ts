@@ -56,12 +56,12 @@ describe('a feed', () => {
       '3 plant.replaced 1 b is there twice',
     ],
     [
-      'has what was refused',
+      'has a refused write',
       [...FEED, change(4, 'created', 35, { name: 'refused' })],
       '4 plant.created 1 refused is invented',
     ],
     [
-      'has what nobody sent',
+      'has a write that nobody sent',
       [...FEED, change(4, 'created', 45, { name: 'c' })],
       '4 plant.created 1 c is invented',
     ],

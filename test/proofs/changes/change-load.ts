@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { HttpAnswer } from '../../support/http/answer.js';
 import type { HttpRequest } from '../../support/http/request.js';
-import { AUTHORIZATION, makeEmptyRequest, requestOf } from '../../support/plant-requests.js';
+import { AUTHORIZATION, makeEmptyRequest, makeRequest } from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import type { ChangeLedger, Row, Write } from './change-ledger.js';
 
@@ -57,12 +57,12 @@ export class ChangeLoad {
     const name = `name ${++this.lastName}`;
     const members = JSON.stringify({ name, tag: random.pick(undefined, '', 'indoor') }).slice(1);
     if (method === 'POST') {
-      await this.ask({ effect: 'created', id, name }, requestOf(`{"id":${id},${members}`));
+      await this.ask({ effect: 'created', id, name }, makeRequest(`{"id":${id},${members}`));
       return;
     }
     const type = method === 'PUT' ? 'application/json' : 'application/merge-patch+json';
     const headers = [AUTHORIZATION, ['Content-Type', type]] as const;
-    const request = requestOf(`{${members}`, { method, target: `/plants/${id}`, headers });
+    const request = makeRequest(`{${members}`, { method, target: `/plants/${id}`, headers });
     await this.ask({ effect: 'replaced', id, name }, request);
   }
 

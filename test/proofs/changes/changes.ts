@@ -8,7 +8,7 @@ import { SeededRandom } from '../../support/seeded-random.js';
 import { forEachRow } from '../../support/stored-rows.js';
 import { until } from '../../support/until.js';
 import { Replicas } from '../linearizability/replicas.js';
-import { type Entry, faultsOf } from '../neighbours/neighbour-load.js';
+import { type Entry, findFaults } from '../neighbours/neighbour-load.js';
 import { BUILD, ENGINE, type Proof, type ProofOptions, SEED } from '../proof.js';
 import { ChangeLedger, type FeedChange } from './change-ledger.js';
 import { ChangeLoad } from './change-load.js';
@@ -136,7 +136,7 @@ class Run {
     return [
       ...this.mirrors.flatMap((mirror) => compareMirror(mirror, stored, feed, texts)),
       ...this.ledger.audit(feed),
-      ...faultsOf(
+      ...findFaults(
         entries.filter(({ kind }) => kind !== 'failed'),
         names,
       ),

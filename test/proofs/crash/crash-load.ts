@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpClient } from '../../support/http/client.js';
-import { createOf } from '../../support/plant-requests.js';
+import { makeCreateRequest } from '../../support/plant-requests.js';
 import type { CrashLedger } from './crash-ledger.js';
 
 const UNAVAILABLE = 50_300;
@@ -49,7 +49,7 @@ export class CrashLoad {
     while (!this.isOver) {
       const plant = this.ledger.next();
       const began = performance.now();
-      const answer = await client.send(createOf(plant)).catch(() => undefined);
+      const answer = await client.send(makeCreateRequest(plant)).catch(() => undefined);
       if (answer === undefined) {
         this.ledger.noAnswer(plant);
         break;

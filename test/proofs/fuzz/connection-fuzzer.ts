@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientConnection } from '../../support/http/connection.js';
 import type { StoreModel } from '../../fuzz/store-model.js';
 import { writeBytes } from '../../support/http/request.js';
-import { createOf, type NewPlant } from '../../support/plant-requests.js';
+import { makeCreateRequest, type NewPlant } from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 
 /** The number of its clients. */
@@ -65,7 +65,7 @@ export class ConnectionFuzzer {
     );
     const ids = plants.map((_, index) => `pipelined-${index}`);
     const requests = plants.map((plant, index) =>
-      (plant === undefined ? LIVE : textOf(plant)).replace(
+      (plant === undefined ? LIVE : writePlant(plant)).replace(
         '\r\n',
         `\r\nX-Request-Id: ${ids[index] ?? ''}\r\n`,
       ),
@@ -96,7 +96,7 @@ export class ConnectionFuzzer {
   private async leaveEarly(): Promise<void> {
     const clients = this.connect(1 + this.random.below(10));
     for (const client of clients) {
-      const request = textOf(this.newPlant());
+      const request = writePlant(this.newPlant());
       void client.write(request.slice(0, this.random.below(request.length)));
     }
     await this.leave(clients);
@@ -108,7 +108,7 @@ export class ConnectionFuzzer {
    */
   private async upgrade(): Promise<void> {
     const [client] = this.connect(1);
-    const hidden = textOf(this.newPlant());
+    const hidden = writePlant(this.newPlant());
     const head = `POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: ${hidden.length}\r\n\r\n`;
     const before = this.random.below(3);
     await client?.write(LIVE.repeat(before) + LIVE.replace('Host: a', UPGRADE) + head);
@@ -123,7 +123,7 @@ export class ConnectionFuzzer {
   private async endTheirSide(): Promise<void> {
     const [client] = this.connect(1);
     const plant = this.newPlant();
-    client?.end(textOf(plant) + LIVE);
+    client?.end(writePlant(plant) + LIVE);
     await client?.closed;
     const statuses = client?.answers.map(({ status }) => status) ?? [];
     if (statuses[0] === 200) this.remember(plant);
@@ -149,7 +149,7 @@ export class ConnectionFuzzer {
   }
 
   private remember(plant: NewPlant): void {
-    this.model.set(this.model.pathOf('/plants', { id: plant.id }), this.model.textOf(plant));
+    this.model.set(this.model.writePath('/plants', { id: plant.id }), this.model.textOf(plant));
   }
 
   private newPlant(): NewPlant {
@@ -157,6 +157,6 @@ export class ConnectionFuzzer {
   }
 }
 
-function textOf(plant: NewPlant): string {
-  return Buffer.concat(writeBytes(createOf(plant))).toString('latin1');
+function writePlant(plant: NewPlant): string {
+  return Buffer.concat(writeBytes(makeCreateRequest(plant))).toString('latin1');
 }

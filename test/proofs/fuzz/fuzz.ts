@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrorCatalogue } from '../../../src/platform/errors/error-catalogue.js';
 import { MALFORMED_REQUESTS } from '../../cases/malformed-http.js';
-import { ApiDocument, nameOf } from '../../fuzz/api-document.js';
+import { ApiDocument, getOperationName } from '../../fuzz/api-document.js';
 import { describeFailure, Fuzzer } from '../../fuzz/fuzzer.js';
 import { ACCESS_TOKENS } from '../../fuzz/headers.js';
 import { HttpClient } from '../../support/http/client.js';
@@ -61,8 +61,11 @@ async function fuzz(options: ProofOptions, store: TestStore, folder: string): Pr
   const document = await ApiDocument.load(url);
   const fuzzer = new Fuzzer(document, seed, () => new HttpClient(url), workers);
   const watch = await Watch.start(fuzzer, program, workers + ConnectionFuzzer.MOST);
-  const others = new ConnectionFuzzer(port, fuzzer.modelOf('/plants'), new SeededRandom(seed), () =>
-    fuzzer.freshId(),
+  const others = new ConnectionFuzzer(
+    port,
+    fuzzer.getModel('/plants'),
+    new SeededRandom(seed),
+    () => fuzzer.freshId(),
   );
   const failure = await fuzzer.run(requests);
   await others.stop();
@@ -114,6 +117,6 @@ async function sendMalformed(port: number): Promise<string[]> {
 function printSeen({ seen, carriedOut }: Fuzzer, document: ApiDocument): void {
   const answers = [...seen].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [answer, count] of answers) console.log(`${answer.padEnd(10)} ${count}`);
-  const missed = document.operations.map(nameOf).filter((name) => !carriedOut.has(name));
+  const missed = document.operations.map(getOperationName).filter((name) => !carriedOut.has(name));
   console.log(`operations that were never carried out: ${missed.join(', ') || 'none'}`);
 }

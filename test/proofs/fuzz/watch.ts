@@ -37,7 +37,7 @@ export class Watch {
 
   /** @param connections how many there may be at a time */
   static async start(fuzzer: Fuzzer, program: Program, connections: number): Promise<Watch> {
-    return new Watch(fuzzer, program, connections, await sampleOf(fuzzer, program));
+    return new Watch(fuzzer, program, connections, await takeSample(fuzzer, program));
   }
 
   /** Checks that the descriptors of all clients are closed once they have disconnected. */
@@ -75,7 +75,7 @@ export class Watch {
   }
 
   private async look(): Promise<void> {
-    const sample = await sampleOf(this.fuzzer, this.program);
+    const sample = await takeSample(this.fuzzer, this.program);
     const { requests, memory, descriptors } = sample;
     this.samples.push(sample);
     if (this.samples.length % PROGRESS_SAMPLES === 0) this.print();
@@ -106,7 +106,7 @@ export class Watch {
   }
 }
 
-async function sampleOf({ requests }: Fuzzer, program: Program): Promise<Sample> {
+async function takeSample({ requests }: Fuzzer, program: Program): Promise<Sample> {
   const descriptors = program.openDescriptors();
   return { requests, descriptors, memory: await program.residentMemory() };
 }

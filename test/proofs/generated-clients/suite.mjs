@@ -96,7 +96,7 @@ describe('openapi-typescript with openapi-fetch', () => {
     assert.equal(again.error.error, 40901);
   });
 
-  it('has numbers for int64, sends no bigint, and rounds what is read', async () => {
+  it('has numbers for int64, sends no bigint, and rounds the ids that it reads', async () => {
     const source = readFileSync(`${OUTPUT}openapi-typescript.ts`, 'utf8');
     assert.match(source, /^ +id: number;$/m);
     await createInexact(FIRST_INEXACT);
@@ -151,7 +151,7 @@ describe('@hey-api/openapi-ts with zod', () => {
     assert.equal(id.safeParse(2n ** 63n).success, false);
   });
 
-  it('has numbers for int64, sends a bigint as a string, and rounds what is read', async () => {
+  it('has numbers for int64, sends a bigint as a string, and rounds the ids that it reads', async () => {
     const types = readFileSync(`${OUTPUT}hey-api/types.gen.ts`, 'utf8');
     assert.match(types, /^ +id: number;$/m);
     const id = FIRST_INEXACT + 2n;
@@ -197,7 +197,7 @@ describe('orval with zod', () => {
     assertValidates(schemas.createPlantBody, 1);
   });
 
-  it('has numbers for int64, sends no bigint, and rounds what is read', async () => {
+  it('has numbers for int64, sends no bigint, and rounds the ids that it reads', async () => {
     const source = readFileSync(`${OUTPUT}orval/client.ts`, 'utf8');
     assert.match(source, /^ +id: number;$/m);
     const id = FIRST_INEXACT + 4n;

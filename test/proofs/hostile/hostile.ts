@@ -6,7 +6,7 @@ import { HttpClient } from '../../support/http/client.js';
 import type { HttpRequest } from '../../support/http/request.js';
 import { freePort } from '../../support/free-port.js';
 import { inNewFolder } from '../../support/new-folder.js';
-import { createOf, requestOf } from '../../support/plant-requests.js';
+import { makeCreateRequest, makeRequest } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
 import { AUDIENCE, ISSUER } from '../../support/token-issuer.js';
 import { TOKEN } from '../../support/token.js';
@@ -145,10 +145,14 @@ class HonestClients {
   /** Stores the plants for the attack. */
   async fill(): Promise<void> {
     const client = new HttpClient(this.url);
-    await this.expect(client, createOf({ id: ATTACKED, name: 'attacked' }), '"name":"attacked"');
+    await this.expect(
+      client,
+      makeCreateRequest({ id: ATTACKED, name: 'attacked' }),
+      '"name":"attacked"',
+    );
     for (let index = 1; index <= LONG_PLANTS; index++) {
       const plant = { id: ATTACKED + BigInt(index), name: 'x'.repeat(100_000) };
-      await this.expect(client, createOf(plant), 'xxx');
+      await this.expect(client, makeCreateRequest(plant), 'xxx');
     }
     client.close();
   }
@@ -168,10 +172,10 @@ class HonestClients {
       const id = ++this.lastId;
       const target = `/plants/${id}`;
       const get = (path: string): HttpRequest =>
-        requestOf('', { method: 'GET', target: path, framing: 'none' });
-      const put = requestOf(`{"name":"again ${id}"}`, { method: 'PUT', target });
+        makeRequest('', { method: 'GET', target: path, framing: 'none' });
+      const put = makeRequest(`{"name":"again ${id}"}`, { method: 'PUT', target });
       const asked: [HttpRequest, string][] = [
-        [createOf({ id: BigInt(id), name: `plant ${id}` }), `{"name":"plant ${id}"}`],
+        [makeCreateRequest({ id: BigInt(id), name: `plant ${id}` }), `{"name":"plant ${id}"}`],
         [get(target), `{"id":${id},"name":"plant ${id}"}`],
         [put, `{"name":"again ${id}"}`],
         [get(`/plants?limit=10&after=${id - 1}`), `[{"id":${id},"name":"again ${id}"}`],

@@ -26,7 +26,7 @@ async function start(env: Record<string, string> = {}): Promise<Container> {
   return container;
 }
 
-async function sizeOf(image: string): Promise<number> {
+async function readSize(image: string): Promise<number> {
   return Number(await podman('image', 'inspect', '--format', '{{.Size}}', image));
 }
 
@@ -44,9 +44,9 @@ async function ids({ url }: Container): Promise<number[]> {
 }
 
 describe('the image', () => {
-  it('has of its own no more than the program and what it loads', async () => {
-    const all = await sizeOf('plant-store');
-    const program = all - (await sizeOf('plant-store-base'));
+  it('adds no more than the program and its dependencies', async () => {
+    const all = await readSize('plant-store');
+    const program = all - (await readSize('plant-store-base'));
     console.log(`the image has ${all} bytes, ${program} of them besides Debian and Node`);
     assert.ok(program < MAX_PROGRAM_SIZE);
     const files = await Container.command(VOLUME, {}, 'ls', '/app');

@@ -22,7 +22,7 @@ const OK_B = `200 ${B}`;
 /** From when to when, and what was answered; without an answer it is unknown. */
 type Row = readonly [from: number, to: number | undefined, operation: Operation, result?: string];
 
-function callsOf(rows: readonly Row[]): Call[] {
+function makeCalls(rows: readonly Row[]): Call[] {
   return rows.map(([calledAt, at, operation, result], client) => ({
     client,
     operation,
@@ -197,15 +197,15 @@ const NOT_LINEARIZABLE: readonly (readonly [string, ...Row[]])[] = [
 
 describe('a history that is linearizable', () => {
   it.each(LINEARIZABLE)('%s', (_, ...rows) => {
-    expect(isLinearizable(callsOf(rows))).toBe(true);
-    expect(isLinearizable(callsOf(rows.toReversed()))).toBe(true);
+    expect(isLinearizable(makeCalls(rows))).toBe(true);
+    expect(isLinearizable(makeCalls(rows.toReversed()))).toBe(true);
   });
 });
 
 describe('a history that is not linearizable', () => {
   it.each(NOT_LINEARIZABLE)('%s', (_, ...rows) => {
-    expect(isLinearizable(callsOf(rows))).toBe(false);
-    expect(isLinearizable(callsOf(rows.toReversed()))).toBe(false);
+    expect(isLinearizable(makeCalls(rows))).toBe(false);
+    expect(isLinearizable(makeCalls(rows.toReversed()))).toBe(false);
   });
 });
 
@@ -215,5 +215,5 @@ it('takes no time to speak of for calls that are all concurrent', () => {
     return [index, 100 + index, { kind: 'replace', plant }, result];
   });
   const removed: Row = [0, 200, REMOVE, '204'];
-  expect(isLinearizable(callsOf([created, ...rows, removed]))).toBe(true);
+  expect(isLinearizable(makeCalls([created, ...rows, removed]))).toBe(true);
 });

@@ -33,7 +33,7 @@ export function isLinearizable(calls: readonly Call[], initial: State = ABSENT):
     const key = `${done} ${state}`;
     if (tried.has(key)) return false;
     tried.add(key);
-    const firstAnswer = firstAnswerOf(calls, done);
+    const firstAnswer = findFirstAnswer(calls, done);
     const changes: [bits: number, state: State][] = [];
     for (const [index, { operation, calledAt, answer }] of calls.entries()) {
       const bit = 1 << index;
@@ -58,7 +58,7 @@ function isChange({ kind }: Operation, result: Result): boolean {
   return !isReading && result.startsWith('2');
 }
 
-function firstAnswerOf(calls: readonly Call[], done: number): number {
+function findFirstAnswer(calls: readonly Call[], done: number): number {
   let first = Infinity;
   for (const [index, { answer }] of calls.entries()) {
     if ((done & (1 << index)) === 0 && answer !== undefined) first = Math.min(first, answer.at);

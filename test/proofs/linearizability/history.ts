@@ -4,18 +4,18 @@ import {
   AUTHORIZATION,
   CONTENT_TYPE,
   makeEmptyRequest,
-  requestOf,
+  makeRequest,
 } from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import type { Call } from './checker.js';
 import {
   ABSENT,
   type Condition,
-  okOf,
+  toOkResult,
   type Operation,
   type Result,
   type State,
-  tagOf,
+  getTag,
 } from './plant-register.js';
 
 /** Sends a request to one of the programs; undefined when there was no answer. */
@@ -48,30 +48,30 @@ const UNAVAILABLE = '50300';
 export function drawOperations(random: SeededRandom): Operation[][] {
   const clients = 2 + random.below(MAX_CLIENTS - 1);
   return Array.from({ length: clients }, () =>
-    Array.from({ length: 1 + random.below(MAX_OPERATIONS) }, () => operationOf(random)),
+    Array.from({ length: 1 + random.below(MAX_OPERATIONS) }, () => drawOperation(random)),
   );
 }
 
-function operationOf(random: SeededRandom): Operation {
+function drawOperation(random: SeededRandom): Operation {
   const plant = random.pick(...PLANTS);
   const changes = ['create', 'create', 'replace', 'replace', 'patch', 'patch', 'remove'];
   switch (random.pick('list', 'read', 'read', ...changes)) {
     case 'create':
       return { kind: 'create', plant };
     case 'replace':
-      return { kind: 'replace', plant, condition: conditionOf(random) };
+      return { kind: 'replace', plant, condition: drawCondition(random) };
     case 'patch':
-      return { kind: 'patch', patch: random.pick(...PATCHES), condition: conditionOf(random) };
+      return { kind: 'patch', patch: random.pick(...PATCHES), condition: drawCondition(random) };
     case 'remove':
-      return { kind: 'remove', condition: conditionOf(random) };
+      return { kind: 'remove', condition: drawCondition(random) };
     case 'read':
-      return { kind: 'read', condition: conditionOf(random) };
+      return { kind: 'read', condition: drawCondition(random) };
     default:
-      return { kind: 'list', tag: random.pick(undefined, tagOf(plant)) };
+      return { kind: 'list', tag: random.pick(undefined, getTag(plant)) };
   }
 }
 
-function conditionOf(random: SeededRandom): Condition | undefined {
+function drawCondition(random: SeededRandom): Condition | undefined {
   const state = random.pick(...PLANTS);
   const header = random.pick('If-Match', 'If-Match', 'If-None-Match');
   return random.below(2) === 0 ? undefined : { header, state };
@@ -99,10 +99,10 @@ export class History {
   }
 
   private async call(client: number, operation: Operation, send: Send): Promise<void> {
-    const request = this.requestOf(operation);
+    const request = this.makeRequest(operation);
     const calledAt = this.moment++;
     const answer = await send(request);
-    const result = answer === undefined ? UNAVAILABLE : this.resultOf(operation, answer);
+    const result = answer === undefined ? UNAVAILABLE : this.importLines(operation, answer);
     const isKnown = result !== UNAVAILABLE;
     this.calls.push({
       client,
@@ -112,18 +112,18 @@ export class History {
     });
   }
 
-  private requestOf(operation: Operation): HttpRequest {
+  private makeRequest(operation: Operation): HttpRequest {
     const target = `/plants/${this.id}`;
     switch (operation.kind) {
       case 'create':
-        return requestOf(operation.plant.replace('{', `{"id":${this.id},`));
+        return makeRequest(operation.plant.replace('{', `{"id":${this.id},`));
       case 'replace': {
-        const headers = [AUTHORIZATION, CONTENT_TYPE, ...this.fieldsOf(operation.condition)];
-        return requestOf(operation.plant, { method: 'PUT', target, headers });
+        const headers = [AUTHORIZATION, CONTENT_TYPE, ...this.toFields(operation.condition)];
+        return makeRequest(operation.plant, { method: 'PUT', target, headers });
       }
       case 'patch': {
-        const headers = [AUTHORIZATION, CONTENT_TYPE, ...this.fieldsOf(operation.condition)];
-        return requestOf(operation.patch, { method: 'PATCH', target, headers });
+        const headers = [AUTHORIZATION, CONTENT_TYPE, ...this.toFields(operation.condition)];
+        return makeRequest(operation.patch, { method: 'PATCH', target, headers });
       }
       case 'list': {
         const tag = operation.tag === undefined ? '' : `&tag=${operation.tag}`;
@@ -132,25 +132,25 @@ export class History {
       }
       default: {
         const method = operation.kind === 'remove' ? 'DELETE' : 'GET';
-        return makeEmptyRequest(method, target, ...this.fieldsOf(operation.condition));
+        return makeEmptyRequest(method, target, ...this.toFields(operation.condition));
       }
     }
   }
 
-  private fieldsOf(condition: Condition | undefined): Field[] {
+  private toFields(condition: Condition | undefined): Field[] {
     if (condition === undefined) return [];
     return [[condition.header, this.etags.get(condition.state) ?? '']];
   }
 
-  private resultOf({ kind }: Operation, { status, headers, body }: HttpAnswer): Result {
+  private importLines({ kind }: Operation, { status, headers, body }: HttpAnswer): Result {
     const text = body;
     if (status >= 400) return String((JSON.parse(text) as { error: number }).error);
     if (status !== 200) return String(status);
-    if (kind === 'list') return okOf(this.listed(text));
-    if (kind !== 'read') return okOf(text);
+    if (kind === 'list') return toOkResult(this.listed(text));
+    if (kind !== 'read') return toOkResult(text);
     const plant = this.withoutId(text);
     const isRight = headers.etag === this.etags.get(plant);
-    return isRight ? okOf(plant) : `200 with a wrong ETag ${plant}`;
+    return isRight ? toOkResult(plant) : `200 with a wrong ETag ${plant}`;
   }
 
   /** Finds the plant with this id on a page, which may have others. */

@@ -32,36 +32,36 @@ export function apply(
   switch (operation.kind) {
     case 'create': {
       const { plant } = operation;
-      if (state === ABSENT) return { state: plant, result: okOf(plant) };
+      if (state === ABSENT) return { state: plant, result: toOkResult(plant) };
       return { state, result: state === plant ? '40901' : '40900' };
     }
     case 'replace': {
       const { plant, condition } = operation;
-      const refusal = refusalOf(state, condition);
+      const refusal = findRefusal(state, condition);
       if (refusal !== undefined) return { state, result: refusal };
-      return { state: plant, result: okOf(plant) };
+      return { state: plant, result: toOkResult(plant) };
     }
     case 'patch': {
       const { patch, condition } = operation;
-      const refusal = refusalOf(state, condition);
+      const refusal = findRefusal(state, condition);
       if (refusal !== undefined) return { state, result: refusal };
       const next = patchState(state, patch);
-      return { state: next, result: okOf(next) };
+      return { state: next, result: toOkResult(next) };
     }
     case 'remove': {
-      const refusal = refusalOf(state, operation.condition);
+      const refusal = findRefusal(state, operation.condition);
       if (refusal !== undefined) return { state, result: refusal };
       return { state: ABSENT, result: '204' };
     }
     case 'read': {
-      const refusal = refusalOf(state, operation.condition);
-      if (refusal === undefined) return { state, result: okOf(state) };
+      const refusal = findRefusal(state, operation.condition);
+      if (refusal === undefined) return { state, result: toOkResult(state) };
       const isUnchanged = refusal === '41200' && operation.condition?.header === 'If-None-Match';
       return { state, result: isUnchanged ? '304' : refusal };
     }
     case 'list': {
-      const isListed = operation.tag === undefined || tagOf(state) === operation.tag;
-      return { state, result: okOf(isListed ? state : ABSENT) };
+      const isListed = operation.tag === undefined || getTag(state) === operation.tag;
+      return { state, result: toOkResult(isListed ? state : ABSENT) };
     }
   }
 }
@@ -74,15 +74,15 @@ function patchState(state: State, patch: string): State {
   return JSON.stringify({ name, tag: tag ?? undefined });
 }
 
-export function okOf(state: State): Result {
+export function toOkResult(state: State): Result {
   return `200 ${state}`;
 }
 
-export function tagOf(state: State): string | undefined {
+export function getTag(state: State): string | undefined {
   return state === ABSENT ? undefined : (JSON.parse(state) as { tag?: string }).tag;
 }
 
-function refusalOf(state: State, condition: Condition | undefined): Result | undefined {
+function findRefusal(state: State, condition: Condition | undefined): Result | undefined {
   if (state === ABSENT) return '40401';
   if (condition === undefined) return undefined;
   const isSame = condition.state === state;

@@ -1,6 +1,6 @@
 import type { HttpAnswer } from '../../support/http/answer.js';
 import type { HttpRequest } from '../../support/http/request.js';
-import { requestOf } from '../../support/plant-requests.js';
+import { makeRequest } from '../../support/plant-requests.js';
 import { PLANTS, type Send } from './history.js';
 
 // A planting, whose key has two columns, is a register like a plant: its quantity takes the place
@@ -24,7 +24,7 @@ export async function sendToPlantings(send: Send, lastId: number): Promise<Send>
   const createPlants = async (): Promise<void> => {
     while (id < lastId) {
       const plant = `{"id":${++id},"name":"n"}`;
-      await retry(() => send(requestOf(plant)), [200, 409]);
+      await retry(() => send(makeRequest(plant)), [200, 409]);
     }
   };
   await Promise.all(Array.from({ length: CREATED_AT_ONCE }, createPlants));
@@ -36,7 +36,7 @@ export async function sendToPlantings(send: Send, lastId: number): Promise<Send>
 
 async function createGarden(send: Send): Promise<string> {
   const garden = '{"name":"registers","kind":"herb","area":1,"openedAt":"2026-01-01T00:00:00Z"}';
-  const { body } = await retry(() => send(requestOf(garden, { target: '/gardens' })), [201]);
+  const { body } = await retry(() => send(makeRequest(garden, { target: '/gardens' })), [201]);
   return (JSON.parse(body) as { id: string }).id;
 }
 
@@ -70,7 +70,7 @@ function toPlanting(request: HttpRequest, gardenId: string): HttpRequest {
   if (after === null) throw new TypeError(`nothing stands for ${target}`);
   const key = `gardenId=${gardenId}&plantId=${BigInt(after) + 1n}`;
   const tag = url.searchParams.get('tag');
-  const date = tag === null ? '' : `&plantedOn=${dateOf(tag)}`;
+  const date = tag === null ? '' : `&plantedOn=${toDate(tag)}`;
   return { ...request, target: `/plantings?${key}${date}` };
 }
 
@@ -78,18 +78,18 @@ function writePlanting(plant: string, gardenId?: string): string {
   const { name, tag } = JSON.parse(plant) as { name: string; tag?: string };
   const id = /"id":(-?\d+)/.exec(plant)?.[1] ?? '';
   const key = gardenId === undefined ? '' : `"gardenId":"${gardenId}","plantId":${id},`;
-  return `{${key}"plantedOn":"${dateOf(tag)}","quantity":${QUANTITIES.indexOf(name)}}`;
+  return `{${key}"plantedOn":"${toDate(tag)}","quantity":${QUANTITIES.indexOf(name)}}`;
 }
 
 function writePatch(patch: string): string {
   const { name, tag } = JSON.parse(patch) as { name?: string; tag?: string | null };
   return JSON.stringify({
-    ...(tag !== undefined && { plantedOn: dateOf(tag ?? undefined) }),
+    ...(tag !== undefined && { plantedOn: toDate(tag ?? undefined) }),
     ...(name !== undefined && { quantity: QUANTITIES.indexOf(name) }),
   });
 }
 
-function dateOf(tag: string | undefined): string {
+function toDate(tag: string | undefined): string {
   return DATES.find(([one]) => one === tag)?.[1] ?? '';
 }
 

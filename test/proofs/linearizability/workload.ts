@@ -1,4 +1,4 @@
-import { makeEmptyRequest, requestOf } from '../../support/plant-requests.js';
+import { makeEmptyRequest, makeRequest } from '../../support/plant-requests.js';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { describeCalls, isLinearizable } from './checker.js';
 import { History, drawOperations, PLANTS, type Send } from './history.js';
@@ -64,7 +64,7 @@ export class Workload {
       // A program may be killed meanwhile.
       let etag: string | undefined;
       while (etag === undefined) {
-        await this.send(requestOf(plant.replace('{', `{"id":${id},`)));
+        await this.send(makeRequest(plant.replace('{', `{"id":${id},`)));
         const answer = await this.send(makeEmptyRequest('GET', `/plants/${id}`));
         etag = answer?.headers.etag;
       }

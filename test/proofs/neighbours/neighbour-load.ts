@@ -90,7 +90,10 @@ export class Neighbours {
 }
 
 /** Lists the faults of a store with these plants, after these entries were reported. */
-export function faultsOf(entries: readonly Entry[], names: ReadonlyMap<string, string>): string[] {
+export function findFaults(
+  entries: readonly Entry[],
+  names: ReadonlyMap<string, string>,
+): string[] {
   const counts = new Map<string, number>();
   for (const name of names.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
   const faults = [...counts]

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { HttpClient } from '../../support/http/client.js';
 import { inNewFolder } from '../../support/new-folder.js';
-import { createOf } from '../../support/plant-requests.js';
+import { makeCreateRequest } from '../../support/plant-requests.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { Program } from '../../support/program.js';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { forEachRow } from '../../support/stored-rows.js';
 import { TOKEN } from '../../support/token.js';
 import { BUILD, ENGINE, type Proof, SEED } from '../proof.js';
-import { type Entry, faultsOf } from './neighbour-load.js';
+import { type Entry, findFaults } from './neighbour-load.js';
 
 const PROGRAM = fileURLToPath(new URL('program.ts', import.meta.url));
 const CONNECTIONS = 32;
@@ -133,7 +133,7 @@ class Rounds {
       while (goesOn()) {
         const id = ++this.lastId;
         const began = performance.now();
-        const request = createOf({ id: BigInt(id), name: `plant ${id}` });
+        const request = makeCreateRequest({ id: BigInt(id), name: `plant ${id}` });
         const answer = await client.send(request).catch(() => undefined);
         if (answer === undefined) break;
         longest = Math.max(longest, performance.now() - began);
@@ -149,7 +149,7 @@ class Rounds {
     const names = new Map<string, string>();
     await forEachRow(this.storeUrl, ({ id, name }) => names.set(id, name));
     const lost = [...this.acknowledged].filter((id) => names.get(String(id)) !== `plant ${id}`);
-    const faults = [...lost.map((id) => `plant ${id} is lost`), ...faultsOf(this.entries, names)];
+    const faults = [...lost.map((id) => `plant ${id} is lost`), ...findFaults(this.entries, names)];
     const count = (kind: Entry['kind']): number =>
       this.entries.filter((entry) => entry.kind === kind).length;
     console.log(

@@ -113,7 +113,7 @@ describe('the program behind the shipped nginx.conf', () => {
     await assertError(answer, 413, 41300, null);
   });
 
-  it('stores the lines of an import while it is sent, however long it is', async () => {
+  it('stores the lines of an import while it is sent, however long it takes', async () => {
     const client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000 });
     const isStored = async (id: number): Promise<boolean> => {
       const { status } = await fetch(`${origin}/plants/${id}`, { headers: HEADERS });

@@ -2,27 +2,30 @@ import { dirname } from 'node:path';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import type { Step } from './trace.js';
 
-/** What a disk writes as a whole, and what the system keeps of a file in memory as a whole, in bytes. */
+/**
+ * The units that a disk writes, and that the system keeps of a file in memory, as a whole, in
+ * bytes.
+ */
 const SECTOR = 512;
 const PAGE = 4_096;
 
-/** A write that may not be on disk yet, or a part of one: it does not leave its page. */
+/** A write, or a part of one within a page, that may not be on disk yet. */
 interface Piece {
   readonly step: number;
   readonly offset: number;
   readonly bytes: Buffer;
 }
 
-/** How much of what was not flushed a crash leaves. */
+/** How much of the unflushed data survives a crash. */
 type Survival = 'none' | 'all' | 'some';
 
-/** The content of a file: what is on disk for certain, and what may be. */
+/** The content of a file: the part that is certainly on disk, and the part that may be. */
 class File {
   private durable: Buffer = Buffer.alloc(0);
   private pieces: Piece[] = [];
-  /** The sizes that it had since, the last of which is what the system sees. */
+  /** The later sizes; the system sees the last one. */
   private sizes: { step: number; size: number }[] = [];
-  /** The pages whose flush failed since they were last written: the next flush leaves them out. */
+  /** The pages whose flush failed since their last write: the next flush omits them. */
   private readonly stranded = new Set<number>();
 
   get size(): number {
@@ -41,7 +44,7 @@ class File {
   }
 
   truncate(step: number, size: number): void {
-    // What a file grows by later is zero.
+    // A file that grows later is filled with zeros.
     const lost = this.size - size;
     if (lost > 0) this.write(step, size, Buffer.alloc(lost));
     if (lost !== 0) this.resize(step, size);
@@ -51,7 +54,10 @@ class File {
     this.sizes.push({ step, size });
   }
 
-  /** What was written before the flush began is on disk now, unless an earlier flush of it failed. */
+  /**
+   * All writes before the beginning of the flush are on disk now, unless an earlier flush of them
+   * failed.
+   */
   flush(begin: number): void {
     const isFlushed = ({ step, offset }: Piece): boolean =>
       step < begin && !this.stranded.has(Math.floor(offset / PAGE));
@@ -61,7 +67,7 @@ class File {
     this.sizes = this.sizes.filter(({ step }) => step >= begin);
   }
 
-  /** Linux takes what it could not write for written, until it is written again. */
+  /** After a failed flush, Linux treats the pages as clean until they are written again. */
   failToFlush(begin: number): void {
     for (const { step, offset } of this.pieces) {
       if (step < begin) this.stranded.add(Math.floor(offset / PAGE));
@@ -72,7 +78,7 @@ class File {
     return !this.pieces.some((piece) => piece.step === step);
   }
 
-  /** What programs read. */
+  /** The content that programs read. */
   current(): Buffer {
     return this.content(this.pieces, this.size);
   }
@@ -85,7 +91,7 @@ class File {
     return content.subarray(0, size);
   }
 
-  /** What a disk may hold: of each sector any state since the last flush. */
+  /** A possible content of the disk: each sector has any of its states since the last flush. */
   crash(random: SeededRandom, survival: Survival): Buffer {
     const bySector = new Map<number, Piece[]>();
     for (const { step, offset, bytes } of this.pieces) {
@@ -104,7 +110,7 @@ class File {
   }
 }
 
-/** The first so many of what was done to one place. */
+/** Takes the first operations on one place, any number of them. */
 function survivors<T>(done: readonly T[], random: SeededRandom, survival: Survival): readonly T[] {
   if (survival === 'none') return [];
   return survival === 'all' ? done : done.slice(0, random.below(done.length + 1));
@@ -112,21 +118,21 @@ function survivors<T>(done: readonly T[], random: SeededRandom, survival: Surviv
 
 type Entry = File | 'folder' | 'nothing';
 
-/** What stands under a name: what is on disk for certain, and what may be. */
+/** The files of a name: the one that is certainly on disk, and those that may be. */
 interface Name {
   durable: Entry;
   later: { readonly step: number; readonly entry: Entry }[];
 }
 
 /**
- * The files of a folder, as a loss of power may leave them: all that was flushed is there, and of the
- * rest any part, names included.
+ * The files of a folder after a power cut: everything that was flushed, and any part of the rest,
+ * including names.
  */
 export class Disk {
   private steps = 0;
   private readonly names = new Map<string, Name>();
 
-  /** @param folder which is on disk itself */
+  /** @param folder a folder whose own name is on disk */
   constructor(private readonly folder: string) {
     this.names.set(folder, { durable: 'folder', later: [] });
   }
@@ -164,7 +170,7 @@ export class Disk {
     return this.file(path).isDurable(step);
   }
 
-  /** What programs find under the names of files. */
+  /** The files that programs find by their names. */
   current(): Map<string, Buffer> {
     return this.contents(
       ({ durable, later }) => later.at(-1)?.entry ?? durable,
@@ -172,7 +178,7 @@ export class Disk {
     );
   }
 
-  /** What may be left of the files after a loss of power now. */
+  /** A possible state of the files after a power cut now. */
   crash(random: SeededRandom): Map<string, Buffer> {
     const survival = random.pick<Survival>('some', 'some', 'none', 'all');
     return this.contents(

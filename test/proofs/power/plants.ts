@@ -1,8 +1,10 @@
 import { spreadId } from '../crash/crash-ledger.js';
 import type { NewPlant } from '../../support/plant-requests.js';
 
-/** The plant of this number, which its name, its id and its request's X-Request-Id tell. */
-export function plantOf(number: number): NewPlant {
+/**
+ * Makes the plant of a number, which its name, its id and the X-Request-Id of its request contain.
+ */
+export function makePlant(number: number): NewPlant {
   const name = `plant-${number}.`;
   const plant = {
     id: spreadId(number),
@@ -11,11 +13,11 @@ export function plantOf(number: number): NewPlant {
   return number % 3 === 0 ? { ...plant, tag: 'indoor' } : plant;
 }
 
-export function requestIdOf(number: number): string {
+export function makeRequestId(number: number): string {
   return `plant-${number}`;
 }
 
-/** The numbers of the plants that these bytes name. */
+/** Lists the numbers of the plants in these bytes. */
 export function numbersIn(bytes: Buffer | string): number[] {
   return [...bytes.toString('latin1').matchAll(/plant-(\d+)\b/g)].map(([, number]) =>
     Number(number),

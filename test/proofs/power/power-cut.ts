@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { StoreReader } from '../../../src/commands/store-reader.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { Disk } from './disk.js';
-import { numbersIn, plantOf } from './plants.js';
+import { numbersIn, makePlant } from './plants.js';
 import type { Step } from './trace.js';
 
 const STORE = 'data/plants.db';
@@ -23,10 +23,11 @@ export interface Recorded {
 }
 
 /**
- * Cuts the power at so many moments, and looks each time at a store that the disk could then hold.
+ * Simulates power cuts at this many moments, and each time checks a store that the disk could then
+ * have.
  *
  * @param scratch a folder for that store
- * @returns what is wrong with what was left, and every plant that was acknowledged unflushed
+ * @returns the faults of these stores, and the plants that were acknowledged before a flush
  */
 export async function cutPower(
   { folder, steps }: Recorded,
@@ -55,7 +56,7 @@ export async function cutPower(
     }
     for (let cut = 0; cut < (moments.get(index) ?? 0); cut++) {
       writeFiles(disk.crash(random), folder, scratch);
-      const found = await faultsOf(join(scratch, STORE), acknowledged);
+      const found = await findFaults(join(scratch, STORE), acknowledged);
       if (found.length > 0) faults.push(`after step ${index}: ${found.slice(0, 3).join('; ')}`);
     }
   }
@@ -66,17 +67,17 @@ function isAcknowledgement(step: Step): step is Step & { readonly kind: 'answer'
   return step.kind === 'answer' && [200, 40_901].includes(step.code);
 }
 
-/** The steps after which the power is cut, and how often: any, and often those where it is closest. */
+/** Draws the steps after which the power is cut: any steps, and often the most critical ones. */
 function momentsIn(
   steps: readonly Step[],
   cuts: number,
   random: SeededRandom,
 ): Map<number, number> {
-  const indexesOf = (isMeant: (step: Step) => boolean): number[] =>
+  const listIndexes = (isMeant: (step: Step) => boolean): number[] =>
     steps.flatMap((step, index) => (isMeant(step) ? [index] : []));
-  const any = indexesOf(() => true);
-  const answers = indexesOf(isAcknowledgement);
-  const retries = indexesOf((step) => step.kind === 'answer' && step.code === 40_901);
+  const any = listIndexes(() => true);
+  const answers = listIndexes(isAcknowledgement);
+  const retries = listIndexes((step) => step.kind === 'answer' && step.code === 40_901);
   const kinds = [any, any, answers, retries.length > 0 ? retries : answers];
   const moments = new Map<number, number>();
   for (let cut = 0; cut < cuts; cut++) {
@@ -96,21 +97,23 @@ function writeFiles(files: ReadonlyMap<string, Buffer>, from: string, to: string
   }
 }
 
-/** What is wrong with a store that must have these plants, exactly, and none that nobody sent. */
-async function faultsOf(path: string, acknowledged: ReadonlySet<number>): Promise<string[]> {
+/**
+ * Lists the faults of a store that must have exactly these plants, and no plant that was not sent.
+ */
+async function findFaults(path: string, acknowledged: ReadonlySet<number>): Promise<string[]> {
   const missing = new Set(acknowledged);
   const faults: string[] = [];
   try {
     for (const row of await readStore(path, faults)) {
       const [number = 0] = numbersIn(row.name);
-      const { id, name, tag = null } = plantOf(number);
+      const { id, name, tag = null } = makePlant(number);
       if (row.id !== String(id) || row.name !== name || row.tag !== tag) {
         faults.push(`nobody sent ${row.id}, ${row.name.slice(0, 20)}`);
       }
       missing.delete(number);
     }
   } catch (error) {
-    // Before the first answer there need not be a store, or a table in it.
+    // Before the first answer, the store or its table need not exist.
     const { message } = error as Error;
     if (acknowledged.size > 0 || !/no store|no such table/.test(message)) faults.push(message);
   }

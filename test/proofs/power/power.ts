@@ -9,20 +9,20 @@ import { BUILD, type Proof, SEED } from '../proof.js';
 import { cutPower, type Recorded } from './power-cut.js';
 import { type Circumstances, Recording } from './recording.js';
 
-// Records the program's system calls under load, and cuts the power at random moments: what a disk
-// could hold then must be a sound store with every plant that was acknowledged.
+// Records the system calls of the program under load, and simulates power cuts at random moments.
+// Every possible content of the disk must be a sound store with all acknowledged plants.
 
 interface Scene {
   readonly name: string;
   readonly circumstances: Circumstances;
-  /** How many plants each run of the program gets, and how it ends. */
+  /** The number of plants in each run of the program, and the signal that ends it. */
   readonly runs: readonly [plants: number, end: 'SIGTERM' | 'SIGKILL'][];
   readonly moments: number;
-  /** Whether plants must be lost, which shows that it would be seen. */
+  /** Whether plants must be lost, which shows that the proof detects losses. */
   readonly mustLose?: boolean;
 }
 
-function scenesOf(moments: number): readonly Scene[] {
+function makeScenes(moments: number): readonly Scene[] {
   return [
     {
       name: 'under load',
@@ -76,7 +76,7 @@ export default {
       return ['strace is not installed, or may not trace'];
     }
     const faults: string[] = [];
-    for (const scene of scenesOf(moments)) {
+    for (const scene of makeScenes(moments)) {
       faults.push(...(await inNewFolder((folder) => play(scene, seed, folder))));
     }
     return faults;

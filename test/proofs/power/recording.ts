@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HttpClient } from '../../support/http/client.js';
 import type { Field } from '../../support/http/request.js';
-import { createOf } from '../../support/plant-requests.js';
+import { makeCreateRequest } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
 import { TOKEN } from '../../support/token.js';
 import { Disk } from './disk.js';
-import { plantOf, requestIdOf } from './plants.js';
+import { makePlant, makeRequestId } from './plants.js';
 import { readTrace, type Step, tracer } from './trace.js';
 
 const SYNCHRONOUS_NORMAL = new URL('synchronous-normal.mjs', import.meta.url).href;
@@ -16,11 +16,13 @@ export interface Circumstances {
   readonly connections: number;
   /** Whether its commits are not flushed. */
   readonly isNormal?: boolean;
-  /** What else strace is to do. */
+  /** Further options of strace. */
   readonly strace?: readonly string[];
 }
 
-/** What the program does to its files and answers while it is started, loaded and ended. */
+/**
+ * Records the file operations and answers of the program while it starts, runs under load and ends.
+ */
 export class Recording {
   readonly steps: Step[] = [];
   /** How many plants were sent. */
@@ -41,15 +43,15 @@ export class Recording {
   }
 
   /**
-   * Starts the program on what the last run left, sends again what got no answer, then so many
-   * plants more, and ends it: in order, or in the midst of its work.
+   * Starts the program on the store of the last run, sends unanswered plants again and then this
+   * many further plants, and ends it: after all answers, or during its work.
    */
   async run(creates: number, end: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const file = join(this.parent, `trace-${++this.runs}`);
     const program = this.start(file);
     const url = new URL(await program.listening());
     const pid = tracedBy(program);
-    // One by one, for each to be a commit of its own if it is one at all.
+    // One by one, so that each is a separate commit, if it commits at all.
     const retries = this.unanswered.splice(0);
     await this.send(url, 1, () => retries.shift());
     const last = this.plants + creates;
@@ -75,8 +77,8 @@ export class Recording {
     const connection = async (): Promise<void> => {
       const client = new HttpClient(url);
       for (let number = next(); number !== undefined; number = next()) {
-        const request = createOf(plantOf(number));
-        const requestId: Field = ['X-Request-Id', requestIdOf(number)];
+        const request = makeCreateRequest(makePlant(number));
+        const requestId: Field = ['X-Request-Id', makeRequestId(number)];
         const headers = [...request.headers, requestId];
         const answer = await client.send({ ...request, headers }).catch(() => undefined);
         if (answer === undefined) this.unanswered.push(number);
@@ -89,7 +91,7 @@ export class Recording {
   private async read(file: string): Promise<void> {
     const { steps, isCutOff } = await readTrace(file, this.steps.length, this.folder);
     for (const step of steps) this.add(step);
-    // What the system sees must be what the steps make of it, but for calls that a kill cut off.
+    // The files must match the recorded steps, except for calls that a kill has interrupted.
     for (const [path, bytes] of this.disk.current()) {
       const real = readFileSync(path);
       if (real.equals(bytes)) continue;

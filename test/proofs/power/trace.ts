@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** What a program did to its files, and what it answered, in the order of its system calls. */
+/** A step of a program: a change of its files or an answer, in the order of its system calls. */
 export type Step =
   | { readonly kind: 'create' | 'mkdir' | 'unlink'; readonly path: string }
   | {
@@ -12,19 +12,22 @@ export type Step =
       readonly bytes: Buffer;
     }
   | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
-  /** The flush of a file or a folder is over, which began after so many steps. */
+  /** The end of the flush of a file or a folder, which began after this many steps. */
   | {
       readonly kind: 'flush';
       readonly path: string;
       readonly begin: number;
       readonly isDone: boolean;
     }
-  /** It begins to send an answer: the request's X-Request-Id, and the status or the error's code. */
+  /**
+   * The beginning of an answer: the X-Request-Id of its request, and the status or the code of the
+   * error.
+   */
   | { readonly kind: 'answer'; readonly requestId: string; readonly code: number };
 
 export interface Trace {
   readonly steps: readonly Step[];
-  /** Whether the program was killed in calls of which nobody knows how far they got. */
+  /** Whether the program was killed during calls, whose effects are then unknown. */
   readonly isCutOff: boolean;
 }
 
@@ -36,7 +39,9 @@ const CALLS = [
   ...['fsync', 'fdatasync', 'sendto', 'sendmsg'],
 ];
 
-/** The command that runs another and writes its system calls, with all their bytes, to a file. */
+/**
+ * Makes the command that runs another and writes its system calls, with all their bytes, to a file.
+ */
 export function tracer(file: string, ...options: string[]): string[] {
   const whole = ['-y', '-xx', '-s', '1000000', '-o', file];
   return ['strace', '-f', '--seccomp-bpf', '-e', `trace=${CALLS.join()}`, ...whole, ...options];
@@ -50,12 +55,12 @@ interface Call {
 }
 
 /**
- * Reads what the tracer wrote.
+ * Reads the file of the tracer.
  *
- * @param before how many steps there were before
- * @param folder whose files and folders count, but for SQLite's shared memory; it is the program's
- *   current folder
- * @throws Error at a call that changes them in a way that is not known here
+ * @param before the number of earlier steps
+ * @param folder the current folder of the program, whose files and folders count, except SQLite's
+ *   shared memory
+ * @throws Error for a call that changes them in an unknown way
  */
 export async function readTrace(file: string, before: number, folder: string): Promise<Trace> {
   const events = await readEvents(file);
@@ -63,7 +68,7 @@ export async function readTrace(file: string, before: number, folder: string): P
   const begins = new Map<Call, number>();
   for (const { call, isEnd } of events) {
     if (!isEnd) begins.set(call, before + steps.length);
-    steps.push(...stepsOf(call, isEnd, begins.get(call) ?? 0, folder));
+    steps.push(...toSteps(call, isEnd, begins.get(call) ?? 0, folder));
   }
   const isCutOff = events.some(({ call }) => Number.isNaN(call.result));
   return { steps, isCutOff };
@@ -94,8 +99,8 @@ async function readEvents(file: string): Promise<{ call: Call; isEnd: boolean }[
   return events;
 }
 
-/** What a call changes may be on disk as soon as it begins; a flush counts when it has ended. */
-function stepsOf(
+/** The changes of a call may be on disk as soon as it begins. A flush counts when it has ended. */
+function toSteps(
   { name, args, result }: Call,
   isEnd: boolean,
   begin: number,
@@ -109,7 +114,7 @@ function stepsOf(
   switch (name) {
     case 'fsync':
     case 'fdatasync':
-      // One that a kill cut off has not failed: what it did not write, a later one writes.
+      // A flush that a kill interrupted has not failed: a later flush completes it.
       return Number.isNaN(result) ? [] : [{ kind: 'flush', path, begin, isDone: result === 0 }];
     case 'open':
     case 'openat':

@@ -61,7 +61,7 @@ async function create(url: string, id: number): Promise<number> {
   return error;
 }
 
-/** Creates plants until it is stopped, and keeps the ids of those that were acknowledged. */
+/** Creates plants until it is stopped, and records the acknowledged ids. */
 class Load {
   readonly acknowledged: number[] = [];
   private isStopped = false;
@@ -164,7 +164,7 @@ const REFUSALS: readonly [what: string, command: string, args: string[], RegExp,
   ['two names', 'db-check', ['plants.db', 'copy.db'], /^Name one file/],
 ];
 
-/** Of a backup, in the words of the sentence that the command prints. */
+/** Expects a backup to fail with this sentence. */
 async function expectRefusal(target: string, sentence: RegExp, store = 'plants.db'): Promise<void> {
   const backup = backUp(folder.file(store), folder.file(target), () => undefined);
   const error = await backup.then(
@@ -208,12 +208,12 @@ describe('a failed command exits 1 with a sentence and leaves no file:', () => {
     const before = await readdir(folder.path);
     await expectRefusal('./plants.db', /file of the store itself/);
     await expectRefusal('plants.db-wal', /file of the store itself/);
-    // A start would delete what it takes for the journal of a commit that was broken off.
+    // A start would delete this file as the journal of an interrupted commit.
     await symlink(folder.path, folder.file('link'));
     await expectRefusal('link/plants.db-journal', /file of the store itself/);
     await expectRefusal('link/plants.db-lock', /file of the store itself/);
     await rm(folder.file('link'));
-    await expectRefusal('none/copy.db', /^There is no folder \/.*none: make it first$/);
+    await expectRefusal('none/copy.db', /^There is no folder \/.*none: create it first$/);
     await expectRefusal('new.db', /^There is no store/, 'none.db');
     expect(await readdir(folder.path)).toEqual(before);
   });
@@ -269,14 +269,14 @@ describe('a check', () => {
     expect(await run('db-check', ['damaged.db'])).toMatchObject({ exitCode: 1 });
   });
 
-  it('fails for what is no store', async () => {
+  it('fails for a file that is no store', async () => {
     await writeFile(folder.file('text'), 'not a database\n'.repeat(1_000));
     await expect(checkStore(folder.file('text'))).rejects.toThrow(
       `${folder.file('text')} cannot be read: the file is not a SQLite database`,
     );
   });
 
-  it('tells a sound store from one that a newer program has changed', async () => {
+  it('distinguishes a sound store from one that a newer program has changed', async () => {
     const path = folder.file('newer.db');
     await cp(folder.file('restored.db'), path);
     expect((await checkStore(path)).faults).toEqual([]);
@@ -290,7 +290,7 @@ describe('a check', () => {
     expect(contents).toContain('plants: 0');
   });
 
-  it('says which migrations are still to come', async () => {
+  it('names the missing migrations', async () => {
     const path = folder.file('older.db');
     await cp(folder.file('restored.db'), path);
     const database = new sqlite3.Database(path);

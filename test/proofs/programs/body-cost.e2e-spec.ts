@@ -4,17 +4,24 @@ import type { Type } from '@nestjs/common';
 import { parseObject } from '../../../src/platform/requests/json-body.js';
 import { NewPlantDto } from '../../../src/modules/plants/dto/new-plant.dto.js';
 import { CompiledDto } from '../../../src/platform/validation/compiled-dto.js';
-import { bodyOf, LENGTH, mutate, randomOf, randomRecipe, type Recipe } from './body-search.js';
+import {
+  writeBody,
+  LENGTH,
+  mutate,
+  createRandom,
+  randomRecipe,
+  type Recipe,
+} from './body-search.js';
 import { ExampleBody } from '../../support/example.module.js';
 
 // BODY_COST_STEPS=5000 npm run prove -- programs body-cost searches for longer.
 
 const STEPS = Number(process.env.BODY_COST_STEPS ?? 20);
 const SEED = Number(process.env.BODY_COST_SEED ?? 7);
-/** How much longer than the slowest valid body another of the same length may take. */
+/** How many times as long as the slowest valid body another body of the same length may take. */
 const RATIO = 3;
 
-/** The slowest that long searches found, in this and in former versions. */
+/** The slowest bodies that long searches found, in this and in earlier versions. */
 const SLOWEST: readonly Recipe[] = [
   { slot: 'name', kind: 'members', pieces: ['"%":0'], depth: 0, rest: '"id":7' },
   { slot: 'name', kind: 'elements', pieces: ['[]'], depth: 50, rest: '"id":7' },
@@ -48,10 +55,10 @@ interface Found {
 }
 
 /**
- * The time of the processor, in milliseconds, which does not grow with what else the machine does.
- * The least of some runs, since it does grow with what else this process does.
+ * Measures the processor time in milliseconds, which other load on the machine does not increase.
+ * It takes the minimum of several runs, since other work of this process does.
  */
-function costOf(text: string, dto: CompiledDto, runs = 3): Cost {
+function measureCost(text: string, dto: CompiledDto, runs = 3): Cost {
   let least = Infinity;
   let isValid = true;
   for (let run = 0; run < runs; run++) {
@@ -67,16 +74,16 @@ function costOf(text: string, dto: CompiledDto, runs = 3): Cost {
   return { isValid, ms: least };
 }
 
-/** Climbs from the slowest bodies that are known, valid ones and any, to slower ones. */
+/** Searches for slower bodies by mutating the slowest known ones, valid ones and others. */
 function search(dto: CompiledDto): { valid: Found; any: Found } {
-  const random = randomOf(SEED);
+  const random = createRandom(SEED);
   const none: Found = { recipe: randomRecipe(random), ms: 0 };
   let [valid, any] = [none, none];
   for (let step = 0; step < SLOWEST.length + STEPS; step++) {
     const from = random() < 0.5 ? valid : any;
     const recipe =
       SLOWEST[step] ?? (random() < 0.3 ? randomRecipe(random) : mutate(from.recipe, random));
-    const { isValid, ms } = costOf(bodyOf(recipe), dto);
+    const { isValid, ms } = measureCost(writeBody(recipe), dto);
     if (ms > any.ms) any = { recipe, ms };
     if (isValid && ms > valid.ms) valid = { recipe, ms };
   }
@@ -88,7 +95,7 @@ describe.each<Type<object>>([NewPlantDto, ExampleBody])('reading a body as %p', 
 
   it(`takes of ${LENGTH} bytes at most ${RATIO} times what a valid body takes`, () => {
     const { valid, any } = search(dto);
-    const again = ({ recipe }: Found): number => costOf(bodyOf(recipe), dto, 15).ms;
+    const again = ({ recipe }: Found): number => measureCost(writeBody(recipe), dto, 15).ms;
     const [validMs, anyMs] = [again(valid), again(any)];
     const shown = `${anyMs.toFixed(2)} ms for ${JSON.stringify(any.recipe)}, ${validMs.toFixed(2)} ms for the valid ${JSON.stringify(valid.recipe)}`;
     if (process.env.BODY_COST_STEPS !== undefined) console.log(shown);
@@ -97,8 +104,8 @@ describe.each<Type<object>>([NewPlantDto, ExampleBody])('reading a body as %p', 
 
   it('takes time linear in its length', () => {
     const [recipe] = SLOWEST as [Recipe];
-    const short = costOf(bodyOf(recipe), dto, 15).ms;
-    const long = costOf(bodyOf(recipe, 8 * LENGTH), dto, 5).ms;
+    const short = measureCost(writeBody(recipe), dto, 15).ms;
+    const long = measureCost(writeBody(recipe, 8 * LENGTH), dto, 5).ms;
     expect(long).toBeLessThan(2.5 * 8 * short);
   });
 });

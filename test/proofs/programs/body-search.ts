@@ -1,7 +1,7 @@
 /** How long the bodies are, in bytes. */
 export const LENGTH = 102_400;
 
-/** What a body is filled with, over and over: members, elements or characters. */
+/** The pieces that are repeated to fill a body: members, elements or characters. */
 const PIECES = {
   members: [
     ...['"":0', '"a":0', '"%":0', '"a%":0', '"\\u0061%":0', '"\\n":""', '"x":"\\u00e9"'],
@@ -23,10 +23,10 @@ const PIECES = {
 type Kind = keyof typeof PIECES;
 const KINDS = Object.keys(PIECES) as Kind[];
 
-/** The members that may be filled; of a plant the second half is nothing. */
+/** The members that may be filled; the second half are not members of a plant. */
 const SLOTS = ['id', 'name', 'tag', 'other', 'seed', 'seeds', 'ids', 'words', 'anything'];
 
-/** How a body is made. */
+/** The recipe of a body. */
 export interface Recipe {
   /** Which member is filled; with pieces of the kind `members` it may be the body itself. */
   readonly slot: string | undefined;
@@ -34,14 +34,14 @@ export interface Recipe {
   readonly pieces: readonly string[];
   /** What the filled value is wrapped in. */
   readonly depth: number;
-  /** Members that make the rest of the body valid, or do not. */
+  /** The other members, with which the body may be valid or not. */
   readonly rest: string;
 }
 
 const RESTS = ['"id":7,"name":"n"', '"seed":{"id":1}', '"id":7,"name":"n","seed":{"id":1}', ''];
 
 /** A generator of numbers from 0 to 1 (mulberry32): the same for the same seed. */
-export function randomOf(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -68,7 +68,7 @@ export function randomRecipe(random: () => number): Recipe {
   };
 }
 
-/** A recipe that differs in one thing. */
+/** Makes a recipe that differs in one part. */
 export function mutate(recipe: Recipe, random: () => number): Recipe {
   const other = randomRecipe(random);
   switch (Math.floor(random() * 5)) {
@@ -99,7 +99,7 @@ const WRAPPERS: Readonly<Record<Kind, readonly [open: string, close: string]>> =
 };
 
 /** A body of at most a length, in which "%" of the pieces is a number that counts up. */
-export function bodyOf({ slot, kind, pieces, depth, rest }: Recipe, length = LENGTH): string {
+export function writeBody({ slot, kind, pieces, depth, rest }: Recipe, length = LENGTH): string {
   const [open, close] = WRAPPERS[kind];
   const isBody = slot === undefined;
   const before = isBody

@@ -28,7 +28,7 @@ function write(version: string): void {
   for (const name of ['main', 'other']) writeFileSync(project.file(`src/${name}.ts`), version);
 }
 
-/** Resolves with the exit code and what was printed on standard error. */
+/** Resolves with the exit code and the text on standard error. */
 async function build(...args: string[]): Promise<{ code: unknown; errors: string }> {
   const command = [...AS_ORDINARY_USER, process.execPath, BUILD, ...args];
   const child = spawn(command[0] ?? '', command.slice(1), {
@@ -41,20 +41,20 @@ async function build(...args: string[]): Promise<{ code: unknown; errors: string
   return { code, errors };
 }
 
-/** What is built: the contents of the files in dist. */
+/** Reads the contents of the files in dist. */
 async function built(): Promise<string[]> {
   const names = readdirSync(project.file('dist'));
   return await Promise.all(names.map((name) => readFile(project.file(`dist/${name}`), 'utf8')));
 }
 
-/** Whether what is built next is complete, in its own folder or in its place. */
+/** Whether the next build is complete, in its own folder or in dist. */
 function isNextBuilt(): boolean {
   const folders = readdirSync(project.path).filter((name) => /^dist(\.\d+)?$/.test(name));
   return folders.some((name) => existsSync(project.file(`${name}/main.js`)));
 }
 
 describe('npm run build', () => {
-  it('leaves what was built last in its place until it is done, and then nothing of it', async () => {
+  it('leaves the last build in place until it is done, and then nothing of it', async () => {
     write('export const version = 1;');
     expect(await build()).toMatchObject({ code: 0 });
     const first = await built();
@@ -64,7 +64,7 @@ describe('npm run build', () => {
     const state = { isOver: false };
     const second = build().finally(() => (state.isOver = true));
     while (!state.isOver) {
-      // Between two renamings there is none for a moment, and the next one stands beside.
+      // Between two renames there is no dist for a moment, and the next build is beside it.
       const isThere = existsSync(project.file('dist/main.js')) || isNextBuilt();
       expect(isThere).toBe(true);
       await nextTurn();
@@ -74,7 +74,7 @@ describe('npm run build', () => {
     expect(readdirSync(project.path).sort()).toEqual(['dist', 'src', 'tsconfig.build.json']);
   });
 
-  it('that fails leaves what was built last', async () => {
+  it('that fails leaves the last build', async () => {
     write('export const version = 1;');
     await build();
     const first = await built();

@@ -13,7 +13,7 @@ import { until } from '../../support/until.js';
 
 afterAll(() => Scene.close());
 
-/** So many creates, which 16 connections send one after another. */
+/** Sends this many creates, on 16 connections one after another. */
 async function createMany({ client }: Scene, url: string, count: number): Promise<Answer[]> {
   const answers: Promise<Answer>[] = [];
   const connection = async (): Promise<void> => {
@@ -118,7 +118,8 @@ function withStatus(answers: readonly Answer[], wanted: number): Answer[] {
     ),
   );
 
-  // What a killed program wrote and did not flush is in memory still: the next one finds it.
+  // Unflushed writes of a killed program are still in the system's memory, where the next program
+  // finds them.
   it.concurrent('a plant that a crash left unflushed is not acknowledged until it is', () =>
     Scene.play(async (scene) => {
       const url = await scene.serve();
@@ -143,7 +144,7 @@ function withStatus(answers: readonly Answer[], wanted: number): Answer[] {
   );
 });
 
-/** Large plants are refused until there is space again, and nothing is lost. */
+/** Expects large plants to be refused until there is space again, and nothing to be lost. */
 function surviveFullDisk(
   fill: (scene: Scene) => Promise<unknown>,
   free: (scene: Scene) => Promise<unknown>,

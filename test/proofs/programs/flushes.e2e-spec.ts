@@ -41,7 +41,7 @@ afterAll(() => Scene.close());
       await creates;
       expect((await ready).status).toBe(503);
       scene.faults.set({ flushHang: 0 });
-      // What was learnt of the store is believed for a while.
+      // The check of the store's file is valid for a while.
       await scene.passTime(5_000);
       await until(async () => (await fetch(`${url}/health/ready`)).status === 200);
       expect(await scene.client.create(url)).toMatchObject({ status: 200 });

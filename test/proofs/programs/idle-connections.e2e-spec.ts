@@ -7,7 +7,7 @@ import { Program } from '../../support/program.js';
 import { TOKEN } from '../../support/token.js';
 
 const CONNECTIONS = 10_000;
-/** Opened at a time: the system holds no more than some thousands for a program. */
+/** Connections that are opened at a time: the system queues only some thousands. */
 const AT_A_TIME = 500;
 
 let program: Program;

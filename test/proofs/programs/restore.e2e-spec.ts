@@ -45,7 +45,7 @@ async function countPlants(file: string): Promise<unknown> {
   return row;
 }
 
-/** The names of the files of the store, and of what was kept of former ones. */
+/** Lists the names of the files of the store, and of stores that were kept. */
 async function filesOfStore(): Promise<string[]> {
   const names = await readdir(folder.file('data'));
   return names.filter((name) => !name.endsWith('-lock')).sort();

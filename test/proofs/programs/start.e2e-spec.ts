@@ -49,7 +49,7 @@ describe('a start without any configuration', () => {
       ).toEqual([{ plants }]);
       expect(program.errors.split(token)).toHaveLength(2);
       expect(program.output).not.toContain(token);
-      // What reads the log reads JSON and nothing else.
+      // Readers of the log expect only JSON.
       for (const line of program.output.trimEnd().split('\n')) JSON.parse(line);
       tokens.add(token);
     }
@@ -163,7 +163,7 @@ describe('a start that cannot succeed exits 1 with one line for each fault', () 
   });
 });
 
-it('a program that is told to stop while it is starting exits 0 at once', async () => {
+it('a program that gets SIGTERM during its start exits 0 at once', async () => {
   const program = folder.start({
     ACCESS_TOKENS: 't',
     NODE_OPTIONS: `--import data:text/javascript,${SIGNAL_SOON}`,

@@ -27,7 +27,7 @@ function clients(url: string, count: number): Client[] {
   return Array.from({ length: count }, () => new Client(url));
 }
 
-/** Clients that keep the connection on which their request was answered. */
+/** Starts clients that keep the connection on which their request was answered. */
 async function idleClients(url: string, count: number): Promise<Client[]> {
   const idle = clients(url, count);
   for (const client of idle) await client.create();
@@ -35,7 +35,7 @@ async function idleClients(url: string, count: number): Promise<Client[]> {
   return idle;
 }
 
-/** Resolves when the program does not listen any more. */
+/** Resolves when the program has stopped listening. */
 async function refusesConnections(url: string): Promise<void> {
   for (;;) {
     const client = new Client(url);
@@ -44,7 +44,7 @@ async function refusesConnections(url: string): Promise<void> {
   }
 }
 
-(Faults.areSupported ? describe : describe.skip)('the program, told to stop', () => {
+(Faults.areSupported ? describe : describe.skip)('the program, when it stops', () => {
   it('answers on connections that were idle, and keeps others for a grace time', () =>
     Scene.play(
       async ({ faults, program, passTime, passTimeUntil }) => {
@@ -61,7 +61,7 @@ async function refusesConnections(url: string): Promise<void> {
         await halfBody.write(writeCreateRequest(TOKEN).slice(0, -1));
         deaf.pause();
         await deaf.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20));
-        // An answer on a further connection tells that these have been accepted.
+        // An answer on a further connection shows that these have been accepted.
         await fetch(`${url}/health/live`);
         faults.stopTime();
         // Signals that follow within a second are one.
@@ -87,7 +87,7 @@ async function refusesConnections(url: string): Promise<void> {
 
   it.each([
     [
-      'lets what else runs in the process finish, such as an export of traces',
+      'lets other work of the process finish, such as an export of traces',
       "process.once('beforeExit',()=>console.log('finished'))",
       /^finished$/m,
     ],
@@ -110,7 +110,7 @@ async function refusesConnections(url: string): Promise<void> {
         const url = await program.listening();
         const half = new Client(url);
         await half.write('POST /plants HTTP/1.1\r\nHost:');
-        // An answer on another connection tells that the first has been accepted.
+        // An answer on another connection shows that the first has been accepted.
         await fetch(`${url}/health/live`);
         program.kill('SIGTERM');
         await program.printed(/SIGTERM: answering the requests/);

@@ -31,7 +31,7 @@ async function create(url: string, id: number): Promise<number> {
   return status;
 }
 
-/** As SQLite's shell and its like may do beside the program. */
+/** Inserts a plant as SQLite's shell may do beside the program. */
 async function insertByHand(id: number): Promise<void> {
   const script = `const database = new (require('sqlite3').Database)(process.argv[1]);
     database.exec("INSERT INTO plants (id, name) VALUES (${id}, 'by hand')", (error) => { if (error) throw error; });`;

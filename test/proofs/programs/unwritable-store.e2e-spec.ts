@@ -15,7 +15,7 @@ let folder: ProgramFolder;
 
 beforeEach(async () => {
   folder = await ProgramFolder.create();
-  // So that no file is in the place of the folder.
+  // Makes sure that no file takes the place of the folder.
   await mkdir(folder.file('data'));
 });
 
@@ -53,10 +53,10 @@ describe('a start on a store that cannot be written is refused, and says why, fo
     );
   });
 
-  it('a folder that cannot be made', async () => {
+  it('a folder that cannot be created', async () => {
     chmodSync(folder.file('data'), 0o555);
     const missing = folder.file('data/deep');
-    const sentence = `the folder ${missing} cannot be made by ${PERMISSION}`;
+    const sentence = `the folder ${missing} cannot be created by ${PERMISSION}`;
     await expectRefusal('data/deep/down/plants.db', sentence);
   });
 
@@ -67,13 +67,13 @@ describe('a start on a store that cannot be written is refused, and says why, fo
   it('a file as its folder', async () => {
     writeFileSync(folder.file('data/file'), '');
     const file = folder.file('data/file');
-    const reason = `cannot be made by the user ${USER}: there is a file in its place`;
+    const reason = `cannot be created by the user ${USER}: there is a file in its place`;
     await expectRefusal('data/file/plants.db', `the folder ${file} ${reason}`);
   });
 
   (process.platform === 'linux' ? it : it.skip)('a folder below /proc (Linux)', async () => {
     const reason = 'its file system takes no folders: set DATABASE_URL to a file on another';
-    const sentence = `the folder /proc/none cannot be made by the user ${USER}: ${reason}`;
+    const sentence = `the folder /proc/none cannot be created by the user ${USER}: ${reason}`;
     await expectRefusal('/proc/none/deep/plants.db', sentence);
   });
 
@@ -83,7 +83,7 @@ describe('a start on a store that cannot be written is refused, and says why, fo
     try {
       const reason = 'the file system is read-only: set DATABASE_URL to a file on another';
       const missing = `${mounted}/deep`;
-      const sentence = `the folder ${missing} cannot be made by the user ${USER}: ${reason}`;
+      const sentence = `the folder ${missing} cannot be created by the user ${USER}: ${reason}`;
       await expectRefusal('data/deep/plants.db', sentence);
       await expectRefusal(
         'data/plants.db',

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { HttpClient } from '../../support/http/client.js';
 import type { HttpRequest } from '../../support/http/request.js';
-import { makeEmptyRequest, requestOf } from '../../support/plant-requests.js';
+import { makeEmptyRequest, makeRequest } from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 
 /** How many ids a client has: some are always in use, and others free. */
@@ -17,16 +17,16 @@ interface Plant {
 interface Step {
   readonly request: HttpRequest;
   readonly status: number;
-  /** Undefined where there is no body, or only the status and the code count. */
+  /** Undefined if there is no body, or only the status and the code matter. */
   readonly body?: unknown;
   readonly error?: number;
 }
 
-/** A client with plants of its own, which knows what every answer has to be. */
+/** A client with its own plants, which knows every expected answer. */
 export class SoakClient {
   readonly faults: string[] = [];
   requests = 0;
-  /** How long it takes from one request to the next at least, in milliseconds. */
+  /** The least time from one request to the next, in milliseconds. */
   pauseMs = 0;
   private readonly plants = new Map<number, Plant>();
   private latencies: number[] = [];
@@ -76,7 +76,7 @@ export class SoakClient {
     const missing = { status: 404, error: 40_401 };
     switch (random.pick('create', 'create', 'read', 'replace', 'patch', 'remove', 'list')) {
       case 'create': {
-        const request = requestOf(JSON.stringify({ id, ...plant }));
+        const request = makeRequest(JSON.stringify({ id, ...plant }));
         if (known === undefined) {
           plants.set(id, plant);
           return { request, status: 200, body: plant };
@@ -89,14 +89,14 @@ export class SoakClient {
         return { request, ...(known ? { status: 200, body: { id, ...known } } : missing) };
       }
       case 'replace': {
-        const request = requestOf(JSON.stringify(plant), { method: 'PUT', target: path });
+        const request = makeRequest(JSON.stringify(plant), { method: 'PUT', target: path });
         if (known === undefined) return { request, ...missing };
         plants.set(id, plant);
         return { request, status: 200, body: plant };
       }
       case 'patch': {
         const body = JSON.stringify({ name: plant.name });
-        const request = requestOf(body, { method: 'PATCH', target: path });
+        const request = makeRequest(body, { method: 'PATCH', target: path });
         if (known === undefined) return { request, ...missing };
         const patched = { ...known, name: plant.name };
         plants.set(id, patched);
@@ -107,7 +107,7 @@ export class SoakClient {
         return { request, ...(plants.delete(id) ? { status: 204 } : missing) };
       }
       case 'list': {
-        // Nobody else has this tag, so that the page is known.
+        // No other client uses this tag, so the expected page is known.
         const tag = `${this.index}-${random.below(IDS)}`;
         const request = makeEmptyRequest('GET', `/plants?limit=10&tag=${tag}`);
         const body = [...plants]

@@ -12,10 +12,10 @@ const CLIENTS = 16;
 /** How long capacity is measured, in milliseconds. */
 const WARM_UP_MS = 10_000;
 const SAMPLE_MS = 15_000;
-/** By what factor a figure of the last third may exceed that of the first: more is growth. */
+/** The factors by which figures of the last third may exceed those of the first third. */
 const MAX_GROWTH = { memory: 1.25, descriptors: 1.1, log: 2, p99: 4 };
 
-/** The log is used again once it has 1,000 pages of 4 KiB: before that it grows, in MiB. */
+/** The size at which SQLite reuses its log, in MiB: 1,000 pages of 4 KiB. */
 const FULL_LOG = 8;
 
 type Sample = Record<keyof typeof MAX_GROWTH, number>;
@@ -49,7 +49,7 @@ export default {
   },
 } satisfies Proof;
 
-/** @returns what does not hold */
+/** @returns the faults */
 async function soak(
   program: Program,
   url: URL,

@@ -5,12 +5,12 @@ import { ClientConnection } from '../../support/http/connection.js';
 const LONGEST_PAUSE = 20;
 
 /**
- * Keep-alive clients that ask, pause for a moment and ask again. One whose connection is closed opens
- * another, until nobody listens any more.
+ * Keep-alive clients that send requests with short pauses. A client whose connection is closed
+ * opens another, until nobody listens.
  */
 export class KeepAliveLoad {
   answers = 0;
-  /** What clients saw that no client should see. */
+  /** The faults that clients have observed. */
   readonly faults: string[] = [];
   private readonly clients: Promise<void>[];
 
@@ -23,7 +23,7 @@ export class KeepAliveLoad {
     this.clients = Array.from({ length: clients }, () => this.askUntilRefused());
   }
 
-  /** Resolves when no client finds anybody who listens. */
+  /** Resolves when no client can connect. */
   async ended(): Promise<void> {
     await Promise.all(this.clients);
   }

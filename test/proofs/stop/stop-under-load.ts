@@ -19,7 +19,7 @@ export interface Stop {
 /**
  * Starts the built program, loads it with keep-alive clients and stops it at a random moment.
  *
- * @param idle how many clients keep their connection open besides and send nothing more
+ * @param idle how many further clients keep an idle connection
  */
 export async function stopUnderLoad(folder: string, idle: number): Promise<Stop> {
   const program = Program.start(folder, {
@@ -42,7 +42,7 @@ export async function stopUnderLoad(folder: string, idle: number): Promise<Stop>
   const ms = Math.round(performance.now() - began);
   await load.ended();
   const faults = [...load.faults];
-  // A stop that takes longer than it may is forced, and has no exit code.
+  // A stop that takes too long is forced, and has no exit code.
   if (exitCode !== 0) faults.push(`the program ended with exit code ${String(exitCode)}`);
   return { answers: load.answers, faults, ms };
 }

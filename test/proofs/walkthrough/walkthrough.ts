@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { inNewFolder } from '../../support/new-folder.js';
 import type { Proof } from '../proof.js';
 
-// In a copy of the project, adds modules as docs/adding-a-module.md says, whose last step is to check
-// the whole with them. Without --whole it leaves out the tests that a module cannot break.
+// Adds modules to a copy of the project, following docs/adding-a-module.md, whose last step checks
+// the whole project. Without --whole it omits the tests that a module cannot break.
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const LEFT_OUT = ['.git', 'node_modules', 'dist', 'data', 'coverage'];
 const BLOCK = /^```(\w+)(?: (\S+))?\n(.*?)^```$/gms;
 const CHECK = 'npm run check';
-/** The tests that a module of somebody's can break, its own included; all others have passed before. */
+/** The tests that a new module can break, including its own; all others have passed before. */
 const AFFECTED = [
   ...['src/modules', 'architecture', 'error-catalogue', 'documents.e2e', 'documented-errors'],
   ...['routes', 'shipping', 'fuzz/operations', 'postgres/start'],
@@ -50,20 +50,20 @@ class Copy {
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   }
 
-  /** @param check what to run in the place of {@link CHECK} */
+  /** @param check the command to run instead of {@link CHECK} */
   followDocument(check: string): void {
     const text = readFileSync(join(ROOT, 'docs/adding-a-module.md'), 'utf8');
     for (const [, language, path, block = ''] of text.matchAll(BLOCK)) {
       if (path !== undefined) console.log(path);
       if (language === 'sh') this.run(block.replace(CHECK, check));
       else if (path === undefined) throw new Error(`a block without a path:\n${block}`);
-      else if (language === 'diff') edit(this.fileOf(path), block);
+      else if (language === 'diff') edit(this.findFile(path), block);
       else write(join(this.folder, path), block);
     }
   }
 
-  /** The one file of a path, of whose name a part may be `*`. */
-  private fileOf(path: string): string {
+  /** Finds the one file of a path, whose name may contain `*`. */
+  private findFile(path: string): string {
     const [before = '', after] = basename(path).split('*');
     if (after === undefined) return join(this.folder, path);
     const folder = join(this.folder, dirname(path));
@@ -81,7 +81,7 @@ class Copy {
     console.log(`${((performance.now() - began) / 1_000).toFixed()} s`);
   }
 
-  /** The text of each file that somebody writes, by its path. */
+  /** Reads the texts of the files that authors write, by their paths. */
   fileTexts(): Map<string, string> {
     const files = ['src', 'test'].flatMap((folder) =>
       readdirSync(join(this.folder, folder), { recursive: true, encoding: 'utf8' })
@@ -115,7 +115,7 @@ function edit(file: string, diff: string): void {
   writeFileSync(file, lines.join('\n'));
 }
 
-/** How many files and lines the module has taken. */
+/** Prints how many files and lines the module has added. */
 function printSize(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): void {
   const sizes = new Map<string, { files: number; lines: number }>();
   for (const [path, text] of after) {

@@ -32,7 +32,7 @@ interface Token {
   readonly entry: string;
 }
 
-/** An operator, who knows the documents and nothing else. */
+/** An operator, who knows only the documents. */
 class Week {
   private program: Program | undefined;
   private url = '';

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BatchOperation, BatchQueue } from './batch-queue.js';
 
-/** What the clock says, in milliseconds. */
+/** The time of the clock, in milliseconds. */
 let now = 0;
 
 beforeEach(() => {
@@ -18,8 +18,11 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A queue of which each batch does so many items, and takes as long as the next of these times, in milliseconds. */
-function queueOf(table: string, times: number[] = [], maxItems = 1): BatchQueue<number, string> {
+/**
+ * Makes a queue with `maxItems` per batch, whose batches take these times one after another, in
+ * milliseconds.
+ */
+function makeQueue(table: string, times: number[] = [], maxItems = 1): BatchQueue<number, string> {
   const operation: BatchOperation<number, string> = {
     name: 'page',
     measure: () => 0,
@@ -39,8 +42,11 @@ const TOO_MANY = 33 * 1024 * 1024;
 /** Longer than an item may wait, in milliseconds. */
 const TOO_LONG = 5_001;
 
-/** A queue of items that are as many characters, on a store whose batches end when they are told to. */
-function stuckQueue(table: string): {
+/**
+ * Makes a queue of items, each the number of its characters, whose batches end when they are told
+ * to.
+ */
+function makeStuckQueue(table: string): {
   readonly queue: BatchQueue<number, string>;
   readonly endBatch: () => void;
 } {
@@ -67,7 +73,7 @@ function passTime(ms: number): void {
 const ITEMS = Array.from({ length: 20 }, (_, index) => index);
 
 it('refuses nothing because one batch was slow', async () => {
-  const queue = queueOf('once', [0, 300]);
+  const queue = makeQueue('once', [0, 300]);
   await queue.add(0);
   await queue.add(1);
   const outcomes = await Promise.all(ITEMS.map((item) => queue.add(item)));
@@ -78,7 +84,7 @@ it.each([
   ['the only batch before was slow', [300]],
   ['the last batches were all slow', [300, 300]],
 ])('refuses at once what would wait too long when %s', async (reason, times) => {
-  const queue = queueOf(reason, [...times]);
+  const queue = makeQueue(reason, [...times]);
   for (const item of times.keys()) await queue.add(item);
   const outcomes = await Promise.allSettled(ITEMS.map((item) => queue.add(item)));
   const refused = outcomes.filter(({ status }) => status === 'rejected');
@@ -86,8 +92,8 @@ it.each([
   expect(refused.length).toBeLessThan(ITEMS.length);
 });
 
-it('lets the event loop go on while it answers a large batch', async () => {
-  const queue = queueOf('large', [], 1_000);
+it('lets the event loop run while it answers a large batch', async () => {
+  const queue = makeQueue('large', [], 1_000);
   let turns = 0;
   const countTurn = (): void => {
     turns++;
@@ -100,9 +106,9 @@ it('lets the event loop go on while it answers a large batch', async () => {
   expect(new Set(turnOfEach).size).toBe(5);
 });
 
-it('refuses what waits too long, taken by a batch or not, and takes as much again', async () => {
+it('refuses items that wait too long, in a batch or not, and then accepts as many again', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
-  const { queue, endBatch } = stuckQueue('stuck');
+  const { queue, endBatch } = makeStuckQueue('stuck');
   const taken = queue.add(1);
   await nextTurn();
   const waiting = queue.add(TOO_MANY);
@@ -120,7 +126,7 @@ it('refuses what waits too long, taken by a batch or not, and takes as much agai
 
 it('refuses nothing that has not waited too long', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
-  const { queue, endBatch } = stuckQueue('late');
+  const { queue, endBatch } = makeStuckQueue('late');
   const taken = queue.add(1).catch(() => 'refused');
   await nextTurn();
   passTime(2_000);
@@ -133,8 +139,8 @@ it('refuses nothing that has not waited too long', async () => {
   expect(await waiting).toBe('done 2');
 });
 
-it('counts what waits, and not what a batch has taken', async () => {
-  const { queue, endBatch } = stuckQueue('taken');
+it('counts the waiting items, and not those of a batch', async () => {
+  const { queue, endBatch } = makeStuckQueue('taken');
   for (let round = 0; round < 3; round++) {
     const outcome = queue.add(TOO_MANY);
     await nextTurn();
@@ -143,7 +149,7 @@ it('counts what waits, and not what a batch has taken', async () => {
   }
 });
 
-it('lets batches that are under way at once write to no row in common', async () => {
+it('never lets concurrent batches write to the same row', async () => {
   const batches: (readonly string[])[] = [];
   const ends: (() => void)[] = [];
   const operation: BatchOperation<string, string> = {

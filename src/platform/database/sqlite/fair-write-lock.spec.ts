@@ -5,7 +5,7 @@ import { WRITE_TIMEOUT_MS } from '../../config/env.js';
 import { FairWriteLock, type ReleaseLock } from './fair-write-lock.js';
 
 let lock: FairWriteLock;
-/** Who has got the lock, in this order. */
+/** The writers that got the lock, in their order. */
 let granted: string[];
 
 beforeEach(() => {
@@ -37,7 +37,7 @@ describe('the lock to write', () => {
     expect(granted).toEqual(['other', 'batch', 'other', 'batch']);
   });
 
-  it('goes to whoever waits where only one kind does', async () => {
+  it('goes to the waiting writers if all are of one kind', async () => {
     const release = await lock.acquire();
     const writes = (['other', 'other', 'batch'] as const).map((name) => write(name));
     release();
@@ -62,14 +62,16 @@ describe('the lock to write', () => {
 
   it('is refused to a writer that has waited too long, and goes to the next one', async () => {
     const warned = jest.spyOn(Logger.prototype, 'warn');
-    const release = await lock.acquire(new Error('the transaction under way'));
+    const release = await lock.acquire(new Error('the transaction that holds the lock'));
     const late = write('other');
     jest.advanceTimersByTime(WRITE_TIMEOUT_MS - 1);
     const inTime = write('other');
     const refused = expect(late).rejects.toMatchObject({ status: 503 });
     jest.advanceTimersByTime(1);
     await refused;
-    expect(warned).toHaveBeenCalledWith(expect.stringContaining('the transaction under way'));
+    expect(warned).toHaveBeenCalledWith(
+      expect.stringContaining('the transaction that holds the lock'),
+    );
     release();
     await inTime;
     expect(granted).toEqual(['other']);

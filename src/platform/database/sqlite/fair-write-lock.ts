@@ -69,9 +69,9 @@ export class FairWriteLock {
   }
 
   private describeTimeout(): string {
-    const reason = `A statement was refused after it had waited ${WRITE_TIMEOUT_MS} ms for its turn`;
+    const reason = `A statement was refused after it had waited ${WRITE_TIMEOUT_MS} ms for the write lock`;
     return this.origin?.stack === undefined
       ? reason
-      : `${reason}. A statement inside a transaction must use the transaction's manager. The transaction under way began at:\n${this.origin.stack}`;
+      : `${reason}. A statement inside a transaction must use the transaction's manager. The transaction that holds the lock began at:\n${this.origin.stack}`;
   }
 }

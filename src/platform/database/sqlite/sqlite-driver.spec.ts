@@ -9,7 +9,8 @@ import { SqliteDataSource } from './sqlite-data-source.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import { createSqliteOptions } from './sqlite-options.js';
 
-// What the driver depends on inside TypeORM 0.3: a failure here says what an upgrade has changed.
+// The internals of TypeORM 0.3 that the driver depends on. A failure shows what an upgrade has
+// changed.
 
 @Entity('notes')
 class Note {
@@ -28,7 +29,7 @@ class Key {
 
 let dataSource: SqliteDataSource;
 let connection: SqliteConnection;
-/** What SQLite is asked to do on the one connection that a database in memory has. */
+/** The statements on the single connection of a database in memory. */
 let statements: string[];
 
 beforeEach(async () => {
@@ -77,7 +78,7 @@ describe("TypeORM's SQLite driver", () => {
     await dataSource
       .transaction((manager) => manager.query('SELECT * FROM nothing'))
       .catch(() => undefined);
-    // What is traced comes a moment after it was executed.
+    // A statement is traced a moment after its execution.
     while (statements.at(-1) !== 'ROLLBACK') await nextTurn();
     expect(statements).toEqual([
       'BEGIN IMMEDIATE',
@@ -87,7 +88,7 @@ describe("TypeORM's SQLite driver", () => {
       'RELEASE SAVEPOINT typeorm_1',
       'COMMIT',
       'BEGIN IMMEDIATE',
-      // It asks whether the transaction is still open.
+      // The check whether the transaction is still open.
       'BEGIN',
       'ROLLBACK',
     ]);

@@ -42,7 +42,7 @@ export async function makeFolder(folder: string): Promise<void> {
   } catch (error) {
     if (error instanceof DatabaseStartError) throw error;
     if ((await stat(folder).catch(() => undefined))?.isDirectory()) return;
-    throw toStartError(`the folder ${folder} cannot be made`, error);
+    throw toStartError(`the folder ${folder} cannot be created`, error);
   }
 }
 

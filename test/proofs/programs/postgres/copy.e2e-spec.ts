@@ -14,7 +14,7 @@ import { TestStore } from '../../../support/test-store.js';
 
 const COMMAND = new URL('../../../../dist/commands/db-copy.js', import.meta.url).pathname;
 
-/** More than travel at once, among them what only some engines would keep exactly. */
+/** More rows than are copied at a time, among them values that not every engine keeps exactly. */
 const PLANTS: readonly Plant[] = [
   { id: '-9223372036854775808', name: '', tag: '' },
   { id: '9223372036854775807', name: '"quotes" \\ {,} NULL \u0001 🌿 \uffff', tag: 'NULL' },

@@ -5,7 +5,7 @@ import { PostgresServer } from '../../../support/postgres-server.js';
 import { TcpProxy } from '../../../support/tcp-proxy.js';
 import { type Answer, TestApp } from '../../../support/test-app.js';
 
-/** What a name that both statements' connections carry looks like on the wire. */
+/** The name of a statement as it is sent to the server. */
 const INSERT = 'insert plants';
 
 let server: PostgresServer;
@@ -23,7 +23,9 @@ async function query(url: string, ...statements: string[]): Promise<void> {
   await client.end();
 }
 
-/** The application, reached only through a proxy its database, and clients that never rest. */
+/**
+ * The application with a proxy before its database, and clients that create plants without a pause.
+ */
 class Scene {
   readonly acknowledged = new Set<string>();
   readonly unavailable = new Set<string>();
@@ -49,7 +51,7 @@ class Scene {
     return new URL(this.app.storeUrl).pathname.slice(1);
   }
 
-  /** As the superuser, past the proxy, in the application's database. */
+  /** Executes statements as the superuser in the database of the application, without the proxy. */
   async execute(...statements: string[]): Promise<void> {
     await query(server.url(this.database), ...statements);
   }
@@ -66,7 +68,7 @@ class Scene {
     this.clients = Promise.all(Array.from({ length: clients }, () => this.client()));
   }
 
-  /** Resolves once so many creates more have had this answer. */
+  /** Resolves once this many further creates have one of these answers. */
   async more(count: number, answers: Set<string>): Promise<void> {
     const enough = answers.size + count;
     while (answers.size < enough) {
@@ -74,7 +76,7 @@ class Scene {
     }
   }
 
-  /** Ends the creates, and tells them from what is stored. */
+  /** Ends the creates, and compares them with the stored plants. */
   async expectNothingLost(): Promise<void> {
     this.isOver = true;
     await this.clients;
@@ -115,7 +117,7 @@ function isUnavailable({ status, headers, body }: Answer): boolean {
   return status === 503 && error === 50_300 && headers.get('retry-after') === '1';
 }
 
-/** What makes the store unavailable, and what ends it. */
+/** An outage of the store, and its end. */
 interface Outage {
   readonly begin: (scene: Scene) => Promise<void> | void;
   readonly end: (scene: Scene) => Promise<void> | void;
@@ -217,7 +219,7 @@ describe('a service on a server', () => {
     while ((await health('ready')) !== 200) await setImmediate();
   });
 
-  it('that is gone lives and is not ready until the server is back', async () => {
+  it('that is stopped leaves the program live and not ready until it is back', async () => {
     await server.kill('SIGINT');
     try {
       while ((await health('ready')) !== 503) await setImmediate();
@@ -228,7 +230,7 @@ describe('a service on a server', () => {
     while ((await health('ready')) !== 200) await setImmediate();
   });
 
-  it('that ends all connections goes on with new ones', async () => {
+  it('that ends all connections works with new ones', async () => {
     scene.createWithoutRest();
     for (let round = 0; round < 3; round++) {
       await scene.more(50, scene.acknowledged);
@@ -238,7 +240,7 @@ describe('a service on a server', () => {
     await scene.expectNothingLost();
   });
 
-  // Replaces of one plant that come together are one transaction.
+  // Concurrent replacements of one plant are one transaction.
   it.each(['COMMIT', 'BEGIN'])('lives on when a transaction breaks at its %s', async (bytes) => {
     expect((await createPlant(scene.app, '1')).status).toBe(200);
     scene.proxy.befall({ kind: 'lost', bytes });

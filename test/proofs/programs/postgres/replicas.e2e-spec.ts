@@ -56,7 +56,10 @@ async function stored(): Promise<Map<number, string>> {
   return new Map(rows.map(({ id, name }) => [Number(id), name]));
 }
 
-/** Every replica gets the plants at once, in its own order; tells the one winner of each id. */
+/**
+ * Sends the plants to every replica at once, each in its own order. Resolves with the one winner of
+ * each id.
+ */
 async function race(plantsOf: (replica: number) => NewPlant[]): Promise<Map<number, string>> {
   const outcomes = await Promise.all(
     addresses.flatMap((address, replica) =>
@@ -81,7 +84,7 @@ function ids(first: number, count: number): number[] {
   return Array.from({ length: count }, (_, index) => first + index);
 }
 
-it('of plants with one id that come to all replicas at once exactly one is created', async () => {
+it('exactly one of the plants with one id that all replicas get at once is created', async () => {
   const winners = await race((replica) =>
     ids(1, 40).flatMap((id) => [
       { id, name: 'the same everywhere' },
