@@ -1,6 +1,6 @@
 -- Sends requests with other ids each until the time is over, then nothing more, so that every one
 -- has been answered when wrk counts. Arguments: seconds, then order, next and rows of the ids (see
--- ids.mjs), token, then method, path and body, in which {id} is the id.
+-- ids.ts), token, then method, path and body, in which {id} is the id.
 -- Prints one line of JSON. Made for one thread.
 local ffi = require('ffi')
 ffi.cdef('struct timespec { long s; long ns; }; int clock_gettime(int clock, struct timespec *t);')

@@ -1,11 +1,15 @@
 import { DataSource } from 'typeorm';
 
-/** Executes a statement on a SQLite file, as another program may do. */
-export async function querySqlite(database: string, sql: string): Promise<unknown> {
+/** Runs a statement on a SQLite file, as another program may do. */
+export async function querySqlite(
+  database: string,
+  sql: string,
+  parameters: readonly unknown[] = [],
+): Promise<unknown> {
   const dataSource = new DataSource({ type: 'sqlite', database });
   await dataSource.initialize();
   try {
-    return await dataSource.query(sql);
+    return await dataSource.query(sql, [...parameters]);
   } finally {
     await dataSource.destroy();
   }

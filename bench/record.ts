@@ -1,29 +1,33 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
-import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import * as prettier from 'prettier';
-import { flushCost } from './flush-cost.mjs';
-import { printedTables } from './table.mjs';
+import type { LoadName } from './load.js';
+import { flushCost } from './machine.js';
+import { printedTables, type Table } from './table.js';
 
 /**
  * Adds the printed tables to the measurements of this day, with the command and the machine.
  *
- * @param {string[]} args of the command
- * @param {string} folder where the databases were
- * @returns {Promise<string>} the path of the file
+ * @param args of the command
+ * @param folder where the databases were
+ * @returns the path of the file
  */
-export async function record(args, { folder, loadName }) {
+export async function record(
+  args: readonly string[],
+  folder: string,
+  loadName: LoadName,
+): Promise<string> {
   const now = new Date().toISOString();
   const measurements = fileURLToPath(new URL('../docs/measurements/', import.meta.url));
   const day = now.slice(0, 10);
   const file = `${measurements}${day}.md`;
-  const [{ model }] = os.cpus();
+  const [processor] = os.cpus();
   const command = ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
   const machine = [
     ['ended', now],
-    ['processor', `${model.trim()}, ${os.availableParallelism()} cores`],
+    ['processor', `${processor?.model.trim() ?? 'unknown'}, ${os.availableParallelism()} cores`],
     ['memory', `${Math.round(os.totalmem() / 2 ** 30)} GiB`],
     ['system', `${os.type()} ${os.release()}`],
     ['Node', process.version],
@@ -41,20 +45,18 @@ export async function record(args, { folder, loadName }) {
 }
 
 /** Describes the versions of the program and of the peers. */
-async function describeVersions() {
-  const [program, bench] = await Promise.all(
-    ['../package.json', 'package.json'].map(async (path) =>
-      JSON.parse(await readFile(new URL(path, import.meta.url), 'utf8')),
-    ),
-  );
-  const versions = { [program.name]: program.version, ...bench.dependencies };
-  return Object.entries(versions)
+async function describeVersions(): Promise<string> {
+  const read = async (file: string): Promise<unknown> =>
+    JSON.parse(await readFile(new URL(file, import.meta.url), 'utf8'));
+  const program = (await read('../package.json')) as { name: string; version: string };
+  const bench = (await read('package.json')) as { dependencies: Record<string, string> };
+  return Object.entries({ [program.name]: program.version, ...bench.dependencies })
     .map(([name, version]) => `${name} ${version}`)
     .join(', ');
 }
 
-function toMarkdown({ title, head, rows }) {
-  const line = (cells) => `| ${cells.join(' | ')} |`;
+function toMarkdown({ title, head, rows }: Table): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const lines = [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
   return title === '' ? lines : `${title}:\n\n${lines}`;
 }

@@ -1,14 +1,15 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { createHistogram, performance } from 'node:perf_hooks';
-import process from 'node:process';
+import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { program } from '../contestants.mjs';
-import { freshIds } from '../ids.mjs';
-import { openLoop } from '../open-loop.mjs';
-import { formatNumber, printTable } from '../table.mjs';
-import { compare } from './compare.mjs';
-import { inNewFolder, runAndCount } from './round.mjs';
+import { type Contestant, program } from '../contestants.js';
+import { freshIds } from '../ids.js';
+import { openLoop } from '../open-loop.js';
+import { TOKEN } from '../operations.js';
+import type { Server } from '../server.js';
+import { formatNumber, printTable } from '../table.js';
+import { compare, type Comparison } from './compare.js';
+import { runAndCount, type Setting } from './round.js';
 
 const FEED = { CHANGE_FEED: 'on' };
 /** The greatest ratio of the rate of creates without the feed to that with it. */
@@ -24,51 +25,62 @@ const LONGEST = 1_000;
 
 const EVENT = /\nid: \S+\nevent: \S+\ndata: \{"cursor":"[^"]+","type":"[^"]+","id":(\d+)/g;
 
+/** The events of many listeners, and their delays in milliseconds from the start of a create. */
+interface Heard {
+  readonly p50: number;
+  readonly p99: number;
+  readonly longestMs: number;
+  /** The events of all listeners together. */
+  readonly heard: number;
+  /** Events that were not received. */
+  readonly missing: number;
+}
+
 /** Measures the cost of the feed of changes, and how soon many listeners receive a create. */
-export async function changes(setting) {
+export async function changes(setting: Setting): Promise<{ costs: Comparison; crowd: Heard }> {
   const off = program('feed-off', 'Plant Store, without the feed');
   const on = program('feed-on', 'with the feed', FEED);
   const followed = { ...program('followed', 'with the feed and a listener', FEED), beside: follow };
   const costs = await compare(setting, [off, on, followed], 'The feed of changes');
-  const crowd = await inNewFolder(setting, on, (folder) => listenTogether(setting, on, folder));
-  const [, { ratio: cost }, { ratio: costFollowed }] = costs.contestants;
-  demand(cost.median <= GREATEST_COST, `with the feed a create costs ${cost.median.toFixed(2)}`);
-  const share = 1 / costFollowed.median;
+  const crowd = await listenTogether(setting, on);
+  const [, cost = NaN, costFollowed = NaN] = costs.contestants.map(({ ratio }) => ratio.median);
+  demand(cost <= GREATEST_COST, `with the feed a create costs ${cost.toFixed(2)}`);
+  const share = 1 / costFollowed;
   demand(share >= LEAST_SHARE, `with a listener creates keep ${share.toFixed(2)} of their rate`);
   demand(crowd.missing === 0, `${crowd.missing} events did not come`);
   demand(crowd.longestMs <= LONGEST, `an event took ${crowd.longestMs.toFixed()} ms`);
   return { costs, crowd };
 }
 
-function demand(holds, fault) {
+function demand(holds: boolean, fault: string): void {
   if (holds) return;
   console.error(`\nFAILED: ${fault}`);
   process.exitCode = 1;
 }
 
 /** @returns a function that ends the listener, which must have received changes by then */
-async function follow({ url, token }) {
-  const listener = await listen(url, token, () => {});
+async function follow({ url }: Server): Promise<() => void> {
+  const listener = await listen(url, () => undefined);
   return () => {
     demand(!listener.destroyed, 'the listener was dropped');
     listener.destroy();
   };
 }
 
-/** Follows the feed on a connection of its own. */
-async function listen(url, token, onEvent) {
+/** Follows the feed on a connection of its own; `onEvent` is called with the id of each plant. */
+async function listen(url: string, onEvent: (id: string) => void): Promise<net.Socket> {
   const { hostname, port } = new URL(url);
   const socket = net.connect({ host: hostname, port: Number(port) });
-  socket.on('error', () => {});
+  socket.on('error', () => undefined);
   socket.write(
-    `GET /changes HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\nAccept: text/event-stream\r\n\r\n`,
+    `GET /changes HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKEN}\r\nAccept: text/event-stream\r\n\r\n`,
   );
   let rest = '';
   socket.setEncoding('latin1').on('data', (text) => {
-    rest += text;
+    rest += String(text);
     let end = 0;
     for (const match of rest.matchAll(EVENT)) {
-      onEvent(match[1]);
+      onEvent(match[1] ?? '');
       end = match.index + match[0].length;
     }
     rest = rest.slice(end);
@@ -78,33 +90,34 @@ async function listen(url, token, onEvent) {
 }
 
 /** Sends creates at a low rate while many clients listen. */
-async function listenTogether(setting, contestant, folder) {
+async function listenTogether(setting: Setting, contestant: Contestant): Promise<Heard> {
+  const { seconds } = setting;
   const ids = freshIds();
   const delays = createHistogram();
   let heard = 0;
   let created = 0;
-  const run = async ({ url, token }) => {
-    const began = new Map();
-    const onEvent = (id) => {
+  await runAndCount(setting, contestant, ids, async ([{ url }]) => {
+    const began = new Map<string, number>();
+    const onEvent = (id: string): void => {
       heard += 1;
-      delays.record(Math.max(1, Math.round((performance.now() - began.get(id)) * 1_000)));
+      const delay = performance.now() - (began.get(id) ?? NaN);
+      delays.record(Math.max(1, Math.round(delay * 1_000)));
     };
-    const listeners = [];
+    const listeners: net.Socket[] = [];
     while (listeners.length < LISTENERS) {
-      const some = Array.from({ length: 50 }, () => listen(url, token, onEvent));
+      const some = Array.from({ length: 50 }, () => listen(url, onEvent));
       listeners.push(...(await Promise.all(some)));
     }
-    const onCreate = (id, due) => began.set(id, due);
-    const options = { url, token, rate: RATE, connections: 10, ids, onCreate };
-    const tally = await openLoop({ ...options, seconds: setting.seconds });
+    const onCreate = (id: string, due: number): void => void began.set(id, due);
+    const tally = await openLoop({ url, rate: RATE, connections: 10, seconds, ids, onCreate });
     created = tally.acknowledged;
     const deadline = performance.now() + 2 * LONGEST;
     while (heard < created * LISTENERS && performance.now() < deadline) await sleep(20);
     for (const listener of listeners) listener.destroy();
     return [tally];
-  };
-  await runAndCount(setting, contestant, folder, ids, run);
-  const [p50, p99] = [50, 99].map((p) => delays.percentile(p) / 1_000);
+  });
+  const p50 = delays.percentile(50) / 1_000;
+  const p99 = delays.percentile(99) / 1_000;
   const longestMs = delays.max / 1_000;
   const missing = created * LISTENERS - heard;
   printTable(

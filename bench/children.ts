@@ -1,13 +1,11 @@
-import process from 'node:process';
+import type { ChildProcess } from 'node:child_process';
 
-/** @type {Set<import('node:child_process').ChildProcess>} */
-const running = new Set();
+const running = new Set<ChildProcess>();
 
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
 /** Ends the child if this program ends before it, for whatever reason. */
-export function endWithUs(child) {
+export function endWithUs(child: ChildProcess): void {
   running.add(child);
   child.once('exit', () => running.delete(child));
-  return child;
 }

@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { clearInterval, setInterval } from 'node:timers';
 import { fileURLToPath } from 'node:url';
-import { program, TOKEN } from '../contestants.mjs';
-import { crowd } from '../crowd.mjs';
-import { freshIds } from '../ids.mjs';
-import { OptionError } from '../options.mjs';
-import { formatNumber, printTable } from '../table.mjs';
-import { inNewFolder, runAndCount } from './round.mjs';
+import { type Contestant, program } from '../contestants.js';
+import { crowd } from '../crowd.js';
+import { freshIds } from '../ids.js';
+import { OptionError } from '../options.js';
+import { formatNumber, printTable } from '../table.js';
+import { runAndCount, type Setting } from './round.js';
 
 /**
  * The duration of a flush, in milliseconds, so that this client offers more than the program can
@@ -20,8 +19,30 @@ const FACTORS = [0.5, 1, 2, 5, 10];
 const CAPACITY_CONNECTIONS = 3_000;
 const CROWD_CONNECTIONS = 6_000;
 
+interface Run {
+  /** Per second, like the next two. */
+  readonly offered: number;
+  readonly accepted: number;
+  readonly refused: number;
+  /** In milliseconds, like the next one. */
+  readonly acceptedP99: number;
+  readonly refusedP99: number;
+  readonly unanswered: number;
+  /** Creates without a free connection. */
+  readonly unsent: number;
+  readonly residentMiB: number;
+}
+
+interface Overload {
+  readonly flushMs: number;
+  /** The most creates per second that the program can serve. */
+  readonly capacity: number;
+  /** Each run is at `factor` times the capacity. */
+  readonly runs: readonly (Run & { factor: number })[];
+}
+
 /** Measures the program when more requests arrive than it can serve. */
-export async function overload(setting) {
+export async function overload(setting: Setting): Promise<Overload> {
   const contestant = program('overload', 'Plant Store', {
     ...slowFlush(setting.folder),
     // The connections of the overload are open before they are used.
@@ -35,12 +56,13 @@ export async function overload(setting) {
     const run = await measure(setting, contestant, factor * capacity, CROWD_CONNECTIONS);
     runs.push({ factor, ...run });
   }
-  print(setting, capacity, runs);
-  return { flushMs: FLUSH_MS, capacity, runs };
+  const overload = { flushMs: FLUSH_MS, capacity, runs };
+  print(setting, overload);
+  return overload;
 }
 
 /** Makes the environment in which the flushes of a program take longer. */
-function slowFlush(folder) {
+function slowFlush(folder: string): Record<string, string> {
   const library = path.join(folder, 'faults.so');
   const source = fileURLToPath(new URL('../../test/support/faults.c', import.meta.url));
   try {
@@ -53,37 +75,44 @@ function slowFlush(folder) {
   return { LD_PRELOAD: library, FAULTS_FILE: faults };
 }
 
-async function measure(setting, contestant, rate, connections) {
+async function measure(
+  setting: Setting,
+  contestant: Contestant,
+  rate: number,
+  connections: number,
+): Promise<Run> {
+  const { warmUp, seconds } = setting;
   const ids = freshIds();
-  let residentMiB = 0;
-  const load = async ({ url, pid }) => {
-    const stopWatching = watchMemory(pid);
-    const { warmUp, seconds } = setting;
-    const tally = await crowd({ url, token: TOKEN, rate, connections, warmUp, seconds, ids });
-    residentMiB = stopWatching();
-    // A create that was answered 503 may have been stored.
-    return [{ ...tally, refused: 0, unanswered: tally.unanswered + tally.refused, tally }];
-  };
-  const { tally, during, latency, unsent } = await inNewFolder(setting, contestant, (folder) =>
-    runAndCount(setting, contestant, folder, ids, load),
+  const { during, latency, unsent, withoutAnswer, residentMiB } = await runAndCount(
+    setting,
+    contestant,
+    ids,
+    async ([{ url, pid }]) => {
+      const stopWatching = watchMemory(pid);
+      const tally = await crowd({ url, rate, connections, warmUp, seconds, ids });
+      const { refused, unanswered: withoutAnswer } = tally;
+      const residentMiB = stopWatching();
+      // A create that was answered 503 may have been stored.
+      const unanswered = withoutAnswer + refused;
+      return [{ ...tally, refused: 0, unanswered, withoutAnswer, residentMiB }];
+    },
   );
-  const perSecond = (count) => count / during.seconds;
   return {
-    offered: perSecond(during.due),
-    accepted: perSecond(during.acknowledged),
-    refused: perSecond(during.refused),
+    offered: during.due / during.seconds,
+    accepted: during.acknowledged / during.seconds,
+    refused: during.refused / during.seconds,
     acceptedP99: latency.accepted.percentile(99) / 1_000,
     refusedP99: latency.refused.percentile(99) / 1_000,
-    unanswered: tally.unanswered,
+    unanswered: withoutAnswer,
     unsent,
     residentMiB,
   };
 }
 
 /** Records the greatest resident memory until the returned function is called. */
-function watchMemory(pid) {
+function watchMemory(pid: number): () => number {
   let most = 0;
-  const look = () => {
+  const look = (): void => {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     most = Math.max(most, Number(/VmRSS:\s*(\d+)/.exec(status)?.[1]) / 1_024);
   };
@@ -94,15 +123,15 @@ function watchMemory(pid) {
   };
 }
 
-function print({ seconds }, capacity, runs) {
+function print({ seconds }: Setting, { capacity, runs }: Overload): void {
   printTable(
     `Overload: a flush takes ${FLUSH_MS} ms, capacity ${formatNumber(capacity)} creates/s, ${seconds} s each`,
     [
       ...['offered', 'creates/s', '200/s', '503/s', 'p99 of 200, ms', 'p99 of 503, ms'],
       ...['no answer', 'unsent', 'MiB'],
     ],
-    runs.map((run) => [
-      `${run.factor} x`,
+    runs.map(({ factor, ...run }) => [
+      `${factor} x`,
       formatNumber(run.offered),
       formatNumber(run.accepted),
       formatNumber(run.refused),

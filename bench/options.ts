@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
-import { CONTESTANTS, SPECIAL } from './contestants.mjs';
-import { LOAD_NAMES } from './load.mjs';
+import { type Contestant, CONTESTANTS, SPECIAL } from './contestants.js';
+import { LOAD_NAMES, type LoadName } from './load.js';
 
-const NAMES = [...CONTESTANTS, ...SPECIAL].map(({ name }) => name);
+const KNOWN = [...CONTESTANTS, ...SPECIAL];
+const NAMES = KNOWN.map(({ name }) => name);
 
 export const HELP = `Usage: npm run bench -- [options]
 
@@ -43,12 +44,15 @@ How:
 /** The message is one line for the reader. */
 export class OptionError extends Error {}
 
+export type Options = ReturnType<typeof readOptions>;
+type Values = ReturnType<typeof parse>;
+
 /** @throws OptionError */
-export function readOptions(args) {
-  const { values } = parse(args);
+export function readOptions(args: readonly string[]) {
+  const values = parse(args);
   return {
     help: values.help === true,
-    fixedRate: values['fixed-rate'] && readNumber(values, 'fixed-rate', 0),
+    fixedRate: readNumber(values, 'fixed-rate'),
     costs: values.costs,
     nodes: values.nodes?.split(','),
     life: values.life,
@@ -58,12 +62,12 @@ export function readOptions(args) {
     postgresLife: values['postgres-life'],
     overload: values.overload,
     import: values.import,
-    connections: readWholeNumber(values, 'connections', 64),
-    rounds: readWholeNumber(values, 'rounds', 5),
-    seconds: readNumber(values, 'seconds', 5),
-    warmUp: readNumber(values, 'warm-up', 3),
-    contestants: selectContestants(values.only),
-    load: findLoad(values.load),
+    connections: readWholeNumber(values, 'connections') ?? 64,
+    rounds: readWholeNumber(values, 'rounds') ?? 5,
+    seconds: readNumber(values, 'seconds') ?? 5,
+    warmUp: readNumber(values, 'warm-up') ?? 3,
+    contestants: values.only?.split(',').map(readContestant),
+    load: readLoad(values.load),
     folder: values.dir,
     chart: values.chart,
     json: values.json,
@@ -71,12 +75,12 @@ export function readOptions(args) {
   };
 }
 
-function parse(args) {
-  const string = { type: 'string' };
-  const boolean = { type: 'boolean' };
+function parse(args: readonly string[]) {
+  const string = { type: 'string' } as const;
+  const boolean = { type: 'boolean' } as const;
   try {
     return parseArgs({
-      args,
+      args: [...args],
       options: {
         'fixed-rate': string,
         costs: boolean,
@@ -100,33 +104,38 @@ function parse(args) {
         record: boolean,
         help: boolean,
       },
-    });
+    }).values;
   } catch (error) {
-    throw new OptionError(`${error.message.split(/[\n.]/)[0]}: see --help`, { cause: error });
+    const [message = ''] = (error as Error).message.split(/[\n.]/);
+    throw new OptionError(`${message}: see --help`, { cause: error });
   }
 }
 
-function readNumber(values, name, otherwise) {
-  const number = Number(values[name] ?? otherwise);
-  if (values[name] === undefined || (number > 0 && number < Infinity)) return number;
+type NumberName = 'fixed-rate' | 'connections' | 'rounds' | 'seconds' | 'warm-up';
+
+function readNumber(values: Values, name: NumberName): number | undefined {
+  const text = values[name];
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  if (number > 0 && number < Infinity) return number;
   throw new OptionError(`--${name} must be a number above 0`);
 }
 
-function readWholeNumber(values, name, otherwise) {
-  const number = readNumber(values, name, otherwise);
-  if (Number.isInteger(number)) return number;
+function readWholeNumber(values: Values, name: NumberName): number | undefined {
+  const number = readNumber(values, name);
+  if (number === undefined || Number.isInteger(number)) return number;
   throw new OptionError(`--${name} must be a whole number`);
 }
 
-function selectContestants(only) {
-  return only?.split(',').map((name) => {
-    const contestant = [...CONTESTANTS, ...SPECIAL].find((known) => known.name === name);
-    if (contestant) return contestant;
-    throw new OptionError(`--only takes names of: ${NAMES.join(', ')}`);
-  });
+function readContestant(name: string): Contestant {
+  const contestant = KNOWN.find((known) => known.name === name);
+  if (contestant) return contestant;
+  throw new OptionError(`--only takes names of: ${NAMES.join(', ')}`);
 }
 
-function findLoad(name) {
-  if (name === undefined || LOAD_NAMES.includes(name)) return name;
+function readLoad(name: string | undefined): LoadName | undefined {
+  if (name === undefined) return undefined;
+  const load = LOAD_NAMES.find((known) => known === name);
+  if (load) return load;
   throw new OptionError(`--load must be ${LOAD_NAMES.join(' or ')}`);
 }
