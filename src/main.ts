@@ -67,7 +67,7 @@ function describeTokens(app: NestExpressApplication): string {
   return kinds.join(' and ');
 }
 
-/** Without a configured token, a newcomer needs the one made for this run. */
+/** Prints a command with the development token, which a newcomer needs. */
 function printDevelopmentToken(app: NestExpressApplication): void {
   const token = app.get(AccessTokens).developmentToken;
   if (token === undefined) return;

@@ -10,7 +10,7 @@ import { getMaxDrainMs } from './platform/server/connections.js';
 const SAME_SIGNAL_MS = 1_000;
 /** How long the rest of a stop may take once all connections are closed. */
 const CLOSE_TIMEOUT_MS = 250;
-/** How long a stop goes on after a second signal. */
+/** How long a stop may continue after a second signal. */
 const HURRIED_STOP_MS = 500;
 /** How long a forced stop waits for the log. */
 const LOG_FLUSH_MS = 250;

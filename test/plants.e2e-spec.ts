@@ -93,7 +93,8 @@ describe('GET /plants/{id}', () => {
     expect(a).toMatch(/^"[\w-]{22}"$/);
     expect(b).toBe(a);
     expect(new Set([a, c, d]).size).toBe(3);
-    // The same on every engine and in every release, so that no client's copy is stale for nothing.
+    // The ETag is the same on every engine and in every release, so that copies of clients stay
+    // valid.
     expect(a).toBe('"rrsEdMV2lbhUpw2K_KCk3s"');
   });
 

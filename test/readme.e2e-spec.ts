@@ -37,7 +37,7 @@ it('README shows the output of curl', async () => {
   expect(shown).toEqual(steps.map((step) => step.trimEnd()));
 });
 
-/** What each command prints, as README shows it. */
+/** Runs the commands, and resolves with their output as README shows it. */
 async function run(commands: readonly string[]): Promise<string[]> {
   const script = commands.map((command) => `${command}\necho '${END}'`).join('\n');
   const { stdout } = await promisify(execFile)('sh', ['-ec', script]);

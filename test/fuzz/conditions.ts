@@ -23,7 +23,7 @@ const STRONG = [
   `${CURRENT},,"a,b" ,`,
   `"",${CURRENT}`,
 ];
-/** Those that have it by the weak comparison alone. */
+/** Values that have the ETag only by the weak comparison. */
 const WEAK = [`W/${CURRENT}`, `"a" , W/${CURRENT}`];
 /** Lists without it. */
 const OTHER = ['"other"', 'W/"other"', '""', '"a","b", W/"c"', '"*"'];

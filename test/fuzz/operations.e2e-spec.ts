@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 describe('every operation of the document', () => {
-  it(`answers ${REQUESTS} made-up requests, and stores what it says`, async () => {
+  it(`answers ${REQUESTS} generated requests rightly, and stores what it acknowledges`, async () => {
     const fuzzer = new Fuzzer(document, SEED, () => new HttpClient(app.url), WORKERS);
     const failure = await fuzzer.run(REQUESTS);
     fuzzer.close();

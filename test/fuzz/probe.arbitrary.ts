@@ -273,7 +273,7 @@ export class Probes {
     return { request, operation, expected: errorIn(verdict) ?? done, verdict };
   }
 
-  /** What is looked at before the body. */
+  /** Finds the error of the parts that are checked before the body. */
   private findRefusal({ method, token }: Parts, target: Target): Expected | undefined {
     if (target.isUndecodable) return toExpectedError(ErrorCatalogue.MALFORMED_REQUEST);
     if (method === 'OPTIONS') return { kind: 'methods' };
@@ -283,7 +283,7 @@ export class Probes {
     return { ...toExpectedError(ErrorCatalogue.INVALID_PARAMETERS), names: target.faults };
   }
 
-  /** What is looked at before the text of the body. */
+  /** Finds the error of the parts that are checked before the text of the body. */
   private findBodyRefusal(
     { framing: framed, body }: HttpRequest,
     { mediaType, encoding }: Parts,

@@ -135,7 +135,7 @@ function text(
   if (pattern !== undefined && pattern !== TEXT_PATTERN) {
     return fc.stringMatching(new RegExp(pattern, 'u'));
   }
-  // As many code points as asked for: JSON Schema counts those.
+  // The length is in code points, as in JSON Schema.
   const isGood = (value: string): boolean => {
     const { length } = Array.from(value);
     return length >= minLength && length <= (maxLength ?? Infinity);

@@ -161,7 +161,7 @@ export class Targets {
   private make(names: Readonly<Record<string, string>>, pieces: readonly Piece[]): TargetMaker {
     const text = pieces.map((piece) => piece.text).join('&');
     const faults = pieces.flatMap((piece) => (piece.faults === undefined ? [] : [piece.faults]));
-    // Of a query that cannot be decoded there are no names.
+    // A query that cannot be decoded has no names.
     const named = faults.some((one) => one.length === 0) ? [] : faults.flat();
     const query = new Map(pieces.flatMap(({ value }) => (value === undefined ? [] : [value])));
     return (keys) => ({

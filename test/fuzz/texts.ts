@@ -125,7 +125,7 @@ const BEFORE_IT = [
   '\v',
 ];
 
-/** What makes an object with members, written as JSON, one that is not JSON. */
+/** Changes that turn an object with members into text that is not JSON. */
 export const SPOILERS: readonly ((json: string) => string)[] = [
   ...AFTER_IT.map((end) => (json: string) => json + end),
   ...BEFORE_IT.map((start) => (json: string) => start + json),

@@ -13,7 +13,7 @@ const PRECONDITION_FAILED = 41200;
 const BY_THE_STORE = [404, 409, 410, 412];
 const DEFAULT_LIMIT = 100;
 
-/** What the document has for a status. */
+/** Lists the codes that the document has for a status. */
 function listCodes(operation: DocumentedOperation, status: number): number[] {
   return [...(operation.responses.get(status)?.codes.keys() ?? [])];
 }
@@ -32,7 +32,7 @@ export function expectForCreate(
   entry: Entry | undefined,
 ): Wanted {
   const text = model.textOf(content);
-  // Of keys that the service chooses none is in use: what is, is another member.
+  // If the service chooses the keys, a conflict concerns another member.
   const isKnown = model.collection.keys.every((name) => name in content);
   const same = isKnown ? codeWith(operation, /already exists/) : undefined;
   const different = isKnown ? codeWith(operation, /in use/) : undefined;
@@ -40,7 +40,7 @@ export function expectForCreate(
     const code = entry.text === text ? same : different;
     return { kind: 'error', errors: code === undefined ? listCodes(operation, 409) : [code] };
   }
-  // Such as that of what it refers to, and is not there.
+  // Other conflicts, such as a reference to a missing item.
   const others = listCodes(operation, 409).filter((code) => code !== same && code !== different);
   return { kind: 'written', text, errors: [...others, ...listCodes(operation, 404)] };
 }

@@ -22,7 +22,7 @@ export class FairQueue<Item> {
     items.add(item);
   }
 
-  /** Takes the next item; undefined where there is none. */
+  /** Takes the next item; undefined if there is none. */
   shift(): Item | undefined {
     for (const [name, addresses] of this.names) {
       for (const [address, items] of addresses) {

@@ -69,7 +69,7 @@ export class FairShare {
 /** Something held for one client, such as a partly received body. */
 export class Holding {
   amount = 0;
-  /** Where it was counted last. */
+  /** The share in which the amount was counted last. */
   place: AddressShare | undefined;
 
   constructor(

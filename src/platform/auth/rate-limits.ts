@@ -10,7 +10,7 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 /** How many keys are counted at a time. Beyond it, the key whose window ends first is forgotten. */
 const MAX_KEYS = 100_000;
-/** The longest address that is a key; longer ones come only from a trusted proxy that is misconfigured. */
+/** The longest address that is a key. Longer ones come only from a misconfigured trusted proxy. */
 const MAX_KEY_LENGTH = 64;
 
 /** A client with IPv6 may have all addresses of a /56. */
@@ -43,7 +43,7 @@ interface Window {
 
 /** Counts requests by key, each key in windows of one length that begin with its first request. */
 export class RateLimit {
-  /** In the order of their begins, which is also that of their ends. */
+  /** Sorted by their begin, and therefore also by their end. */
   private readonly windows = new Map<string, Window>();
 
   /** @param name its name in the headers `RateLimit` and `RateLimit-Policy` */

@@ -22,7 +22,7 @@ export interface Grant {
    * The scopes of a token of the identity provider; undefined for static tokens, which need none.
    */
   readonly scopes?: ReadonlySet<unknown>;
-  /** Who has the token, for the log; undefined for a token without a name. */
+  /** The owner of the token, for the log; undefined for a token without a name. */
   readonly caller?: Caller;
   /** The client, or else the user, that the identity provider issued the token to. */
   readonly client?: string | undefined;

@@ -24,7 +24,7 @@ const VISIBLE_ASCII = /^[!-~]+$/;
 export interface TokenDigest {
   /** 64 hexadecimal digits. */
   readonly digits: string;
-  /** Whose token it is, for the log. */
+  /** The name of the owner, for the log. */
   readonly name: string | undefined;
 }
 

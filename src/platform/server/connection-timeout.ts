@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { RequestQueue } from './request-queue.js';
 
-/** How often a connection to which nothing can be written is checked, in milliseconds. */
+/** How often a connection whose client does not read is checked, in milliseconds. */
 const STALL_CHECK_MS = 1_000;
 
 /** A period in which the client has read nothing, as times of `performance.now()`. */

@@ -69,7 +69,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     server.maxConnections = env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
     server.on('drop', () => droppedConnections.inc());
     server.on('connection', (socket: Socket) => this.add(socket));
-    // With a listener, Node no longer destroys idle sockets itself.
+    // With a listener, Node does not destroy idle sockets itself.
     server.on('timeout', (socket: Socket) => open.get(socket)?.timeout.onTimeout());
     const check = setInterval(() => {
       for (const { timeout } of open.values()) timeout.watchWriting();

@@ -2,7 +2,7 @@ import { BUILD, type Proof } from '../proof.js';
 import { findChromium } from './find-chromium.js';
 
 export default {
-  summary: 'uses Swagger UI in Chromium as people do',
+  summary: 'uses Swagger UI in Chromium as a user does',
   takes: '30 s',
   needs: "Chromium (Debian's package chromium, or CHROMIUM with its path)",
   before: BUILD,

@@ -15,7 +15,7 @@ import { BUILD, ENGINE, type Proof, SEED } from '../proof.js';
 /** The most memory of a program, in MiB, however many plants it imports or exports. */
 const MEMORY_MIB = 350;
 const MEMORY_CHECK_MS = 250;
-/** Plants whose ids end with these digits are removed during exports. */
+/** Plants whose ids are multiples of this number are removed during exports. */
 const REMOVED = 10;
 const WRITERS = 4;
 

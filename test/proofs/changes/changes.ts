@@ -23,7 +23,7 @@ const MODULE_ROWS = 3;
 const LONGEST_PAUSE_MS = 1_500;
 
 export default {
-  summary: 'mirrors the store by the feed of changes, across kills: they end up equal',
+  summary: 'mirrors the store by the feed of changes, across kills: all mirrors end up equal',
   takes: '2 min',
   before: BUILD,
   options: {

@@ -17,7 +17,7 @@ const LONGEST_START = 800;
 
 export default {
   summary: 'kills the program under load, and finds everything that it acknowledged',
-  takes: '4 s a round',
+  takes: '4 s per round',
   before: BUILD,
   options: { rounds: { summary: 'how many kills', default: '10' }, ...SEED },
   run: async (options) => {

@@ -25,7 +25,7 @@ const LONGEST_ANSWER_MS = 6_500;
 export default {
   summary:
     'kills the primary of a PostgreSQL cluster under load, and finds every acknowledged plant',
-  takes: '1 min a round',
+  takes: '1 min per round',
   needs: "Debian's packages patroni, etcd-server, haproxy and postgresql",
   before: BUILD,
   options: { rounds: { summary: 'how many failovers', default: '5' }, ...SEED },

@@ -16,12 +16,12 @@ import { BUILD, ENGINE, type Proof, type ProofOptions, SEED } from '../proof.js'
 import { ConnectionFuzzer } from './connection-fuzzer.js';
 import { Watch } from './watch.js';
 
-/** From this many requests on, growth of the memory beyond the limit is a failure. */
+/** In runs of this many requests or more, the memory may grow by this much, in percent. */
 const LONG_RUN = 1_000_000;
 const MAX_GROWTH = 5;
 
 export default {
-  summary: 'sends made-up requests to the program, each of which must get the right answer',
+  summary: 'sends generated requests to the program, each of which must get the right answer',
   takes: '1 min for 100000 requests',
   before: BUILD,
   options: {

@@ -18,7 +18,7 @@ import { Workload } from './workload.js';
 const LONGEST_PAUSE_MS = 1_500;
 
 export default {
-  summary: 'checks the answers to concurrent clients to be those of registers, also across kills',
+  summary: 'checks that the answers to concurrent clients are linearizable, also across kills',
   takes: '1 min on SQLite',
   before: BUILD,
   options: {

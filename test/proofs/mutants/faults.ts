@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
       '',
     ],
     [
-      'what expires takes all others with it',
+      'an item that expires rejects all others',
       'onTime === -1 ? this.waiting.length : onTime',
       'this.waiting.length',
     ],
@@ -74,7 +74,7 @@ export const MUTANTS: readonly Mutant[] = [
       REPOSITORY,
     ],
     [
-      'what was taken keeps its size counted',
+      'the items of a batch stay counted as waiting',
       '    this.waitingSize -= size;\n    this.waiting = left;',
       '    this.waiting = left;',
     ],
@@ -90,9 +90,13 @@ export const MUTANTS: readonly Mutant[] = [
       'if (index > 0 && index % ANSWERS_PER_TURN === 0) await nextTurn();',
       '',
     ],
-    ['what would wait too long is not refused', ' || this.estimateWait() > MAX_EXPECTED_MS', ''],
     [
-      'a commit to a file that was replaced counts',
+      'an item that would wait too long is not refused',
+      ' || this.estimateWait() > MAX_EXPECTED_MS',
+      '',
+    ],
+    [
+      'a commit to a replaced file is acknowledged',
       'session.assertSameStore();',
       '',
       'sqlite sqlite/store-faults',
@@ -100,12 +104,12 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...plant('database/batching/insert-rows.ts', REPOSITORY, [
     [
-      'a conflict that cannot be told counts as created',
+      'a conflict that cannot be explained counts as created',
       'for (const row of rows) if (!reasons.has(row)) reasons.set(row, failure);',
       'void failure;',
     ],
     [
-      'the last of rows with one key wins',
+      'the last of several rows with the same key wins',
       'if (!first.has(row.key)) first.set(row.key, row);',
       'first.set(row.key, row);',
     ],
@@ -128,7 +132,7 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...plant('database/batching/read-rows.ts', PLANTS, [
     [
-      'rows are found in the order of the store',
+      'found rows are in the order of the store',
       'return keys.map((key) => found.get(key));',
       'return [...found.values()];',
       ROWS,
@@ -148,11 +152,16 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...plant('database/batching/replace-and-remove-rows.ts', ROWS, [
     ['a row that is missing counts as written', "done.has(item) ? 'done' : 'missing'", "'done'"],
-    ['of changes with one key the first wins', 'counts.set(item.key, round + 1);', '', REPOSITORY],
+    [
+      'the first of several changes with the same key wins',
+      'counts.set(item.key, round + 1);',
+      '',
+      REPOSITORY,
+    ],
   ]),
   ...plant('database/batching/change-rows.ts', ROWS, [
-    ['the second change of a row sees it as it was', '          rows.set(key, next);\n', ''],
-    ['a row that was removed is there for the next change', '          rows.delete(key);\n', ''],
+    ['the second change of a row does not see the first', '          rows.set(key, next);\n', ''],
+    ['a removed row still exists for the next change', '          rows.delete(key);\n', ''],
     [
       'a change may give a row another key',
       'if (columns.getKey(columns.encodeRow(decision)) !== key) {',
@@ -172,13 +181,13 @@ export const MUTANTS: readonly Mutant[] = [
       "compare(page.isDescending ? '<=' : '>=')",
     ],
     [
-      'a page is in the order of its key, whatever is asked',
+      'a page is always in ascending order',
       "const direction = isDescending ? ' DESC' : '';",
       "const direction = '';",
     ],
   ]),
   ...plant('database/batching/cursor.ts', PLANTS, [
-    ['a cursor is good for any order and filter', 'signature === sign(scope) && ', ''],
+    ['a cursor is valid for any order and filter', 'signature === sign(scope) && ', ''],
     [
       'a cursor of a key may be any text',
       'end.every((part, index) => isValidText(scope.order[index], part))',
@@ -187,12 +196,12 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...plant('database/sqlite/sqlite-json-reader.ts', REPOSITORY, [
     [
-      'pages of different limits get one limit',
+      'pages of different limits share one limit',
       '`${page.limit} ${describeShape(page)}`',
       'describeShape(page)',
     ],
     [
-      'pages of different orders get one order',
+      'pages of different orders share one order',
       '`${page.limit} ${describeShape(page)}`',
       '`${page.limit}`',
     ],
@@ -214,12 +223,12 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...plant('database/sqlite/sqlite-connection.ts', 'unit sqlite/sqlite-connection', [
     [
-      'a text that is not valid stays prepared',
+      'a statement that does not compile stays prepared',
       'this.statements.delete(cacheKey);\n        onError(error);',
       'onError(error);',
     ],
     [
-      'statements without parameters get those of the last time',
+      'statements without parameters keep those of the last execution',
       'parameters.length === 0 ? `;${sql}` : sql',
       'sql',
     ],
@@ -259,7 +268,7 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...plant('database/postgres/postgres-session.ts', 'postgres postgres/driver', [
     [
-      'a COMMIT that is answered with ROLLBACK counts',
+      'a COMMIT that is answered with ROLLBACK succeeds',
       "if ((await committed) !== 'COMMIT') throw new Error('The transaction was rolled back');",
       '',
     ],
@@ -287,14 +296,14 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...plant('database/postgres/postgres-change-log.ts', 'postgres postgres/changes', [
     [
-      'a change is given out before those with lower numbers',
+      'a change is readable before those with lower numbers',
       'if (writers.size === 0) this.settled',
       'if (true) this.settled',
     ],
   ]),
   ...plant('database/change-feed.ts', 'sqlite test/changes', [
     [
-      'a cursor of an earlier epoch is good',
+      'a cursor of an earlier epoch is valid',
       'position.epoch !== epoch || position.number < removed',
       'position.number < removed',
     ],
@@ -304,11 +313,15 @@ export const MUTANTS: readonly Mutant[] = [
       'epoch !== position.epoch',
     ],
     [
-      'a cursor beyond the newest change is good',
+      'a cursor beyond the newest change is valid',
       'if (position.number > newest) throw',
       'if (false) throw',
     ],
-    ['a stop ends a stream before what is due', ' && !(await this.hasMore(position))', ''],
+    [
+      'a stop ends a stream before the changes that are due',
+      ' && !(await this.hasMore(position))',
+      '',
+    ],
   ]),
   ...plant('requests/body-reader.ts', CREATES, [
     [
@@ -328,14 +341,10 @@ export const MUTANTS: readonly Mutant[] = [
       'if (declared === undefined) checkBody(req, bytes.length, mediaTypes);',
       '',
     ],
-    [
-      'any charset is taken for UTF-8',
-      'if (!/^utf-?8$/i.test(charset)) return',
-      'if (false) return',
-    ],
+    ['any charset is accepted', 'if (!/^utf-?8$/i.test(charset)) return', 'if (false) return'],
   ]),
   ...plant('json/json-reader.ts', 'unit json/json-reader', [
-    ['of a member given twice the last counts', 'values[index] = GIVEN_TWICE;', ''],
+    ['the last value of a member given twice is used', 'values[index] = GIVEN_TWICE;', ''],
     ['a value may nest to any depth', 'if (depth > MAX_DEPTH) {', 'if (false) {'],
     [
       'text may follow the value',
@@ -343,7 +352,7 @@ export const MUTANTS: readonly Mutant[] = [
       '',
     ],
     [
-      'a name with escapes is another name',
+      'a name with escapes is not recognized',
       'index = members.findIndex((member) => member.name === name);',
       '',
     ],
@@ -351,7 +360,7 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...plant('json/json-number.ts', 'unit json/json-number', [
     [
-      'an integer beyond int64 is taken',
+      'an integer beyond int64 is accepted',
       'value >= INT64_MIN && value <= INT64_MAX ? value : undefined',
       'value',
     ],

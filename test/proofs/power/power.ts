@@ -26,7 +26,7 @@ function makeScenes(moments: number): readonly Scene[] {
   return [
     {
       name: 'under load',
-      // In microseconds: most kills come during a flush.
+      // In microseconds: most kills happen during a flush.
       circumstances: { connections: 64, strace: ['--inject=fsync,fdatasync:delay_exit=10000'] },
       runs: [
         [1_500, 'SIGKILL'],
@@ -54,7 +54,7 @@ function makeScenes(moments: number): readonly Scene[] {
 }
 
 export default {
-  summary: 'cuts the power under load, and finds every acknowledged plant on what a disk may hold',
+  summary: 'cuts the power under load, and finds every acknowledged plant on each possible disk',
   takes: '2 min',
   needs: 'Linux and strace',
   before: BUILD,

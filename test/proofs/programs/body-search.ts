@@ -32,7 +32,7 @@ export interface Recipe {
   readonly slot: string | undefined;
   readonly kind: Kind;
   readonly pieces: readonly string[];
-  /** What the filled value is wrapped in. */
+  /** How many levels wrap the filled value. */
   readonly depth: number;
   /** The other members, with which the body may be valid or not. */
   readonly rest: string;

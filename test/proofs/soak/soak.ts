@@ -21,7 +21,8 @@ const FULL_LOG = 8;
 type Sample = Record<keyof typeof MAX_GROWTH, number>;
 
 export default {
-  summary: 'all operations for hours at a third of capacity: every answer right, no figure grows',
+  summary:
+    'sends all operations for hours at a third of capacity: all answers right, no figure grows',
   takes: 'the minutes given',
   before: BUILD,
   options: {

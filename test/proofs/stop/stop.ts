@@ -7,7 +7,7 @@ const IDLE_CLIENTS = 8;
 
 export default {
   summary: 'stops the program under keep-alive clients, each of whose requests must be answered',
-  takes: '2 s a stop',
+  takes: '2 s per stop',
   before: BUILD,
   options: { stops: { summary: 'how many stops', default: '10' } },
   run: async (options) => {

@@ -10,7 +10,7 @@ const ROOT = new URL('../../../', import.meta.url);
 const STORE = 'sqlite:data/plants.db';
 
 export default {
-  summary: "does an operator's week by the commands of the documents, from 1.0.0 to PostgreSQL",
+  summary: "runs an operator's week with the commands of the documents, from 1.0.0 to PostgreSQL",
   takes: '1 min',
   before: BUILD,
   run: async () => {

@@ -289,7 +289,9 @@ export class TableSql {
     }
   }
 
-  /** Without the table, the name could mean an alias in the list of a SELECT. */
+  /**
+   * Names a column with its table, since the name alone could be an alias in the list of a SELECT.
+   */
   private qualify(column: ColumnMetadata): string {
     return `${this.columns.table}.${this.name(column)}`;
   }

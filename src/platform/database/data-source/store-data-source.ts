@@ -50,7 +50,7 @@ export abstract class StoreDataSource extends DataSource {
    */
   abstract open(): Promise<void>;
 
-  /** For migrations. */
+  /** The schema builder for migrations. */
   abstract readonly schemaBuilder: SchemaBuilder;
 
   /** Sessions for commits of many rows. */

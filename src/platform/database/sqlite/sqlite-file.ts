@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 
-/** For how long a check of the files is valid, in milliseconds. */
+/** How long a check of the files is valid, in milliseconds. */
 const FRESH_MS = 50;
 
 /**
