@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DataSource } from 'typeorm';
 import { copyStore } from '../src/commands/copy.js';
 import { inRange } from '../src/platform/database/filters.js';
+import { Decimal } from '../src/platform/json/decimal.js';
 import { addToSchema } from './support/add-to-schema.js';
 import { expectError } from './support/expect-error.js';
 import {
@@ -287,6 +289,31 @@ describe.each(SORTED)('a list by the type %s', (type, { valid, spellings = {}, i
       expect(await list({ to: value })).toEqual(ids.slice(0, index + 1));
       expect(await list({ before: value })).toEqual(ids.slice(0, index));
     }
+  });
+});
+
+describe('a value that the program makes', () => {
+  type Write = (row: { id: string } & Partial<Specimen>) => Promise<unknown>;
+  const writers: Record<string, Write> = {
+    'create()': async (row) => await app.nest.get(SpecimensRepository).create(row),
+    'insert()': async (row) => await app.nest.get(DataSource).getRepository(Specimen).insert(row),
+  };
+
+  it.each(Object.entries(writers))('with fewer digits is stored as it is: %s', async (_, write) => {
+    await write({ id: '1', decimal: new Decimal(15n, 1) });
+    expect((await app.get('/specimens/1')).text).toBe('{"id":1,"decimal":1.5000}');
+  });
+
+  it.each<[string, Partial<Specimen>]>([
+    ['decimal with more digits after the point', { decimal: new Decimal(100001n, 5) }],
+    ['decimal with more digits in all', { decimal: new Decimal(10n ** 14n, 0) }],
+    ['moment in another spelling', { instant: '2026-11-22T10:00:00Z' }],
+    ['moment that is none', { instant: '2026-02-30T10:00:00.000Z' }],
+  ])('is refused, and nothing is stored: a %s', async (_, row) => {
+    for (const write of Object.values(writers)) {
+      await expect(write({ id: '1', ...row })).rejects.toThrow(RangeError);
+    }
+    expect(await app.get('/specimens')).toMatchObject({ status: 200, body: [] });
   });
 });
 

@@ -42,7 +42,7 @@ export function decimal(precision: number, scale: number): ColumnType {
   if (precision < 1 || precision > 18 || scale < 0 || scale > precision) {
     throw new TypeError(`decimal(${precision}, ${scale}) has no 1 to 18 digits`);
   }
-  return { type: 'bigint', transformer: new DecimalTransformer(scale) };
+  return { type: 'bigint', transformer: new DecimalTransformer(precision, scale) };
 }
 
 export function boolean(): ColumnType {
@@ -86,10 +86,16 @@ export function json(): ColumnType {
 /** Makes a {@link Decimal} of a stored whole number. */
 export class DecimalTransformer implements ValueTransformer {
   /** @param scale how many digits follow the point */
-  constructor(readonly scale: number) {}
+  constructor(
+    private readonly precision: number,
+    readonly scale: number,
+  ) {}
 
+  /** @throws RangeError for a number that the column cannot hold exactly */
   to(value: unknown): unknown {
-    return value instanceof Decimal ? String(value.unscaled) : value;
+    return value instanceof Decimal
+      ? String(value.rescale(this.precision, this.scale).unscaled)
+      : value;
   }
 
   from(value: unknown): unknown {
@@ -99,9 +105,15 @@ export class DecimalTransformer implements ValueTransformer {
   }
 }
 
-/** Reads a stored moment as an ISO 8601 text in UTC. */
+const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** Reads a stored moment as an ISO 8601 text in UTC. Engines compare other spellings differently. */
 export const instantTransformer: ValueTransformer = {
-  to: (value: unknown) => value,
+  to: (value: unknown) => {
+    if (typeof value !== 'string') return value;
+    if (INSTANT.test(value) && new Date(value).toJSON() === value) return value;
+    throw new RangeError(`${value} is no moment such as 2026-11-22T10:00:00.000Z`);
+  },
   from: (value: unknown) => (value instanceof Date ? value.toISOString() : value),
 };
 

@@ -28,6 +28,25 @@ describe('a decimal', () => {
     expect(Decimal.parse(source, precision, scale)).toBeUndefined();
   });
 
+  it.each([
+    ['12.50', 2, 3, 1, '12.5'],
+    ['12.5', 1, 4, 2, '12.50'],
+    ['99.9', 1, 3, 1, '99.9'],
+    ['-0.00', 2, 3, 1, '0.0'],
+  ])('%s with %i digits after the point is, as decimal(%i, %i), %s', (...row) => {
+    const [source, from, precision, scale, text] = row;
+    expect(String(Decimal.parse(source, 18, from)?.rescale(precision, scale))).toBe(text);
+  });
+
+  it.each([
+    ['12.345', 3, 3, 1],
+    ['100.0', 1, 3, 1],
+    ['12', 0, 3, 2],
+  ])('%s with %i digits after the point is no decimal(%i, %i)', (...row) => {
+    const [source, from, precision, scale] = row;
+    expect(() => Decimal.parse(source, 18, from)?.rescale(precision, scale)).toThrow(RangeError);
+  });
+
   it('has the spelling from which it is read again', () => {
     const numbers = fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n });
     fc.assert(

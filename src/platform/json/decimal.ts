@@ -20,6 +20,20 @@ export class Decimal {
     return unscaled === undefined ? undefined : new Decimal(unscaled, scale);
   }
 
+  /**
+   * The same number with another number of digits after the point.
+   *
+   * @throws RangeError when it has more digits after the point, or more than `precision` in all
+   */
+  rescale(precision: number, scale: number): Decimal {
+    if (scale === this.scale && hasDigits(this.unscaled, precision)) return this;
+    const factor = 10n ** BigInt(Math.abs(scale - this.scale));
+    const unscaled = scale > this.scale ? this.unscaled * factor : this.unscaled / factor;
+    const isExact = scale > this.scale || unscaled * factor === this.unscaled;
+    if (isExact && hasDigits(unscaled, precision)) return new Decimal(unscaled, scale);
+    throw new RangeError(`${this.toString()} is no decimal(${precision}, ${scale})`);
+  }
+
   /** Writes all digits, as in `12.50`. In JSON answers they have no quotes. */
   toString(): string {
     const { unscaled, scale } = this;
@@ -32,4 +46,9 @@ export class Decimal {
   toJSON(): string {
     return this.toString();
   }
+}
+
+function hasDigits(unscaled: bigint, precision: number): boolean {
+  const limit = 10n ** BigInt(precision);
+  return -limit < unscaled && unscaled < limit;
 }
