@@ -1,4 +1,4 @@
-// Imports lines until it is killed; its argument is the URL of the plants.
+// Imports lines until it is killed, and prints when it begins; its argument is the URL of the plants.
 import { Readable } from 'node:stream';
 import { openImport, writeLines } from './lines.js';
 
@@ -10,5 +10,6 @@ function* lines(): Generator<string> {
 
 const [url = ''] = process.argv.slice(2);
 const { request, result } = openImport(url);
+request.once('socket', () => console.log('importing'));
 Readable.from(lines()).pipe(request);
 await result;

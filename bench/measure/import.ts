@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -111,7 +112,7 @@ async function createBeside(
   return await inNewFolder(setting, contestant, async (folder) => {
     const ids = freshIds();
     const { url, stop } = await start(contestant, folder, ids);
-    const sender = isImporting ? startSender(url) : undefined;
+    const sender = isImporting ? await startSender(url) : undefined;
     const { during, latency } = await crowd({
       url,
       rate: Infinity,
@@ -129,9 +130,13 @@ async function createBeside(
   });
 }
 
-function startSender(url: string): ChildProcess {
-  const sender = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), SENDER, url]);
+/** Starts a program that imports lines, and waits until it does. */
+async function startSender(url: string): Promise<ChildProcess> {
+  const command = ['--import', import.meta.resolve('tsx'), SENDER, url];
+  const sender = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] });
   endWithUs(sender);
+  await Promise.race([once(sender.stdout, 'data'), once(sender, 'exit')]);
+  if (sender.exitCode !== null) throw new Error('the import beside creates has not begun');
   return sender;
 }
 
