@@ -14,7 +14,7 @@ import {
 import { CHUNKS_PER_SECOND } from '../src/platform/server/body-pace.js';
 import { WAITING_LIMIT } from '../src/platform/server/request-queue.js';
 import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/server/send-json.js';
-import { UNSENT_LIMIT } from '../src/platform/server/unsent-answers.js';
+import { UNSENT_LIMIT } from '../src/platform/server/unsent-bytes-limit.js';
 import { ROOT } from './support/documents.js';
 
 const MIB = 1024 * 1024;

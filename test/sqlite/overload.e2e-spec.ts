@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { ChangeRows } from '../../src/platform/database/batching/change-rows.js';
+import { ChangeRows } from '../../src/platform/database/batching/change-locked-rows.js';
 import { PIECE_BYTES, ReadPieces } from '../../src/platform/database/batching/read-rows.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { listAnswers, ClientConnection, exchange } from '../support/http/connection.js';

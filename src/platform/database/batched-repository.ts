@@ -10,7 +10,7 @@ import {
   type Decision,
   REMOVE,
   type RowChange,
-} from './batching/change-rows.js';
+} from './batching/change-locked-rows.js';
 import {
   countCharacters,
   EntityColumns,

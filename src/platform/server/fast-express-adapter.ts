@@ -14,7 +14,7 @@ import { countChunk } from './body-pace.js';
 import { stopListening } from './node-internals.js';
 import { JSON_TYPE } from './send-json.js';
 import { sendStream, TextStream } from './send-stream.js';
-import { countUnsent } from './unsent-answers.js';
+import { countUnsent } from './unsent-bytes-limit.js';
 
 /**
  * Creates Express for an API: paths are exact, answers get no further headers, and `json()` writes

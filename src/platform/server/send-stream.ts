@@ -2,7 +2,7 @@ import type { StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import { once } from 'node:events';
 import { ApiError } from '../errors/api-error.js';
-import { countUnsent } from './unsent-answers.js';
+import { countUnsent } from './unsent-bytes-limit.js';
 
 /**
  * An answer of text that is generated while it is sent. Each piece is requested when the client has

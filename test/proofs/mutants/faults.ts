@@ -159,7 +159,7 @@ export const MUTANTS: readonly Mutant[] = [
       REPOSITORY,
     ],
   ]),
-  ...plant('database/batching/change-rows.ts', ROWS, [
+  ...plant('database/batching/change-locked-rows.ts', ROWS, [
     ['the second change of a row does not see the first', '          rows.set(key, next);\n', ''],
     ['a removed row still exists for the next change', '          rows.delete(key);\n', ''],
     [
