@@ -31,6 +31,7 @@ const REFUSED: readonly (readonly [args: readonly string[], sentence: string])[]
   [['beds', 'id:int64'], 'id:int64: choose another name than id, which is taken'],
   [['beds', 'area:decimal(20,2)'], 'write decimal(12,2): at most 18 digits in all'],
   [['beds', 'soil:enum(clay)'], 'write enum(clay,loam): two words or more'],
+  [['beds', 'soil:enum(clay,loam,clay)'], 'write each word of an enum once'],
   [['beds', 'name:text(0)'], 'write text(200), or text(1,200) for 1 to 200 characters'],
   [['beds', 'name:text:unique?'], 'unique? is unknown: write unique, sorted or references'],
   [['beds', 'open:boolean:unique'], 'a boolean cannot be unique'],

@@ -270,6 +270,7 @@ describe.each(SORTED)('a list by the type %s', (type, { valid, spellings = {}, i
     for (const text of texts) {
       const answer = await app.get(`/specimens?${type}=${encodeURIComponent(text)}`);
       expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining(type));
+      expect(answer.text).not.toContain('without quotes');
     }
   });
 

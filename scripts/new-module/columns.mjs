@@ -25,6 +25,17 @@ const TAKEN = [
 const TYPES_MODULE = '../../../platform/validation/types.decorators.js';
 const RULES_MODULE = 'class-validator';
 
+const JSON_COLUMN = {
+  helper: 'json()',
+  rule: 'IsJson()',
+  row: 'JsonText',
+  value: ['JsonText', 'platform/json/json-text.js'],
+  sample: '{"n":${n}}',
+  example: '{ n: 1 }',
+  wrong: ['{"n":1,"n":2}', 'must be JSON'],
+  isJson: true,
+};
+
 /**
  * The forms of a type in the table, in the program, in JSON and in tests. A sample is the text of a
  * template for JSON, which differs for each number `n` from 1 to 9.
@@ -103,6 +114,7 @@ const TYPES = {
     if (words.length < 2 || words.some((word) => !/^[\w-]+$/.test(word))) {
       throw new UsageError('write enum(clay,loam): two words or more, of letters, digits, _ and -');
     }
+    if (new Set(words).size < words.length) throw new UsageError('write each word of an enum once');
     return {
       helper: 'oneOf()',
       words,
@@ -142,15 +154,11 @@ const TYPES = {
     missing: '"00000000-0000-4000-8000-000000000404"',
     isKey: true,
   }),
-  json: () => ({
-    helper: 'json()',
-    rule: 'IsJson()',
-    row: 'JsonText',
-    value: ['JsonText', 'platform/json/json-text.js'],
-    sample: '{"n":${n}}',
-    example: '{ n: 1 }',
-    wrong: ['{"n":1,"n":2}', 'must be JSON'],
-    isJson: true,
+  json: () => JSON_COLUMN,
+  object: () => ({
+    ...JSON_COLUMN,
+    rule: 'IsJsonObject()',
+    wrong: ['[]', 'must be a JSON object'],
   }),
 };
 

@@ -67,14 +67,21 @@ function listMigrations(): string[] {
   return schema.migrations.map(({ name }) => name);
 }
 
+/** Describes the number of rows and, for an integer key of one column, the least and the greatest key. */
 async function describeContents(store: StoreReader, table: string): Promise<string> {
-  const name = `"${table.replaceAll('"', '""')}"`;
-  const [row] = await store.all<{ rows: number; least: string | null; greatest: string | null }>(
-    `SELECT count(*) AS rows, CAST(min(rowid) AS TEXT) AS least,
-     CAST(max(rowid) AS TEXT) AS greatest FROM ${name}`,
+  const [key, ...otherKeys] = await store.all<{ name: string; type: string }>(
+    'SELECT name, upper(type) AS type FROM pragma_table_info(?) WHERE pk > 0',
+    table,
   );
-  if (row === undefined || row.least === null) return `${table}: 0`;
-  return `${table}: ${row.rows}, id from ${row.least} to ${row.greatest ?? ''}`;
+  // Such a key is the rowid.
+  const [row] = await store.all<{ rows: number; least: string; greatest: string }>(
+    `SELECT count(*) AS rows, CAST(min(rowid) AS TEXT) AS least,
+     CAST(max(rowid) AS TEXT) AS greatest FROM "${table.replaceAll('"', '""')}"`,
+  );
+  if (row === undefined || row.rows === 0) return `${table}: 0`;
+  const hasIds = key?.type === 'INTEGER' && otherKeys.length === 0;
+  const ids = hasIds ? `, ${key.name} from ${row.least} to ${row.greatest}` : '';
+  return `${table}: ${row.rows}${ids}`;
 }
 
 async function getSize(path: string): Promise<number> {

@@ -122,10 +122,20 @@ function withoutKeys(make: ProbeMaker): ProbeMaker {
   return () => make({});
 }
 
+const INTEGER = /^-?\d+$/;
+const UUID = /^[\da-f]{8}-[\da-f-]{27}$/;
+
 /** Whether a text may be a key of something that such a member refers to. */
 function mayBeKey(schema: SchemaObject, text: string): boolean {
-  if (listTypes(schema).includes('integer')) return /^-?\d+$/.test(text);
-  return schema.format === 'uuid' && /^[\da-f]{8}-[\da-f-]{27}$/.test(text);
+  const { format, minLength = 0, maxLength = Infinity } = schema;
+  if (listTypes(schema).includes('integer')) {
+    const [min, max] = getBounds(schema);
+    return INTEGER.test(text) && BigInt(text) >= min && BigInt(text) <= max;
+  }
+  if (format !== undefined) return format === 'uuid' && UUID.test(text);
+  const { length } = Array.from(text);
+  const isOther = INTEGER.test(text) || UUID.test(text);
+  return !isOther && length >= minLength && length <= maxLength;
 }
 
 function freshKey(schema: SchemaObject, fresh: bigint): unknown {
@@ -142,7 +152,9 @@ function freshKey(schema: SchemaObject, fresh: bigint): unknown {
       hex.slice(15),
     );
   }
-  return type === 'string' && schema.format === undefined ? `key-${hex}` : undefined;
+  if (type !== 'string' || schema.format !== undefined) return undefined;
+  const { minLength = 0, maxLength = Infinity } = schema;
+  return `key-${hex}`.padStart(minLength, '0').slice(-maxLength);
 }
 
 /** Makes an integer that is the same double as the given one. */

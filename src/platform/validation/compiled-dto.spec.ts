@@ -3,11 +3,12 @@ import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { Exclude, Expose, Transform, Type as TypeOf } from 'class-transformer';
-import { IsDefined, IsInt, IsOptional, IsString, Max, ValidateNested } from 'class-validator';
+import { IsDefined, IsInt, IsOptional, IsString, Max, Min, ValidateNested } from 'class-validator';
+import { Decimal } from '../json/decimal.js';
 import { readJson } from '../json/json-reader.js';
 import { ValidationErrors } from './validation-errors.js';
 import { CompiledDto } from './compiled-dto.js';
-import { IsInt64, IsText } from './types.decorators.js';
+import { IsDecimal, IsInt32, IsInt64, IsText } from './types.decorators.js';
 
 /** Describes the errors of a JSON text that is read as a class. */
 function describeErrors(type: Type<object>, text: string): string {
@@ -60,6 +61,43 @@ describe('a class that a request is read as', () => {
     expect(describeErrors(Loose, '{"text":"a","list":[],"any":1,"any":1}')).toBe(
       'any is given more than once',
     );
+  });
+});
+
+describe('a member of a wrong type', () => {
+  class Delivery {
+    @IsInt32()
+    @Min(1)
+    @Max(500)
+    quantity = 1;
+
+    @IsInt()
+    @Min(1)
+    count = 1;
+
+    @IsDecimal(3, 1)
+    rating = new Decimal(10n, 1);
+
+    @IsText({ maxLength: 1 })
+    grade = 'a';
+  }
+
+  it.each([
+    ['{"quantity":1.5}', 'quantity must be an integer from -2147483648 to 2147483647'],
+    ['{"quantity":"1"}', 'quantity must be an integer from -2147483648 to 2147483647'],
+    ['{"quantity":501}', 'quantity must not be greater than 500'],
+    ['{"count":"a"}', 'count must be an integer number'],
+    [
+      '{"rating":1.55}',
+      'rating must be a number from -99.9 to 99.9 with at most 1 digit after the point',
+    ],
+    [
+      '{"rating":"1.5"}',
+      'rating must be a number from -99.9 to 99.9 with at most 1 digit after the point, not a string: write it without quotes',
+    ],
+    ['{"grade":"ab"}', 'grade must have at most 1 character'],
+  ])('has no fault but its type: %s', (text, errors) => {
+    expect(describeErrors(Delivery, text)).toBe(errors);
   });
 });
 

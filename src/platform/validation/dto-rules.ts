@@ -32,6 +32,9 @@ interface GivenType {
 /** The name of rules that read other members of an object. */
 export const WHOLE_OBJECT_RULE = 'satisfies';
 
+/** The rules of class-validator for the type of a value. */
+const TYPE_RULES = new Set(['isBoolean', 'isInt', 'isNumber', 'isString']);
+
 /** The rules of one property. */
 export class PropertyRules {
   readonly rules: readonly Rule[];
@@ -85,11 +88,16 @@ export class PropertyRules {
     return this.rules.every((rule) => passes(rule, object, value));
   }
 
-  /** Describes the errors of a value, which they name by its path. */
+  /**
+   * Describes the errors of a value, which they name by its path. What other rules say of a value of
+   * a wrong type may be untrue.
+   */
   describe(object: object, value: unknown, path: string): string[] {
-    return this.rules
-      .filter((rule) => !passes(rule, object, value))
-      .map((rule) => writeMessage(rule, new RuleArguments(rule.metadata, object, value), path));
+    const broken = this.rules.filter((rule) => !passes(rule, object, value));
+    const ofType = broken.filter((rule) => TYPE_RULES.has(rule.name) || toGivenType(rule));
+    return (ofType.length > 0 ? ofType : broken).map((rule) =>
+      writeMessage(rule, new RuleArguments(rule.metadata, object, value), path),
+    );
   }
 }
 

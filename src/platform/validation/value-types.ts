@@ -30,6 +30,9 @@ const NOT_TEXT = /[\0\ud800-\udfff]/u;
  */
 export const TEXT_PATTERN = String.raw`^[^\x00]*$`;
 
+/** Concerns only values of bodies: the same text as a parameter is read as a number. */
+const WITHOUT_QUOTES = ', not a string: write it without quotes';
+
 const isString = (value: unknown): value is string => typeof value === 'string';
 const identity = (text: string): string => text;
 
@@ -62,12 +65,18 @@ export const INT64: ValueType = {
   isValid: (value) => typeof value === 'bigint',
   explain: (value) =>
     'must be an integer from -9223372036854775808 to 9223372036854775807' +
-    ([value].flat().some(isInt64Text) ? ', not a string: write it without quotes' : ''),
+    ([value].flat().some(isInt64Text) ? WITHOUT_QUOTES : ''),
 };
 
 /** A number with at most `precision` digits, `scale` of them after the point, as a {@link Decimal}. */
 export function createDecimalType(precision: number, scale: number): ValueType {
   const limit = String(new Decimal(10n ** BigInt(precision) - 1n, scale));
+  const readParameter = (text: string): Decimal | undefined =>
+    /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)
+      ? Decimal.parse(text, precision, scale)
+      : undefined;
+  const isDecimalText = (value: unknown): boolean =>
+    isString(value) && readParameter(value) !== undefined;
   return {
     valueClass: Decimal,
     schema: {
@@ -78,14 +87,11 @@ export function createDecimalType(precision: number, scale: number): ValueType {
       maximum: Number(limit),
     },
     readNumber: (source) => Decimal.parse(source, precision, scale),
-    readParameter: (text) =>
-      /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)
-        ? Decimal.parse(text, precision, scale)
-        : undefined,
+    readParameter,
     isValid: (value) => value instanceof Decimal,
     explain: (value) =>
-      `must be a number from -${limit} to ${limit} with at most ${scale} digits after the point` +
-      (isString(value) ? ', not a string: write it without quotes' : ''),
+      `must be a number from -${limit} to ${limit} with at most ${count(scale, 'digit')} after the point` +
+      ([value].flat().some(isDecimalText) ? WITHOUT_QUOTES : ''),
   };
 }
 
@@ -122,8 +128,13 @@ export function createTextType(minLength?: number, maxLength?: number): ValueTyp
 }
 
 function describeLengths(min: number | undefined, max: number | undefined): string {
-  if (max === undefined) return `at least ${min} characters`;
-  return min === undefined ? `at most ${max} characters` : `${min} to ${max} characters`;
+  if (max === undefined) return `at least ${count(min ?? 0, 'character')}`;
+  const most = count(max, 'character');
+  return min === undefined ? `at most ${most}` : `${min} to ${most}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;

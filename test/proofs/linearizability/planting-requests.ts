@@ -14,7 +14,7 @@ const DATES: readonly (readonly [tag: string | undefined, date: string])[] = [
   ['t', '2026-01-03'],
 ];
 /** The codes of plantings, each with the equivalent code of plants. */
-const CODES: Readonly<Record<string, string>> = { 40420: '40401', 40920: '40900', 40921: '40901' };
+const CODES: Readonly<Record<string, string>> = { 40490: '40401', 40990: '40900', 40991: '40901' };
 
 /** Makes a function that sends requests about plants to the plantings of a separate garden. */
 export async function sendToPlantings(send: Send, lastId: number): Promise<Send> {
