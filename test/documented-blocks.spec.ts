@@ -25,6 +25,25 @@ const GIVEN: Readonly<Record<string, string>> = {
     declare const token: string;
     import { Entity } from 'typeorm';
     import { RecordChanges } from '../src/platform/database/record-changes.decorator.js';`,
+  'docs/module-recipes.md': `
+    import { Controller, Post } from '@nestjs/common';
+    import { ApiOperation } from '@nestjs/swagger';
+    import { DataSource, type QueryRunner } from 'typeorm';
+    import { NewPlantDto } from '../src/modules/plants/dto/new-plant.dto.js';
+    import { Plant } from '../src/modules/plants/plant.entity.js';
+    import { PlantErrors } from '../src/modules/plants/plants.errors.js';
+    import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
+    import { REMOVE } from '../src/platform/database/batched-repository.js';
+    import { date, int64, uuid } from '../src/platform/database/columns.js';
+    import { createIndex } from '../src/platform/database/migrations.js';
+    import {
+      ApiImport, type BodyLines, importLines, type ImportResultDto, Lines,
+    } from '../src/platform/rest/import.js';
+    import { Planting } from './example/plantings/planting.entity.js';
+    import type { PlantingsRepository } from './example/plantings/plantings.repository.js';
+    import { TestApp } from './support/test-app.js';
+    declare const plantings: PlantingsRepository;
+    interface Key { readonly gardenId: string; readonly plantId: string }`,
   'docs/postgresql.md':
     "declare const dataSource: import('../src/platform/database/data-source/store-data-source.js').StoreDataSource;",
 };
