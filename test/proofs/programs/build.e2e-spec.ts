@@ -13,6 +13,10 @@ const CONFIG = {
   compilerOptions: { rootDir: 'src', types: [], lib: ['es5'], skipLibCheck: true },
   include: ['src'],
 };
+/** The files besides these that decide what is built. */
+const OTHER_SOURCES = ['package-lock.json', 'tsconfig.json'];
+/** What is in the folder of the project when no build is running. */
+const PROJECT = ['dist', 'package-lock.json', 'src', 'tsconfig.build.json', 'tsconfig.json'];
 
 let project: ProgramFolder;
 
@@ -20,6 +24,7 @@ beforeEach(async () => {
   project = await ProgramFolder.create();
   await mkdir(project.file('src'));
   writeFileSync(project.file('tsconfig.build.json'), JSON.stringify(CONFIG));
+  for (const name of OTHER_SOURCES) writeFileSync(project.file(name), '{}');
 });
 
 afterEach(() => project.remove());
@@ -41,9 +46,9 @@ async function build(...args: string[]): Promise<{ code: unknown; errors: string
   return { code, errors };
 }
 
-/** Reads the contents of the files in dist. */
+/** Reads the contents of the compiled files in dist. */
 async function built(): Promise<string[]> {
-  const names = readdirSync(project.file('dist'));
+  const names = readdirSync(project.file('dist')).filter((name) => name.endsWith('.js'));
   return await Promise.all(names.map((name) => readFile(project.file(`dist/${name}`), 'utf8')));
 }
 
@@ -71,7 +76,7 @@ describe('npm run build', () => {
     }
     expect(await second).toMatchObject({ code: 0 });
     expect(await built()).toEqual(first.map((text) => text.replace('1', '2')));
-    expect(readdirSync(project.path).sort()).toEqual(['dist', 'src', 'tsconfig.build.json']);
+    expect(readdirSync(project.path).sort()).toEqual(PROJECT);
   });
 
   it('that fails leaves the last build', async () => {
@@ -81,7 +86,7 @@ describe('npm run build', () => {
     write('export const version: string = 2;');
     expect(await build()).toMatchObject({ code: 1 });
     expect(await built()).toEqual(first);
-    expect(readdirSync(project.path).sort()).toEqual(['dist', 'src', 'tsconfig.build.json']);
+    expect(readdirSync(project.path).sort()).toEqual(PROJECT);
   });
 
   it('with --if-changed does nothing until a source is changed, added or removed', async () => {
@@ -104,7 +109,7 @@ describe('npm run build', () => {
     const both = await Promise.all([build(), build()]);
     expect(both).toMatchObject([{ code: 0 }, { code: 0 }]);
     expect(await built()).toHaveLength(2);
-    expect(readdirSync(project.path).sort()).toEqual(['dist', 'src', 'tsconfig.build.json']);
+    expect(readdirSync(project.path).sort()).toEqual(PROJECT);
   });
 
   it('in a folder that cannot be written says so in one sentence', async () => {
