@@ -41,7 +41,7 @@ describe('a backup of a store with the feed', () => {
   it('has the changes up to its moment with their cursors', async () => {
     const { contents, faults } = await checkStore(copy);
     expect(faults).toEqual([]);
-    expect(contents).toContain('changes: 1, id from 1 to 1');
+    expect(contents).toContain('changes: 1, number from 1 to 1');
     const { body } = await app.get('/changes?limit=1');
     expect(await readChangesOfCopy()).toEqual(body);
   });
