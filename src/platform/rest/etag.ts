@@ -12,6 +12,7 @@ import { ApiOkResponse, ApiResponse } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { hash } from 'node:crypto';
 import { map, type Observable } from 'rxjs';
+import { addDefaultHeaders } from '../server/fast-express-adapter.js';
 import { ApiPreconditions, Preconditions } from './preconditions.js';
 
 /** The current representation of a row, with its entity tag. */
@@ -47,7 +48,7 @@ class EtagInterceptor implements NestInterceptor<Representation<unknown>> {
     return next.handle().pipe(
       map(({ body, etag }) => {
         const isModified = new Preconditions(request.headers).isModified(etag);
-        response.setHeader('ETag', etag);
+        addDefaultHeaders(response, 'ETag', etag);
         if (isModified) return body;
         response.status(HttpStatus.NOT_MODIFIED);
         return undefined;

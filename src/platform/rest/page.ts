@@ -24,6 +24,7 @@ import { JsonText } from '../json/json-text.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
 import { endTurn, Turns } from '../requests/request-turns.js';
+import { addDefaultHeaders } from '../server/fast-express-adapter.js';
 import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-json.js';
 import { TextStream } from '../server/send-stream.js';
 import { IsOptionalNotNull, Satisfies } from '../validation/types.decorators.js';
@@ -103,7 +104,9 @@ class PageInterceptor implements NestInterceptor<JsonPage> {
     const [request, response] = context.getArgs<[Request, Response]>();
     const query = request.query as unknown as PageQueryDto;
     await Turns.ofPages.take(request, response);
-    response.vary('Accept');
+    // With CORS there is one already.
+    if (response.hasHeader('Vary')) response.vary('Accept');
+    else addDefaultHeaders(response, 'Vary', 'Accept');
     return next.handle().pipe(
       map(({ json, next: end }) => {
         setNextLink(request, response, end);
@@ -169,7 +172,8 @@ export function describeLines(type: Type): { type: 'string'; description: string
 export function setNextLink(request: Request, response: Response, end: string | undefined): void {
   if (end === undefined) return;
   const query = request.query as unknown as PageQueryDto;
-  response.setHeader('Link', `<${request.path}?${writeQuery(query, end)}>; rel="next"`);
+  const link = `<${request.path}?${writeQuery(query, end)}>; rel="next"`;
+  addDefaultHeaders(response, 'Link', link);
 }
 
 /** Writes the parameters of the next page, always in the same order. */
