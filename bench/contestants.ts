@@ -90,7 +90,7 @@ const LEAST_SAVES = 95;
 /** The program with a module in it that saves 100 rows per second. */
 export function besideNeighbour(): Contestant {
   return {
-    ...program('neighbour', 'Plant Store beside 100 save() a second'),
+    ...program('neighbour', 'Plant Store beside 100 save() per second'),
     args: () => [here('peers/neighbour.mjs')],
     stored: async (folder) => {
       const { creates, saves, seconds } = await countBeside(databaseIn(folder));
