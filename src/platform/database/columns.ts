@@ -1,6 +1,7 @@
 import type { ColumnOptions, ValueTransformer } from 'typeorm';
 import { Decimal } from '../json/decimal.js';
 import { JsonText } from '../json/json-text.js';
+import { INSTANT_TYPE } from '../validation/value-types.js';
 
 // The types of columns that behave the same on every engine. An entity and its migration both use
 // them: `@Column(decimal(12, 2))` and `columns: { price: decimal(12, 2) }`.
@@ -105,13 +106,10 @@ export class DecimalTransformer implements ValueTransformer {
   }
 }
 
-const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-
 /** Reads a stored moment as an ISO 8601 text in UTC. Engines compare other spellings differently. */
 export const instantTransformer: ValueTransformer = {
   to: (value: unknown) => {
-    if (typeof value !== 'string') return value;
-    if (INSTANT.test(value) && new Date(value).toJSON() === value) return value;
+    if (typeof value !== 'string' || INSTANT_TYPE.isValid(value)) return value;
     throw new RangeError(`${value} is no moment such as 2026-11-22T10:00:00.000Z`);
   },
   from: (value: unknown) => (value instanceof Date ? value.toISOString() : value),

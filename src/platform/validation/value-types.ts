@@ -141,7 +141,7 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 // RFC 3339 section 5.6, which also allows small letters.
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d{1,3})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** A day from 0001-01-01 to 9999-12-31, as text in that form. */
 export const CALENDAR_DATE: ValueType = {
@@ -170,8 +170,8 @@ export const INSTANT_TYPE: ValueType = {
   },
   readString: readInstant,
   readParameter: readInstant,
-  // Every moment that was read has this form; any other text is no moment.
-  isValid: (value) => isString(value) && INSTANT.test(value) && readInstant(value) === value,
+  // Every moment that was read has this form, but so has a text such as February 30.
+  isValid: (value) => isString(value) && INSTANT.test(value) && new Date(value).toJSON() === value,
   explain: () =>
     'must be a date-time (RFC 3339) in the years 0001 to 9999, with at most 3 digits after the second and no leap second, such as 2026-11-22T10:00:00Z',
 };
