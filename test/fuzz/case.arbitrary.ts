@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { ApiDocument, Collection, SchemaObject } from './api-document.js';
 import { listTypes } from './api-document.js';
 import { styleArbitrary } from './body.arbitrary.js';
+import { isUuid } from './formats.js';
 import { type Probe, type ProbeMaker, Probes, strayProbes } from './probe.arbitrary.js';
 import { getBounds } from './schema.arbitrary.js';
 
@@ -123,7 +124,6 @@ function withoutKeys(make: ProbeMaker): ProbeMaker {
 }
 
 const INTEGER = /^-?\d+$/;
-const UUID = /^[\da-f]{8}-[\da-f-]{27}$/;
 
 /** Whether a text may be a key of something that such a member refers to. */
 function mayBeKey(schema: SchemaObject, text: string): boolean {
@@ -132,9 +132,9 @@ function mayBeKey(schema: SchemaObject, text: string): boolean {
     const [min, max] = getBounds(schema);
     return INTEGER.test(text) && BigInt(text) >= min && BigInt(text) <= max;
   }
-  if (format !== undefined) return format === 'uuid' && UUID.test(text);
+  if (format !== undefined) return format === 'uuid' && isUuid(text);
   const { length } = Array.from(text);
-  const isOther = INTEGER.test(text) || UUID.test(text);
+  const isOther = INTEGER.test(text) || isUuid(text);
   return !isOther && length >= minLength && length <= maxLength;
 }
 

@@ -42,7 +42,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   decimal: { type: 'number', validate: () => true },
   uuid: {
     type: 'string',
-    validate: (text) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text),
+    validate: isUuid,
     values: fc.oneof(fc.constantFrom(...UUIDS), fc.uuid()),
     near: ['', 'a', `${UUIDS[0] ?? ''}0`],
   },
@@ -106,4 +106,8 @@ function isDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
+export function isUuid(text: string): boolean {
+  return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 }
