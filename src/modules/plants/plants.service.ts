@@ -41,9 +41,11 @@ export class PlantsService {
   }
 
   /** @throws ApiError 40003, 50300 */
-  list({ name, tag, sort, ...page }: ListPlantsDto): Promise<JsonPage> {
+  list(query: ListPlantsDto): Promise<JsonPage> {
+    const { name, tag } = query;
+    const sort = query.sort ?? (name === undefined ? 'id' : 'name');
     return this.plants.page(
-      { ...page, sort: sort ?? (name === undefined ? 'id' : 'name') },
+      { ...query, sort },
       { tag, name: name === undefined ? undefined : startsWithIgnoringCase(name) },
     );
   }

@@ -449,9 +449,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       throw new TypeError(`${this.columns.metadata.name} has no order ${String(sort)}`);
     }
     const conditions = readConditions(this.columns, where, this.hashed);
-    const scope = { order, isDescending, conditions };
-    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
-    return { ...scope, after, limit };
+    const page = { conditions, order, isDescending, after: undefined, limit };
+    return cursor === undefined ? page : { ...page, after: readCursor(page, cursor) };
   }
 }
 

@@ -19,6 +19,7 @@ export class JsonBody implements PromiseLike<object> {
     private readonly request: Request,
     private readonly response: Response,
     private readonly dto: CompiledDto,
+    private readonly turns = Turns.ofHandlers,
   ) {}
 
   /** Rejects with ApiError 40001, 40002, 41300, 41500, 50300 or RequestAbortedError. */
@@ -31,9 +32,9 @@ export class JsonBody implements PromiseLike<object> {
   }
 
   private async readOnce(): Promise<object> {
-    const { request, response, dto } = this;
+    const { request, response, dto, turns } = this;
     const text = await readJsonText(request, response, listMediaTypes(dto));
-    await Turns.ofHandlers.take(request, response, text);
+    await turns.take(request, response, text);
     return parseObject(text, dto, 'body');
   }
 }

@@ -13,20 +13,22 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { ValidationErrors } from '../validation/validation-errors.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
+import { RESULT_CONVERTER, type ResultConverter } from './convert-result.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { JsonBody, listMediaTypes } from './json-body.js';
 import { readParameters } from './read-parameters.js';
 import { parseQuery, QuerySyntaxError } from './query-string.js';
-import { Turns } from './request-turns.js';
+import { Turns, TURNS } from './request-turns.js';
 
 /** The properties of a handler that are read at start. */
 interface Handler {
   readonly parameters: Partial<HandlerParameters>;
-  readonly isPublic: boolean;
+  readonly turns: Turns | undefined;
+  readonly converter: ResultConverter<unknown> | undefined;
 }
 
 /** For handlers of Nest's own, such as that for unknown paths. */
-const UNKNOWN: Handler = { parameters: {}, isPublic: true };
+const UNKNOWN: Handler = { parameters: {}, turns: undefined, converter: undefined };
 
 /**
  * Gives a handler its `@Query()`, `@Param()` and `@Body()` as checked instances of the classes that
@@ -50,9 +52,14 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
       const prototype = controller.prototype as Record<string, unknown>;
       for (const method of this.scanner.getAllMethodNames(prototype)) {
         const parameters: Handler['parameters'] = readHandlerParameters(controller, method) ?? {};
-        const places = [prototype[method], controller] as Type<object>[];
-        const isPublic = this.reflector.getAllAndOverride(IS_PUBLIC, places) === true;
-        this.handlers.set(prototype[method], { parameters, isPublic });
+        const handler = prototype[method] as Type<object>;
+        const isPublic =
+          this.reflector.getAllAndOverride(IS_PUBLIC, [handler, controller]) === true;
+        const turns =
+          this.reflector.get<Turns | undefined>(TURNS, handler) ??
+          (isPublic ? undefined : Turns.ofHandlers);
+        const converter = this.reflector.get<Handler['converter']>(RESULT_CONVERTER, handler);
+        this.handlers.set(handler, { parameters, turns, converter });
         if (parameters.body !== undefined) documentMediaTypes(prototype, method, parameters.body);
       }
     }
@@ -60,16 +67,16 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
 
   /** @throws ApiError 40003, 50300 */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const { parameters, isPublic } = this.handlers.get(context.getHandler()) ?? UNKNOWN;
+    const { parameters, turns, converter } = this.handlers.get(context.getHandler()) ?? UNKNOWN;
     const { body, query, path } = parameters;
     const [request, response] = context.getArgs<[Request, Response]>();
     if (query !== undefined || path !== undefined) setParameters(request, query, path);
+    response.locals.converter = converter;
     if (body !== undefined) {
-      request.body = new JsonBody(request, response, body);
+      request.body = new JsonBody(request, response, body, turns);
       return true;
     }
-    const turn = isPublic ? undefined : Turns.ofHandlers.take(request, response);
-    return turn?.then(() => true) ?? true;
+    return turns?.take(request, response)?.then(() => true) ?? true;
   }
 }
 
@@ -99,10 +106,11 @@ function setParameters(
     // In Express, `query` is a getter that parses the URL each time.
     Object.defineProperty(request, 'query', { value: readQuery(request, query, errors.query) });
   }
+  if (errors.path.isEmpty && errors.query.isEmpty) return;
   const texts = Object.entries(errors)
     .filter(([, { isEmpty }]) => !isEmpty)
     .map(([place, its]) => `The ${place} is not valid: ${String(its)}`);
-  if (texts.length > 0) throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, texts.join('. '));
+  throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, texts.join('. '));
 }
 
 function readQuery(

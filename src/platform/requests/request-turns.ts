@@ -1,3 +1,4 @@
+import { SetMetadata } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { type Client, getClient } from '../auth/client.js';
 import { FairQueue } from '../auth/fair-queue.js';
@@ -118,6 +119,11 @@ export class Turns {
     });
   }
 }
+
+export const TURNS = Symbol('turns');
+
+/** Lets the requests of a handler take other turns than {@link Turns.ofHandlers}. */
+export const TakesTurns = (turns: Turns): MethodDecorator => SetMetadata(TURNS, turns);
 
 /** Ends the turn of a request when its answer begins, or while it waits for its client. */
 export function endTurn({ locals }: Response): void {

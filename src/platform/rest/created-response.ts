@@ -1,17 +1,8 @@
-import {
-  applyDecorators,
-  type CallHandler,
-  type ExecutionContext,
-  HttpStatus,
-  Injectable,
-  type NestInterceptor,
-  type Type,
-  UseInterceptors,
-} from '@nestjs/common';
+import { applyDecorators, HttpStatus, type Type } from '@nestjs/common';
 import { ApiCreatedResponse, ApiExtension } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { map, type Observable } from 'rxjs';
 import { MAY_BE_STORED } from '../errors/error-catalogue.js';
+import { ConvertResult } from '../requests/convert-result.js';
 
 const LOCATION = {
   Location: {
@@ -27,18 +18,10 @@ interface Created {
 }
 
 /** Sets `Location` (RFC 9110 section 10.2.2) to the path of the request and the id. */
-@Injectable()
-class CreatedInterceptor implements NestInterceptor<Created> {
-  intercept(context: ExecutionContext, next: CallHandler<Created>): Observable<Created> {
-    const [request, response] = context.getArgs<[Request, Response]>();
-    return next.handle().pipe(
-      map((body) => {
-        response.status(HttpStatus.CREATED);
-        response.setHeader('Location', `${request.path}/${encodeURIComponent(String(body.id))}`);
-        return body;
-      }),
-    );
-  }
+function convert(body: Created, request: Request, response: Response): Created {
+  response.status(HttpStatus.CREATED);
+  response.setHeader('Location', `${request.path}/${encodeURIComponent(String(body.id))}`);
+  return body;
 }
 
 /**
@@ -48,7 +31,7 @@ class CreatedInterceptor implements NestInterceptor<Created> {
  */
 export function ApiCreated(type: Type<Created>, description: string): MethodDecorator {
   return applyDecorators(
-    UseInterceptors(CreatedInterceptor),
+    ConvertResult(convert),
     ApiCreatedResponse({ description, type, headers: LOCATION }),
     ApiExtension('x-own-unavailable', [MAY_BE_STORED]),
   );

@@ -1,17 +1,8 @@
-import {
-  applyDecorators,
-  type CallHandler,
-  type ExecutionContext,
-  HttpStatus,
-  Injectable,
-  type NestInterceptor,
-  type Type,
-  UseInterceptors,
-} from '@nestjs/common';
+import { applyDecorators, HttpStatus, type Type } from '@nestjs/common';
 import { ApiOkResponse, ApiResponse } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { hash } from 'node:crypto';
-import { map, type Observable } from 'rxjs';
+import { ConvertResult } from '../requests/convert-result.js';
 import { addDefaultHeaders } from '../server/fast-express-adapter.js';
 import { ApiPreconditions, Preconditions } from './preconditions.js';
 
@@ -36,25 +27,21 @@ const ETAG = {
   ETag: { description: 'Changes with what is stored', schema: { type: 'string' as const } },
 };
 
-/** Answers with the body and its ETag, or with 304 if the client has the current version. */
-@Injectable()
-class EtagInterceptor implements NestInterceptor<Representation<unknown>> {
-  /** @throws ApiError 41200 */
-  intercept(
-    context: ExecutionContext,
-    next: CallHandler<Representation<unknown>>,
-  ): Observable<unknown> {
-    const [request, response] = context.getArgs<[Request, Response]>();
-    return next.handle().pipe(
-      map(({ body, etag }) => {
-        const isModified = new Preconditions(request.headers).isModified(etag);
-        addDefaultHeaders(response, 'ETag', etag);
-        if (isModified) return body;
-        response.status(HttpStatus.NOT_MODIFIED);
-        return undefined;
-      }),
-    );
-  }
+/**
+ * Returns the body of the row; undefined for 304, if the client has the current version.
+ *
+ * @throws ApiError 41200
+ */
+function convert(
+  { body, etag }: Representation<unknown>,
+  request: Request,
+  response: Response,
+): unknown {
+  const isModified = new Preconditions(request.headers).isModified(etag);
+  addDefaultHeaders(response, 'ETag', etag);
+  if (isModified) return body;
+  response.status(HttpStatus.NOT_MODIFIED);
+  return undefined;
 }
 
 /**
@@ -63,7 +50,7 @@ class EtagInterceptor implements NestInterceptor<Representation<unknown>> {
  */
 export function ApiRepresentation(type: Type, description: string): MethodDecorator {
   return applyDecorators(
-    UseInterceptors(EtagInterceptor),
+    ConvertResult(convert),
     ApiPreconditions(),
     ApiOkResponse({ description, type, headers: ETAG }),
     ApiResponse({

@@ -1,17 +1,9 @@
-import {
-  applyDecorators,
-  type CallHandler,
-  type ExecutionContext,
-  Injectable,
-  type NestInterceptor,
-  type Type,
-  UseInterceptors,
-} from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { map, type Observable } from 'rxjs';
 import { getTokenExpiry } from '../auth/bearer.guard.js';
 import type { JsonPage } from '../database/batched-repository.js';
+import { ConvertResult } from '../requests/convert-result.js';
 import { TextStream } from '../server/send-stream.js';
 import { prefersMediaType } from './accept.js';
 import { setNextLink } from './page.js';
@@ -45,23 +37,12 @@ export function prefersEvents(accept: string | undefined): boolean {
   return prefersMediaType(accept, EVENT_STREAM_TYPE, JSON_TYPE);
 }
 
-/** Answers with a page and the `Link` to the next one, or with a stream of events. */
-@Injectable()
-class PageOrEventsInterceptor implements NestInterceptor<JsonPage | EventStream> {
-  intercept(
-    context: ExecutionContext,
-    next: CallHandler<JsonPage | EventStream>,
-  ): Observable<unknown> {
-    const [request, response] = context.getArgs<[Request, Response]>();
-    response.vary('Accept');
-    return next.handle().pipe(
-      map((result) => {
-        if (result instanceof EventStream) return send(result, response);
-        setNextLink(request, response, result.next);
-        return result.json;
-      }),
-    );
-  }
+/** Returns a page, and sets the `Link` to the next one, or returns a stream of events. */
+function convert(result: JsonPage | EventStream, request: Request, response: Response): unknown {
+  response.vary('Accept');
+  if (result instanceof EventStream) return send(result, response);
+  setNextLink(request, response, result.next);
+  return result.json;
 }
 
 /**
@@ -72,7 +53,7 @@ class PageOrEventsInterceptor implements NestInterceptor<JsonPage | EventStream>
 export function ApiPageOrEvents(type: Type, description: string): MethodDecorator {
   const name = getSchemaPath(type).split('/').at(-1);
   return applyDecorators(
-    UseInterceptors(PageOrEventsInterceptor),
+    ConvertResult(convert),
     ApiExtraModels(type),
     ApiHeader({
       name: 'Last-Event-ID',

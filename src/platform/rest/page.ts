@@ -1,12 +1,4 @@
-import {
-  applyDecorators,
-  type CallHandler,
-  type ExecutionContext,
-  Injectable,
-  type NestInterceptor,
-  type Type,
-  UseInterceptors,
-} from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import {
   ApiExtraModels,
   ApiOkResponse,
@@ -17,13 +9,13 @@ import {
 import { IsIn, IsInt, IsString, Min, ValidateBy } from 'class-validator';
 import type { Request, Response } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
-import { map, type Observable } from 'rxjs';
 import type { JsonPage, PageQuery } from '../database/batched-repository.js';
 import { isInt64Text } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';
+import { ConvertResult } from '../requests/convert-result.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
-import { endTurn, Turns } from '../requests/request-turns.js';
+import { endTurn, TakesTurns, Turns } from '../requests/request-turns.js';
 import { addDefaultHeaders } from '../server/fast-express-adapter.js';
 import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-json.js';
 import { TextStream } from '../server/send-stream.js';
@@ -93,29 +85,16 @@ function IsCursor(): PropertyDecorator {
   });
 }
 
-/** Answers with a page, and with a `Link` (RFC 8288) to the next page of the same query. */
-@Injectable()
-class PageInterceptor implements NestInterceptor<JsonPage> {
-  /** @throws ApiError 50300 */
-  async intercept(
-    context: ExecutionContext,
-    next: CallHandler<JsonPage>,
-  ): Promise<Observable<unknown>> {
-    const [request, response] = context.getArgs<[Request, Response]>();
-    const query = request.query as unknown as PageQueryDto;
-    await Turns.ofPages.take(request, response);
-    // With CORS there is one already.
-    if (response.hasHeader('Vary')) response.vary('Accept');
-    else addDefaultHeaders(response, 'Vary', 'Accept');
-    return next.handle().pipe(
-      map(({ json, next: end }) => {
-        setNextLink(request, response, end);
-        if (json instanceof JsonText) return json;
-        const type = query.format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE;
-        return new TextStream(type, readInTurn(json, request, response));
-      }),
-    );
-  }
+/** Returns the rows of a page, and sets the `Link` (RFC 8288) to the next one. */
+function convert({ json, next }: JsonPage, request: Request, response: Response): unknown {
+  // With CORS there is one already.
+  if (response.hasHeader('Vary')) response.vary('Accept');
+  else addDefaultHeaders(response, 'Vary', 'Accept');
+  setNextLink(request, response, next);
+  if (json instanceof JsonText) return json;
+  const { format } = request.query as unknown as PageQueryDto;
+  const type = format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE;
+  return new TextStream(type, readInTurn(json, request, response));
 }
 
 /** Reads the pieces of a page. Each piece takes a turn of its own. */
@@ -145,7 +124,8 @@ async function* readInTurn(
  */
 export function ApiPage(type: Type, description: string): MethodDecorator {
   return applyDecorators(
-    UseInterceptors(PageInterceptor),
+    TakesTurns(Turns.ofPages),
+    ConvertResult(convert),
     ApiExtraModels(type),
     ApiOkResponse({
       description,

@@ -1,6 +1,6 @@
-import { applyDecorators, type NestInterceptor, UseInterceptors } from '@nestjs/common';
+import { applyDecorators } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { map } from 'rxjs';
+import { ConvertResult } from '../requests/convert-result.js';
 import { TextStream } from '../server/send-stream.js';
 
 /**
@@ -12,11 +12,9 @@ import { TextStream } from '../server/send-stream.js';
  * @param mediaType the media type of the answer, such as `text/csv; charset=utf-8`
  */
 export function ApiStream(mediaType: string, description: string): MethodDecorator {
-  const interceptor: NestInterceptor<AsyncIterable<string>> = {
-    intercept: (_, next) => next.handle().pipe(map((pieces) => new TextStream(mediaType, pieces))),
-  };
+  const convert = (pieces: AsyncIterable<string>): TextStream => new TextStream(mediaType, pieces);
   return applyDecorators(
-    UseInterceptors(interceptor),
+    ConvertResult(convert),
     ApiOkResponse({ description, content: { [mediaType]: { schema: { type: 'string' } } } }),
   );
 }

@@ -9,6 +9,7 @@ import {
   ServerResponse,
 } from 'node:http';
 import { writeJson } from '../json/json-writer.js';
+import { convertResult } from '../requests/convert-result.js';
 import { endTurn } from '../requests/request-turns.js';
 import { countChunk } from './body-pace.js';
 import { stopListening } from './node-internals.js';
@@ -110,13 +111,14 @@ export class FastExpressAdapter extends ExpressAdapter {
   }
 
   /** Answers with an object as Express's `json()` would, without reading its settings. */
-  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+  override reply(response: Response, result: unknown, statusCode?: number): unknown {
     endTurn(response);
     if (statusCode !== undefined) response.statusCode = statusCode;
+    const body = convertResult(result, response);
     if (body instanceof TextStream || body instanceof StreamableFile) {
       return sendStream(response, body, (error) => this.log.error(error));
     }
-    if (!isJson(body)) return super.reply(response, body, statusCode) as unknown;
+    if (!isJson(body)) return super.reply(response, body) as unknown;
     const text = writeJson(body);
     addDefaultHeaders(response, 'Content-Type', JSON_TYPE);
     // Otherwise Node sets it itself.
