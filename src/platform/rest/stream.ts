@@ -1,6 +1,6 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, type NestInterceptor, UseInterceptors } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { ConvertResult } from '../requests/convert-result.js';
+import { map } from 'rxjs';
 import { TextStream } from '../server/send-stream.js';
 
 /**
@@ -12,9 +12,12 @@ import { TextStream } from '../server/send-stream.js';
  * @param mediaType the media type of the answer, such as `text/csv; charset=utf-8`
  */
 export function ApiStream(mediaType: string, description: string): MethodDecorator {
-  const convert = (pieces: AsyncIterable<string>): TextStream => new TextStream(mediaType, pieces);
+  // Without an interceptor, Nest would send the iterable in its own way.
+  const interceptor: NestInterceptor<AsyncIterable<string>> = {
+    intercept: (_, next) => next.handle().pipe(map((pieces) => new TextStream(mediaType, pieces))),
+  };
   return applyDecorators(
-    ConvertResult(convert),
+    UseInterceptors(interceptor),
     ApiOkResponse({ description, content: { [mediaType]: { schema: { type: 'string' } } } }),
   );
 }
