@@ -205,7 +205,7 @@ export const MUTANTS: readonly Mutant[] = [
       '`${page.limit} ${describeShape(page)}`',
       '`${page.limit}`',
     ],
-    ['a page never has a next one', 'hasMore: hasMore === 1', 'hasMore: false', PLANTS],
+    ['a page never has a next one', 'hasMore: next !== undefined', 'hasMore: false', PLANTS],
   ]),
   ...plant('database/sqlite/fair-write-lock.ts', 'unit sqlite/fair-write-lock', [
     [
