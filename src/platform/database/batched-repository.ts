@@ -3,7 +3,7 @@ import type { ErrorKind } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
 import { AddRows } from './batching/add-rows.js';
-import { type BatchOperation, BatchQueue } from './batching/batch-queue.js';
+import { type BatchOperation, BatchQueue, HeldRows } from './batching/batch-queue.js';
 import {
   type ChangedRow,
   ChangeRows,
@@ -158,11 +158,12 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     }
 
     const { sql, json, classifier } = store.accessTable(columns);
+    const held = new HeldRows();
     const writeQueue = <Item, Outcome>(
       operation: BatchOperation<Item, Outcome>,
       maxItems = MAX_WRITTEN,
     ): BatchQueue<Item, Outcome> =>
-      new BatchQueue(tableName, operation, 'commit', store.writers, maxItems);
+      new BatchQueue(tableName, operation, 'commit', store.writers, maxItems, held);
     const insertRows = new InsertRows(sql, classifier);
     this.creates = writeQueue(insertRows);
     // A list is a commit of its own, so that new rows wait for one list at most.

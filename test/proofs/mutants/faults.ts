@@ -78,7 +78,13 @@ export const MUTANTS: readonly Mutant[] = [
       '    this.waitingSize -= size;\n    this.waiting = left;',
       '    this.waiting = left;',
     ],
-    ['a batch has no limit of characters', ' && size < MAX_BATCH_CHARACTERS', '', REPOSITORY],
+    ['a batch has no limit of characters', 'size < MAX_BATCH_CHARACTERS &&', '', REPOSITORY],
+    ['a batch has no limit of writes to a row', ' < MAX_WRITES_PER_ROW', ' < Infinity'],
+    [
+      'a queue keeps its rows from the other queues',
+      'for (const start of this.held.starters) if (start !== this.startSoon) start();',
+      '',
+    ],
     [
       'all items of a batch get the first outcome',
       'const result = results[index];',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type BatchOperation, BatchQueue } from './batch-queue.js';
+import { type BatchOperation, BatchQueue, HeldRows } from './batch-queue.js';
 
 /** The time of the clock, in milliseconds. */
 let now = 0;
@@ -149,7 +149,16 @@ it('counts the waiting items, and not those of a batch', async () => {
   }
 });
 
-it('never lets concurrent batches write to the same row', async () => {
+/** Makes queues of one table, whose items are keys with a number, such as `a1`. */
+function makeWriteQueues(
+  count: number,
+  maxItems: number,
+): {
+  readonly queues: BatchQueue<string, string>[];
+  readonly batches: (readonly string[])[];
+  /** Ends one batch after another until all these items are done. */
+  readonly finish: (outcomes: readonly Promise<string>[]) => Promise<string[]>;
+} {
   const batches: (readonly string[])[] = [];
   const ends: (() => void)[] = [];
   const operation: BatchOperation<string, string> = {
@@ -164,13 +173,48 @@ it('never lets concurrent batches write to the same row', async () => {
   };
   const session = { assertSameStore: () => undefined, release: () => undefined };
   const sessions = { size: 2, acquire: () => Promise.resolve(session as never) };
-  const queue = new BatchQueue('rows', operation, 'commit', sessions, 2);
+  const held = new HeldRows();
+  const queues = Array.from(
+    { length: count },
+    () => new BatchQueue('rows', operation, 'commit', sessions, maxItems, held),
+  );
+  const finish = async (outcomes: readonly Promise<string>[]): Promise<string[]> => {
+    while (batches.flat().length < outcomes.length || ends.length > 0) {
+      await nextTurn();
+      ends.shift()?.();
+    }
+    return await Promise.all(outcomes);
+  };
+  return { queues, batches, finish };
+}
+
+it('never lets concurrent batches write to the same row', async () => {
+  const { queues, batches, finish } = makeWriteQueues(1, 2);
   const items = ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'b2'];
-  const outcomes = items.map((item) => queue.add(item));
-  while (batches.flat().length < items.length || ends.length > 0) {
-    await nextTurn();
-    ends.shift()?.();
-  }
-  expect(await Promise.all(outcomes)).toEqual(items);
+  const outcomes = items.flatMap((item) => queues.map((queue) => queue.add(item)));
+  expect(await finish(outcomes)).toEqual(items);
   expect(batches).toEqual([['a1', 'a2'], ['b1', 'c1'], ['a3', 'a4'], ['b2']]);
+});
+
+it('lets the queues of a table write to the same row in turn', async () => {
+  const { queues, batches, finish } = makeWriteQueues(2, 2);
+  const numbers = [1, 2, 3, 4];
+  const outcomes = queues.flatMap((queue, place) =>
+    numbers.map((number) => queue.add(`a${place}${number}`)),
+  );
+  await finish(outcomes);
+  expect(batches).toEqual([
+    ['a01', 'a02'],
+    ['a11', 'a12'],
+    ['a03', 'a04'],
+    ['a13', 'a14'],
+  ]);
+});
+
+it('takes few writes to the same row at a time', async () => {
+  const { queues, batches, finish } = makeWriteQueues(1, 1_000);
+  const items = Array.from({ length: 100 }, (_, index) => `a${index}`);
+  await finish(items.flatMap((item) => queues.map((queue) => queue.add(item))));
+  expect(batches.flat()).toEqual(items);
+  expect(batches.map(({ length }) => length)).toEqual([32, 32, 32, 4]);
 });

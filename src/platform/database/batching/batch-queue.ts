@@ -13,6 +13,11 @@ import type { Session, SessionPool } from './session.js';
 export const MAX_WAITING = { items: 10_000, characters: 32 * 1024 * 1024 };
 /** How many characters one batch takes. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
+/**
+ * How many writes to the same row one batch takes. Each leaves a version of the row, which
+ * PostgreSQL has to pass until the transaction ends.
+ */
+const MAX_WRITES_PER_ROW = 32;
 
 /**
  * How long items wait for a running batch before a second one starts beside it, in milliseconds. A
@@ -55,8 +60,7 @@ export interface BatchOperation<Item, Outcome> {
   measure?(item: Item): number;
 
   /**
-   * The key of the row that an item writes to. Concurrent batches never share a key: one would wait
-   * for the lock of the other, and fail after a timeout.
+   * The key of the row that an item writes to. See {@link HeldRows}.
    */
   getKey?(item: Item): string;
 
@@ -80,6 +84,17 @@ interface Pending<Item, Outcome> {
 }
 
 /**
+ * The rows that running batches write to, by their keys. The queues of a table share them, since
+ * concurrent batches must not write to the same row: one would wait for the lock of the other, and
+ * fail after a timeout.
+ */
+export class HeldRows {
+  readonly keys = new Set<string>();
+  /** Starts the next batch of each queue. */
+  readonly starters = new Set<() => void>();
+}
+
+/**
  * A queue that processes items in batches: items that arrive while a batch runs share the next one.
  * An item that arrives alone is not delayed.
  */
@@ -88,8 +103,6 @@ export class BatchQueue<Item, Outcome> {
   private waitingSize = 0;
   /** The running batches, each with the time when it began. */
   private readonly inFlight = new Map<Pending<Item, Outcome>[], number>();
-  /** The keys of the rows that the running batches write to. */
-  private readonly held = new Set<string>();
   /** The time that the store took for each of the last two batches, in milliseconds. */
   private batchTimes: readonly number[] = [];
   private delayTimer: NodeJS.Timeout | undefined;
@@ -106,7 +119,9 @@ export class BatchQueue<Item, Outcome> {
     private readonly kind: 'commit' | 'read',
     private readonly sessions: SessionPool,
     private readonly maxItems: number,
+    private readonly held = new HeldRows(),
   ) {
+    held.starters.add(this.startSoon);
     this.metrics = new StoreMetrics(table, operation.name, kind);
     this.metrics.watchQueue(() => this.waiting.length);
   }
@@ -174,13 +189,14 @@ export class BatchQueue<Item, Outcome> {
    * Starts a batch at once if none is running or one is full, and else after a delay in which more
    * items may arrive.
    */
-  private startSoon(): void {
+  private readonly startSoon = (): void => {
+    if (this.waiting.length === 0) return;
     if (this.inFlight.size === 0 || this.fullBatches > 0) {
       this.startNext();
     } else if (this.inFlight.size < this.sessions.size) {
       this.delayTimer ??= setTimeout(() => this.startNext(), BATCH_DELAY_MS);
     }
-  }
+  };
 
   private startNext(): void {
     clearTimeout(this.delayTimer);
@@ -191,7 +207,7 @@ export class BatchQueue<Item, Outcome> {
     // The statements of the batch belong to the trace of its first item, not to that of the batch
     // before. The batch takes its items once it has a session.
     void context.with(first.context, () => this.run());
-    if (this.waiting.length > 0) this.startSoon();
+    this.startSoon();
   }
 
   private async run(): Promise<void> {
@@ -209,11 +225,13 @@ export class BatchQueue<Item, Outcome> {
     this.inFlight.delete(batch);
     for (const { item } of batch) {
       const key = this.operation.getKey?.(item);
-      if (key !== undefined) this.held.delete(key);
+      if (key !== undefined) this.held.keys.delete(key);
     }
+    // The other queues come first, so that all get their turn to write to a row.
+    for (const start of this.held.starters) if (start !== this.startSoon) start();
     // The disk works on the next batch while this one is answered.
     this.startNext();
-    if (this.inFlight.size === 0) this.stopTimer();
+    if (this.inFlight.size === 0 && this.waiting.length === 0) this.stopTimer();
     for (const [index, { resolve, reject }] of batch.entries()) {
       if (index > 0 && index % ANSWERS_PER_TURN === 0) await nextTurn();
       const result = results[index];
@@ -266,19 +284,23 @@ export class BatchQueue<Item, Outcome> {
     let size = 0;
     const taken: Pending<Item, Outcome>[] = [];
     const left: Pending<Item, Outcome>[] = [];
+    const writes = new Map<string, number>();
     for (const pending of this.waiting) {
-      const hasSpace = taken.length < this.maxItems && size < MAX_BATCH_CHARACTERS;
+      const key = this.operation.getKey?.(pending.item);
+      const writesToRow = key === undefined ? 0 : (writes.get(key) ?? 0);
+      const hasSpace =
+        taken.length < this.maxItems &&
+        size < MAX_BATCH_CHARACTERS &&
+        writesToRow < MAX_WRITES_PER_ROW;
       if (hasSpace && this.isFree(pending.item)) {
         taken.push(pending);
         size += pending.size;
+        if (key !== undefined) writes.set(key, writesToRow + 1);
       } else {
         left.push(pending);
       }
     }
-    for (const { item } of taken) {
-      const key = this.operation.getKey?.(item);
-      if (key !== undefined) this.held.add(key);
-    }
+    for (const key of writes.keys()) this.held.keys.add(key);
     this.waitingSize -= size;
     this.waiting = left;
     return taken;
@@ -286,7 +308,7 @@ export class BatchQueue<Item, Outcome> {
 
   private isFree(item: Item): boolean {
     const key = this.operation.getKey?.(item);
-    return key === undefined || !this.held.has(key);
+    return key === undefined || !this.held.keys.has(key);
   }
 
   /** Rejects the items that have waited too long, in the queue or in a batch that is stuck. */
