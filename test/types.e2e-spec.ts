@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { copyStore } from '../src/commands/copy.js';
 import { inRange } from '../src/platform/database/filters.js';
 import { Decimal } from '../src/platform/json/decimal.js';
+import { JsonText } from '../src/platform/json/json-text.js';
 import { addToSchema } from './support/add-to-schema.js';
 import { expectError } from './support/expect-error.js';
 import {
@@ -308,14 +309,21 @@ describe('a value that the program makes', () => {
     expect((await app.get('/specimens/1')).text).toBe('{"id":1,"decimal":1.5000}');
   });
 
-  it.each<[string, Partial<Specimen>]>([
-    ['decimal with more digits after the point', { decimal: new Decimal(100001n, 5) }],
-    ['decimal with more digits in all', { decimal: new Decimal(10n ** 14n, 0) }],
-    ['moment in another spelling', { instant: '2026-11-22T10:00:00Z' }],
-    ['moment that is none', { instant: '2026-02-30T10:00:00.000Z' }],
-  ])('is refused, and nothing is stored: a %s', async (_, row) => {
+  it.each<[string, Partial<Specimen>, string]>([
+    [
+      'decimal with more digits after the point',
+      { decimal: new Decimal(100001n, 5) },
+      'RangeError',
+    ],
+    ['decimal with more digits in all', { decimal: new Decimal(10n ** 14n, 0) }, 'RangeError'],
+    ['moment in another spelling', { instant: '2026-11-22T10:00:00Z' }, 'RangeError'],
+    ['moment that is none', { instant: '2026-02-30T10:00:00.000Z' }, 'RangeError'],
+    ['date that is none', { date: '2026-02-30' }, 'RangeError'],
+    ['UUID in capitals', { uuid: '0190B5C8-7D0A-7C3E-9B2A-5F4E3D2C1B0A' }, 'RangeError'],
+    ['text that is not JSON', { json: new JsonText('{"a":}') }, 'SyntaxError'],
+  ])('is refused, and nothing is stored: a %s', async (_, row, name) => {
     for (const write of Object.values(writers)) {
-      await expect(write({ id: '1', ...row })).rejects.toThrow(RangeError);
+      await expect(write({ id: '1', ...row })).rejects.toMatchObject({ name });
     }
     expect(await app.get('/specimens')).toMatchObject({ status: 200, body: [] });
   });

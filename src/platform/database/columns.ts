@@ -1,7 +1,12 @@
 import type { ColumnOptions, ValueTransformer } from 'typeorm';
 import { Decimal } from '../json/decimal.js';
 import { JsonText } from '../json/json-text.js';
-import { INSTANT_TYPE } from '../validation/value-types.js';
+import {
+  CALENDAR_DATE,
+  INSTANT_TYPE,
+  UUID_TYPE,
+  type ValueType,
+} from '../validation/value-types.js';
 
 // The types of columns that behave the same on every engine. An entity and its migration both use
 // them: `@Column(decimal(12, 2))` and `columns: { price: decimal(12, 2) }`.
@@ -62,7 +67,7 @@ export function oneOf(): ColumnType {
 
 /** A day without a time, from 0001-01-01 to 9999-12-31: `2026-11-22` in the program. */
 export function date(): ColumnType {
-  return { type: 'date' };
+  return { type: 'date', transformer: new TextChecker(CALENDAR_DATE) };
 }
 
 /** A moment with milliseconds, in the years 1 to 9999: `2026-11-22T10:00:00.000Z` in the program. */
@@ -70,13 +75,13 @@ export function instant(): ColumnType {
   return {
     type: 'timestamp with time zone',
     precision: 3,
-    transformer: instantTransformer,
+    transformer: new TextChecker(INSTANT_TYPE),
   };
 }
 
 /** A UUID in small letters. */
 export function uuid(): ColumnType {
-  return { type: 'uuid' };
+  return { type: 'uuid', transformer: new TextChecker(UUID_TYPE) };
 }
 
 /** Any JSON value, with exact numbers: a {@link JsonText} in the program. */
@@ -106,17 +111,31 @@ export class DecimalTransformer implements ValueTransformer {
   }
 }
 
-/** Reads a stored moment as an ISO 8601 text in UTC. Engines compare other spellings differently. */
-export const instantTransformer: ValueTransformer = {
-  to: (value: unknown) => {
-    if (typeof value !== 'string' || INSTANT_TYPE.isValid(value)) return value;
-    throw new RangeError(`${value} is no moment such as 2026-11-22T10:00:00.000Z`);
-  },
-  from: (value: unknown) => (value instanceof Date ? value.toISOString() : value),
-};
+/**
+ * Refuses texts that are no values of a type. SQLite stores any text, and engines compare other
+ * spellings differently.
+ */
+export class TextChecker implements ValueTransformer {
+  constructor(private readonly type: ValueType) {}
+
+  /** @throws RangeError for a text that is no value of the type in its canonical spelling */
+  to(value: unknown): unknown {
+    if (typeof value !== 'string' || this.type.isValid(value)) return value;
+    throw new RangeError(`A value ${this.type.explain(value)}; the program wrote ${value}`);
+  }
+
+  from(value: unknown): unknown {
+    return value instanceof Date ? value.toISOString() : value;
+  }
+}
 
 /** Makes a {@link JsonText} of stored text. */
 export const jsonTransformer: ValueTransformer = {
-  to: (value: unknown) => (value instanceof JsonText ? value.text : value),
+  to: (value: unknown) => {
+    const text = value instanceof JsonText ? value.text : value;
+    // Engines store any text; this throws a SyntaxError for one that is not JSON.
+    if (typeof text === 'string') JSON.parse(text);
+    return text;
+  },
   from: (value: unknown) => (typeof value === 'string' ? new JsonText(value) : value),
 };

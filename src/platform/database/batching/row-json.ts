@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { DecimalTransformer, instantTransformer, jsonTransformer } from '../columns.js';
+import { DecimalTransformer, jsonTransformer, TextChecker } from '../columns.js';
 import { type EntityColumns, INTEGERS, TEXTS } from './entity-columns.js';
 
 /** How a column's values are written in JSON. */
@@ -31,7 +31,7 @@ export function listJsonMembers(columns: EntityColumns): readonly JsonMember[] |
 function findJsonKind({ type, transformer }: ColumnMetadata): JsonKind | undefined {
   if (transformer instanceof DecimalTransformer) return { scale: transformer.scale };
   if (transformer === jsonTransformer) return 'json';
-  if (transformer === instantTransformer) return 'string';
+  if (transformer instanceof TextChecker) return 'string';
   if (transformer !== undefined) return undefined;
   if (INTEGERS.has(type) || type === 'bigint') return 'number';
   if (type === 'boolean' || type === Boolean) return 'boolean';
