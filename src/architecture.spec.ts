@@ -20,6 +20,7 @@ const LAYERS = [
   ['platform/requests'],
   ['platform/database'],
   ['platform/auth', 'platform/validation'],
+  ['platform/limits'],
   ['platform/observability'],
   ['platform/config', 'platform/errors', 'platform/json'],
 ];

@@ -10,10 +10,10 @@ import {
   HANDLED_BODIES_LIMIT,
   MAX_HANDLED,
   MAX_PAGES,
-} from '../src/platform/requests/request-turns.js';
+} from '../src/platform/requests/concurrent-requests.js';
 import { CHUNKS_PER_SECOND } from '../src/platform/server/body-pace.js';
-import { WAITING_LIMIT } from '../src/platform/server/request-queue.js';
-import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/server/send-json.js';
+import { WAITING_LIMIT } from '../src/platform/server/pipelined-requests.js';
+import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/server/send-error.js';
 import { UNSENT_LIMIT } from '../src/platform/server/unsent-bytes-limit.js';
 import { ROOT } from './support/documents.js';
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { WAITING_LIMIT } from '../src/platform/server/request-queue.js';
+import { WAITING_LIMIT } from '../src/platform/server/pipelined-requests.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { passSeconds, resetClocks, stopClock } from './support/clock.js';
 import { listAnswers, ClientConnection, exchange } from './support/http/connection.js';

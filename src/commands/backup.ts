@@ -2,7 +2,7 @@ import { link, open, realpath, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
 import { getErrorCode } from '../platform/database/data-source/store-failures.js';
-import { flush } from '../platform/database/sqlite/flush-to-disk.js';
+import { flush } from '../platform/database/sqlite/flush-files.js';
 import { StoreReader } from './store-reader.js';
 
 /** How often progress is reported, in milliseconds. */

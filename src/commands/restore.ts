@@ -2,7 +2,7 @@ import { link, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { getErrorCode } from '../platform/database/data-source/store-failures.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
-import { flush, flushFolders } from '../platform/database/sqlite/flush-to-disk.js';
+import { flush, flushFolders } from '../platform/database/sqlite/flush-files.js';
 import { SqliteLock } from '../platform/database/sqlite/sqlite-process-lock.js';
 import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.js';
 import { backUp } from './backup.js';

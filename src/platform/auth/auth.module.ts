@@ -3,7 +3,7 @@ import { Env } from '../config/env.js';
 import { parseTokenDigest, splitList } from '../config/setting-formats.js';
 import { AccessTokens } from './access-tokens.js';
 import { JwtTokens } from './jwt-tokens.js';
-import { RateLimits } from './rate-limits.js';
+import { RateLimits } from '../limits/rate-limits.js';
 import { Scopes } from './scopes.js';
 
 /** Tokens with fewer characters may be guessed. */

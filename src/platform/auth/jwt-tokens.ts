@@ -11,7 +11,7 @@ import { ApiError } from '../errors/api-error.js';
 import type { AuthFailure } from '../observability/metrics.js';
 import type { Caller } from '../observability/pino-logger.js';
 import type { TraceHeaders } from '../observability/trace-context.js';
-import type { Client } from './client.js';
+import type { Client } from '../limits/client.js';
 import { ProviderKeys, providerUnavailable } from './provider-keys.js';
 import type { Grant } from './scopes.js';
 

@@ -10,8 +10,8 @@ import {
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { TraceHeaders } from '../observability/trace-context.js';
-import type { Client } from './client.js';
-import { FairShare } from './fair-share.js';
+import type { Client } from '../limits/client.js';
+import { FairShare } from '../limits/fair-share.js';
 
 /** How long fetched keys are used, in milliseconds. */
 const MAX_AGE_MS = 5 * 60_000;

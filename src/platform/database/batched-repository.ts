@@ -2,7 +2,7 @@ import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
 import type { ErrorKind } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
-import { AddRows } from './batching/add-rows.js';
+import { InsertWithGeneratedKeys } from './batching/insert-with-generated-keys.js';
 import { type BatchOperation, BatchQueue, HeldRows } from './batching/batch-queue.js';
 import {
   type ChangedRow,
@@ -26,7 +26,7 @@ import {
   type ListOutcome,
   type NewRow,
 } from './batching/insert-rows.js';
-import type { Page, SortKey } from './batching/page.js';
+import type { Page, SortKey } from './batching/page-conditions.js';
 import {
   type PageText,
   type Piece,
@@ -168,7 +168,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.creates = writeQueue(insertRows);
     // A list is a commit of its own, so that new rows wait for one list at most.
     this.imports = writeQueue(new InsertLists(sql, classifier, insertRows), 1);
-    this.adds = writeQueue(new AddRows(sql, classifier));
+    this.adds = writeQueue(new InsertWithGeneratedKeys(sql, classifier));
     this.replaces = writeQueue(new ReplaceRows(sql, classifier));
     this.removes = writeQueue(new RemoveRows(sql, classifier));
     this.changes = writeQueue(new ChangeRows(sql, classifier), MAX_CHANGED);

@@ -112,8 +112,8 @@ export class DecimalTransformer implements ValueTransformer {
 }
 
 /**
- * Refuses texts that are no values of a type. SQLite stores any text, and engines compare other
- * spellings differently.
+ * Refuses texts that are no values of a type. Engines differ in whether they store such a text, and
+ * in how they compare other spellings.
  */
 export class TextChecker implements ValueTransformer {
   constructor(private readonly type: ValueType) {}

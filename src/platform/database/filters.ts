@@ -1,6 +1,10 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from './batching/entity-columns.js';
-import { type Condition, type SortKey, startsWith as startConditions } from './batching/page.js';
+import {
+  type Condition,
+  type SortKey,
+  startsWith as startConditions,
+} from './batching/page-conditions.js';
 
 /** A condition on a property other than a single value. */
 export class Filter {

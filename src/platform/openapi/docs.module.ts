@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../auth/auth.decorators.js';
-import { setUpDocs } from './swagger-ui.js';
+import { setUpDocs } from './serve-swagger-ui.js';
 
 @Public()
 @ApiExcludeController()

@@ -1,8 +1,8 @@
 import { parse as parseContentType } from 'content-type';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { getClient } from '../auth/client.js';
-import { FairShare } from '../auth/fair-share.js';
+import { getClient } from '../limits/client.js';
+import { FairShare } from '../limits/fair-share.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 

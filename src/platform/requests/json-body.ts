@@ -5,7 +5,7 @@ import { JsonSyntaxError, NotAnObjectError, readJson } from '../json/json-reader
 import { ValidationErrors } from '../validation/validation-errors.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
 import { readJsonText } from './body-reader.js';
-import { Turns } from './request-turns.js';
+import { Turns } from './concurrent-requests.js';
 
 /**
  * The JSON body of a request, as an instance of a class. It is read when it is first awaited. Nest

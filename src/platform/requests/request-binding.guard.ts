@@ -18,7 +18,7 @@ import { type HandlerParameters, readHandlerParameters } from './handler-paramet
 import { JsonBody, listMediaTypes } from './json-body.js';
 import { readParameters } from './read-parameters.js';
 import { parseQuery, QuerySyntaxError } from './query-string.js';
-import { Turns, TURNS } from './request-turns.js';
+import { Turns, TURNS } from './concurrent-requests.js';
 
 /** The properties of a handler that are read at start. */
 interface Handler {

@@ -27,7 +27,7 @@ import { ApiError } from '../errors/api-error.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
 import { importedLines } from '../observability/metrics.js';
 import { BodyLines, type LineBatch, NDJSON_TYPE } from '../requests/body-lines.js';
-import { endTurn, Turns } from '../requests/request-turns.js';
+import { endTurn, Turns } from '../requests/concurrent-requests.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { describeLines } from './page.js';
 

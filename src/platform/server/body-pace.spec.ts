@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { nameClient } from '../auth/client.js';
+import { nameClient } from '../limits/client.js';
 import { CHUNKS_PER_SECOND, countChunk, FREE_CHUNKS } from './body-pace.js';
 
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { getClient } from '../auth/client.js';
-import { FairQueue } from '../auth/fair-queue.js';
+import { getClient } from '../limits/client.js';
+import { FairQueue } from '../limits/fair-queue.js';
 import { holdReading, releaseReading } from './socket-reading.js';
 
 /** How many chunks of a body are read without a limit on their rate. */

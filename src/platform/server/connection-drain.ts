@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Socket } from 'node:net';
 import { countSentBytes } from './node-internals.js';
-import type { RequestQueue } from './request-queue.js';
+import type { PipelinedRequests } from './pipelined-requests.js';
 
 /**
  * While the server stops: how long a client may send nothing of a request or read nothing of an
@@ -30,7 +30,7 @@ export class ConnectionDrain {
 
   constructor(
     private readonly socket: Socket,
-    private readonly requests: RequestQueue,
+    private readonly requests: PipelinedRequests,
   ) {}
 
   /**

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { RequestQueue } from './request-queue.js';
+import type { PipelinedRequests } from './pipelined-requests.js';
 
 /** How often a connection whose client does not read is checked, in milliseconds. */
 const STALL_CHECK_MS = 1_000;
@@ -17,7 +17,7 @@ export class ConnectionTimeout {
   /** @param sendTimeoutMs how long a client may read nothing of its answer, in milliseconds */
   constructor(
     private readonly socket: Socket,
-    private readonly requests: RequestQueue,
+    private readonly requests: PipelinedRequests,
     private readonly sendTimeoutMs: number,
   ) {}
 

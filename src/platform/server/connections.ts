@@ -7,7 +7,7 @@ import { WRITE_TIMEOUT_MS } from '../config/env.js';
 import { droppedConnections, openConnections } from '../observability/metrics.js';
 import { ConnectionDrain, DRAIN_CLIENT_MS, readReceived } from './connection-drain.js';
 import { ConnectionTimeout } from './connection-timeout.js';
-import { type Handler, RequestQueue } from './request-queue.js';
+import { type Handler, PipelinedRequests } from './pipelined-requests.js';
 
 /** How many connections beyond the limit get 503; further ones are closed unanswered. */
 const REFUSAL_HEADROOM = 1_000;
@@ -33,7 +33,7 @@ export function getMaxDrainMs(graceMs: number): number {
 
 /** A connection: the order of its requests, its timeout, and its end when the server stops. */
 class Connection {
-  readonly requests: RequestQueue;
+  readonly requests: PipelinedRequests;
   readonly timeout: ConnectionTimeout;
   readonly drain: ConnectionDrain;
 
@@ -43,7 +43,7 @@ class Connection {
     sendTimeoutMs: number,
     readonly isOverLimit: boolean,
   ) {
-    this.requests = new RequestQueue(socket);
+    this.requests = new PipelinedRequests(socket);
     this.timeout = new ConnectionTimeout(socket, this.requests, sendTimeoutMs);
     this.drain = new ConnectionDrain(socket, this.requests);
   }

@@ -8,9 +8,9 @@ import {
 import type { Request, Response } from 'express';
 import { STATUS_CODES } from 'node:http';
 import { RequestAbortedError } from '../requests/body-reader.js';
-import { endTurn } from '../requests/request-turns.js';
+import { endTurn } from '../requests/concurrent-requests.js';
 import { isRejectedByPipes } from '../requests/handler-parameters.js';
-import { sendJson } from './send-json.js';
+import { sendError } from './send-error.js';
 import { ConstraintError } from '../database/constraint.error.js';
 import { storeFailures } from '../database/data-source/store-failures.js';
 import { StoreUnavailableError } from '../database/store-unavailable.error.js';
@@ -40,7 +40,7 @@ export class ErrorFilter implements ExceptionFilter {
     }
     // The connection may be closed, or may have been refused with another answer.
     if (request.socket.writable) {
-      sendJson(request, response, error.status, error.headers, error.body);
+      sendError(request, response, error.status, error.headers, error.body);
     }
   }
 }

@@ -10,10 +10,10 @@ import {
 } from 'node:http';
 import { writeJson } from '../json/json-writer.js';
 import { convertResult } from '../requests/convert-result.js';
-import { endTurn } from '../requests/request-turns.js';
+import { endTurn } from '../requests/concurrent-requests.js';
 import { countChunk } from './body-pace.js';
 import { stopListening } from './node-internals.js';
-import { JSON_TYPE } from './send-json.js';
+import { JSON_TYPE } from './send-error.js';
 import { sendStream, TextStream } from './send-stream.js';
 import { countUnsent } from './unsent-bytes-limit.js';
 

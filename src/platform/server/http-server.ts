@@ -11,14 +11,14 @@ import { countRequest } from '../observability/metrics.js';
 import { hasOwnTimeLimits } from '../requests/body-lines.js';
 import type { Connections } from './connections.js';
 import { configureNode } from './node-internals.js';
-import type { Handler } from './request-queue.js';
+import type { Handler } from './pipelined-requests.js';
 import {
   describeOrigin,
   REQUEST_ID,
   getRequestId,
   SECURITY_HEADERS,
 } from './request.middleware.js';
-import { JSON_TYPE, sendJson } from './send-json.js';
+import { JSON_TYPE, sendError } from './send-error.js';
 
 /** The code of Node's error for a late request. */
 const REQUEST_TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -104,7 +104,7 @@ function answer(
   });
   countRequest(req.method, undefined, status, 0);
   const fields = { ...headers, ...SECURITY_HEADERS, [REQUEST_ID]: requestId, Connection: 'close' };
-  sendJson(req, res as Response, status, fields, body);
+  sendError(req, res as Response, status, fields, body);
 }
 
 function parserErrorToApiError({ code }: NodeJS.ErrnoException): ApiError {

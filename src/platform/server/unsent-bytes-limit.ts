@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { getClient } from '../auth/client.js';
-import { FairShare, type Holding } from '../auth/fair-share.js';
+import { getClient } from '../limits/client.js';
+import { FairShare, type Holding } from '../limits/fair-share.js';
 
 /** How many bytes of answers may wait for all clients together. */
 export const UNSENT_LIMIT = 64 * 1024 * 1024;

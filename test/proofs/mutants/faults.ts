@@ -200,7 +200,7 @@ export const MUTANTS: readonly Mutant[] = [
       'true',
     ],
   ]),
-  ...plant('database/sqlite/sqlite-json-reader.ts', REPOSITORY, [
+  ...plant('database/sqlite/sqlite-page-reader.ts', REPOSITORY, [
     [
       'pages of different limits share one limit',
       '`${page.limit} ${describeShape(page)}`',
@@ -372,7 +372,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     ['a fraction is cut off', 'if (power < 0 || end', 'if (end'],
   ]),
-  ...plant('server/request-queue.ts', CONNECTIONS, [
+  ...plant('server/pipelined-requests.ts', CONNECTIONS, [
     [
       'requests of one connection are handled at once',
       'if (this.isIdle) this.begin({ req, res, handler });',

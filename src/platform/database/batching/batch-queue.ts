@@ -14,8 +14,8 @@ export const MAX_WAITING = { items: 10_000, characters: 32 * 1024 * 1024 };
 /** How many characters one batch takes. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 /**
- * How many writes to the same row one batch takes. Each leaves a version of the row, which
- * PostgreSQL has to pass until the transaction ends.
+ * How many writes to the same row one batch takes. Each may leave a version of the row, which the
+ * engine has to pass until the transaction ends.
  */
 const MAX_WRITES_PER_ROW = 32;
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { isInt64Text } from '../../json/json-number.js';
-import type { Condition, SortKey } from './page.js';
+import type { Condition, SortKey } from './page-conditions.js';
 
 /** The order and the filters that a cursor belongs to. */
 export interface CursorScope {

@@ -1,6 +1,6 @@
 import type { BatchOperation } from './batch-queue.js';
 import type { RawRow } from './entity-columns.js';
-import { listValues, type Page } from './page.js';
+import { listValues, type Page } from './page-conditions.js';
 import type { Session } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
@@ -34,7 +34,7 @@ export interface PieceRequest {
 }
 
 /** Reads the rows of a table as JSON, by an engine's own means. */
-export interface JsonReader {
+export interface PageReader {
   /** Reads pages at once, in their order. */
   readPages(session: Session, pages: readonly Page[]): Promise<PageText[]>;
 
@@ -63,7 +63,7 @@ export class FindRows implements BatchOperation<string, RawRow | undefined> {
 export class ReadPages implements BatchOperation<Page, PageText> {
   readonly name = 'page';
 
-  constructor(private readonly reader: JsonReader) {}
+  constructor(private readonly reader: PageReader) {}
 
   execute(session: Session, pages: readonly Page[]): Promise<PageText[]> {
     return this.reader.readPages(session, pages);
@@ -74,7 +74,7 @@ export class ReadPages implements BatchOperation<Page, PageText> {
 export class ReadPieces implements BatchOperation<PieceRequest, Piece> {
   readonly name = 'piece';
 
-  constructor(private readonly reader: JsonReader) {}
+  constructor(private readonly reader: PageReader) {}
 
   async execute(session: Session, requests: readonly PieceRequest[]): Promise<Piece[]> {
     const pieces: Piece[] = [];

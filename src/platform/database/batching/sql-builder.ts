@@ -7,7 +7,7 @@ import {
   replaceNull,
   type Page,
   type SortKey,
-} from './page.js';
+} from './page-conditions.js';
 import type { Statement } from './session.js';
 
 /** The texts of the columns of a key: `key0`, `key1`, ... */

@@ -3,7 +3,7 @@ import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import type { FailureClassifier } from '../batching/isolate-failures.js';
-import type { JsonReader } from '../batching/read-rows.js';
+import type { PageReader } from '../batching/read-rows.js';
 import type { SessionPool } from '../batching/session.js';
 import type { TableSql } from '../batching/sql-builder.js';
 import { type ChangeLog, listRecordedTables } from '../change-feed/change-log.js';
@@ -33,7 +33,7 @@ export interface TimeLimited {
 export interface TableAccess {
   readonly sql: TableSql;
   /** Undefined if the database cannot write the rows as JSON. */
-  readonly json: JsonReader | undefined;
+  readonly json: PageReader | undefined;
   readonly classifier: FailureClassifier;
 }
 

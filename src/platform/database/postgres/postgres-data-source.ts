@@ -16,7 +16,7 @@ import { PostgresChangeLog } from './postgres-change-log.js';
 import { postgresDialect } from './postgres-dialect.js';
 import { StorePostgresDriver } from './postgres-driver.js';
 import { classifyFailure, toConstraintError } from './postgres-errors.js';
-import { PostgresJsonReader } from './postgres-json-reader.js';
+import { PostgresPageReader } from './postgres-page-reader.js';
 import { PostgresPool } from './postgres-pool.js';
 import { postgresSchemaBuilder } from './postgres-schema-builder.js';
 import { CONNECT_TIMEOUT_MS, LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './postgres-session.js';
@@ -162,7 +162,7 @@ export class PostgresDataSource extends StoreDataSource {
     ];
     return {
       sql,
-      json: members && new PostgresJsonReader(sql, members),
+      json: members && new PostgresPageReader(sql, members),
       classifier: {
         classify: classifyFailure,
         toConstraintError: (error) => toConstraintError(error, entities, metadata.tableName),

@@ -6,14 +6,14 @@ import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/sql-builder.js';
 import { getErrorCode } from '../data-source/store-failures.js';
 import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
-import { flushFolders } from './flush-to-disk.js';
+import { flushFolders } from './flush-files.js';
 import { IN_MEMORY } from './sqlite-connection-pool.js';
 import { SqliteChangeLog } from './sqlite-change-log.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { StoreSqliteDriver } from './sqlite-driver.js';
 import { StoreSqliteEntityManager } from './sqlite-entity-manager.js';
 import { classifyFailure, describeSqliteError, toConstraintError } from './sqlite-errors.js';
-import { SqliteJsonReader } from './sqlite-json-reader.js';
+import { SqlitePageReader } from './sqlite-page-reader.js';
 import { SqliteLock } from './sqlite-process-lock.js';
 import { assertWritable } from './sqlite-permissions.js';
 import { sqliteSchemaBuilder } from './sqlite-schema-builder.js';
@@ -80,7 +80,7 @@ export class SqliteDataSource extends StoreDataSource {
     const members = listJsonMembers(columns);
     return {
       sql,
-      json: members && new SqliteJsonReader(sql, members),
+      json: members && new SqlitePageReader(sql, members),
       classifier: {
         classify: classifyFailure,
         toConstraintError: (error) => toConstraintError(error, [metadata], metadata.tableName),

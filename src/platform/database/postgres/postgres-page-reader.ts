@@ -1,9 +1,9 @@
 import { Decimal } from '../../json/decimal.js';
 import type { RawRow } from '../batching/entity-columns.js';
 import type { JsonMember } from '../batching/row-json.js';
-import { listValues, type Page } from '../batching/page.js';
+import { listValues, type Page } from '../batching/page-conditions.js';
 import {
-  type JsonReader,
+  type PageReader,
   type PageText,
   type Piece,
   PIECE_BYTES,
@@ -14,7 +14,7 @@ import type { Session, Statement } from '../batching/session.js';
 import type { TableSql } from '../batching/sql-builder.js';
 
 /** Reads rows and writes them as JSON in the program, since the server takes twice as long. */
-export class PostgresJsonReader implements JsonReader {
+export class PostgresPageReader implements PageReader {
   constructor(
     private readonly sql: TableSql,
     private readonly members: readonly JsonMember[],

@@ -14,8 +14,8 @@ export const DISCARD_LIMIT = 8 * 1024 * 1024;
 /** How long reading and discarding it may take, in milliseconds. */
 export const DISCARD_MS = 5_000;
 
-/** Answers with JSON, also before the body of the request has arrived. */
-export function sendJson(
+/** Answers with an error as JSON, also before the body of the request has arrived. */
+export function sendError(
   req: IncomingMessage,
   res: Response,
   status: number,

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { getClient } from '../auth/client.js';
+import { getClient } from '../limits/client.js';
 import { holdReading, releaseReading } from './socket-reading.js';
 
 /** How many requests may wait for the one before them, on all connections together. */
@@ -22,7 +22,7 @@ interface Exchange {
 type Intake = 'open' | 'closed' | { readonly writeLastAnswer: () => void };
 
 /** The queues with waiting requests, and the number of requests in all of them. */
-const waitingQueues = new Set<RequestQueue>();
+const waitingQueues = new Set<PipelinedRequests>();
 let waitingInAll = 0;
 
 /**
@@ -30,7 +30,7 @@ let waitingInAll = 0;
  * methods may be handled in parallel (RFC 9112 section 9.3.2). While a request waits, the socket is
  * not read, so that the server holds at most one chunk of requests.
  */
-export class RequestQueue {
+export class PipelinedRequests {
   private current: ServerResponse | undefined;
   private readonly waiting: Exchange[] = [];
   private intake: Intake = 'open';
@@ -187,8 +187,8 @@ export class RequestQueue {
 
 /** Closes the connection with the most waiting requests, of the client with the most of them. */
 function closeLongestQueue(): void {
-  const clients = new Map<string, { length: number; longest: RequestQueue }>();
-  let largest: { length: number; longest: RequestQueue } | undefined;
+  const clients = new Map<string, { length: number; longest: PipelinedRequests }>();
+  let largest: { length: number; longest: PipelinedRequests } | undefined;
   for (const queue of waitingQueues) {
     const client = clients.get(queue.clientName) ?? { length: 0, longest: queue };
     clients.set(queue.clientName, client);

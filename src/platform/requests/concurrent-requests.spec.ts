@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RequestAbortedError } from './body-reader.js';
-import { endTurn, Turns } from './request-turns.js';
+import { endTurn, Turns } from './concurrent-requests.js';
 
 /** A request of a client at this address, and its answer. */
 function ask(ip: string): [Request, Response & { closed: boolean }] {

@@ -8,7 +8,7 @@ import { atomically, type Session } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
 /** Inserts rows under generated keys, and resolves with the rows. */
-export class AddRows implements BatchOperation<Values, RawRow> {
+export class InsertWithGeneratedKeys implements BatchOperation<Values, RawRow> {
   readonly name = 'add';
   readonly refusal = new ApiError(MAY_BE_STORED);
 

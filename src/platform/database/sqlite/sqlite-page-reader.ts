@@ -1,9 +1,9 @@
 import type { EntityColumns } from '../batching/entity-columns.js';
 import type { JsonMember } from '../batching/row-json.js';
 import { writeObject } from '../batching/row-json.js';
-import { describeShape, listValues, type Page } from '../batching/page.js';
+import { describeShape, listValues, type Page } from '../batching/page-conditions.js';
 import {
-  type JsonReader,
+  type PageReader,
   type PageText,
   type Piece,
   PIECE_BYTES,
@@ -19,7 +19,7 @@ interface WrittenPage {
 }
 
 /** Lets SQLite write rows as JSON. Making an object of each in the driver takes twice as long. */
-export class SqliteJsonReader implements JsonReader {
+export class SqlitePageReader implements PageReader {
   private readonly json: string;
   private readonly bytes: string;
 

@@ -1,7 +1,7 @@
 import { SetMetadata } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { type Client, getClient } from '../auth/client.js';
-import { FairQueue } from '../auth/fair-queue.js';
+import { type Client, getClient } from '../limits/client.js';
+import { FairQueue } from '../limits/fair-queue.js';
 import { WRITE_TIMEOUT_MS } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
