@@ -27,7 +27,7 @@ import { JobRunner } from './job-runner.js';
 /** How often the feed queries the store for changes of other programs, in milliseconds. */
 const POLL_MS = 1_000;
 /** How long the feed gathers commits before it wakes listeners, in milliseconds. */
-const GATHER_MS = 20;
+const GATHER_MS = 50;
 /**
  * How often the feed queries the store for changes that wait for open transactions, in
  * milliseconds.

@@ -2,6 +2,7 @@ import type { Driver, EntityMetadata, ObjectLiteral, Repository } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js';
 import { v7 as newUuid } from 'uuid';
+import { TextChecker } from '../columns.js';
 
 /**
  * The values of a row for the inserted columns, in a form that JSON can hold; null if not given.
@@ -221,6 +222,11 @@ function isCounter({ isGenerated, generationStrategy }: ColumnMetadata): boolean
   return isGenerated && generationStrategy === 'increment';
 }
 
+/** Whether the values of a column differ between the program and the store. */
+function isConverted({ transformer }: ColumnMetadata): boolean {
+  return transformer !== undefined && !(transformer instanceof TextChecker);
+}
+
 function assertFit(metadata: EntityMetadata): void {
   const { name, primaryColumns, columns } = metadata;
   const refuse = (reason: string): never => {
@@ -228,7 +234,7 @@ function assertFit(metadata: EntityMetadata): void {
   };
   if (primaryColumns.length === 0) refuse('it has no primary key');
   for (const key of primaryColumns) {
-    if (!KEYS.has(key.type) || key.transformer !== undefined) {
+    if (!KEYS.has(key.type) || isConverted(key)) {
       refuse(`the key is ${String(key.type)}, and not an integer, text, a uuid or a date`);
     }
     if (isCounter(key) && primaryColumns.length > 1) {
@@ -244,7 +250,7 @@ function assertFit(metadata: EntityMetadata): void {
     (column) =>
       column.isNullable &&
       column.default !== undefined &&
-      (typeof column.default === 'function' || column.transformer !== undefined),
+      (typeof column.default === 'function' || isConverted(column)),
   );
   if (unclear !== undefined) {
     refuse(`${unclear.propertyPath} may be null, and has a default that only the database knows`);
@@ -257,7 +263,7 @@ function assertFit(metadata: EntityMetadata): void {
 function getDefaultValue(column: ColumnMetadata): unknown {
   if (column.isVersion) return 1;
   if (column.isGenerated && column.generationStrategy === 'uuid') return newUuid();
-  const isKnown = typeof column.default !== 'function' && column.transformer === undefined;
+  const isKnown = typeof column.default !== 'function' && !isConverted(column);
   return isKnown ? column.default : undefined;
 }
 
