@@ -19,7 +19,7 @@ import {
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Env } from '../config/env.js';
 import type { ListOutcome } from '../database/batched-repository.js';
 import { ConstraintError } from '../database/constraint.error.js';
@@ -91,10 +91,11 @@ export async function importLines<Dto>(
   let storing: Promise<void> | undefined;
   try {
     for await (const batch of batches) {
-      // The next batch is read while this one is stored.
       await storing;
       storing = shareTime(() => storeLines(batch, createAll, keyTaken, result));
       storing.catch(() => undefined);
+      // The store begins with this batch before the next one is read, and then both go on at once.
+      await nextTurn();
     }
     return result;
   } finally {
