@@ -273,7 +273,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 41300: the body is larger than 102400 bytes */
+        /** @description - 41300: the body is larger than 102400 bytes, or its chunk extensions are too large */
         Error413: {
             headers: {
                 [name: string]: unknown;
@@ -328,7 +328,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 50300: the store is full, overloaded or unavailable, or the identity provider is unavailable; a retry is safe */
+        /** @description - 50300: the store is full, overloaded or unavailable, or the identity provider is unavailable */
         Error503: {
             headers: {
                 "Retry-After"?: string;
@@ -392,7 +392,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
-            /** @description - 41000: the store has deleted changes after the cursor, or begun a new epoch */
+            /** @description - 41000: the store has deleted changes that follow the cursor, or begun a new epoch */
             410: {
                 headers: {
                     [name: string]: unknown;

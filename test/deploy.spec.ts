@@ -22,6 +22,11 @@ describe(UNIT, () => {
     expect(names.filter((name) => !SETTINGS.includes(name ?? ''))).toEqual([]);
   });
 
+  it('leaves the place of the store to .env, which the commands read too', () => {
+    expect(unit).toMatch(/^WorkingDirectory=\/opt\/plant-store$/m);
+    expect(unit).not.toMatch(/DATABASE_URL=|^EnvironmentFile=/m);
+  });
+
   it('does not forbid V8 to make code', () => {
     expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
   });
@@ -47,9 +52,14 @@ describe.each(['compose.yaml', 'deploy/compose.sqlite.yaml'])('%s', (path) => {
     const [, lines = ''] =
       /\n {2}plants:\n.*?\n {4}environment:\n((?: {6}.*\n)+)/s.exec(text) ?? [];
     const names = [...lines.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name);
-    expect(names).toEqual(expect.arrayContaining(['NODE_ENV', 'ACCESS_TOKENS']));
+    const own = ['NODE_ENV', 'HOST', 'PORT', 'DATABASE_URL', 'ACCESS_TOKENS'];
+    expect(names).toEqual(expect.arrayContaining(own));
     expect(names.filter((name) => !SETTINGS.includes(name ?? ''))).toEqual([]);
     expect(lines).toMatch(/ACCESS_TOKENS: \$\{ACCESS_TOKENS:\?/);
+  });
+
+  it('takes all other settings from .env, if it is there', () => {
+    expect(text).toContain('    env_file:\n      - path: .env\n        required: false\n');
   });
 });
 

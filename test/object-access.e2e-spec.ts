@@ -87,22 +87,22 @@ describe('API1: without a good token', () => {
   );
 });
 
-describe('API3: members of a plant', () => {
+describe('API3', () => {
   const EXTRAS = '"id":2,"Tag":"x","rowid":3,"etag":"x","__proto__":{"tag":"x"},"owner":{"id":4}';
 
-  it('that a PUT does not know, as the id, are neither stored nor answered', async () => {
+  it('members that a PUT does not know, as the id, are neither stored nor answered', async () => {
     const answer = await app.put('/plants/1', `{"name":"Ficus",${EXTRAS}}`);
     expect(answer).toMatchObject({ status: 200, text: '{"name":"Ficus"}' });
     expect(await app.rows()).toEqual([{ id: '1', name: 'Ficus', tag: null }]);
   });
 
-  it('that are read are id, name and tag, alone and on a page', async () => {
+  it('members that are read are id, name and tag, alone and on a page', async () => {
     await app.put('/plants/1', `{"name":"Ficus","tag":"a",${EXTRAS}}`);
     expect((await app.get('/plants/1')).text).toBe('{"id":1,"name":"Ficus","tag":"a"}');
     expect((await app.get('/plants')).text).toBe('[{"id":1,"name":"Ficus","tag":"a"}]');
   });
 
-  it('cannot be chosen by a query', async () => {
+  it('members cannot be chosen by a query', async () => {
     for (const query of ['fields=rowid', 'select=*', 'include=owner', 'id=1']) {
       expectError(
         await app.get(`/plants?${query}`),
@@ -112,7 +112,7 @@ describe('API3: members of a plant', () => {
     }
   });
 
-  it('that a PATCH does not know, as the id, are neither stored nor answered', async () => {
+  it('members that a PATCH does not know, as the id, are neither stored nor answered', async () => {
     const answer = await app.patch('/plants/1', `{"tag":"x",${EXTRAS}}`);
     expect(answer).toMatchObject({ status: 200, text: '{"name":"Monstera","tag":"x"}' });
     expect(await app.rows()).toEqual([{ ...STORED, tag: 'x' }]);

@@ -64,13 +64,13 @@ function publicRoutes(): string[] {
   });
 }
 
-describe('every route', () => {
-  it('is known: a controller serves it, or it is a page of the documentation', () => {
+describe('routes', () => {
+  it('every route is known: a controller serves it, or it is a page of the documentation', () => {
     expect(routes.map(nameOf)).toContain('POST /plants');
     expect(publicRoutes()).toContain('/');
   });
 
-  it('requires a token, unless it is @Public() or a page of the documentation', async () => {
+  it('every route requires a token, unless it is @Public() or a page of the documentation', async () => {
     const open = publicRoutes();
     for (const { method, path } of routes) {
       const { status } = await app.request(
@@ -82,7 +82,7 @@ describe('every route', () => {
     }
   });
 
-  it('for clients that requires a token is in the OpenAPI document, and no other is', async () => {
+  it('every route for clients that requires a token is in the OpenAPI document, and no other is', async () => {
     const { body } = await app.request('GET', '/openapi.json');
     const { paths } = body as { paths: Record<string, Record<string, object>> };
     const documented = Object.entries(paths).flatMap(([path, operations]) =>

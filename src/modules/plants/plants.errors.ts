@@ -13,7 +13,8 @@ export const PlantErrors = defineErrors(
       error: 40900,
       message: 'The id is in use by a different plant',
       when: 'the id is in use by a different plant',
-      advice: 'Choose another id.',
+      advice:
+        'Choose another id. After a retry, first read the plant: it may be yours, and changed since.',
     },
     ALREADY_EXISTS: {
       error: 40901,

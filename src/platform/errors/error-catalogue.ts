@@ -118,7 +118,7 @@ export const ErrorCatalogue = register({
     error: 40300,
     message: 'The access token does not have the scope that this request needs',
     when: 'the token is good, but may only read, or lacks a scope that the request needs',
-    advice: 'Use another token, with the scope that WWW-Authenticate may name.',
+    advice: 'Use a token that may write, or one with the scopes that WWW-Authenticate names.',
     headers: {
       'WWW-Authenticate': 'Bearer realm="plant-store", error="insufficient_scope"',
     },
@@ -127,7 +127,7 @@ export const ErrorCatalogue = register({
     error: 40400,
     message: 'There is nothing at this path',
     when: 'the path does not exist',
-    advice: 'Fix the path: a path is exact.',
+    advice: 'Fix the path: a path is exact. For /changes, ask the operator to switch the feed on.',
   },
   METHOD_NOT_ALLOWED: {
     error: 40500,
@@ -139,7 +139,7 @@ export const ErrorCatalogue = register({
     error: 40800,
     message: 'The request did not arrive in time',
     when: 'the request did not arrive in time',
-    advice: 'Send the request faster, or retry.',
+    advice: 'Send the request again, over a faster connection.',
   },
   CONFLICT: {
     error: 40999,
@@ -150,7 +150,7 @@ export const ErrorCatalogue = register({
   CHANGES_GONE: {
     error: 41000,
     message: 'The changes after this cursor are no longer kept: read everything again',
-    when: 'the store has deleted changes after the cursor, or begun a new epoch',
+    when: 'the store has deleted changes that follow the cursor, or begun a new epoch',
     advice: 'Take the latest cursor, read everything again, and follow from this cursor.',
   },
   PRECONDITION_FAILED: {
@@ -162,7 +162,7 @@ export const ErrorCatalogue = register({
   BODY_TOO_LARGE: {
     error: 41300,
     message: 'The body is larger than 102400 bytes',
-    when: 'the body is larger than 102400 bytes',
+    when: 'the body is larger than 102400 bytes, or its chunk extensions are too large',
     advice: 'Send a shorter body.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
@@ -194,13 +194,15 @@ export const ErrorCatalogue = register({
     error: 50000,
     message: 'Something went wrong on the server',
     when: 'the program has a bug; only the log has the details',
-    advice: 'Report the X-Request-Id of the answer.',
+    advice:
+      'Report the X-Request-Id of the answer, and read the resource: the request may be done.',
   },
   UNAVAILABLE: {
     error: 50300,
     message: 'The store is unavailable or overloaded; retry in a moment',
-    when: 'the store is full, overloaded or unavailable, or the identity provider is unavailable; a retry is safe',
-    advice: 'Retry after the seconds that Retry-After names, unless the message warns of it.',
+    when: 'the store is full, overloaded or unavailable, or the identity provider is unavailable',
+    advice:
+      'Retry after the seconds that Retry-After names. If the message says that the request may have been stored, check first.',
     headers: { 'Retry-After': '1' },
   },
 });
