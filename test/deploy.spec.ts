@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { parseYaml } from '@redocly/openapi-core';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { Env } from '../src/platform/config/env.js';
@@ -61,6 +62,15 @@ describe.each(['compose.yaml', 'deploy/compose.sqlite.yaml'])('%s', (path) => {
   it('takes all other settings from .env, if it is there', () => {
     expect(text).toContain('    env_file:\n      - path: .env\n        required: false\n');
   });
+});
+
+it('compose.yaml has only texts in the commands that check health', () => {
+  const { services } = parseYaml(readText('compose.yaml')) as {
+    services: Record<string, { healthcheck?: { test: unknown[] } }>;
+  };
+  const words = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
+  expect(words).toContain('--eval');
+  expect(words.filter((word) => typeof word !== 'string')).toEqual([]);
 });
 
 it('compose.yaml trusts the balancer, which says who its clients are', () => {
