@@ -128,7 +128,7 @@ export async function withBriefLocks(
   }
 }
 
-/** @throws TypeError when the index would keep others from writing to the table */
+/** @throws TypeError in a transaction that has not created the table: others could not write to it */
 async function createIndex(
   queryRunner: QueryRunner,
   table: string,
@@ -150,10 +150,12 @@ async function createIndex(
     await create('CONCURRENTLY');
     return;
   }
-  const rows = (await queryRunner.query(
-    `SELECT 1 FROM ${driver.escape(table)} LIMIT 1`,
+  // The row type of a table is written only when the table is created.
+  const known = (await queryRunner.query(
+    'SELECT 1 FROM pg_type WHERE typrelid = $1::regclass AND age(xmin) <> 0',
+    [driver.escape(table)],
   )) as unknown[];
-  if (rows.length > 0) {
+  if (known.length > 0) {
     throw new TypeError(
       `The index ${name} cannot be created inside a transaction, since nobody could write to ${table} meanwhile: give the migration "readonly transaction = false"`,
     );

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { text } from '../../src/platform/database/columns.js';
-import { addColumn } from '../../src/platform/database/migrations.js';
+import { Column, Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
+import { int64, text } from '../../src/platform/database/columns.js';
+import { addColumn, createIndex, createTable } from '../../src/platform/database/migrations.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 
@@ -23,12 +23,18 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** As a migration does it. */
-async function addGlaze(): Promise<void> {
+/** Executes steps as a migration does. */
+async function migrate(up: (queryRunner: QueryRunner) => Promise<void>): Promise<void> {
   await store.dataSource.transaction(async ({ queryRunner }) => {
     if (queryRunner === undefined) throw new TypeError('no query runner');
-    await addColumn(queryRunner, { table: 'pots', column: 'glaze', type: text() });
+    await up(queryRunner);
   });
+}
+
+async function addGlaze(): Promise<void> {
+  await migrate((queryRunner) =>
+    addColumn(queryRunner, { table: 'pots', column: 'glaze', type: text() }),
+  );
 }
 
 describe('a column that is added', () => {
@@ -62,5 +68,28 @@ describe('a column that is added', () => {
     await report.release();
     await added;
     expect(await store.dataSource.query('SELECT glaze FROM pots')).toHaveLength(id);
+  });
+});
+
+describe('an index in the transaction of a migration', () => {
+  const NAME = { columns: { name: text(), id: int64() } };
+
+  it('is refused for a table in use, even for an empty one', async () => {
+    const index = { name: 'pots_name', table: 'pots', ...NAME };
+    await expect(migrate((queryRunner) => createIndex(queryRunner, index))).rejects.toThrow(
+      'give the migration "readonly transaction = false"',
+    );
+  });
+
+  it('is created with its table', async () => {
+    const index = { name: 'trays_name', table: 'trays', ...NAME };
+    await migrate(async (queryRunner) => {
+      await createTable(queryRunner, { name: 'trays', ...NAME, key: ['id'] });
+      await createIndex(queryRunner, index);
+    });
+    const indexes: unknown = await store.dataSource.query(
+      "SELECT 1 FROM pg_indexes WHERE indexname = 'trays_name'",
+    );
+    expect(indexes).toHaveLength(1);
   });
 });
