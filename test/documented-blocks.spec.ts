@@ -20,6 +20,11 @@ const OTHER_TESTS: readonly (readonly [document: string, language: string, test:
 ];
 /** The declarations that blocks of TypeScript assume, by document. */
 const GIVEN: Readonly<Record<string, string>> = {
+  'CONTRIBUTING.md': `
+    import type { QueryRunner } from 'typeorm';
+    import { nullable, text } from '../src/platform/database/columns.js';
+    import { addColumn } from '../src/platform/database/migrations.js';
+    declare const queryRunner: QueryRunner;`,
   'client/README.md': 'declare const token: string;',
   'docs/changes.md': `
     declare const token: string;
@@ -28,14 +33,14 @@ const GIVEN: Readonly<Record<string, string>> = {
   'docs/module-recipes.md': `
     import { Controller, Post } from '@nestjs/common';
     import { ApiOperation } from '@nestjs/swagger';
-    import { DataSource, type QueryRunner } from 'typeorm';
+    import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
     import { NewPlantDto } from '../src/modules/plants/dto/new-plant.dto.js';
     import { Plant } from '../src/modules/plants/plant.entity.js';
     import { PlantErrors } from '../src/modules/plants/plants.errors.js';
     import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
     import { REMOVE } from '../src/platform/database/batched-repository.js';
     import { date, int64, uuid } from '../src/platform/database/columns.js';
-    import { createIndex } from '../src/platform/database/migrations.js';
+    import { createIndex, dropIndex } from '../src/platform/database/migrations.js';
     import {
       ApiImport, type BodyLines, importLines, type ImportResultDto, Lines,
     } from '../src/platform/rest/import.js';

@@ -10,7 +10,7 @@ export const DOCUMENTS = ['', 'docs', 'client', 'bench'].flatMap((folder) =>
     .map((file) => join(folder, file)),
 );
 
-/** A fenced block of a document. */
+/** A fenced block of a document, also one in a list. */
 export interface Block {
   readonly document: string;
   /** The line where its text begins, from 1. */
@@ -21,13 +21,14 @@ export interface Block {
   readonly text: string;
 }
 
-const BLOCK = /^```(\w*) ?(.*)\n([^]*?)^```$/gm;
+const BLOCK = /^( *)```(\w*) ?(.*)\n([^]*?)^\1```$/gm;
 
 export function listBlocks(document: string): Block[] {
   const markdown = readFileSync(join(ROOT, document), 'utf8');
   return [...markdown.matchAll(BLOCK)].map(
-    ({ index, 1: language = '', 2: file = '', 3: text = '' }) => {
+    ({ index, 1: indent = '', 2: language = '', 3: file = '', 4: indented = '' }) => {
       const line = markdown.slice(0, index).split('\n').length + 1;
+      const text = indented.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
       return { document, line, language, file, text };
     },
   );

@@ -66,7 +66,10 @@ export type RowInput<Row> = {
     Given<Row[Property]> | undefined;
 };
 
-/** The sort keys of a page: properties, or the first 64 characters of a text regardless of case. */
+/**
+ * The sort keys of a page: properties, or the first 64 characters of a text, where A to Z equal a to
+ * z.
+ */
 export type Order<Row> = readonly (
   (keyof Row & string) | { readonly ignoringCase: keyof Row & string }
 )[];
@@ -77,8 +80,8 @@ export interface RepositoryOptions<Row> {
   /** The error for a row that cannot be removed, since rows of other tables refer to it. */
   readonly referenced?: ErrorKind;
   /**
-   * The orders in which pages may be read, by their names. Each needs an index of the same columns. The
-   * order of a key of one property has the name of that property.
+   * The orders in which pages may be read, by their names. Each needs an index on its columns,
+   * followed by those of the key. The order of a key of one property has the name of that property.
    */
   readonly orders?: Readonly<Record<string, Order<Row>>>;
   /** Text properties with an index on their hash: see `createTextIndex()`. */
@@ -120,8 +123,8 @@ export interface RowPage<Row> {
 }
 
 /**
- * The rows of an entity. Writes that arrive during a commit share the next commit and its flush to
- * disk. A write is on disk when its promise resolves, and every later read sees it.
+ * The rows of an entity. Writes of one kind that arrive during a commit share the next one, and its
+ * flush to disk. A write is on disk when its promise resolves, and every later read sees it.
  *
  * A call with a manager is part of the manager's transaction, and on disk once that is committed.
  */

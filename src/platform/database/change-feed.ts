@@ -109,7 +109,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     );
   }
 
-  /** Ends the listeners after the changes that are committed already. */
+  /** Lets the listeners get the changes that are committed already, and then ends them. */
   beforeApplicationShutdown(): void {
     this.stopping.abort();
     this.wakeListeners();

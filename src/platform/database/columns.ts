@@ -55,7 +55,7 @@ export function boolean(): ColumnType {
   return { type: 'boolean' };
 }
 
-/** Text without U+0000 and unpaired surrogates, sorted by code point. */
+/** Text without U+0000 or unpaired surrogates, sorted by code point. */
 export function text(): ColumnType {
   return { type: 'text', collation: 'C' };
 }

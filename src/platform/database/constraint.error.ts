@@ -35,7 +35,7 @@ const MESSAGES: Readonly<Partial<Record<ConstraintKind, string>>> = {
 
 /**
  * The database refused a row because of a constraint. A request is then answered with the error
- * that its module has named, or with 40999.
+ * that its module has named, or with 40999; `not null` with 50000, since DTOs check that.
  */
 export class ConstraintError extends Error {
   constructor(

@@ -6,7 +6,7 @@ import {
   startsWith as startConditions,
 } from './batching/page-conditions.js';
 
-/** A condition on a property other than a single value. */
+/** A condition on a property that is more than equality with one value. */
 export class Filter {
   constructor(
     /** Makes the conditions on a column. */
@@ -36,7 +36,7 @@ export interface Range {
   readonly before?: unknown;
 }
 
-/** Matches values in a range, with `from` and `to`, but without `after` and `before`. */
+/** Matches values in a range. `from` and `to` belong to the range, `after` and `before` do not. */
 export function inRange({ from, after, to, before }: Range): Filter {
   const ends = [
     ['>=', from],

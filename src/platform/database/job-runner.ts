@@ -13,7 +13,7 @@ const HOLD_MS = 30_000;
  */
 export type Work = (signal: AbortSignal) => Promise<void>;
 
-/** Runs each job once, however many programs use the store. */
+/** Runs each job once for each due time, however many programs use the store. */
 @Injectable()
 export class JobRunner implements BeforeApplicationShutdown {
   /**

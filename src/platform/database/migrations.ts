@@ -64,16 +64,16 @@ export async function addColumn(
 }
 
 /**
- * Creates an index for an order of pages. Its migration must not run in a transaction, which would
- * block writes to the table meanwhile: `readonly transaction = false`.
+ * Creates an index for an order of pages or a filter. Unless the migration has created the table, it
+ * must not run in a transaction, which would block writes meanwhile: `readonly transaction = false`.
  */
 export async function createIndex(queryRunner: QueryRunner, index: IndexDefinition): Promise<void> {
   await getBuilder(queryRunner).createIndex(queryRunner, index);
 }
 
 /**
- * Creates an index for filtering by a text of any length. Rows without a text have no entry. Its
- * migration must not run in a transaction: `readonly transaction = false`.
+ * Creates an index for filtering by a text of any length. Rows without a text have no entry.
+ * About the migration see {@link createIndex}.
  */
 export async function createTextIndex(
   queryRunner: QueryRunner,

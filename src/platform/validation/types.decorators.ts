@@ -45,7 +45,7 @@ export interface TextLength {
   readonly maxLength?: number;
 }
 
-/** Text without U+0000 and unpaired surrogates; declare the member as string. */
+/** Text without U+0000 or unpaired surrogates; declare the member as string. */
 export function IsText({
   minLength,
   maxLength,

@@ -95,7 +95,7 @@ export function createDecimalType(precision: number, scale: number): ValueType {
   };
 }
 
-/** Text that every engine stores exactly: without U+0000 and unpaired surrogates. Lengths are in code points. */
+/** Text that every engine stores exactly: without U+0000 or unpaired surrogates. Lengths are in code points. */
 export function createTextType(minLength?: number, maxLength?: number): ValueType {
   const countCodePoints = (text: string): number => {
     let count = 0;

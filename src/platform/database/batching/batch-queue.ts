@@ -36,9 +36,9 @@ const ANSWERS_PER_TURN = 64;
 const EXPIRY_CHECK_MS = 250;
 
 /**
- * Items whose expected wait is longer are refused at once, in milliseconds. It is less than items
- * may wait: otherwise one that takes a little longer than expected would be refused only at its
- * deadline.
+ * The longest expected wait, in milliseconds: an item that would wait longer is refused at once.
+ * This is less than an item may wait, so that one which takes a little longer than expected is still
+ * answered.
  */
 const MAX_EXPECTED_MS = 0.8 * WRITE_TIMEOUT_MS;
 
@@ -60,7 +60,8 @@ export interface BatchOperation<Item, Outcome> {
   measure?(item: Item): number;
 
   /**
-   * The key of the row that an item writes to. See {@link HeldRows}.
+   * The key of the row that an item locks, for {@link HeldRows}. Undefined for operations that only
+   * insert or read.
    */
   getKey?(item: Item): string;
 
@@ -84,8 +85,8 @@ interface Pending<Item, Outcome> {
 }
 
 /**
- * The rows that running batches write to, by their keys. The queues of a table share them, since
- * concurrent batches must not write to the same row: one would wait for the lock of the other, and
+ * The rows that running batches lock, by their keys. The queues of a repository share them.
+ * Concurrent batches must not write to the same row: one would wait for the lock of the other, and
  * fail after a timeout.
  */
 export class HeldRows {
@@ -95,8 +96,9 @@ export class HeldRows {
 }
 
 /**
- * A queue that processes items in batches: items that arrive while a batch runs share the next one.
- * An item that arrives alone is not delayed.
+ * A queue that processes items in batches: items that arrive while a batch runs share the next one,
+ * which may begin beside it if a session is free. An item that arrives alone is not delayed, unless
+ * its row is held.
  */
 export class BatchQueue<Item, Outcome> {
   private waiting: Pending<Item, Outcome>[] = [];
@@ -112,6 +114,7 @@ export class BatchQueue<Item, Outcome> {
   /**
    * @param kind whether a batch of the operation is a commit, or a statement that reads
    * @param maxItems how many items one batch takes
+   * @param held the rows of batches that run, shared by the queues of a repository
    */
   constructor(
     table: string,
@@ -186,8 +189,8 @@ export class BatchQueue<Item, Outcome> {
   }
 
   /**
-   * Starts a batch at once if none is running or one is full, and else after a delay in which more
-   * items may arrive.
+   * Starts a batch at once if none is running, or if the items for a full one are waiting. Otherwise,
+   * if a session is free, it starts one after a delay in which more items may arrive.
    */
   private readonly startSoon = (): void => {
     if (this.waiting.length === 0) return;

@@ -14,7 +14,7 @@ export interface CursorScope {
 /** The types of keys that serve as cursors without encoding. */
 const PLAIN_TYPES = new Set<unknown>(['integer', 'bigint']);
 
-/** Checks of the texts of values in a cursor, by their type; other types may have any text. */
+/** The checks of values in a cursor, by the types of their columns. Other values may be any text. */
 const TEXTS = new Map<unknown, (text: string) => boolean>([
   ['integer', (text) => isInt64Text(text) && Number(text) === (Number(text) | 0)],
   ['bigint', isInt64Text],
@@ -28,8 +28,8 @@ const TEXTS = new Map<unknown, (text: string) => boolean>([
 ]);
 
 /**
- * Writes the cursor with which a client continues after a page: an integer if rows are sorted by an
- * integer key alone, and otherwise an opaque text.
+ * Writes the cursor with which a client continues after a page. It is an integer if rows are sorted
+ * by an integer key alone, and otherwise an opaque text.
  *
  * @param end the sort values of the last row
  */

@@ -37,7 +37,7 @@ export class EntityColumns {
   readonly inserted: readonly ColumnMetadata[];
   /** The columns that a replacement gives new values. */
   readonly replaced: readonly ColumnMetadata[];
-  /** The columns by which rows are compared. The store generates the values of the others. */
+  /** The columns by which rows are compared. The values of the others are generated. */
   readonly compared: readonly ColumnMetadata[];
   readonly readable: readonly ColumnMetadata[];
   /** The key column, if the store generates its numbers by counting up. */

@@ -78,8 +78,8 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
   }
 
   /**
-   * Finds out why rows were not inserted. Rows already inserted stay inserted even if this query
-   * fails. An inserted row counts as identical to itself.
+   * Finds out why rows were not inserted. Outside a transaction, rows already inserted stay inserted
+   * even if this query fails. An inserted row counts as identical to itself.
    */
   async explain(
     session: Session,
@@ -108,8 +108,8 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
   }
 
   /**
-   * Inserts a row that conflicts by another column than its key, because only the engine's error
-   * names that column.
+   * Tries again to insert a row that conflicts by a column other than its key, since only the
+   * engine's error names this column.
    */
   private async insertAlone(session: Session, { values }: NewRow): Promise<Result<CreateOutcome>> {
     const { sql, classifier } = this;

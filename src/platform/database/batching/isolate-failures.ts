@@ -15,12 +15,15 @@ export interface FailureClassifier {
   toConstraintError(error: unknown): ConstraintError | undefined;
 }
 
-/** How many parts a failed batch is divided into. With four, the fewest items are tried again. */
+/**
+ * How many parts a failed batch is divided into. With more, fewer items would be tried again, but in
+ * more statements.
+ */
 const PARTS = 4;
 
 /**
  * Executes a failed batch again for all items but those at fault. It tries parts of the batch, and
- * parts of failing parts, in one transaction, so that all other items cost one commit.
+ * parts of failing parts, in one transaction, so that the items not at fault cost one commit.
  *
  * @param error the failure of the batch, which has been rolled back
  * @param execute executes the operation for some items

@@ -4,7 +4,7 @@ import { listValues, type Page } from './page-conditions.js';
 import type { Session } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
-/** How many bytes of text end a piece: the row that reaches them is its last. */
+/** A piece ends with the row that brings its text to this many bytes. */
 export const PIECE_BYTES = 256 * 1024;
 /** The most rows of one piece. */
 const PIECE_ROWS = 4_096;
@@ -35,7 +35,7 @@ export interface PieceRequest {
 
 /** Reads the rows of a table as JSON, by an engine's own means. */
 export interface PageReader {
-  /** Reads pages at once, in their order. */
+  /** Reads pages together, and returns them in their order. */
   readPages(session: Session, pages: readonly Page[]): Promise<PageText[]>;
 
   /** Reads the first rows of a page, up to {@link PIECE_BYTES}. */

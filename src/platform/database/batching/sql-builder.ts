@@ -185,7 +185,7 @@ export class TableSql {
     return [this.dialect.encodeKeys(this.columns, keys)];
   }
 
-  /** Names a statement. Servers truncate longer names. */
+  /** Names a statement, by 63 characters at most: servers truncate longer names. */
   named(operation: string, text: string): Statement {
     return { name: `${operation} ${this.columns.metadata.tableName}`.slice(0, 63), text };
   }

@@ -11,8 +11,8 @@ import { assertOutsideTransaction } from './transaction-scope.js';
 export const IN_MEMORY = ':memory:';
 
 /**
- * How many statements of TypeORM may read at a time. Each holds one of Node's four threads: one is
- * left for reading rows by key and pages, and one for the writer.
+ * How many statements of TypeORM may read at a time. Each holds one of Node's four threads. The
+ * writer, and the readers of rows by key and of pages, share the others.
  */
 const MAX_TYPEORM_READS = 2;
 
