@@ -50,7 +50,7 @@ const GIVEN: Readonly<Record<string, string>> = {
     declare const plantings: PlantingsRepository;
     interface Key { readonly gardenId: string; readonly plantId: string }`,
   'docs/postgresql.md':
-    "declare const dataSource: import('../src/platform/database/data-source/store-data-source.js').StoreDataSource;",
+    "declare const dataSource: import('../src/platform/database/batched-repository.js').StoreDataSource;",
 };
 /** The types of packages that documents use and the project does not. */
 const PACKAGES = `declare module 'better-sqlite3' {

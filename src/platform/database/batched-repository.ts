@@ -47,7 +47,7 @@ import { joinTransaction } from './data-source/entity-manager-session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { type Filter, readConditions } from './filters.js';
 
-export { type CreateOutcome, type ListOutcome, REMOVE };
+export { type CreateOutcome, type ListOutcome, REMOVE, type StoreDataSource };
 
 /** How many rows one commit writes, and one statement reads. */
 const MAX_WRITTEN = 1_024;
