@@ -272,6 +272,9 @@ export const MUTANTS: readonly Mutant[] = [
       '',
     ],
   ]),
+  ...plant('database/postgres/postgres-schema-builder.ts', 'postgres postgres/migrations', [
+    ['an index blocks the writes to a table in use', 'age(xmin) <> 0', 'false'],
+  ]),
   ...plant('database/postgres/postgres-session.ts', 'postgres postgres/driver', [
     [
       'a COMMIT that is answered with ROLLBACK succeeds',
