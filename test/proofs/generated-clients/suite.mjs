@@ -19,6 +19,7 @@ const DOCUMENT = `${ROOT}openapi.json`;
 const TOKEN = 'correct-horse-battery-staple';
 const headers = { Authorization: `Bearer ${TOKEN}` };
 const PLANT = { name: '🌱 Monstera', tag: 'indoor' };
+const LINES = '{"id":-1,"name":"one"}\n{"id":-2,"name":"two"}\n{"id":-2,"name":"other"}\n';
 /**
  * The greatest integer below which a number is exact, and the first integer that no number equals.
  */
@@ -58,6 +59,15 @@ function compile(...files) {
   execFileSync(process.execPath, [tsc, ...options, ...modules, ...sources], { stdio: 'inherit' });
 }
 
+/** Checks the result of an import of {@link LINES}, whether or not they were stored before. */
+function assertImported({ created, identical, failed, failures }) {
+  assert.deepEqual([created + identical, failed], [2, 1]);
+  assert.deepEqual(
+    failures.map(({ line, error }) => [line, error]),
+    [[3, 40900]],
+  );
+}
+
 function assertRefusesString({ error, message }) {
   assert.equal(error, 40002);
   assert.match(message, /id must be an integer .*, not a string: write it without quotes$/);
@@ -94,6 +104,18 @@ describe('openapi-typescript with openapi-fetch', () => {
     assert.deepEqual(listed.data, [body]);
     const again = await client.POST('/plants', { body });
     assert.equal(again.error.error, 40901);
+  });
+
+  it('changes a member, and imports lines', async () => {
+    const path = { id: GREATEST_EXACT };
+    const changed = await client.PATCH('/plants/{id}', { params: { path }, body: { tag: null } });
+    assert.deepEqual(changed.data, { name: PLANT.name });
+    const imported = await client.POST('/plants/import', {
+      body: LINES,
+      bodySerializer: (lines) => lines,
+      headers: { 'Content-Type': 'application/x-ndjson' },
+    });
+    assertImported(imported.data);
   });
 
   it('has numbers for int64, sends no bigint, and rounds the ids that it reads', async () => {
@@ -138,6 +160,14 @@ describe('@hey-api/openapi-ts with zod', () => {
     const listed = await sdk.listPlants({ query: { after: body.id - 1, limit: 1 } });
     assert.deepEqual(listed.data, [body]);
     assert.equal((await sdk.createPlant({ body })).error.error, 40901);
+  });
+
+  it('changes a member, and imports lines', async () => {
+    const path = { id: GREATEST_EXACT - 1 };
+    const changed = await sdk.patchPlant({ path, body: { tag: null } });
+    assert.deepEqual(changed.data, { name: PLANT.name });
+    const bodySerializer = (lines) => lines;
+    assertImported((await sdk.importPlants({ body: LINES, bodySerializer })).data);
   });
 
   it('validates as the program does', () => {
@@ -191,6 +221,13 @@ describe('orval with zod', () => {
     // If an answer may be lines, orval leaves reading it to its caller.
     assert.deepEqual(await listed.stream.json(), [body]);
     assert.equal((await client.createPlant(body, { headers })).data.error, 40901);
+  });
+
+  it('changes a member, and sends all lines of an import as one text, which is refused', async () => {
+    const changed = await client.patchPlant(GREATEST_EXACT - 3, { tag: null }, { headers });
+    assert.deepEqual(changed.data, { name: PLANT.name });
+    const { data } = await client.importPlants(LINES, { headers });
+    assert.deepEqual([data.failed, data.failures[0].error], [1, 40002]);
   });
 
   it('validates as the program does', () => {
