@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BatchedRepository } from '../src/platform/database/batched-repository.js';
 import { JobRunner } from '../src/platform/database/job-runner.js';
 import { JobRun } from '../src/platform/database/jobs/job-run.entity.js';
+import { ApiError } from '../src/platform/errors/api-error.js';
+import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
 import { until } from './support/until.js';
 
@@ -40,6 +43,23 @@ describe('a job', () => {
     expect(await one.runOnce('tidy', DAY, work)).toBe(false);
     expect(await one.runOnce('water', DAY, work)).toBe(true);
     expect(work).toHaveBeenCalledTimes(3);
+  });
+
+  it('waits while the store is unavailable, before its work and after', async () => {
+    const unavailable = new ApiError(ErrorCatalogue.UNAVAILABLE);
+    const change = jest.spyOn(BatchedRepository.prototype, 'change');
+    try {
+      change.mockRejectedValueOnce(unavailable);
+      const work = jest.fn(async () => {
+        change.mockRejectedValueOnce(unavailable);
+        await Promise.resolve();
+      });
+      expect(await one.runOnce('tidy', DAY, work)).toBe(true);
+      expect(await other.runOnce('tidy', DAY, work)).toBe(false);
+      expect(work).toHaveBeenCalledTimes(1);
+    } finally {
+      change.mockRestore();
+    }
   });
 
   it('is done by another program when it fails', async () => {

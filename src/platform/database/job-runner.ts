@@ -1,9 +1,11 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { randomUUID } from 'node:crypto';
+import { ApiError } from '../errors/api-error.js';
 import { BatchedRepository } from './batched-repository.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { JobRun } from './jobs/job-run.entity.js';
+import { StoreUnavailableError } from './store-unavailable.error.js';
 
 /** How long a program holds a job without renewing it, in milliseconds. */
 const HOLD_MS = 30_000;
@@ -30,8 +32,9 @@ export class JobRunner implements BeforeApplicationShutdown {
 
   /**
    * Runs a job that is due at a time, unless a program has run it for that time or a later one.
-   * While another program runs it, this call waits, and takes over if that program fails. The
-   * clocks of the programs may differ: only that of the store counts.
+   * While another program runs it, this call waits, and takes over if that program fails. It also
+   * waits while the store is unavailable. The clocks of the programs may differ: only that of the
+   * store counts.
    *
    * @param name the name of the job in the store
    * @param dueAt the time when the job was due, such as the beginning of the day
@@ -53,12 +56,24 @@ export class JobRunner implements BeforeApplicationShutdown {
   private async waitAndRun(name: string, dueAt: bigint, work: Work): Promise<boolean> {
     const holder = randomUUID();
     while (!this.stopping.signal.aborted) {
-      const state = await this.claim(name, dueAt, holder);
+      const state = await this.retry(() => this.claim(name, dueAt, holder), this.stopping.signal);
       if (state === 'done') return false;
       if (state === 'claimed') return await this.run(name, dueAt, holder, work);
       await this.sleep();
     }
     return false;
+  }
+
+  /** Repeats an action while the store is unavailable, until a signal aborts. */
+  private async retry<Result>(act: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    for (;;) {
+      try {
+        return await act();
+      } catch (error) {
+        if (signal.aborted || !isUnavailable(error)) throw error;
+        await this.sleep();
+      }
+    }
   }
 
   /** Ends early when the program stops. */
@@ -85,7 +100,8 @@ export class JobRunner implements BeforeApplicationShutdown {
     let state: 'claimed' | 'done' | 'held' = 'held';
     await this.runs.change(name, (run) => {
       const isDone = BigInt(run?.doneFor ?? dueAt - 1n) >= dueAt;
-      const isHeld = run?.holder != null && Number(run.heldUntil) > now;
+      // A claim that seemed to fail may have been stored.
+      const isHeld = run?.holder != null && run.holder !== holder && Number(run.heldUntil) > now;
       state = isDone ? 'done' : isHeld ? 'held' : 'claimed';
       if (state !== 'claimed') return undefined;
       return { name, doneFor: run?.doneFor ?? null, holder, heldUntil: String(now + HOLD_MS) };
@@ -103,7 +119,8 @@ export class JobRunner implements BeforeApplicationShutdown {
       signal.throwIfAborted();
       await work(signal);
       lost.signal.throwIfAborted();
-      await this.release(name, holder, String(dueAt));
+      // Another program would repeat the work after a release that has failed.
+      await this.retry(() => this.release(name, holder, String(dueAt)), signal);
       return true;
     } catch (error) {
       // Otherwise other programs would wait until the hold ends.
@@ -143,4 +160,10 @@ export class JobRunner implements BeforeApplicationShutdown {
         : undefined,
     );
   }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return (
+    error instanceof StoreUnavailableError || (error instanceof ApiError && error.status === 503)
+  );
 }
