@@ -379,7 +379,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
+             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
              */
             400: {
                 headers: {
@@ -444,7 +444,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
+             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
              */
             400: {
                 headers: {
@@ -600,7 +600,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
+             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
              */
             400: {
                 headers: {
@@ -666,7 +666,7 @@ export interface operations {
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
              *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
              *     - 40002: the body is JSON, but breaks a rule of the operation
-             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
+             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
              */
             400: {
                 headers: {
@@ -726,7 +726,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
+             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
              */
             400: {
                 headers: {
@@ -793,7 +793,7 @@ export interface operations {
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
              *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
              *     - 40002: the body is JSON, but breaks a rule of the operation
-             *     - 40003: a parameter of the query or the path is not valid, unknown or given twice
+             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
              */
             400: {
                 headers: {

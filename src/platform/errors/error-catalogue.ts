@@ -94,7 +94,7 @@ export const ErrorCatalogue = register({
   INVALID_PARAMETERS: {
     error: 40003,
     message: 'The query or the path is not valid',
-    when: 'a parameter of the query or the path is not valid, unknown or given twice',
+    when: 'a parameter of the query or the path is invalid, unknown or repeated',
     advice: 'Fix every fault that the message names.',
   },
   TOKEN_MISSING: {
@@ -194,8 +194,7 @@ export const ErrorCatalogue = register({
     error: 50000,
     message: 'Something went wrong on the server',
     when: 'the program has a bug; only the log has the details',
-    advice:
-      'Report the X-Request-Id of the answer, and read the resource: the request may be done.',
+    advice: 'Report the X-Request-Id of the answer, and read the resource: it may have changed.',
   },
   UNAVAILABLE: {
     error: 50300,
