@@ -53,6 +53,8 @@ export default {
   coverageThreshold: { global: { lines: 95, branches: 95 } },
   // Tests wait for programs and disks more than they compute.
   maxWorkers: '100%',
+  // Modules of finished suites stay in memory. Freeing them at the end takes a busy machine long.
+  workerIdleMemoryLimit: '800MB',
   // Tests start programs, and a machine may be busy: how long something may take is what they check.
   testTimeout: 300_000,
   projects: [
