@@ -445,6 +445,18 @@ describe('a list of new rows', () => {
     ]);
   });
 
+  it('has the same outcome among other lists, which share its commit', async () => {
+    await beds.create(bed('stored'));
+    const lists = [[bed('f')], list, [bed('f'), bed('g'), bed('a', { length: 2 })]];
+    const [before, outcome, after] = await Promise.all(lists.map((one) => beds.createAll(one)));
+    expect(before).toEqual({ created: 1, identical: 0, failures: new Map() });
+    expect(outcome).toMatchObject({ created: 2, identical: 2 });
+    expect([...(outcome?.failures ?? [])]).toMatchObject([...failures]);
+    expect(after).toEqual({ created: 1, identical: 1, failures: new Map([[2, 'different']]) });
+    const { rows } = await beds.list({ limit: 10 });
+    expect(rows.map(({ code }) => code)).toEqual(['a', 'd', 'f', 'g', 'stored']);
+  });
+
   it('may be empty', async () => {
     expect(await beds.createAll([])).toEqual({ created: 0, identical: 0, failures: new Map() });
   });

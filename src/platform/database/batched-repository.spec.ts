@@ -90,6 +90,17 @@ describe('BatchedRepository', () => {
     expect(await storedIds()).toHaveLength(1_001);
   });
 
+  it('commits the lists that arrive during a commit together, until they are long', async () => {
+    const exec = jest.spyOn(connection, 'exec');
+    const long = 'x'.repeat(64 * 1024);
+    const lists = [[plant(0)], ...plants(20).map((row) => [row]), [plant(21, long)], [plant(22)]];
+    const outcomes = await Promise.all(lists.map((list) => commits.createAll(list)));
+    expect(outcomes.map(({ created }) => created)).toEqual(lists.map(() => 1));
+    const transactions = exec.mock.calls.filter(([sql]) => sql === 'COMMIT');
+    expect(transactions).toHaveLength(1);
+    expect(await storedIds()).toHaveLength(23);
+  });
+
   it('stores every int64 and every text exactly', async () => {
     const rows = [
       plant('9223372036854775807', '"quotes" \\ \u0001 \u2028 🌿 \uffff'),

@@ -169,8 +169,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       new BatchQueue(tableName, operation, 'commit', store.writers, maxItems, held);
     const insertRows = new InsertRows(sql, classifier);
     this.creates = writeQueue(insertRows);
-    // A list is a commit of its own, so that new rows wait for one list at most.
-    this.imports = writeQueue(new InsertLists(sql, classifier, insertRows), 1);
+    this.imports = writeQueue(new InsertLists(sql, classifier, insertRows));
     this.adds = writeQueue(new InsertWithGeneratedKeys(sql, classifier));
     this.replaces = writeQueue(new ReplaceRows(sql, classifier));
     this.removes = writeQueue(new RemoveRows(sql, classifier));

@@ -80,12 +80,12 @@ async function fuzz(options: ProofOptions, store: TestStore, folder: string): Pr
   program.kill('SIGTERM');
   const exitCode = await program.exited();
 
-  if (failure !== undefined) return [describeFailure(failure)];
+  const log = program.output + program.errors;
+  if (failure !== undefined) return [`${describeFailure(failure)}\nlog: ${log.slice(-4_000)}`];
   const faults = [...others.faults, ...watch.faults, ...misanswered];
   if (requests >= LONG_RUN && growth > MAX_GROWTH) faults.push('resident memory grew too much');
   if (exitCode !== 0) faults.push(`the program ended with exit code ${String(exitCode)}`);
-  const complaints = program.output + program.errors;
-  if (complaints !== '') faults.push(`the program logged ${complaints.slice(-4_000)}`);
+  if (log !== '') faults.push(`the program logged ${log.slice(-4_000)}`);
   return faults;
 }
 

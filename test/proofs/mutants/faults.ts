@@ -78,7 +78,7 @@ export const MUTANTS: readonly Mutant[] = [
       '    this.waitingSize -= size;\n    this.waiting = left;',
       '    this.waiting = left;',
     ],
-    ['a batch has no limit of characters', 'size < MAX_BATCH_CHARACTERS &&', '', REPOSITORY],
+    ['a batch has no limit of characters', 'size < this.maxCharacters &&', '', REPOSITORY],
     ['a batch has no limit of writes to a row', ' < MAX_WRITES_PER_ROW', ' < Infinity'],
     [
       'a queue keeps its rows from the other queues',

@@ -11,7 +11,7 @@ import type { Session, SessionPool } from './session.js';
 
 /** How many items, and how many characters in them, may wait. Further items are refused at once. */
 export const MAX_WAITING = { items: 10_000, characters: 32 * 1024 * 1024 };
-/** How many characters one batch takes. */
+/** How many characters one batch takes, unless its operation takes fewer. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 /**
  * How many writes to the same row one batch takes. Each may leave a version of the row, which the
@@ -58,6 +58,9 @@ export interface BatchOperation<Item, Outcome> {
 
   /** How many characters an item holds in memory, or makes the engine hold; 0 by default. */
   measure?(item: Item): number;
+
+  /** How many characters one batch takes. */
+  readonly maxCharacters?: number;
 
   /**
    * The key of the row that an item locks, for {@link HeldRows}. Undefined for operations that only
@@ -109,6 +112,7 @@ export class BatchQueue<Item, Outcome> {
   private batchTimes: readonly number[] = [];
   private delayTimer: NodeJS.Timeout | undefined;
   private expiryTimer: NodeJS.Timeout | undefined;
+  private readonly maxCharacters: number;
   private readonly metrics: StoreMetrics;
 
   /**
@@ -124,6 +128,7 @@ export class BatchQueue<Item, Outcome> {
     private readonly maxItems: number,
     private readonly held = new HeldRows(),
   ) {
+    this.maxCharacters = operation.maxCharacters ?? MAX_BATCH_CHARACTERS;
     held.starters.add(this.startSoon);
     this.metrics = new StoreMetrics(table, operation.name, kind);
     this.metrics.watchQueue(() => this.waiting.length);
@@ -168,7 +173,7 @@ export class BatchQueue<Item, Outcome> {
   /** How many full batches are waiting. */
   private get fullBatches(): number {
     const byItems = this.waiting.length / this.maxItems;
-    return Math.floor(Math.max(byItems, this.waitingSize / MAX_BATCH_CHARACTERS));
+    return Math.floor(Math.max(byItems, this.waitingSize / this.maxCharacters));
   }
 
   /**
@@ -293,7 +298,7 @@ export class BatchQueue<Item, Outcome> {
       const writesToRow = key === undefined ? 0 : (writes.get(key) ?? 0);
       const hasSpace =
         taken.length < this.maxItems &&
-        size < MAX_BATCH_CHARACTERS &&
+        size < this.maxCharacters &&
         writesToRow < MAX_WRITES_PER_ROW;
       if (hasSpace && this.isFree(pending.item)) {
         taken.push(pending);

@@ -134,6 +134,8 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
 /** Inserts lists of rows, each row with the outcome that it would have alone. */
 export class InsertLists implements BatchOperation<readonly Values[], ListOutcome> {
   readonly name = 'import';
+  /** A commit of many rows would let other writers wait. */
+  readonly maxCharacters = 64 * 1024;
 
   constructor(
     private readonly sql: TableSql,
@@ -154,9 +156,12 @@ export class InsertLists implements BatchOperation<readonly Values[], ListOutcom
     session: Session,
     lists: readonly (readonly Values[])[],
   ): Promise<Result<ListOutcome>[]> {
-    const outcomes: ListOutcome[] = [];
-    for (const list of lists) outcomes.push(await this.insert(session, list));
-    return outcomes;
+    const insertAll = async (within: Session): Promise<ListOutcome[]> => {
+      const outcomes: ListOutcome[] = [];
+      for (const list of lists) outcomes.push(await this.insert(within, list));
+      return outcomes;
+    };
+    return await (lists.length === 1 ? insertAll(session) : atomically(session, insertAll));
   }
 
   private async insert(session: Session, list: readonly Values[]): Promise<ListOutcome> {
