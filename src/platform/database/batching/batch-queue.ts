@@ -210,7 +210,7 @@ export class BatchQueue<Item, Outcome> {
     clearTimeout(this.delayTimer);
     this.delayTimer = undefined;
     if (this.inFlight.size >= this.sessions.size) return;
-    const first = this.waiting.find(({ item }) => this.isFree(item));
+    const first = this.waiting.find(({ item }) => this.isFree(this.operation.getKey?.(item)));
     if (first === undefined) return;
     // The statements of the batch belong to the trace of its first item, not to that of the batch
     // before. The batch takes its items once it has a session.
@@ -300,7 +300,7 @@ export class BatchQueue<Item, Outcome> {
         taken.length < this.maxItems &&
         size < this.maxCharacters &&
         writesToRow < MAX_WRITES_PER_ROW;
-      if (hasSpace && this.isFree(pending.item)) {
+      if (hasSpace && this.isFree(key)) {
         taken.push(pending);
         size += pending.size;
         if (key !== undefined) writes.set(key, writesToRow + 1);
@@ -314,8 +314,7 @@ export class BatchQueue<Item, Outcome> {
     return taken;
   }
 
-  private isFree(item: Item): boolean {
-    const key = this.operation.getKey?.(item);
+  private isFree(key: string | undefined): boolean {
     return key === undefined || !this.held.keys.has(key);
   }
 

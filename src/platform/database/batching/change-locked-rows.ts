@@ -4,7 +4,7 @@ import type { EntityColumns, RawRow, Values } from './entity-columns.js';
 import { nameForeignKey } from './foreign-keys.js';
 import {
   type FailureClassifier,
-  isolateFailures,
+  executeIsolated,
   type Result,
   unavailable,
 } from './isolate-failures.js';
@@ -66,21 +66,16 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
     return key;
   }
 
-  async execute(session: Session, changes: readonly RowChange[]): Promise<Result<ChangedRow>[]> {
+  execute(session: Session, changes: readonly RowChange[]): Promise<Result<ChangedRow>[]> {
     const written = new Map<RowChange, Write>();
-    try {
-      return await this.change(session, changes, written);
-    } catch (error) {
-      return await isolateFailures(
-        session,
-        changes,
-        error,
-        this.classifier,
-        (within, part) => this.change(within, part, written),
-        (failure, within, change) =>
-          nameForeignKey(failure, within, this.sql, written.get(change)?.values),
-      );
-    }
+    return executeIsolated(
+      session,
+      changes,
+      this.classifier,
+      (within, part) => this.change(within, part, written),
+      (failure, within, change) =>
+        nameForeignKey(failure, within, this.sql, written.get(change)?.values),
+    );
   }
 
   /** @param written is filled with the write of each change */

@@ -4,7 +4,7 @@ import { countCharacters, type Values } from './entity-columns.js';
 import { compare, type Comparison, findMissingParent, nameForeignKey } from './foreign-keys.js';
 import {
   type FailureClassifier,
-  isolateFailures,
+  executeIsolated,
   type Result,
   toFailure,
   unavailable,
@@ -44,19 +44,14 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
     return countCharacters(values);
   }
 
-  async execute(session: Session, rows: readonly NewRow[]): Promise<Result<CreateOutcome>[]> {
-    try {
-      return await this.insert(session, rows);
-    } catch (error) {
-      return await isolateFailures(
-        session,
-        rows,
-        error,
-        this.classifier,
-        (within, part) => this.insert(within, part),
-        (failure, within, { values }) => nameForeignKey(failure, within, this.sql, values),
-      );
-    }
+  execute(session: Session, rows: readonly NewRow[]): Promise<Result<CreateOutcome>[]> {
+    return executeIsolated(
+      session,
+      rows,
+      this.classifier,
+      (within, part) => this.insert(within, part),
+      (failure, within, { values }) => nameForeignKey(failure, within, this.sql, values),
+    );
   }
 
   private async insert(

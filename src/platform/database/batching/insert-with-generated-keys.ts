@@ -3,7 +3,7 @@ import { MAY_BE_STORED } from '../../errors/error-catalogue.js';
 import type { BatchOperation } from './batch-queue.js';
 import { countCharacters, type RawRow, type Values } from './entity-columns.js';
 import { nameForeignKey } from './foreign-keys.js';
-import { type FailureClassifier, isolateFailures, type Result } from './isolate-failures.js';
+import { type FailureClassifier, executeIsolated, type Result } from './isolate-failures.js';
 import { atomically, type Session } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
@@ -21,19 +21,14 @@ export class InsertWithGeneratedKeys implements BatchOperation<Values, RawRow> {
     return countCharacters(values);
   }
 
-  async execute(session: Session, rows: readonly Values[]): Promise<Result<RawRow>[]> {
-    try {
-      return await this.add(session, rows);
-    } catch (error) {
-      return await isolateFailures(
-        session,
-        rows,
-        error,
-        this.classifier,
-        (within, part) => this.add(within, part),
-        (failure, within, values) => nameForeignKey(failure, within, this.sql, values),
-      );
-    }
+  execute(session: Session, rows: readonly Values[]): Promise<Result<RawRow>[]> {
+    return executeIsolated(
+      session,
+      rows,
+      this.classifier,
+      (within, part) => this.add(within, part),
+      (failure, within, values) => nameForeignKey(failure, within, this.sql, values),
+    );
   }
 
   private async add(session: Session, given: readonly Values[]): Promise<RawRow[]> {

@@ -22,22 +22,36 @@ export interface FailureClassifier {
 const PARTS = 4;
 
 /**
- * Executes a failed batch again for all items but those at fault. It tries parts of the batch, and
- * parts of failing parts, in one transaction, so that the items not at fault cost one commit.
+ * Executes a batch. If it fails, executes it again for all items but those at fault: it tries parts
+ * of the batch, and parts of failing parts, in one transaction, so that the items not at fault cost
+ * one commit.
  *
- * @param error the failure of the batch, which has been rolled back
- * @param execute executes the operation for some items
+ * @param execute executes the operation for some items, and leaves nothing of it when it fails
  * @param describe adds details to the error of a single item
  * @throws the error, when the store itself has failed
  */
-export async function isolateFailures<Item, Outcome>(
+export async function executeIsolated<Item, Outcome>(
+  session: Session,
+  items: readonly Item[],
+  classifier: FailureClassifier,
+  execute: (session: Session, items: readonly Item[]) => Promise<Result<Outcome>[]>,
+  describe: (failure: Error, session: Session, item: Item) => Promise<Error>,
+): Promise<Result<Outcome>[]> {
+  try {
+    return await execute(session, items);
+  } catch (error) {
+    return await isolateFailures(session, items, error, classifier, execute, describe);
+  }
+}
+
+/** @param error the failure of the items, which has been rolled back */
+async function isolateFailures<Item, Outcome>(
   session: Session,
   items: readonly Item[],
   error: unknown,
   classifier: FailureClassifier,
   execute: (session: Session, items: readonly Item[]) => Promise<Result<Outcome>[]>,
-  describe: (failure: Error, session: Session, item: Item) => Promise<Error> = (failure) =>
-    Promise.resolve(failure),
+  describe: (failure: Error, session: Session, item: Item) => Promise<Error>,
 ): Promise<Result<Outcome>[]> {
   if (classifier.classify(error) === 'store') throw error;
   const [only, ...others] = items;

@@ -1,7 +1,7 @@
 import type { BatchOperation } from './batch-queue.js';
 import { countCharacters, type Values } from './entity-columns.js';
 import { nameForeignKey } from './foreign-keys.js';
-import { type FailureClassifier, isolateFailures, type Result } from './isolate-failures.js';
+import { type FailureClassifier, executeIsolated, type Result } from './isolate-failures.js';
 import { atomically, type Session, type Statement } from './session.js';
 import type { KeyTexts, TableSql } from './sql-builder.js';
 
@@ -64,7 +64,7 @@ export class RemoveRows implements BatchOperation<{ readonly key: string }, Writ
 }
 
 /** Executes a statement on items; items with the same key one after another. */
-async function writeInRounds<Item extends { readonly key: string; readonly values?: Values }>(
+function writeInRounds<Item extends { readonly key: string; readonly values?: Values }>(
   session: Session,
   items: readonly Item[],
   sql: TableSql,
@@ -80,20 +80,18 @@ async function writeInRounds<Item extends { readonly key: string; readonly value
     }
     return part.map((item) => (done.has(item) ? 'done' : 'missing'));
   };
-  const isOneStatement = new Set(items.map(({ key }) => key)).size === items.length;
-  try {
-    if (isOneStatement) return await write(session, items);
-    return await atomically(session, (within) => write(within, items));
-  } catch (error) {
-    return await isolateFailures(
-      session,
-      items,
-      error,
-      classifier,
-      write,
-      (failure, within, item) => nameForeignKey(failure, within, sql, item.values),
-    );
-  }
+  return executeIsolated(
+    session,
+    items,
+    classifier,
+    (within, part) => {
+      const isOneStatement = new Set(part.map(({ key }) => key)).size === part.length;
+      return isOneStatement
+        ? write(within, part)
+        : atomically(within, (transaction) => write(transaction, part));
+    },
+    (failure, within, item) => nameForeignKey(failure, within, sql, item.values),
+  );
 }
 
 /** Splits items into the fewest rounds without duplicate keys, keeping their order. */
