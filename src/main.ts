@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { once } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
 import { DataSource } from 'typeorm';
 import { createApp } from './app.js';
 import { AccessTokens } from './platform/auth/access-tokens.js';
@@ -17,14 +18,19 @@ import { exitOnSignals, shutDownOnSignals } from './shutdown.js';
 
 /**
  * How many connections the operating system queues until they are accepted. It drops the others
- * without a refusal, and their clients retry for seconds.
+ * without a refusal, and their clients try again after a second. Node accepts one in each turn of
+ * its event loop, so in a flood a longer queue would make each connection wait longer than that.
  */
-const BACKLOG = 4_096;
+const BACKLOG = 1_024;
 
 /** The addresses that listen on all interfaces, and for each an address to connect to. */
 const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 const logger = new Logger('Main');
+
+// By default V8 lets old objects take up to four times the memory of those in use before it removes
+// them, which is 200 MiB in a flood of requests. Removing them sooner takes no measurable time.
+setFlagsFromString('--heap-growing-percent=50');
 
 await start();
 

@@ -81,7 +81,7 @@ describe('bodies in chunks of one byte', () => {
       /Content-Length.*/s,
       'Transfer-Encoding: chunked\r\n\r\n',
     );
-    const body = (id: number): string => `{"id":${id},"name":"n"}`.padEnd(40_000);
+    const body = (id: number): string => `{"id":${id},"name":"n"}`.padStart(40_000);
     const clients = [1, 2, 3].map((id) => {
       const client = new ClientConnection(app.port);
       const chunks = [...body(id)].map((byte) => `1\r\n${byte}\r\n`);

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { BODY_LIMIT, readJsonText } from './body-reader.js';
+import { BODY_LIMIT, GrowingBuffer, readJsonText } from './body-reader.js';
 
 const MIB = 1024 * 1024;
 
@@ -32,4 +32,17 @@ it('keeps no more of a body than says that it is too long', async () => {
   const text = readJsonText(req, {} as ServerResponse, ['application/json']);
   for (let index = 0; index < 4; index++) req.write(Buffer.alloc(BODY_LIMIT / 2));
   await expect(text).rejects.toMatchObject({ status: 413 });
+});
+
+it('a growing buffer keeps all bytes in their order, up to its limit', () => {
+  const buffer = new GrowingBuffer(100_000);
+  const all: Buffer[] = [];
+  for (let size = 1; !buffer.isFull; size *= 3) {
+    all.push(Buffer.alloc(size, size));
+    buffer.add(Buffer.alloc(size, size));
+    expect(buffer.bytes.equals(Buffer.concat(all).subarray(0, 100_000))).toBe(true);
+  }
+  buffer.clear();
+  buffer.add(Buffer.from('again'));
+  expect(String(buffer.bytes)).toBe('again');
 });

@@ -79,7 +79,7 @@ export const waitingBodies = new FairShare(WAITING_BODIES_LIMIT);
  * read together with it.
  */
 export class GrowingBuffer {
-  private buffer = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
+  private memory = new ArrayBuffer(FIRST_CAPACITY);
   private length = 0;
 
   /** @param limit how many bytes are kept; further ones are dropped */
@@ -87,31 +87,43 @@ export class GrowingBuffer {
 
   /** The size of its memory, in bytes. */
   get capacity(): number {
-    return this.buffer.length;
+    return this.memory.byteLength;
   }
 
   get isEmpty(): boolean {
     return this.length === 0;
   }
 
+  get isFull(): boolean {
+    return this.length === this.limit;
+  }
+
   /** The bytes that were added. Their memory is reused after {@link clear}. */
   get bytes(): Buffer {
-    return this.buffer.subarray(0, this.length);
+    return Buffer.from(this.memory, 0, this.length);
   }
 
   add(chunk: Buffer): void {
     const wanted = Math.min(this.length + chunk.length, this.limit);
-    if (wanted > this.buffer.length) {
-      const capacity = Math.min(Math.max(wanted, 2 * this.buffer.length), this.limit);
-      const larger = Buffer.allocUnsafeSlow(capacity);
-      this.buffer.copy(larger);
-      this.buffer = larger;
-    }
-    this.length += chunk.copy(this.buffer, this.length);
+    if (wanted > this.capacity)
+      this.grow(Math.min(Math.max(wanted, 2 * this.capacity), this.limit));
+    new Uint8Array(this.memory).set(chunk.subarray(0, wanted - this.length), this.length);
+    this.length = wanted;
   }
 
   clear(): void {
     this.length = 0;
+  }
+
+  private grow(capacity: number): void {
+    if (!this.memory.resizable) {
+      // The memory of a resizable buffer goes back to the system, and that of others to the heap of
+      // the process, which keeps it.
+      const resizable = new ArrayBuffer(capacity, { maxByteLength: this.limit });
+      new Uint8Array(resizable).set(new Uint8Array(this.memory));
+      this.memory = resizable;
+    }
+    this.memory.resize(capacity);
   }
 }
 
@@ -128,7 +140,7 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
     const onData = (chunk: Buffer): void => {
       body.add(chunk);
       holding.update(body.capacity);
-      if (body.bytes.length > BODY_LIMIT) onEnd();
+      if (body.isFull) onEnd();
     };
     const onEnd = (): void => {
       settle();

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { nameClient } from '../limits/client.js';
-import { CHUNKS_PER_SECOND, countChunk, FREE_CHUNKS } from './body-pace.js';
+import { CHUNKS_PER_SECOND, countChunk, FREE_CHUNKS, JoinedChunks } from './body-pace.js';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -48,4 +49,37 @@ it('reads so many chunks in a second and no more, client by client', () => {
   jest.advanceTimersByTime(2_000);
   expect(log.length).toBeLessThanOrEqual(8);
   expect(log.filter((client) => client === 'modest').length).toBeGreaterThanOrEqual(3);
+});
+
+describe('joined chunks', () => {
+  const chunks = ['one', 'two', 'three'].map((text) => Buffer.from(text));
+
+  function join(readableHighWaterMark: number): { joined: JoinedChunks; passed: string[] } {
+    const request = { readableLength: 2, readableHighWaterMark } as IncomingMessage;
+    const passed: string[] = [];
+    return { joined: new JoinedChunks(request, (bytes) => passed.push(String(bytes))), passed };
+  }
+
+  it('are passed on as one, once for each turn of the event loop', () => {
+    const { joined, passed } = join(100);
+    for (const chunk of chunks) joined.add(chunk);
+    expect(passed).toEqual([]);
+    jest.advanceTimersByTime(0);
+    joined.add(Buffer.from('four'));
+    jest.advanceTimersByTime(0);
+    expect(passed).toEqual(['onetwothree', 'four']);
+  });
+
+  it('are passed on at once at the end of the body', () => {
+    const { joined, passed } = join(100);
+    for (const chunk of chunks) joined.add(chunk);
+    joined.flush();
+    jest.advanceTimersByTime(0);
+    expect(passed).toEqual(['onetwothree']);
+  });
+
+  it('stop the reading when, with what waits in the stream, they are as long as it may be', () => {
+    const { joined } = join(2 + 'onetwothree'.length);
+    expect(chunks.map((chunk) => joined.add(chunk))).toEqual([true, true, false]);
+  });
 });

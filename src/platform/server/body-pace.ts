@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { getClient } from '../limits/client.js';
 import { FairQueue } from '../limits/fair-queue.js';
@@ -7,7 +8,7 @@ import { holdReading, releaseReading } from './socket-reading.js';
 export const FREE_CHUNKS = 1_024;
 const TICK_MS = 10;
 /** How many further chunks of all bodies together are read per tick. */
-const CHUNKS_PER_TICK = 640;
+const CHUNKS_PER_TICK = 320;
 export const CHUNKS_PER_SECOND = (CHUNKS_PER_TICK / TICK_MS) * 1_000;
 
 /** The connections that wait to be read further. */
@@ -22,13 +23,16 @@ let timer: NodeJS.Timeout | undefined;
  * bodies of many chunks are read at a limited rate, and in turn between clients.
  *
  * @param index the place of the chunk in its body, from 1
+ * @returns whether the body has many chunks, so that those read together should be joined
  */
-export function countChunk(socket: Socket, index: number): void {
-  if (index <= FREE_CHUNKS) return;
+export function countChunk(socket: Socket, index: number): boolean {
+  if (index <= FREE_CHUNKS) return false;
   if (ahead < CHUNKS_PER_SECOND) ahead++;
-  if (!holdReading(socket, waiting)) return;
-  waiting.push(getClient({ socket }), socket);
-  timer ??= setInterval(readNext, TICK_MS).unref();
+  if (holdReading(socket, waiting)) {
+    waiting.push(getClient({ socket }), socket);
+    timer ??= setInterval(readNext, TICK_MS).unref();
+  }
+  return true;
 }
 
 function readNext(): void {
@@ -39,4 +43,31 @@ function readNext(): void {
   if (!waiting.isEmpty) return;
   clearInterval(timer);
   timer = undefined;
+}
+
+/** Joins chunks that are read together, since passing on each takes twice as long. */
+export class JoinedChunks {
+  private chunks: Buffer[] = [];
+  private size = 0;
+
+  /** @param pass passes on the joined chunks */
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly pass: (bytes: Buffer) => void,
+  ) {}
+
+  /** Returns whether the request should be read further, like `push()` of a stream. */
+  add(chunk: Buffer): boolean {
+    if (this.chunks.length === 0) setImmediate(() => this.flush());
+    this.chunks.push(chunk);
+    this.size += chunk.length;
+    return this.request.readableLength + this.size < this.request.readableHighWaterMark;
+  }
+
+  flush(): void {
+    if (this.chunks.length === 0 || this.request.destroyed) return;
+    this.pass(Buffer.concat(this.chunks));
+    this.chunks = [];
+    this.size = 0;
+  }
 }

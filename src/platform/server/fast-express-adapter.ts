@@ -11,7 +11,7 @@ import {
 import { writeJson } from '../json/json-writer.js';
 import { convertResult } from '../requests/convert-result.js';
 import { endTurn } from '../requests/concurrent-requests.js';
-import { countChunk } from './body-pace.js';
+import { countChunk, JoinedChunks } from './body-pace.js';
 import { stopListening } from './node-internals.js';
 import { JSON_TYPE } from './send-error.js';
 import { sendStream, TextStream } from './send-stream.js';
@@ -68,10 +68,16 @@ export class FastExpressAdapter extends ExpressAdapter {
     const app = this.getInstance<Express>();
     class ExpressRequest extends IncomingMessage {
       private chunks = 0;
+      private joined: JoinedChunks | undefined;
 
-      override push(chunk: unknown, encoding?: BufferEncoding): boolean {
-        if (chunk !== null) countChunk(this.socket, ++this.chunks);
-        return super.push(chunk, encoding);
+      override push(chunk: Buffer | null): boolean {
+        if (chunk === null) {
+          this.joined?.flush();
+        } else if (countChunk(this.socket, ++this.chunks)) {
+          this.joined ??= new JoinedChunks(this, (bytes) => super.push(bytes));
+          return this.joined.add(chunk);
+        }
+        return super.push(chunk);
       }
     }
     class ExpressResponse<Req extends IncomingMessage = IncomingMessage>
