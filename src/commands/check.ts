@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
 import { describeSqliteError } from '../platform/database/sqlite/sqlite-errors.js';
-import { compareMigrations } from '../platform/database/data-source/store-data-source.js';
+import { compareMigrations } from '../platform/database/data-source/migrate-schema.js';
 import { schema } from '../schema.js';
 import { StoreReader } from './store-reader.js';
 

@@ -5,8 +5,8 @@ import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import { parseDatabaseUrl } from '../platform/config/database-url.js';
 import { createDataSourceOptions } from '../platform/database/data-source/data-source-options.js';
 import { createDataSource, openDatabase } from '../platform/database/data-source/open-database.js';
+import { compareMigrations } from '../platform/database/data-source/migrate-schema.js';
 import {
-  compareMigrations,
   DatabaseStartError,
   type StoreDataSource,
 } from '../platform/database/data-source/store-data-source.js';

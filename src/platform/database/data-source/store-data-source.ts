@@ -1,4 +1,4 @@
-import { DataSource, type EntityManager, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
@@ -138,38 +138,4 @@ export abstract class StoreDataSource extends DataSource {
       await this.changeLog.switchOff(queryRunner);
     }
   }
-
-  /** @throws DatabaseStartError when the schema is from a newer version of the program */
-  protected async runNewMigrations(queryRunner: QueryRunner): Promise<void> {
-    const executor = new MigrationExecutor(this, queryRunner);
-    executor.transaction = 'each';
-    const executed = await executor.getExecutedMigrations();
-    const { unknown, missing } = compareMigrations(this.migrationNames, executed);
-    if (unknown.length > 0) {
-      throw new DatabaseStartError(
-        `The database is newer than this program, which does not know ${unknown.join(', ')}: run the version that was run last, or restore the backup that was made before it`,
-      );
-    }
-    if (missing.length === 0) return;
-    const { logMigration: log = () => undefined } = this.options.extra as StoreExtra;
-    const from = this.migrationNames.filter((name) => !missing.includes(name)).at(-1) ?? 'none';
-    log(`Migrating the schema from ${from} to ${missing.at(-1)}`);
-    const began = performance.now();
-    await executor.executePendingMigrations();
-    log(`Migrated the schema in ${((performance.now() - began) / 1_000).toFixed(1)} seconds`);
-  }
-}
-
-/**
- * Finds the migrations of a store that the program does not know, and those that the store lacks.
- */
-export function compareMigrations(
-  known: readonly string[],
-  executed: readonly { readonly name: string }[],
-): { unknown: string[]; missing: string[] } {
-  const names = executed.map(({ name }) => name);
-  return {
-    unknown: names.filter((name) => !known.includes(name)),
-    missing: known.filter((name) => !names.includes(name)),
-  };
 }

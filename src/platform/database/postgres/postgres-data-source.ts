@@ -6,6 +6,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/sql-builder.js';
+import { migrateSchema } from '../data-source/migrate-schema.js';
 import { getErrorCode } from '../data-source/store-failures.js';
 import {
   DatabaseStartError,
@@ -82,7 +83,7 @@ export class PostgresDataSource extends StoreDataSource {
   /** Brings the schema up to date. */
   private async migrate(): Promise<void> {
     await this.withMigrationLock(async (queryRunner) => {
-      await this.runNewMigrations(queryRunner).catch(async (error: unknown) => {
+      await migrateSchema(this, queryRunner).catch(async (error: unknown) => {
         await this.assertOwnTables(queryRunner);
         throw error;
       });

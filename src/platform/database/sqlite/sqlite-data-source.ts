@@ -4,6 +4,7 @@ import type { EntityColumns } from '../batching/entity-columns.js';
 import type { SessionPool } from '../batching/session.js';
 import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/sql-builder.js';
+import { migrateSchema } from '../data-source/migrate-schema.js';
 import { getErrorCode } from '../data-source/store-failures.js';
 import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
 import { flushFolders } from './flush-files.js';
@@ -52,7 +53,7 @@ export class SqliteDataSource extends StoreDataSource {
     await this.initialize();
     const queryRunner = this.createQueryRunner();
     try {
-      await this.runNewMigrations(queryRunner);
+      await migrateSchema(this, queryRunner);
       await this.setUpChangeFeed(queryRunner);
     } finally {
       await queryRunner.release();
