@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { copyStore } from '../src/commands/copy.js';
+import { copyStore } from '../src/commands/copy-store.js';
 import { inRange } from '../src/platform/database/filters.js';
 import { Decimal } from '../src/platform/json/decimal.js';
 import { JsonText } from '../src/platform/json/json-text.js';

@@ -170,7 +170,7 @@ function writeMigration({
   ];
   return `import type { MigrationInterface, QueryRunner } from 'typeorm';
     import { ${[...helpers].sort().join(', ')} } from '../../../platform/database/columns.js';
-    import { ${steps.sort().join(', ')} } from '../../../platform/database/migrations.js';
+    import { ${steps.sort().join(', ')} } from '../../../platform/database/migration-steps.js';
 
     export class Create${names.Plural}${timestamp} implements MigrationInterface {
       async up(queryRunner: QueryRunner): Promise<void> {

@@ -1,4 +1,4 @@
-import { backUp } from './backup.js';
+import { backUpStore } from './back-up-store.js';
 import { CommandError, getStorePath, formatSize, runCommand } from './command.js';
 
 // npm run db:backup -- <file>
@@ -13,6 +13,6 @@ await runCommand(async (target, ...others) => {
     throw new CommandError('Name the file to create: npm run db:backup -- <file>');
   }
   const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
-  const size = await backUp(getStorePath(), target, onProgress, stopping.signal);
+  const size = await backUpStore(getStorePath(), target, onProgress, stopping.signal);
   console.log(`${target}: ${formatSize(size)}, complete and sound`);
 });

@@ -1,4 +1,4 @@
-import { checkStore } from './check.js';
+import { checkStore } from './check-store.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
 
 // npm run db:check -- [file]

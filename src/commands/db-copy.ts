@@ -1,5 +1,5 @@
 import { CommandError, formatCount, runCommand } from './command.js';
-import { copyStore } from './copy.js';
+import { copyStore } from './copy-store.js';
 
 // npm run db:copy -- <from> [to]
 

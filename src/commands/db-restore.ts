@@ -1,7 +1,7 @@
 import { loadEnv } from '../platform/config/env.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
 import { beginEpoch } from './begin-epoch.js';
-import { restore } from './restore.js';
+import { restoreStore } from './restore-store.js';
 
 // npm run db:restore -- <file>
 // npm run db:restore -- --new-epoch
@@ -26,7 +26,7 @@ await runCommand(async (file, ...others) => {
   }
   const store = getStorePath();
   const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
-  const kept = await restore(file, store, onProgress, stopping.signal);
+  const kept = await restoreStore(file, store, onProgress, stopping.signal);
   if (kept !== undefined) console.log(`The old store is kept as ${kept}`);
   console.log(`${store} is restored from ${file}: start the program`);
 });

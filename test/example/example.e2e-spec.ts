@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { DataSource } from 'typeorm';
-import { backUp } from '../../src/commands/backup.js';
-import { checkStore } from '../../src/commands/check.js';
-import { copyStore } from '../../src/commands/copy.js';
+import { backUpStore } from '../../src/commands/back-up-store.js';
+import { checkStore } from '../../src/commands/check-store.js';
+import { copyStore } from '../../src/commands/copy-store.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { ConstraintError } from '../../src/platform/database/constraint.error.js';
 import type { ErrorKind } from '../../src/platform/errors/error-catalogue.js';
@@ -282,7 +282,7 @@ describe('a store with gardens and plantings', () => {
     const path = app.storeUrl.replace('sqlite:', '');
     await inNewFolder(async (folder) => {
       const copy = join(folder, 'copy.db');
-      await backUp(path, copy, () => undefined);
+      await backUpStore(path, copy, () => undefined);
       for (const file of [path, copy]) {
         const { faults, contents } = await checkStore(file);
         expect(faults).toEqual([]);

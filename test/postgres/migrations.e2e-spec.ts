@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { int64, text } from '../../src/platform/database/columns.js';
-import { addColumn, createIndex, createTable } from '../../src/platform/database/migrations.js';
+import {
+  addColumn,
+  createIndex,
+  createTable,
+} from '../../src/platform/database/migration-steps.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 

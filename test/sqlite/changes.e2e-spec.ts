@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { backUp } from '../../src/commands/backup.js';
-import { checkStore } from '../../src/commands/check.js';
-import { restore } from '../../src/commands/restore.js';
+import { backUpStore } from '../../src/commands/back-up-store.js';
+import { checkStore } from '../../src/commands/check-store.js';
+import { restoreStore } from '../../src/commands/restore-store.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
   copy = join(folder, 'copy.db');
   await app.create('{"id":7,"name":"Monstera"}');
-  await backUp(app.storeUrl.replace('sqlite:', ''), copy, ignore);
+  await backUpStore(app.storeUrl.replace('sqlite:', ''), copy, ignore);
   await app.create('{"id":8,"name":"later"}');
 });
 
@@ -50,7 +50,7 @@ describe('a backup of a store with the feed', () => {
     const { headers } = await app.get('/changes');
     const [, next = ''] = /^<(.*)>/.exec(headers.get('link') ?? '') ?? [];
     const store = app.storeUrl.replace('sqlite:', '');
-    await app.restart(FEED, () => restore(copy, store, ignore));
+    await app.restart(FEED, () => restoreStore(copy, store, ignore));
     expectError(await app.get(next), 'CHANGES_GONE');
     expect((await app.get('/changes')).body).toEqual([]);
     expect(await app.rows()).toHaveLength(1);

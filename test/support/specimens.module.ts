@@ -39,7 +39,7 @@ import {
   text,
   uuid,
 } from '../../src/platform/database/columns.js';
-import { createIndex, createTable } from '../../src/platform/database/migrations.js';
+import { createIndex, createTable } from '../../src/platform/database/migration-steps.js';
 import { ApiError } from '../../src/platform/errors/api-error.js';
 import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 import { Decimal } from '../../src/platform/json/decimal.js';

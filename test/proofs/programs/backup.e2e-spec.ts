@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { promisify } from 'node:util';
-import { backUp } from '../../../src/commands/backup.js';
-import { checkStore } from '../../../src/commands/check.js';
+import { backUpStore } from '../../../src/commands/back-up-store.js';
+import { checkStore } from '../../../src/commands/check-store.js';
 import { CommandError } from '../../../src/commands/command.js';
 import { Faults } from '../../support/faults.js';
 import { schema } from '../../../src/schema.js';
@@ -166,7 +166,7 @@ const REFUSALS: readonly [what: string, command: string, args: string[], RegExp,
 
 /** Expects a backup to fail with this sentence. */
 async function expectRefusal(target: string, sentence: RegExp, store = 'plants.db'): Promise<void> {
-  const backup = backUp(folder.file(store), folder.file(target), () => undefined);
+  const backup = backUpStore(folder.file(store), folder.file(target), () => undefined);
   const error = await backup.then(
     () => undefined,
     (reason: unknown) => reason,
@@ -224,7 +224,7 @@ describe('a failed command exits 1 with a sentence and leaves no file:', () => {
     const stop = new AbortController();
     const stopAtChecking = (): void => stop.abort();
     await expect(
-      backUp(folder.file('plants.db'), target, stopAtChecking, stop.signal),
+      backUpStore(folder.file('plants.db'), target, stopAtChecking, stop.signal),
     ).rejects.toThrow('Stopped: there is no copy');
     expect(await readdir(folder.path)).toEqual(before);
   });
@@ -234,7 +234,7 @@ describe('a backup', () => {
   it('may be read by no more people than the store', async () => {
     await cp(folder.file('restored.db'), folder.file('private.db'));
     await chmod(folder.file('private.db'), 0o600);
-    await backUp(folder.file('private.db'), folder.file('private-copy.db'), () => undefined);
+    await backUpStore(folder.file('private.db'), folder.file('private-copy.db'), () => undefined);
     expect((await stat(folder.file('private-copy.db'))).mode & 0o777).toBe(0o600);
   });
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { type ColumnType, int64, nullable } from '../../../platform/database/columns.js';
-import { createTable } from '../../../platform/database/migrations.js';
+import { createTable } from '../../../platform/database/migration-steps.js';
 
 const text: ColumnType = { type: 'text' };
 

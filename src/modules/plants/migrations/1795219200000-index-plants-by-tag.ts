@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { createTextIndex, dropIndex } from '../../../platform/database/migrations.js';
+import { createTextIndex, dropIndex } from '../../../platform/database/migration-steps.js';
 
 export class IndexPlantsByTag1795219200000 implements MigrationInterface {
   readonly transaction = false;

@@ -5,7 +5,7 @@ import {
   createTextIndex,
   dropIndex,
   sortByCodePoint,
-} from '../../../platform/database/migrations.js';
+} from '../../../platform/database/migration-steps.js';
 
 export class IndexPlantsByName1795500000000 implements MigrationInterface {
   readonly transaction = false;

@@ -8,7 +8,7 @@ import {
   text,
   uuid,
 } from '../../../../src/platform/database/columns.js';
-import { createIndex, createTable } from '../../../../src/platform/database/migrations.js';
+import { createIndex, createTable } from '../../../../src/platform/database/migration-steps.js';
 
 export class CreateGardens1795600000001 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { date, int32, int64, uuid } from '../../../../src/platform/database/columns.js';
-import { createIndex, createTable } from '../../../../src/platform/database/migrations.js';
+import { createIndex, createTable } from '../../../../src/platform/database/migration-steps.js';
 
 export class CreatePlantings1795600000002 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { copyStore } from '../../../../src/commands/copy.js';
+import { copyStore } from '../../../../src/commands/copy-store.js';
 import { createDataSourceOptions } from '../../../../src/platform/database/data-source/data-source-options.js';
 import {
   createDataSource,

@@ -5,8 +5,8 @@ import { DatabaseStartError } from '../platform/database/data-source/store-data-
 import { flush, flushFolders } from '../platform/database/sqlite/flush-files.js';
 import { SqliteLock } from '../platform/database/sqlite/sqlite-process-lock.js';
 import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.js';
-import { backUp } from './backup.js';
-import { checkStore } from './check.js';
+import { backUpStore } from './back-up-store.js';
+import { checkStore } from './check-store.js';
 import { CommandError } from './command.js';
 import { beginEpoch } from './begin-epoch.js';
 import { StoreReader } from './store-reader.js';
@@ -25,7 +25,7 @@ const SUFFIXES = ['', '-wal', '-shm', '-journal'];
  * @returns the path under which the former store is kept; undefined where there was none
  * @throws CommandError, DatabaseStartError
  */
-export async function restore(
+export async function restoreStore(
   copy: string,
   store: string,
   onProgress: (line: string) => void,
@@ -39,7 +39,7 @@ export async function restore(
   const restored = `${store}.${process.pid}.restored`;
   try {
     await assertUnused(store);
-    await backUp(copy, restored, onProgress, signal, 'ro');
+    await backUpStore(copy, restored, onProgress, signal, 'ro');
     await beginEpoch(`sqlite:${restored}`);
     const kept = await keepFormerStore(store);
     await link(restored, store);

@@ -18,7 +18,7 @@ const PROGRESS_INTERVAL_MS = 2_000;
  * @returns the size of the copy in bytes
  * @throws CommandError
  */
-export async function backUp(
+export async function backUpStore(
   source: string,
   target: string,
   onProgress: (line: string) => void,
