@@ -334,6 +334,12 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...plant('requests/body-reader.ts', CREATES, [
     [
+      'a growing buffer forgets its bytes when it grows',
+      'new Uint8Array(resizable).set(new Uint8Array(this.memory));',
+      '',
+      'unit requests/body-reader',
+    ],
+    [
       'partial bodies of clients that left stay counted',
       '    const onClose = (): void => {\n      settle();',
       '    const onClose = (): void => {',
@@ -374,6 +380,17 @@ export const MUTANTS: readonly Mutant[] = [
       'value',
     ],
     ['a fraction is cut off', 'if (power < 0 || end', 'if (end'],
+  ]),
+  ...plant('server/fast-express-adapter.ts', 'sqlite test/sqlite/overload', [
+    ['the end of a body overtakes its joined chunks', 'this.joined?.flush();', ''],
+  ]),
+  ...plant('server/body-pace.ts', 'unit server/body-pace', [
+    ['joined chunks are passed on twice', '    this.chunks = [];\n', ''],
+    [
+      'joined chunks are read without end',
+      'return this.request.readableLength + this.size < this.request.readableHighWaterMark;',
+      'return true;',
+    ],
   ]),
   ...plant('server/pipelined-requests.ts', CONNECTIONS, [
     [
