@@ -14,7 +14,7 @@ export const PlantErrors = defineErrors(
       message: 'The id is in use by a different plant',
       when: 'the id is in use by a different plant',
       advice:
-        'Choose another id. After a retry, first read the plant: it may be yours, and changed since.',
+        'Choose another id. After a retry, first read the plant: it may be yours, and may have changed since.',
     },
     ALREADY_EXISTS: {
       error: 40901,
