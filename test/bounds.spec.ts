@@ -26,7 +26,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   headers: `${maxHeaderSize / 1024} KiB`,
   'a parameter of a query, in URL encoding': '4,096 B',
   'incomplete bodies, and bodies that wait for a turn': `${WAITING_BODIES_LIMIT / MIB} MiB`,
-  'chunks of a body beyond its first 1,024': `${count(CHUNKS_PER_SECOND)} per second`,
+  'chunks of a body beyond its first 256': `${count(CHUNKS_PER_SECOND)} per second`,
   'bodies of requests handled at a time': `${HANDLED_BODIES_LIMIT / MIB} MiB`,
   'requests handled at the same time': count(MAX_HANDLED),
   'concurrent reads of pages and pieces': count(MAX_PAGES),

@@ -13,10 +13,11 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Makes a connection that delivers this many chunks whenever it is read. */
-function sender(client: string, chunks: number, log: string[]): void {
+/** Makes a connection that delivers this many chunks whenever it is read, so many times. */
+function sender(client: string, chunks: number, log: string[], reads = Infinity): void {
   let sent = 0;
   const read = (): void => {
+    if (reads-- === 0) return;
     log.push(client);
     for (let index = 0; index < chunks; index++) countChunk(socket, ++sent);
   };
@@ -27,6 +28,7 @@ function sender(client: string, chunks: number, log: string[]): void {
       return socket;
     },
     isPaused: () => false,
+    destroy: () => log.push(`${client} is closed`),
   }) as unknown as Socket;
   nameClient(socket, client);
   read();
@@ -37,6 +39,18 @@ it('reads a body of few chunks at once', () => {
   sender('one', FREE_CHUNKS, log);
   jest.advanceTimersByTime(10_000);
   expect(log).toEqual(['one']);
+});
+
+it('closes further connections of a client that begins too many such bodies at a time', () => {
+  const log: string[] = [];
+  for (const client of ['greedy', 'greedy', 'greedy', 'modest', 'greedy']) {
+    sender(client, CHUNKS_PER_SECOND, log, 1);
+  }
+  expect(log.filter((line) => line.includes('closed'))).toEqual([
+    'greedy is closed',
+    'greedy is closed',
+  ]);
+  jest.advanceTimersByTime(10_000);
 });
 
 it('reads so many chunks in a second and no more, client by client', () => {

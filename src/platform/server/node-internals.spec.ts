@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { configureNode, countSentBytes, stopListening } from './node-internals.js';
+import { configureNode, countSentBytes, destroyUnparsed, stopListening } from './node-internals.js';
 
 let server: Server;
 let port: number;
@@ -78,5 +78,29 @@ describe('countSentBytes()', () => {
     expect(countSentBytes(accepted)).toBeGreaterThan(answer.length);
     accepted.destroy();
     expect(countSentBytes(accepted)).toBe(0);
+  });
+});
+
+describe('destroyUnparsed()', () => {
+  const BODY =
+    'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n';
+
+  it('skips the rest of a body, but no later body that the same parser reads', async () => {
+    const received: string[] = [];
+    server.on('request', (request: IncomingMessage) => {
+      request.on('data', (chunk: Buffer) => {
+        received.push(String(chunk));
+        if (received.length === 1) destroyUnparsed(request.socket);
+      });
+      request.on('end', () => server.emit('received'));
+      request.on('error', () => undefined);
+    });
+    const first = client();
+    first.write(BODY);
+    await once(first, 'close');
+    expect(received).toEqual(['a']);
+    client().write(`${BODY}0\r\n\r\n`);
+    await once(server, 'received');
+    expect(received).toEqual(['a', 'a', 'b']);
   });
 });

@@ -30,3 +30,21 @@ export function countSentBytes(socket: Socket): number {
   };
   return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
 }
+
+/**
+ * Closes a connection from within its parser, which then skips the chunks of a body that were read
+ * together with the last one.
+ */
+export function destroyUnparsed(socket: Socket): void {
+  const { parser } = socket as { parser?: Record<string, unknown> | null };
+  const [onBody] = Object.entries(parser ?? {}).filter(
+    ([, member]) => typeof member === 'function' && member.name === 'parserOnBody',
+  );
+  if (parser && onBody) {
+    const [key, handler] = onBody;
+    parser[key] = undefined;
+    // Node uses the parser again for another connection.
+    setImmediate(() => (parser[key] = handler));
+  }
+  socket.destroy();
+}

@@ -384,7 +384,19 @@ export const MUTANTS: readonly Mutant[] = [
   ...plant('server/fast-express-adapter.ts', 'sqlite test/sqlite/overload', [
     ['the end of a body overtakes its joined chunks', 'this.joined?.flush();', ''],
   ]),
+  ...plant('server/node-internals.ts', 'unit server/node-internals', [
+    [
+      'a parser that skipped a body skips all later ones',
+      'setImmediate(() => (parser[key] = handler));',
+      '',
+    ],
+  ]),
   ...plant('server/body-pace.ts', 'unit server/body-pace', [
+    [
+      'a client may begin any number of bodies in small chunks',
+      'if (ahead > CHUNKS_PER_SECOND && waiting.has(client)) {',
+      'if (false) {',
+    ],
     ['joined chunks are passed on twice', '    this.chunks = [];\n', ''],
     [
       'joined chunks are read without end',
