@@ -47,7 +47,7 @@ export default {
     '!src/shutdown.ts',
     '!src/commands/db-*.ts',
     '!src/commands/write-openapi.ts',
-    '!src/**/*.error-causes.ts',
+    '!src/**/*.error-fixtures.ts',
   ],
   coverageProvider: 'v8',
   coverageThreshold: { global: { lines: 95, branches: 95 } },

@@ -4,7 +4,7 @@ import { ConstraintError } from '../src/platform/database/constraint.error.js';
 import { listErrors, ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { ExampleModule } from './support/example.module.js';
-import { listCauses, loadErrorCauses } from './support/error-causes.js';
+import { listCauses, loadErrorFixtures } from './support/error-fixtures.js';
 import { expectError } from './support/expect-error.js';
 import { listAnswers, exchange } from './support/http/connection.js';
 import { type Answer, TestApp } from './support/test-app.js';
@@ -59,7 +59,7 @@ const SHARED = listCauses({
   },
 });
 
-const CAUSES = [...SHARED, ...(await loadErrorCauses())];
+const CAUSES = [...SHARED, ...(await loadErrorFixtures())];
 
 async function raw(app: TestApp, request: string): Promise<Answer> {
   const [answer] = listAnswers(await exchange(app.port, request));

@@ -291,7 +291,7 @@ function resolveReference(
   const [key] = found.keys;
   if (key.type !== type)
     throw new UsageError(`${where}: its key is ${key.type}, so write ${name}:${key.type}`);
-  const causes = `${MODULES}/${found.module}/${found.module}.error-causes.ts`;
+  const causes = `${MODULES}/${found.module}/${found.module}.error-fixtures.ts`;
   if (!new RegExp(`function create${found.entity}\\(`).test(read(causes))) {
     throw new UsageError(
       `${where}: export create${found.entity}(app: TestApp, n: number) from ${causes}, for the tests`,
@@ -306,7 +306,7 @@ function resolveReference(
     plural: found.module,
     words: spaced(found.file),
     file: `../${found.module}/${found.file}.entity.js`,
-    causes: `../${found.module}/${found.module}.error-causes.js`,
+    causes: `../${found.module}/${found.module}.error-fixtures.js`,
   };
 }
 

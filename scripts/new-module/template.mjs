@@ -22,7 +22,7 @@ export function writeFiles(module) {
     [`${plural}.service.ts`, writeService(module)],
     [`${plural}.controller.ts`, writeController(module)],
     [`${plural}.module.ts`, writeModule(module)],
-    [`${plural}.error-causes.ts`, writeCauses(module)],
+    [`${plural}.error-fixtures.ts`, writeCauses(module)],
     [`${plural}.e2e-spec.ts`, writeSpec(module)],
   ]);
 }
@@ -716,7 +716,7 @@ function writeCauses(module) {
   const isDrawn = keyKind === 'drawn';
   const maker = describeMaker(module);
   imports.add(`./${plural}.errors.js`, `${Singular}Errors`);
-  imports.add('../../../test/support/error-causes.js', 'type ErrorCauses');
+  imports.add('../../../test/support/error-fixtures.js', 'type ErrorFixtures');
   imports.add('../../../test/support/members.js', 'type Members', 'writeMembers');
   imports.add('../../../test/support/test-app.js', 'type Answer', 'type TestApp');
   for (const { references } of maker.sampled.filter((column) => column.references)) {
@@ -786,7 +786,7 @@ function writeCauses(module) {
       causes: {
         ${causes.join('\n')}
       },
-    } satisfies ErrorCauses<typeof ${Singular}Errors>;
+    } satisfies ErrorFixtures<typeof ${Singular}Errors>;
   `;
 }
 
@@ -807,7 +807,7 @@ function writeSpec(module) {
     'expect',
     'it',
   );
-  imports.add(`./${plural}.error-causes.js`, `make${Singular}`);
+  imports.add(`./${plural}.error-fixtures.js`, `make${Singular}`);
   imports.add(`./${plural}.errors.js`, `${Singular}Errors`);
   imports.add('../../../test/support/expect-error.js', 'expectError');
   imports.add('../../../test/support/members.js', 'type Members', 'pathTo', 'writeMembers');

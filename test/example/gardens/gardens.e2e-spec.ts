@@ -3,7 +3,7 @@ import { expectError } from '../../support/expect-error.js';
 import { type Members, pathTo, writeMembers } from '../../support/members.js';
 import { TestApp } from '../../support/test-app.js';
 import { EXAMPLE_MODULES } from '../example.js';
-import { makeGarden } from './gardens.error-causes.js';
+import { makeGarden } from './gardens.error-fixtures.js';
 import { GardenErrors } from './gardens.errors.js';
 
 let app: TestApp;

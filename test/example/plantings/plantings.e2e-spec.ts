@@ -3,7 +3,7 @@ import { expectError } from '../../support/expect-error.js';
 import { type Members, pathTo, writeMembers } from '../../support/members.js';
 import { TestApp } from '../../support/test-app.js';
 import { EXAMPLE_MODULES } from '../example.js';
-import { makePlanting } from './plantings.error-causes.js';
+import { makePlanting } from './plantings.error-fixtures.js';
 import { PlantingErrors } from './plantings.errors.js';
 
 let app: TestApp;

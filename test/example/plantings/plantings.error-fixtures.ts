@@ -1,8 +1,8 @@
-import type { ErrorCauses } from '../../support/error-causes.js';
+import type { ErrorFixtures } from '../../support/error-fixtures.js';
 import { type Members, writeMembers } from '../../support/members.js';
 import type { Answer, TestApp } from '../../support/test-app.js';
-import { createGarden } from '../gardens/gardens.error-causes.js';
-import { createPlant } from '../../../src/modules/plants/plants.error-causes.js';
+import { createGarden } from '../gardens/gardens.error-fixtures.js';
+import { createPlant } from '../../../src/modules/plants/plants.error-fixtures.js';
 import { PlantingErrors } from './plantings.errors.js';
 
 /** Makes the members of a new planting as JSON, which differ for each number from 1 to 9. */
@@ -53,4 +53,4 @@ export default {
       );
     },
   },
-} satisfies ErrorCauses<typeof PlantingErrors>;
+} satisfies ErrorFixtures<typeof PlantingErrors>;

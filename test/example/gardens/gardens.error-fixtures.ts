@@ -1,5 +1,5 @@
-import { createPlant } from '../../../src/modules/plants/plants.error-causes.js';
-import type { ErrorCauses } from '../../support/error-causes.js';
+import { createPlant } from '../../../src/modules/plants/plants.error-fixtures.js';
+import type { ErrorFixtures } from '../../support/error-fixtures.js';
 import { type Members, oncePerApp, pathTo, writeMembers } from '../../support/members.js';
 import type { Answer, TestApp } from '../../support/test-app.js';
 import { GardenErrors } from './gardens.errors.js';
@@ -45,4 +45,4 @@ export default {
       return await app.delete(pathTo('gardens', { id }));
     },
   },
-} satisfies ErrorCauses<typeof GardenErrors>;
+} satisfies ErrorFixtures<typeof GardenErrors>;

@@ -1,5 +1,5 @@
 import { PlantErrors } from './plants.errors.js';
-import type { ErrorCauses } from '../../../test/support/error-causes.js';
+import type { ErrorFixtures } from '../../../test/support/error-fixtures.js';
 import type { TestApp } from '../../../test/support/test-app.js';
 
 /** Creates a plant, another one for each number. Resolves with its id as JSON. */
@@ -21,4 +21,4 @@ export default {
       return await app.create('{"id":1,"name":"n"}');
     },
   },
-} satisfies ErrorCauses<typeof PlantErrors>;
+} satisfies ErrorFixtures<typeof PlantErrors>;

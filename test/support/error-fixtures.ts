@@ -7,20 +7,20 @@ const MODULES = new URL('../../src/modules/', import.meta.url).pathname;
 /** Causes the error, and resolves with the answer. */
 export type Cause = (app: TestApp) => Promise<Answer>;
 
-/** One way to get each error of a module: the default export of its `*.error-causes.ts`. */
-export interface ErrorCauses<Entries extends Readonly<Record<string, ErrorEntry>>> {
+/** One way to get each error of a module: the default export of its `*.error-fixtures.ts`. */
+export interface ErrorFixtures<Entries extends Readonly<Record<string, ErrorEntry>>> {
   readonly entries: Entries;
   readonly causes: Readonly<Record<keyof Entries, Cause>>;
 }
 
 /** Loads the causes of the errors of all modules, by the names of the errors. */
-export async function loadErrorCauses(): Promise<(readonly [string, ErrorEntry, Cause])[]> {
+export async function loadErrorFixtures(): Promise<(readonly [string, ErrorEntry, Cause])[]> {
   const files = readdirSync(MODULES, { recursive: true, encoding: 'utf8' });
   const causes = files
-    .filter((path) => path.endsWith('.error-causes.ts'))
+    .filter((path) => path.endsWith('.error-fixtures.ts'))
     .map(async (path) => {
       const module = (await import(MODULES + path)) as {
-        default: ErrorCauses<Readonly<Record<string, ErrorEntry>>>;
+        default: ErrorFixtures<Readonly<Record<string, ErrorEntry>>>;
       };
       return listCauses(module.default);
     });
@@ -30,6 +30,6 @@ export async function loadErrorCauses(): Promise<(readonly [string, ErrorEntry, 
 export function listCauses<Entries extends Readonly<Record<string, ErrorEntry>>>({
   entries,
   causes,
-}: ErrorCauses<Entries>): (readonly [string, ErrorEntry, Cause])[] {
+}: ErrorFixtures<Entries>): (readonly [string, ErrorEntry, Cause])[] {
   return Object.entries(entries).map(([name, entry]) => [name, entry, causes[name] as Cause]);
 }
