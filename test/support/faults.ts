@@ -87,6 +87,8 @@ export class Faults {
     program.kill('SIGSTOP');
     program.kill('SIGCONT');
     await until(() => program.hasExited || (this.read('looks') > before && program.isWaiting()));
+    // No event is handled while steps of time follow each other, so that of its end could come late.
+    if (program.hasExited) await program.exited();
   }
 
   private write(name: (typeof FIELDS)[number], value: number | bigint): void {
