@@ -18,7 +18,7 @@ import { exitOnSignals, shutDownOnSignals } from './shutdown.js';
 
 /**
  * How many connections the operating system queues until they are accepted. It drops the others
- * without a refusal, and their clients try again after a second. Node accepts one in each turn of
+ * without a refusal, and their clients try again after 1 second. Node accepts one in each turn of
  * its event loop, so in a flood a longer queue would make each connection wait longer than that.
  */
 const BACKLOG = 1_024;

@@ -116,14 +116,15 @@ export class GrowingBuffer {
   }
 
   private grow(capacity: number): void {
-    if (!this.memory.resizable) {
-      // The memory of a resizable buffer goes back to the system, and that of others to the heap of
-      // the process, which keeps it.
-      const resizable = new ArrayBuffer(capacity, { maxByteLength: this.limit });
-      new Uint8Array(resizable).set(new Uint8Array(this.memory));
-      this.memory = resizable;
+    if (this.memory.resizable) {
+      this.memory.resize(capacity);
+      return;
     }
-    this.memory.resize(capacity);
+    // The memory of a resizable buffer goes back to the system, and that of others to the heap of
+    // the process, which keeps it.
+    const resizable = new ArrayBuffer(capacity, { maxByteLength: this.limit });
+    new Uint8Array(resizable).set(new Uint8Array(this.memory));
+    this.memory = resizable;
   }
 }
 

@@ -37,7 +37,7 @@ export function countSentBytes(socket: Socket): number {
  */
 export function destroyUnparsed(socket: Socket): void {
   const { parser } = socket as { parser?: Record<string, unknown> | null };
-  const [onBody] = Object.entries(parser ?? {}).filter(
+  const onBody = Object.entries(parser ?? {}).find(
     ([, member]) => typeof member === 'function' && member.name === 'parserOnBody',
   );
   if (parser && onBody) {
