@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RequestAbortedError } from './body-reader.js';
-import { endTurn, Turns } from './concurrent-requests.js';
+import { endTurn, MAX_PAGES, Turns } from './concurrent-requests.js';
 
 /** A request of a client at this address, and its answer. */
 function ask(ip: string): [Request, Response & { closed: boolean }] {
@@ -21,7 +21,7 @@ function leave(response: Response & { closed: boolean }): void {
 
 /** Takes all turns for pages. */
 async function takeAll(): Promise<(Response & { closed: boolean })[]> {
-  const holders = Array.from({ length: 16 }, () => {
+  const holders = Array.from({ length: MAX_PAGES }, () => {
     const [request, response] = ask('192.0.2.1');
     void Turns.ofPages.take(request, response);
     return response;
