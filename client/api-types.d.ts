@@ -328,7 +328,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 50300: the store is full, overloaded or unavailable, or the identity provider is unavailable */
+        /** @description - 50300: the service is busy or stopping, or the store or the identity provider is unavailable */
         Error503: {
             headers: {
                 "Retry-After"?: string;
@@ -392,7 +392,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
-            /** @description - 41000: the store has deleted changes that follow the cursor, or begun a new epoch */
+            /** @description - 41000: the store has deleted changes after the cursor, or has begun a new epoch */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -490,7 +490,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
+             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deeply
              *     - 40002: the body is JSON, but breaks a rule of the operation
              */
             400: {
@@ -664,7 +664,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
+             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deeply
              *     - 40002: the body is JSON, but breaks a rule of the operation
              *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
              */
@@ -791,7 +791,7 @@ export interface operations {
              * @description Error response, an unexpected error.
              *
              *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deep
+             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deeply
              *     - 40002: the body is JSON, but breaks a rule of the operation
              *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
              */

@@ -82,7 +82,7 @@ export const ErrorCatalogue = register({
   UNREADABLE_BODY: {
     error: 40001,
     message: 'The body is not JSON',
-    when: 'the body is empty, not UTF-8, not JSON, or nested too deep',
+    when: 'the body is empty, not UTF-8, not JSON, or nested too deeply',
     advice: 'Send one JSON object, with at most 64 levels.',
   },
   INVALID_BODY: {
@@ -150,7 +150,7 @@ export const ErrorCatalogue = register({
   CHANGES_GONE: {
     error: 41000,
     message: 'The changes after this cursor are no longer kept: read everything again',
-    when: 'the store has deleted changes that follow the cursor, or begun a new epoch',
+    when: 'the store has deleted changes after the cursor, or has begun a new epoch',
     advice: 'Take the latest cursor, read everything again, and follow from this cursor.',
   },
   PRECONDITION_FAILED: {
@@ -199,9 +199,9 @@ export const ErrorCatalogue = register({
   UNAVAILABLE: {
     error: 50300,
     message: 'The store is unavailable or overloaded; retry in a moment',
-    when: 'the store is full, overloaded or unavailable, or the identity provider is unavailable',
+    when: 'the service is busy or stopping, or the store or the identity provider is unavailable',
     advice:
-      'Retry after the seconds that Retry-After names. If the message says that the request may have been stored, check first.',
+      'Retry after the seconds that Retry-After names. If the message says that the request may have been stored, look for its row first.',
     headers: { 'Retry-After': '1' },
   },
 });
@@ -214,5 +214,5 @@ export const MAY_BE_STORED: ErrorEntry = {
   ...ErrorCatalogue.UNAVAILABLE,
   message:
     'The store is unavailable or overloaded. The request may have been stored: check before you retry, or it may be stored twice',
-  when: 'the store is full, overloaded or unavailable, or the identity provider is unavailable; a retry may store a second row',
+  when: 'the service is busy or stopping, or the store or the identity provider is unavailable; a retry may store a second row',
 };
