@@ -1,11 +1,12 @@
 import type { Contestant } from '../contestants.js';
 import { freshIds } from '../ids.js';
-import type { Counts, Tally } from '../load.js';
-import { type Summary, summarize, summarizeRatio } from '../statistics.js';
+import type { Counts } from '../load.js';
+import { median, type Summary, summarize, summarizeRatio } from '../statistics.js';
 import { formatNumber, formatRange, printTable } from '../table.js';
 import {
   addUp,
   type Counted,
+  type Measurement,
   measureRate,
   rotate,
   countRounds,
@@ -13,7 +14,7 @@ import {
   type Setting,
 } from './round.js';
 
-type Run = Tally & Counted;
+type Run = Measurement & Counted;
 
 /** The summary of all runs of a contestant. */
 export interface Compared extends Counts {
@@ -22,6 +23,8 @@ export interface Compared extends Counts {
   readonly rate: Summary;
   /** The rate of the first contestant as a multiple of this one. */
   readonly ratio: Summary;
+  /** The median of the runs. */
+  readonly processorUs: number;
   readonly flushMs: Summary;
   readonly stored: number | undefined;
 }
@@ -67,6 +70,7 @@ export async function compare(
       title,
       rate: summarize(runs.map(({ rate }) => rate)),
       ratio: summarizeRatio(first, runs),
+      processorUs: median(runs.map(({ processorUs }) => processorUs)),
       flushMs: summarize(runs.map(({ flushMs }) => flushMs)),
       ...addUp(runs),
       stored: stored && runs.reduce((total, run) => total + (run.stored ?? 0), 0),
@@ -84,8 +88,8 @@ function print(
   printTable(
     `${title}: ${connections} connections, ${rounds} rounds of ${seconds} s`,
     [
-      ...['', 'creates/s', 'min .. max', 'ratio', 'min .. max', 'flush ms', 'min .. max'],
-      ...['not 200', 'acknowledged', 'stored'],
+      ...['', 'creates/s', 'min .. max', 'ratio', 'min .. max', 'cpu us'],
+      ...['flush ms', 'min .. max', 'not 200', 'acknowledged', 'stored'],
     ],
     summaries.map((compared) => [
       compared.title,
@@ -93,6 +97,7 @@ function print(
       formatRange(compared.rate),
       formatNumber(compared.ratio.median, 2),
       formatRange(compared.ratio, 2),
+      formatNumber(compared.processorUs, 1),
       formatNumber(compared.flushMs.median, 2),
       formatRange(compared.flushMs, 2),
       formatNumber(compared.refused + compared.unanswered),
@@ -102,6 +107,7 @@ function print(
   );
   console.log(
     `\nratio: the rate of the first line in this line's, round by round, and the median of that.` +
-      `\nflush: what the disk took to flush a small append just before each run.`,
+      `\ncpu us: the processor time of the service for each create.` +
+      `\nflush: the time in which the disk flushed a small append just before each run.`,
   );
 }

@@ -2,13 +2,20 @@ import { rm } from 'node:fs/promises';
 import { checkAnswers } from '../answers.js';
 import type { TableContestant } from '../contestants.js';
 import { freshIds, type Ids, scatteredIds } from '../ids.js';
-import type { Tally } from '../load.js';
-import { flushCost, processorMs } from '../machine.js';
+import { flushCost } from '../machine.js';
 import { OPERATIONS } from '../operations.js';
 import { ContestantError, type Server, start } from '../server.js';
 import { median, sum, summarize, summarizeRatio } from '../statistics.js';
 import { formatNumber, formatRange, printTable } from '../table.js';
-import { addUp, measureRate, newFolder, rotate, countRounds, type Setting } from './round.js';
+import {
+  addUp,
+  countRounds,
+  type Measurement,
+  measureRate,
+  newFolder,
+  rotate,
+  type Setting,
+} from './round.js';
 
 /** The plants in the table at the start. */
 const ROWS = 1_000_000;
@@ -19,9 +26,7 @@ const MEASURED = ['read', 'page', 'replace', 'remove'] as const;
 type Measured = (typeof MEASURED)[number];
 
 /** The rate of a measured load, and the counts of that and of its warm-up. */
-interface Run extends Tally {
-  /** The processor time for each request. */
-  readonly processorUs: number;
+interface Run extends Measurement {
   readonly flushMs: number;
 }
 
@@ -89,12 +94,8 @@ async function measure(
   name: Measured,
 ): Promise<Run> {
   const flushMs = flushCost(folder);
-  const before = await processorMs(server.pid);
   const tallies = await measureRate(setting, ids, OPERATIONS[name])([server]);
-  const counts = addUp(tallies);
-  const processor = (await processorMs(server.pid)) - before;
-  const processorUs = (processor * 1_000) / counts.acknowledged;
-  return { ...counts, rate: tallies[0].rate, processorUs, flushMs };
+  return { ...tallies[0], ...addUp(tallies), flushMs };
 }
 
 /** A change without an answer may or may not be stored; the outcome of any other is known. */
@@ -123,7 +124,7 @@ function print(
   printTable(
     `Of ${formatNumber(ROWS)} plants, ${title}: ${connections} connections, ${rounds} rounds of ${seconds} s`,
     [
-      ...['', 'a second', 'min .. max', 'ratio', 'min .. max', 'cpu us', 'flush ms'],
+      ...['', 'per second', 'min .. max', 'ratio', 'min .. max', 'cpu us', 'flush ms'],
       ...['refused', 'unanswered'],
     ],
     started.map(({ contestant, runs: { [name]: runs } }) => {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Contestant } from '../contestants.js';
 import { type Ids, splitOffIds } from '../ids.js';
 import type { Counts, Load, Tally } from '../load.js';
-import { flushCost } from '../machine.js';
+import { flushCost, processorMs } from '../machine.js';
 import { type Operation, OPERATIONS } from '../operations.js';
 import { type Server, start } from '../server.js';
 import { sum } from '../statistics.js';
@@ -27,6 +27,11 @@ export interface Counted extends Counts {
   /** The rows on disk; undefined if the contestant stores nothing. */
   readonly stored: number | undefined;
   readonly flushMs: number;
+}
+
+export interface Measurement extends Tally {
+  /** The processor time of the contestant for each acknowledged request, in microseconds. */
+  readonly processorUs: number;
 }
 
 /** The replicas of a contestant. */
@@ -97,7 +102,7 @@ export function measureRate(
   { load, warmUp, seconds, connections }: Setting,
   ids: Ids,
   operation: Operation = OPERATIONS.create,
-): (servers: Servers) => Promise<readonly [measured: Tally, warmedUp: Tally]> {
+): (servers: Servers) => Promise<readonly [measured: Measurement, warmedUp: Tally]> {
   return async (servers) => {
     const share = connections / servers.length;
     const parts = servers.map(({ url }, index) => ({ url, ids: splitOffIds(ids, index) }));
@@ -107,8 +112,15 @@ export function measureRate(
       );
       return { ...addUp(tallies), rate: sum(tallies, 'rate') };
     };
+    const readProcessorMs = async (): Promise<number> => {
+      const times = await Promise.all(servers.map(({ pid }) => processorMs(pid)));
+      return times.reduce((total, ms) => total + ms, 0);
+    };
     const warmedUp = await loadAll(warmUp);
-    return [await loadAll(seconds), warmedUp];
+    const before = await readProcessorMs();
+    const measured = await loadAll(seconds);
+    const processorUs = (((await readProcessorMs()) - before) * 1_000) / measured.acknowledged;
+    return [{ ...measured, processorUs }, warmedUp];
   };
 }
 
