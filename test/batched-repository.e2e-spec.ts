@@ -22,6 +22,7 @@ import {
 import { BatchedRepository, REMOVE } from '../src/platform/database/batched-repository.js';
 import { int64, text } from '../src/platform/database/columns.js';
 import type { ConstraintError } from '../src/platform/database/constraint.error.js';
+import { JsonText } from '../src/platform/json/json-text.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
 
 class Place {
@@ -139,19 +140,35 @@ class Seat {
   guest!: string;
 }
 
+/** Rows that refer to others of their table, with a default that only the database knows. */
+@Entity('parts')
+class Part {
+  @PrimaryColumn(int64())
+  id!: string;
+
+  @Column({ ...text(), default: () => "lower('NEW')" })
+  state?: string;
+
+  @Column({ ...int64(), nullable: true })
+  wholeId!: string | null;
+
+  @ManyToOne(() => Part)
+  whole?: Part | null;
+}
+
 let store: EntityStore;
 let pots: BatchedRepository<Pot>;
 let beds: BatchedRepository<Bed>;
 
 beforeAll(async () => {
   Logger.overrideLogger(false);
-  store = await openEntityStore([Shelf, Pot, Bed, Token, Ticket, Seat]);
+  store = await openEntityStore([Shelf, Pot, Bed, Token, Ticket, Seat, Part]);
   pots = openRepository(Pot);
   beds = openRepository(Bed);
 });
 
 beforeEach(async () => {
-  for (const table of ['pots', 'beds', 'tokens', 'tickets', 'seats', 'shelves']) {
+  for (const table of ['pots', 'beds', 'tokens', 'tickets', 'seats', 'shelves', 'parts']) {
     await store.dataSource.query(`DELETE FROM ${table}`);
   }
   await openRepository(Shelf).create({ id: '1' });
@@ -171,6 +188,8 @@ function pot(changes: Partial<Pot> = {}): Pot {
 function bed(code: string, changes: Partial<Bed> = {}): Bed {
   return Object.assign(new Bed(), { code, name: `bed ${code}`, length: 1 }, changes);
 }
+
+const LONG = 'x'.repeat(20_000);
 
 let count = 0;
 
@@ -261,6 +280,16 @@ describe('rows of an entity of any shape', () => {
     });
   });
 
+  it('are found beside keys that are no values of their type', async () => {
+    const tokens = openRepository(Token);
+    const { id } = await tokens.add({ name: 'a' });
+    // The others wait for the first, and share the next statement.
+    const found = await Promise.allSettled([id, id, 'nonsense', id].map((key) => tokens.find(key)));
+    expect(found.filter((_, index) => index !== 2)).toMatchObject(
+      Array.from({ length: 3 }, () => ({ value: { id, name: 'a' } })),
+    );
+  });
+
   it('may have a key of several columns', async () => {
     const seats = openRepository(Seat);
     const seat = (row: string, place: string, guest: string): Seat => ({ row, place, guest });
@@ -335,6 +364,14 @@ describe('rows of an entity of any shape', () => {
         Column({ type: 'text', nullable: true, default: () => "lower('A')" })(target, 'text');
       }),
       /has a default that only the database knows/,
+    ],
+    [
+      entityWith((target, entity) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        ManyToOne(() => entity, { deferrable: 'INITIALLY DEFERRED' })(target, 'parent');
+        Reflect.defineMetadata('design:type', entity, target, 'parent');
+      }),
+      /a foreign key is deferrable/,
     ],
   ])('are refused at once where they cannot be written in batches: %#', async (entity, reason) => {
     const odd = await openEntityStore([entity]);
@@ -457,6 +494,38 @@ describe('a list of new rows', () => {
     expect(rows.map(({ code }) => code)).toEqual(['a', 'd', 'f', 'g', 'stored']);
   });
 
+  it('may refer to rows before them in the list, and not to rows after them', async () => {
+    const parts = openRepository(Part);
+    const part = (id: string, wholeId: string | null): Part => ({ id, wholeId });
+    const outcome = await parts.createAll([
+      part('1', null),
+      part('2', '1'),
+      part('3', '2'),
+      part('4', '5'),
+      part('5', '3'),
+    ]);
+    expect(outcome).toMatchObject({ created: 4, identical: 0 });
+    expect([...outcome.failures]).toMatchObject([
+      [3, { kind: 'foreign key', properties: ['wholeId'] }],
+    ]);
+    const { rows } = await parts.list({ limit: 10 });
+    expect(rows.map(({ id }) => id)).toEqual(['1', '2', '3', '5']);
+  });
+
+  it('are identical to stored ones also where the store has filled in a default', async () => {
+    const parts = openRepository(Part);
+    const part = { id: '1', wholeId: null };
+    expect(await parts.create(part)).toBe('created');
+    expect(await parts.find('1')).toMatchObject({ state: 'new' });
+    expect(await parts.create(part)).toBe('identical');
+    expect(await parts.create({ ...part, state: 'new' })).toBe('identical');
+    expect(await parts.create({ ...part, state: 'old' })).toBe('different');
+    expect(await parts.createAll([part, { ...part, id: '2' }])).toMatchObject({
+      created: 1,
+      identical: 1,
+    });
+  });
+
   it('may be empty', async () => {
     expect(await beds.createAll([])).toEqual({ created: 0, identical: 0, failures: new Map() });
   });
@@ -495,6 +564,37 @@ describe('rows by key', () => {
     expect(await page({ after: '1' }, { size: 7, colours: ['red'] })).toEqual(['2']);
     expect(await page({ after: '1' }, { size: null })).toEqual(['10', '9007199254740993']);
     await expect(page({}, { nothing: 1 })).rejects.toThrow('Pot has no nothing');
+  });
+
+  it.each([30, 60])(
+    'are on one of the long pages of %d, also when others are created while it is read',
+    async (limit) => {
+      const seats = openRepository(Seat);
+      const seat = (place: number): Seat => ({ row: 'a', place: String(place), guest: LONG });
+      const places = Array.from({ length: 40 }, (_, index) => 100 + index * 2);
+      await seats.createAll(places.map(seat));
+      const seen: number[] = [];
+      let after: string | undefined;
+      do {
+        const { json, next } = await seats.page({ limit, after });
+        let text = '';
+        for await (const piece of json instanceof JsonText ? [json.text] : json) {
+          // The first piece has about thirteen seats.
+          if (text === '') await seats.create(seat(Number(/"place":(\d+)/.exec(piece)?.[1]) + 41));
+          text += piece;
+        }
+        seen.push(...(JSON.parse(text) as { place: number }[]).map(({ place }) => place));
+        after = next;
+      } while (after !== undefined);
+      expect(seen.filter((place) => place % 2 === 0)).toEqual(places);
+    },
+  );
+
+  it('are listed in no order that NULL has no place in', () => {
+    const repository = store.dataSource.getRepository(Pot);
+    expect(() => new BatchedRepository(repository, { orders: { fired: ['fired'] } })).toThrow(
+      'Rows cannot be sorted by fired',
+    );
   });
 
   it('are replaced, if they are there', async () => {
@@ -621,6 +721,32 @@ describe('a change of a row', () => {
       { value: { size: 11 } },
     ]);
     expect(await pots.find('1')).toMatchObject({ size: 11, shelfId: null });
+  });
+
+  it.each<[string, Bed]>([
+    ['a unique column', bed('c', { name: 'bed a' })],
+    ['a foreign key', bed('c', { shelf: { id: '404' } })],
+  ])('is applied once beside an insertion in its batch that violates %s', async (_, refused) => {
+    await beds.createAll([bed('a'), bed('b')]);
+    const lengthen = (code: string): Promise<unknown> =>
+      beds.change(code, (row) => row && { ...row, length: row.length + 1 });
+    const results = await Promise.allSettled([
+      // The others wait for the first, and share the next commit.
+      lengthen('a'),
+      lengthen('a'),
+      lengthen('b'),
+      beds.change('c', () => refused),
+      beds.change('d', (row) => row ?? bed('d')),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual([
+      ...['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+    ]);
+    const { rows } = await beds.list({ limit: 10 });
+    expect(rows.map(({ code, length }) => [code, length])).toEqual([
+      ['a', 3],
+      ['b', 2],
+      ['d', 1],
+    ]);
   });
 
   it('is refused when rows of other tables refer to the row that it removes', async () => {

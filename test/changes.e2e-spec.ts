@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { DataSource } from 'typeorm';
 import { beginEpoch } from '../src/commands/begin-epoch.js';
 import { Plant } from '../src/modules/plants/plant.entity.js';
 import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
+import { ReadFeedPages } from '../src/platform/database/change-feed/change-log.js';
 import { ChangeFeed } from '../src/platform/database/change-feed.js';
 import { passSeconds, resetClocks } from './support/clock.js';
 import { readEvents, type StreamEvent } from './support/event-source.js';
@@ -271,6 +272,39 @@ describe('a stream of changes', () => {
     for (const one of events) expect(await read(one)).toMatchObject({ event: 'plant.created' });
     expect((await readMetric(pages)) - before).toBe(1);
     await Promise.all(events.map((one) => one.return()));
+  });
+
+  it('keeps only a few pages in memory, however long the feed is', async () => {
+    const cursor = await latestCursor();
+    const name = 'x'.repeat(100_000);
+    const ids = Array.from({ length: 60 }, (_, index) => index + 1);
+    for (const id of ids) await app.create(JSON.stringify({ id, name }));
+    const events = readEvents(await open({ 'Last-Event-ID': cursor }));
+    await read(events);
+    for (const id of ids) {
+      const { data = '' } = await read(events);
+      expect(JSON.parse(data)).toMatchObject({ id });
+    }
+    // A page has about three of these changes.
+    const feed = app.nest.get<{ readonly shared: ReadonlyMap<number, unknown> }>(ChangeFeed);
+    expect(feed.shared.size).toBe(16);
+    await events.return();
+  });
+
+  it('continues after the store has failed, also while nothing else is written', async () => {
+    const cursor = await latestCursor();
+    await app.create(MONSTERA);
+    const gone = new Error('the store is gone');
+    const reading = jest.spyOn(ReadFeedPages.prototype, 'execute').mockRejectedValueOnce(gone);
+    const ended = readEvents(await open({ 'Last-Event-ID': cursor }));
+    expect(await read(ended)).toMatchObject({ id: cursor });
+    expect(await ended.next()).toMatchObject({ done: true });
+    expect(reading).toHaveBeenCalledTimes(1);
+    const events = readEvents(await open({ 'Last-Event-ID': cursor }));
+    expect(await read(events)).toMatchObject({ id: cursor });
+    expect(await read(events)).toMatchObject({ event: 'plant.created' });
+    await events.return();
+    reading.mockRestore();
   });
 
   it('that is silent sends a comment', async () => {

@@ -26,7 +26,7 @@ import {
   type ListOutcome,
   type NewRow,
 } from './batching/insert-rows.js';
-import type { Page, SortKey } from './batching/page-conditions.js';
+import { assertSortable, type Page, type SortKey } from './batching/page-conditions.js';
 import {
   type PageText,
   type Piece,
@@ -176,7 +176,13 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.changes = writeQueue(new ChangeRows(sql, classifier), MAX_CHANGED);
 
     const { rowReaders, pageReaders, maxPages } = store;
-    this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', rowReaders, MAX_READ);
+    this.finds = new BatchQueue(
+      tableName,
+      new FindRows(sql, classifier),
+      'read',
+      rowReaders,
+      MAX_READ,
+    );
     this.lists = new BatchQueue(tableName, new ReadRows(sql), 'read', pageReaders, 1);
     if (json === undefined) return;
     this.pages = new BatchQueue(tableName, new ReadPages(json), 'read', pageReaders, maxPages);
@@ -364,7 +370,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const { text, last, hasMore } = await this.read(this.pages, page, manager);
     const next = hasMore ? writeEnd(page, last) : undefined;
     if (text !== undefined) return { json: new JsonText(text), next };
-    const whole = last === undefined ? page : { ...page, until: last };
+    // Rows that are inserted meanwhile must not push others out: the page ends at its last row.
+    const until = last === undefined ? {} : { until: last };
+    const whole = { ...page, ...until, limit: Number.MAX_SAFE_INTEGER };
     return { json: this.readArray(whole, manager), next };
   }
 
@@ -465,7 +473,7 @@ function withoutNull(row: ObjectLiteral): ObjectLiteral {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
 }
 
-/** @throws TypeError when there is no such property */
+/** @throws TypeError when there is no such property, or it cannot be sorted */
 function readOrders<Row>(
   columns: EntityColumns,
   orders: Readonly<Record<string, Order<Row>>>,
@@ -475,7 +483,9 @@ function readOrders<Row>(
     const sortKeys = parts.map((part): SortKey => {
       const ignoresCase = typeof part === 'object';
       const property = typeof part === 'object' ? part.ignoringCase : part;
-      return { column: columns.findColumn(property), ignoresCase };
+      const sortKey = { column: columns.findColumn(property), ignoresCase };
+      assertSortable(sortKey);
+      return sortKey;
     });
     // The key decides between rows that are equal otherwise.
     const rest = key.filter(({ column }) => sortKeys.every((other) => other.column !== column));

@@ -37,6 +37,8 @@ const SETTLE_MS = 10;
 const RETENTION_MS = 60_000;
 /** How many changes one page for listeners has. */
 const FOLLOWED_CHANGES = 1_000;
+/** How many pages are kept for listeners at different places. */
+const MAX_SHARED = 16;
 
 const CURSOR = /^([\w-]{12})\.(0|[1-9]\d{0,14})$/;
 
@@ -72,7 +74,8 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
   private readonly pages: BatchQueue<PageRequest, FeedPage>;
   private readonly retentionMs: number;
   /**
-   * The pages that listeners have requested, by the number before the page. Cleared by new changes.
+   * The last pages that listeners have requested, by the number before the page. Cleared by new
+   * changes.
    */
   private readonly shared = new Map<number, Promise<ChangePage | undefined>>();
   private last: Progress | undefined;
@@ -208,7 +211,12 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     if (known !== undefined) return await known;
     const page = this.readPage(position, settled, FOLLOWED_CHANGES);
     shared.set(position.number, page);
-    return await page;
+    const [oldest] = shared.keys();
+    if (shared.size > MAX_SHARED && oldest !== undefined) shared.delete(oldest);
+    return await page.catch((error: unknown) => {
+      if (shared.get(position.number) === page) shared.delete(position.number);
+      throw error;
+    });
   }
 
   /** @returns undefined if changes after this position have been removed */

@@ -85,24 +85,25 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
     written: Map<RowChange, Write>,
   ): Promise<Result<ChangedRow>[]> {
     const results = new Map<RowChange, Result<ChangedRow>>();
-    let open = changes;
-    // A row that does not exist cannot be locked, and another session may insert it. Its changes
-    // are then decided once more.
+    const keys = new Set(changes.map(({ key }) => key));
+    // A row that does not exist cannot be locked, and another session may insert it. Then all
+    // changes are decided once more, and nothing of the first try is stored.
     for (const isLastTry of [false, true]) {
       const transaction = await session.begin();
       try {
-        const rows = await this.lock(transaction, new Set(open.map(({ key }) => key)));
-        const writes = this.decide(open, rows, results);
+        const rows = await this.lock(transaction, keys);
+        const writes = this.decide(changes, rows, results);
         for (const write of writes) written.set(write.change, write);
-        const lost = await this.write(transaction, writes, isLastTry);
-        open = open.filter(({ key }) => lost.has(key));
+        if (await this.write(transaction, writes, isLastTry)) {
+          return changes.map((change) => results.get(change));
+        }
+        await transaction.rollback();
       } catch (error) {
         await transaction.rollback().catch(() => undefined);
         throw error;
       }
-      if (open.length === 0) break;
     }
-    return changes.map((change) => results.get(change));
+    throw new Error('The store has not inserted all rows of a batch');
   }
 
   /**
@@ -184,20 +185,20 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
   }
 
   /**
-   * Executes writes and commits them. Resolves with the keys of rows that another session has
-   * inserted meanwhile.
+   * Executes writes and commits them.
+   *
+   * @returns false if another session has inserted one of the rows meanwhile; nothing is committed
+   *   then
    */
   private async write(
     transaction: Transaction,
     writes: readonly Write[],
     isLastTry: boolean,
-  ): Promise<Set<string>> {
+  ): Promise<boolean> {
     const { sql } = this;
-    const lost = new Set<string>();
     const sent: Promise<unknown>[] = [];
     for (const round of splitIntoRounds(writes)) {
-      const valid = round.filter(({ key }) => !lost.has(key));
-      const take = (kind: Write['kind']): Write[] => valid.filter((write) => write.kind === kind);
+      const take = (kind: Write['kind']): Write[] => round.filter((write) => write.kind === kind);
       const [removed, updated, inserted] = [take('remove'), take('update'), take('insert')];
       if (removed.length > 0) {
         const keys = removed.map(({ key }) => key);
@@ -211,17 +212,14 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
         const rows = sql.encodeRows(inserted.map(({ values }) => values));
         // On the last try, a row that conflicts by a column other than the key causes an error.
         const statement = isLastTry ? sql.insertAll : sql.insert;
-        const insert = transaction.query<KeyTexts>(statement, rows).then((returned) => {
-          const keys = sql.readKeys(returned);
-          for (const { key } of inserted) if (!keys.has(key)) lost.add(key);
-        });
+        const insert = transaction.query<KeyTexts>(statement, rows);
         sent.push(insert);
-        // The next round must not write to rows that others have inserted.
-        if (writes.length > round.length) await Promise.all(sent);
+        await Promise.all(sent);
+        if (sql.readKeys(await insert).size < inserted.length) return false;
       }
     }
     await transaction.commit(sent);
-    return lost;
+    return true;
   }
 }
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { isInt64Text } from '../../json/json-number.js';
+import { CALENDAR_DATE } from '../../validation/value-types.js';
 import type { Condition, SortKey } from './page-conditions.js';
 
 /** The order and the filters that a cursor belongs to. */
@@ -19,10 +20,13 @@ const TEXTS = new Map<unknown, (text: string) => boolean>([
   ['integer', (text) => isInt64Text(text) && Number(text) === (Number(text) | 0)],
   ['bigint', isInt64Text],
   ['boolean', (text) => /^(?:true|false|0|1)$/.test(text)],
-  ['date', (text) => /^\d{4}-\d\d-\d\d$/.test(text) && isTime(text)],
+  ['date', isDate],
   [
     'timestamp with time zone',
-    (text) => /^\d{4}-\d\d-\d\d[ T][\d:.]+(?:Z|[+-][\d:]+)$/.test(text) && isTime(text),
+    (text) =>
+      /^\d{4}-\d\d-\d\d[ T][\d:.]+(?:Z|[+-][\d:]+)$/.test(text) &&
+      isDate(text.slice(0, 10)) &&
+      isTime(text),
   ],
   ['uuid', (text) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(text)],
 ]);
@@ -91,6 +95,11 @@ function isValidText(key: SortKey | undefined, text: string): boolean {
   const isText = key?.ignoresCase === true ? undefined : TEXTS.get(key?.column.type);
   // Engines store neither U+0000 nor unpaired surrogates.
   return isText?.(text) ?? !/[\0\ud800-\udfff]/u.test(text);
+}
+
+/** `Date.parse()` takes February 30 for March 2. */
+function isDate(text: string): boolean {
+  return CALENDAR_DATE.isValid(text);
 }
 
 function isTime(text: string): boolean {

@@ -228,7 +228,7 @@ function isConverted({ transformer }: ColumnMetadata): boolean {
 }
 
 function assertFit(metadata: EntityMetadata): void {
-  const { name, primaryColumns, columns } = metadata;
+  const { name, primaryColumns, columns, foreignKeys } = metadata;
   const refuse = (reason: string): never => {
     throw new TypeError(`Rows of ${name} cannot be written in batches: ${reason}`);
   };
@@ -246,6 +246,9 @@ function assertFit(metadata: EntityMetadata): void {
   }
   if (metadata.treeType !== undefined) refuse('it is a tree');
   if (metadata.deleteDateColumn !== undefined) refuse('removed rows stay in the table');
+  if (foreignKeys.some(({ deferrable }) => deferrable !== undefined)) {
+    refuse('a foreign key is deferrable, so a commit could fail for a single row');
+  }
   const unclear = columns.find(
     (column) =>
       column.isNullable &&

@@ -99,12 +99,15 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
   private readReason(comparison: Comparison | undefined): Result<CreateOutcome> | undefined {
     if (comparison === undefined) return undefined;
     if (comparison.isStored) return comparison.isIdentical ? 'identical' : 'different';
-    return findMissingParent(this.sql.columns, comparison);
+    const { columns } = this.sql;
+    // The parent may be a row of the same batch that is stored by now.
+    const parent = columns.foreignKeys[comparison.missing ?? NaN]?.referencedEntityMetadata;
+    return parent === columns.metadata ? undefined : findMissingParent(columns, comparison);
   }
 
   /**
    * Tries again to insert a row that conflicts by a column other than its key, since only the
-   * engine's error names this column.
+   * engine's error names this column, or a row that refers to another row of its table.
    */
   private async insertAlone(session: Session, { values }: NewRow): Promise<Result<CreateOutcome>> {
     const { sql, classifier } = this;
@@ -121,7 +124,7 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
         keys.every((key) => failure.properties.includes(key));
       // A row with this key was removed and inserted again meanwhile. Whether it is identical is
       // unknown.
-      return isKeyTaken ? unavailable(error) : failure;
+      return isKeyTaken ? unavailable(error) : await nameForeignKey(failure, session, sql, values);
     }
   }
 }

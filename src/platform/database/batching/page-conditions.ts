@@ -66,7 +66,19 @@ const LOWEST = new Map<unknown, string>([
   ['date', `'0001-01-01'`],
   ['timestamp with time zone', `'0001-01-01T00:00:00.000Z'`],
   ['uuid', `'00000000-0000-0000-0000-000000000000'`],
+  ...['text', 'varchar', 'character varying', String].map((type): [unknown, string] => [
+    type,
+    `''`,
+  ]),
 ]);
+
+/** @throws TypeError when NULL has no place in the order of a column */
+export function assertSortable({ column, ignoresCase }: SortKey): void {
+  if (!column.isNullable || ignoresCase || LOWEST.has(column.type)) return;
+  throw new TypeError(
+    `Rows cannot be sorted by ${column.propertyPath}: it may be null, and its type is not one of src/platform/database/columns.ts`,
+  );
+}
 
 /** Writes the SQL that puts the lowest value in place of NULL, which engines sort differently. */
 export function replaceNull(sql: string, type: unknown): string {

@@ -321,14 +321,24 @@ export class TableSql {
 
   private areSame(): string {
     return this.columns.compared
-      .map((column) => this.dialect.isSame(`stored.${this.name(column)}`, this.given(column)))
+      .map((column) => {
+        const given = this.given(column);
+        const isSame = this.dialect.isSame(`stored.${this.name(column)}`, given);
+        // A row that leaves out a column is the same with whatever default the store has given it.
+        return this.hasStoreDefault(column) ? `(${given} IS NULL OR ${isSame})` : isSame;
+      })
       .join(' AND ');
   }
 
   private givenOrDefault(column: ColumnMetadata): string {
     const given = this.given(column);
-    const standard = column.isNullable ? undefined : this.columns.driver.normalizeDefault(column);
-    return standard === undefined ? given : `coalesce(${given}, ${standard})`;
+    const { driver } = this.columns;
+    if (!this.hasStoreDefault(column)) return given;
+    return `coalesce(${given}, ${driver.normalizeDefault(column) ?? 'NULL'})`;
+  }
+
+  private hasStoreDefault(column: ColumnMetadata): boolean {
+    return !column.isNullable && this.columns.driver.normalizeDefault(column) !== undefined;
   }
 
   private assigned(column: ColumnMetadata): string {
