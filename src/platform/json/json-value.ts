@@ -92,7 +92,10 @@ function normalizeNumber(source: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? [];
   const all = (whole + fraction).replace(/^0+/, '');
-  const digits = all.replace(/0+$/, '');
+  let end = all.length;
+  // A regular expression would try every zero as the first of the last ones.
+  while (all[end - 1] === '0') end--;
+  const digits = all.slice(0, end);
   if (digits === '') return '0';
   // The value is 0.digits x 10^point.
   const point = BigInt(exponent) - BigInt(fraction.length) + BigInt(all.length);

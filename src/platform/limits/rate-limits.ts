@@ -104,7 +104,8 @@ export class RateLimit {
 /** Makes the key of a client from its address. */
 export function toAddressKey(ip = ''): string {
   if (!isIPv6(ip)) return ip.slice(0, MAX_KEY_LENGTH);
-  const address = ipaddr.process(ip);
+  // ipaddr.js knows no names of interfaces with a hyphen or a dot.
+  const address = ipaddr.process(ip.replace(/%.*$/, ''));
   return address.kind() === 'ipv4'
     ? address.toString()
     : address.toByteArray().slice(0, IPV6_KEY_BYTES).join('.');

@@ -92,26 +92,33 @@ export async function importLines<Dto>(
   try {
     for await (const batch of batches) {
       await storing;
-      storing = shareTime(() => storeLines(batch, createAll, keyTaken, result));
+      storing = shareTime(batch.readMs, () => storeLines(batch, createAll, keyTaken, result));
       storing.catch(() => undefined);
       // The store begins with this batch before the next one is read, and then both go on at once.
       await nextTurn();
     }
     return result;
   } finally {
-    // The last batch must be stored before the answer or the error.
-    await storing;
     clearInterval(progress);
-    logger.log(describe(result));
+    try {
+      // The last batch must be stored before the answer or the error.
+      await storing;
+    } finally {
+      logger.log(describe(result));
+    }
   }
 }
 
-/** Executes work, and pauses as long as it took if other requests are being handled. */
-async function shareTime(work: () => Promise<void>): Promise<void> {
+/**
+ * Executes work, and pauses as long as it took if other requests are being handled.
+ *
+ * @param preparationMs how long the preparation of the work took, in milliseconds
+ */
+async function shareTime(preparationMs: number, work: () => Promise<void>): Promise<void> {
   const began = performance.now();
   await work();
   if (Turns.ofHandlers.isIdle) return;
-  await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
+  await sleep(Math.min(preparationMs + performance.now() - began, MAX_PAUSE_MS));
 }
 
 async function storeLines<Dto>(

@@ -13,30 +13,40 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Makes a connection that delivers this many chunks whenever it is read, so many times. */
-function sender(client: string, chunks: number, log: string[], reads = Infinity): void {
+/**
+ * Makes a connection that delivers this many chunks whenever it is read, so many times. It is read
+ * every millisecond unless it is paused.
+ */
+function sender(client: string, chunks: number, log: string[], reads = Infinity): Socket {
   let sent = 0;
+  let isPaused = false;
   const read = (): void => {
-    if (reads-- === 0) return;
+    if (isPaused || reads-- <= 0) return;
     log.push(client);
     for (let index = 0; index < chunks; index++) countChunk(socket, ++sent);
   };
+  const reading = setInterval(read, 1);
   const socket = Object.assign(new EventEmitter(), {
-    pause: () => socket,
-    resume: () => {
-      read();
+    pause: () => {
+      isPaused = true;
       return socket;
     },
-    isPaused: () => false,
+    resume: () => {
+      isPaused = false;
+      return socket;
+    },
+    isPaused: () => isPaused,
     destroy: () => log.push(`${client} is closed`),
   }) as unknown as Socket;
   nameClient(socket, client);
+  socket.on('close', () => clearInterval(reading));
   read();
+  return socket;
 }
 
 it('reads a body of few chunks at once', () => {
   const log: string[] = [];
-  sender('one', FREE_CHUNKS, log);
+  sender('one', FREE_CHUNKS, log, 1);
   jest.advanceTimersByTime(10_000);
   expect(log).toEqual(['one']);
 });
@@ -53,16 +63,43 @@ it('closes further connections of a client that begins too many such bodies at a
   jest.advanceTimersByTime(10_000);
 });
 
+it('reads the bodies of others while one client begins more and more of them', () => {
+  const log: string[] = [];
+  // Each read is more than what the rate allows at once.
+  sender('modest', 400, log, 100);
+  for (let time = 0; time < 100; time++) {
+    sender('greedy', 10_000, log, 1);
+    jest.advanceTimersByTime(250);
+  }
+  expect(log.filter((line) => line === 'modest')).toHaveLength(100);
+  jest.advanceTimersByTime(10_000);
+});
+
+it('forgets connections that have closed', () => {
+  const log: string[] = [];
+  const sockets = ['one', 'one'].map((client) => sender(client, CHUNKS_PER_SECOND / 4, log));
+  expect(log).toEqual(['one', 'one']);
+  for (const socket of sockets) {
+    expect(socket.emit('close')).toBe(true);
+    expect(socket.listenerCount('close')).toBe(1);
+  }
+  jest.advanceTimersByTime(10_000);
+  expect(log).toEqual(['one', 'one']);
+});
+
 it('reads so many chunks in a second and no more, client by client', () => {
   const log: string[] = [];
   const chunks = CHUNKS_PER_SECOND / 4;
-  for (const client of ['greedy', 'greedy', 'greedy', 'modest']) sender(client, chunks, log);
+  const clients = ['greedy', 'greedy', 'greedy', 'modest'];
+  const sockets = clients.map((client) => sender(client, chunks, log));
   log.length = 0;
   jest.advanceTimersByTime(1_000);
   log.length = 0;
   jest.advanceTimersByTime(2_000);
   expect(log.length).toBeLessThanOrEqual(8);
   expect(log.filter((client) => client === 'modest').length).toBeGreaterThanOrEqual(3);
+  for (const socket of sockets) socket.emit('close');
+  jest.advanceTimersByTime(10_000);
 });
 
 describe('joined chunks', () => {

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { getClient } from '../limits/client.js';
-import { FairQueue } from '../limits/fair-queue.js';
+import { type Client, getClient } from '../limits/client.js';
 import { destroyUnparsed } from './node-internals.js';
 import { holdReading, releaseReading } from './socket-reading.js';
 
@@ -12,44 +11,83 @@ const TICK_MS = 10;
 const CHUNKS_PER_TICK = 320;
 export const CHUNKS_PER_SECOND = (CHUNKS_PER_TICK / TICK_MS) * 1_000;
 
-/** The connections that wait to be read further. */
-const waiting = new FairQueue<Socket>();
-/** How many chunks have been read ahead of the rate, up to those of two seconds. */
-let ahead = 0;
+/** The pace of one client. */
+interface Pace {
+  readonly client: Client;
+  /** How many chunks have been read ahead of the rate, up to those of two seconds. */
+  debt: number;
+  /** The connections that wait to be read further. */
+  readonly waiting: Set<Socket>;
+}
+
+/** The clients that have chunks ahead of the rate, or connections waiting, by their keys. */
+const paces = new Map<string, Pace>();
+/** The key of the client that sends a body of many chunks. */
+const keys = new WeakMap<Socket, string>();
 let timer: NodeJS.Timeout | undefined;
 
 /**
  * Counts a chunk of a body, and may pause reading from its connection. A chunk of one byte takes as
  * long to parse as a large one, and the system delivers ten thousand of them at once. Therefore
- * bodies of many chunks are read at a limited rate, and in turn between clients. If too many begin
- * at a time, a client that has another one waiting loses its connection.
+ * bodies of many chunks are read at a limited rate, which is shared between clients. If a client
+ * begins too many such bodies at a time while another of its connections waits, it loses the
+ * connection.
  *
  * @param index the place of the chunk in its body, from 1
  * @returns whether the body has many chunks, so that those read together should be joined
  */
 export function countChunk(socket: Socket, index: number): boolean {
   if (index <= FREE_CHUNKS) return false;
-  if (holdReading(socket, waiting)) {
-    const client = getClient({ socket });
-    if (ahead > CHUNKS_PER_SECOND && waiting.has(client)) {
-      destroyUnparsed(socket);
-      return true;
-    }
-    waiting.push(client, socket);
-    timer ??= setInterval(readNext, TICK_MS).unref();
+  const pace = findPace(socket, index === FREE_CHUNKS + 1);
+  if (pace.debt < 2 * CHUNKS_PER_SECOND) pace.debt++;
+  if (pace.debt <= CHUNKS_PER_TICK || !holdReading(socket, paces)) return true;
+  if (pace.debt > CHUNKS_PER_SECOND && pace.waiting.size > 0) {
+    destroyUnparsed(socket);
+  } else {
+    pace.waiting.add(socket);
+    socket.on('close', stopWaiting);
   }
-  if (ahead < 2 * CHUNKS_PER_SECOND) ahead++;
   return true;
 }
 
-function readNext(): void {
-  ahead = Math.max(0, ahead - CHUNKS_PER_TICK);
-  if (ahead > 0) return;
-  const next = waiting.shift();
-  if (next !== undefined) releaseReading(next, waiting);
-  if (!waiting.isEmpty) return;
+function findPace(socket: Socket, isNewBody: boolean): Pace {
+  const known = isNewBody ? undefined : paces.get(keys.get(socket) ?? '');
+  if (known !== undefined) return known;
+  const client = getClient({ socket });
+  const key = `${client.name}\n${client.address}`;
+  const pace = paces.get(key) ?? { client, debt: 0, waiting: new Set() };
+  keys.set(socket, key);
+  paces.set(key, pace);
+  timer ??= setInterval(readFurther, TICK_MS).unref();
+  return pace;
+}
+
+/** Shares the rate between names, and within a name between its addresses. */
+function readFurther(): void {
+  const addresses = new Map<string, number>();
+  for (const { client } of paces.values()) {
+    addresses.set(client.name, (addresses.get(client.name) ?? 0) + 1);
+  }
+  for (const [key, pace] of paces) {
+    const ofName = CHUNKS_PER_TICK / addresses.size;
+    pace.debt = Math.max(0, pace.debt - ofName / (addresses.get(pace.client.name) ?? 1));
+    if (pace.debt > 0) continue;
+    const [next] = pace.waiting;
+    if (next === undefined) {
+      paces.delete(key);
+    } else {
+      stopWaiting.call(next);
+      releaseReading(next, paces);
+    }
+  }
+  if (paces.size > 0) return;
   clearInterval(timer);
   timer = undefined;
+}
+
+function stopWaiting(this: Socket): void {
+  this.off('close', stopWaiting);
+  paces.get(keys.get(this) ?? '')?.waiting.delete(this);
 }
 
 /** Joins chunks that are read together, since passing on each takes twice as long. */

@@ -394,8 +394,18 @@ export const MUTANTS: readonly Mutant[] = [
   ...plant('server/body-pace.ts', 'unit server/body-pace', [
     [
       'a client may begin any number of bodies in small chunks',
-      'if (ahead > CHUNKS_PER_SECOND && waiting.has(client)) {',
+      'if (pace.debt > CHUNKS_PER_SECOND && pace.waiting.size > 0) {',
       'if (false) {',
+    ],
+    [
+      'a connection that has closed stays in the queue of its client',
+      "    socket.on('close', stopWaiting);\n",
+      '',
+    ],
+    [
+      'new bodies of one client stop the reading of the bodies of others',
+      'const key = `${client.name}\\n${client.address}`;',
+      "const key = '';",
     ],
     ['joined chunks are passed on twice', '    this.chunks = [];\n', ''],
     [

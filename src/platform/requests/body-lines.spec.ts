@@ -1,0 +1,54 @@
+import { expect, it } from '@jest/globals';
+import { IsInt } from 'class-validator';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { CompiledDto } from '../validation/compiled-dto.js';
+import { BodyLines, NDJSON_TYPE } from './body-lines.js';
+
+class CountDto {
+  @IsInt()
+  count!: number;
+}
+
+/** Reads a body that arrives as a whole, and returns the batches. */
+async function read(body: string): Promise<{ numbers: number[]; failed: number[] }[]> {
+  const headers = { 'content-type': NDJSON_TYPE, 'transfer-encoding': 'chunked' };
+  const request = Object.assign(Readable.from([Buffer.from(body)], { objectMode: false }), {
+    headers,
+    socket: new Socket(),
+  }) as unknown as IncomingMessage;
+  const response = {} as ServerResponse;
+  const { signal } = new AbortController();
+  const dto = CompiledDto.compile(CountDto);
+  const batches: { numbers: number[]; failed: number[] }[] = [];
+  for await (const batch of new BodyLines<CountDto>(request, response, dto, 1_000, signal)) {
+    batches.push({ numbers: batch.numbers, failed: [...batch.failures.keys()] });
+  }
+  return batches;
+}
+
+it.each<[string, string, number]>([
+  ['short', '1\n'.repeat(30_000), 30_000],
+  ['short at the end', '1\n'.repeat(20_000) + 'x'.repeat(20_000), 20_001],
+  ['short at the beginning', 'x'.repeat(20_000) + '\n1'.repeat(20_000), 20_001],
+  ['not UTF-8', '1\n'.repeat(5_000) + '\ud800\n'.repeat(5_000), 10_000],
+])(
+  'reads at most 1,024 lines at once, and every line once, of lines that are %s',
+  async (...row) => {
+    const [, body, count] = row;
+    const batches = await read(body);
+    for (const { failed } of batches) expect(failed.length).toBeLessThanOrEqual(1_024);
+    expect(batches.flatMap(({ failed }) => failed)).toEqual(
+      Array.from({ length: count }, (_, index) => index + 1),
+    );
+  },
+);
+
+it('reads values and failures under the numbers of their lines, without stacks', async () => {
+  expect(await read('{"count":1}\n\n{"count":"x"}\n {"count":2} \nx')).toEqual([
+    { numbers: [1, 4], failed: [3] },
+    { numbers: [], failed: [5] },
+  ]);
+  expect(new Error('a later one').stack).toContain('body-lines.spec');
+});
