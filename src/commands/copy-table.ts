@@ -1,0 +1,96 @@
+import { hash } from 'node:crypto';
+import type { EntityMetadata, ObjectLiteral } from 'typeorm';
+import { BatchedRepository } from '../platform/database/batched-repository.js';
+import type { StoreDataSource } from '../platform/database/data-source/store-data-source.js';
+import { CommandError, formatCount } from './command.js';
+
+/** How many rows are read at a time. */
+const PAGE_ROWS = 1_000;
+
+/** How often progress is reported, in milliseconds. */
+const PROGRESS_INTERVAL_MS = 2_000;
+
+/** A table that is the same in both stores. */
+export interface CopiedTable {
+  readonly table: string;
+  readonly rows: number;
+  /** A digest of all rows, whatever their order. */
+  readonly digest: string;
+}
+
+/**
+ * Copies the rows of one table into the same table of another store, and then compares the two.
+ *
+ * @throws CommandError
+ */
+export async function copyTable(
+  source: StoreDataSource,
+  target: StoreDataSource,
+  metadata: EntityMetadata,
+  onProgress: (line: string) => void,
+): Promise<CopiedTable> {
+  const table = metadata.tableName;
+  const from = new BatchedRepository(source.getRepository(metadata.target));
+  const to = new BatchedRepository(target.getRepository(metadata.target));
+  let copied = 0;
+  const report = (): void => onProgress(`${table}: ${formatCount(copied, 'row')} copied`);
+  const progress = setInterval(report, PROGRESS_INTERVAL_MS);
+  try {
+    for await (const rows of readPages(from)) {
+      const outcomes = await Promise.all(rows.map((row) => to.create(row)));
+      const different = rows.find((_, index) => outcomes[index] === 'different');
+      if (different !== undefined) {
+        throw new CommandError(
+          `${table} already holds another row with the key ${describeKey(different, metadata)}: nothing is overwritten`,
+        );
+      }
+      copied += rows.length;
+    }
+  } finally {
+    clearInterval(progress);
+  }
+  onProgress(`${table}: comparing`);
+  const [before, after] = await Promise.all([
+    digestTable(from, metadata),
+    digestTable(to, metadata),
+  ]);
+  if (before.digest !== after.digest || before.rows !== after.rows) {
+    throw new CommandError(
+      `${table} differs: ${formatCount(before.rows, 'row')} in the first store, ${after.rows} in the second. Does a program write to one of them?`,
+    );
+  }
+  return { table, ...before };
+}
+
+/** Adds up the digests of the rows, since engines may sort them differently. */
+async function digestTable(
+  rows: BatchedRepository<ObjectLiteral>,
+  metadata: EntityMetadata,
+): Promise<{ rows: number; digest: string }> {
+  let count = 0;
+  let sum = 0n;
+  for await (const page of readPages(rows)) {
+    for (const row of page) {
+      const values = metadata.columns.map((column) => column.getEntityValue(row) as unknown);
+      sum += BigInt(`0x${hash('sha256', JSON.stringify(values))}`);
+    }
+    count += page.length;
+  }
+  return { rows: count, digest: BigInt.asUintN(256, sum).toString(16).padStart(64, '0') };
+}
+
+/** Reads all rows of a table in the order of the key. */
+async function* readPages(
+  rows: BatchedRepository<ObjectLiteral>,
+): AsyncGenerator<readonly ObjectLiteral[]> {
+  let after: string | undefined;
+  do {
+    const page = await rows.list({ limit: PAGE_ROWS, after });
+    if (page.rows.length > 0) yield page.rows;
+    after = page.next;
+  } while (after !== undefined);
+}
+
+function describeKey(row: ObjectLiteral, { primaryColumns }: EntityMetadata): string {
+  return primaryColumns.map((column) => String(column.getEntityValue(row))).join(', ');
+}
