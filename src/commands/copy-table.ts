@@ -1,11 +1,15 @@
 import { hash } from 'node:crypto';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import { BatchedRepository } from '../platform/database/batched-repository.js';
+import { countCharacters, EntityColumns } from '../platform/database/batching/entity-columns.js';
 import type { StoreDataSource } from '../platform/database/data-source/store-data-source.js';
 import { CommandError, formatCount } from './command.js';
 
 /** How many rows are read at a time. */
 const PAGE_ROWS = 1_000;
+
+/** About how many characters of rows are written at a time: far fewer than may wait for a commit. */
+const PART_CHARACTERS = 1024 * 1024;
 
 /** How often progress is reported, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 2_000;
@@ -32,19 +36,16 @@ export async function copyTable(
   const table = metadata.tableName;
   const from = new BatchedRepository(source.getRepository(metadata.target));
   const to = new BatchedRepository(target.getRepository(metadata.target));
+  const columns = readColumns(target, metadata);
   let copied = 0;
   const report = (): void => onProgress(`${table}: ${formatCount(copied, 'row')} copied`);
   const progress = setInterval(report, PROGRESS_INTERVAL_MS);
   try {
-    for await (const rows of readPages(from)) {
-      const outcomes = await Promise.all(rows.map((row) => to.create(row)));
-      const different = rows.find((_, index) => outcomes[index] === 'different');
-      if (different !== undefined) {
-        throw new CommandError(
-          `${table} already holds another row with the key ${describeKey(different, metadata)}: nothing is overwritten`,
-        );
+    for await (const page of readPages(from)) {
+      for (const rows of splitBySize(page, columns)) {
+        await createRows(to, columns, rows);
+        copied += rows.length;
       }
-      copied += rows.length;
     }
   } finally {
     clearInterval(progress);
@@ -60,6 +61,44 @@ export async function copyTable(
     );
   }
   return { table, ...before };
+}
+
+function readColumns(store: StoreDataSource, { target }: EntityMetadata): EntityColumns {
+  return new EntityColumns(store.getRepository(target), (...args) => store.encodeValue(...args));
+}
+
+/** Splits rows into parts, each of which ends with the row that makes it long enough. */
+function* splitBySize(
+  rows: readonly ObjectLiteral[],
+  columns: EntityColumns,
+): Generator<readonly ObjectLiteral[]> {
+  let part: ObjectLiteral[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    part.push(row);
+    characters += countCharacters(columns.encodeRow(row));
+    if (characters >= PART_CHARACTERS) {
+      yield part;
+      part = [];
+      characters = 0;
+    }
+  }
+  if (part.length > 0) yield part;
+}
+
+/** @throws CommandError when the table holds another row with the key of one of them */
+async function createRows(
+  to: BatchedRepository<ObjectLiteral>,
+  { metadata }: EntityColumns,
+  rows: readonly ObjectLiteral[],
+): Promise<void> {
+  const outcomes = await Promise.all(rows.map((row) => to.create(row)));
+  const different = rows.find((_, index) => outcomes[index] === 'different');
+  if (different !== undefined) {
+    throw new CommandError(
+      `${metadata.tableName} already holds another row with the key ${describeKey(different, metadata)}: nothing is overwritten`,
+    );
+  }
 }
 
 /** Adds up the digests of the rows, since engines may sort them differently. */

@@ -64,6 +64,18 @@ describe('copying a store to another engine', () => {
     await back.remove();
   });
 
+  it('copies more long rows than may wait for a commit', async () => {
+    const name = 'x'.repeat(100_000);
+    for (let start = 10_000; start < 10_400; start += 100) {
+      await create(
+        from,
+        Array.from({ length: 100 }, (_, index) => ({ id: String(start + index), name, tag: null })),
+      );
+    }
+    const rows = PLANTS.length + 400;
+    expect(await copy()).toContainEqual(expect.objectContaining({ table: 'plants', rows }));
+  });
+
   it('finishes a copy that was interrupted', async () => {
     await create(to, PLANTS.slice(1_000));
     expect(await copy()).toEqual(COPIED);
