@@ -9,6 +9,7 @@ import {
   DatabaseStartError,
   type StoreDataSource,
 } from '../platform/database/data-source/store-data-source.js';
+import { JobRun } from '../platform/database/jobs/job-run.entity.js';
 import { schema } from '../schema.js';
 import { beginEpochIn } from './begin-epoch.js';
 import { CommandError } from './command.js';
@@ -17,7 +18,8 @@ import { type CopiedTable, copyTable } from './copy-table.js';
 /**
  * Copies every row of one store into another, on the same or another engine, and then compares the
  * two. Existing rows are kept, so a second run completes an interrupted copy. Recorded changes are
- * not copied: if the target records changes, an epoch begins there.
+ * not copied: if the target records changes, an epoch begins there. The states of jobs are not copied
+ * either: each store has those of its own programs.
  *
  * @param from the store to read, as in DATABASE_URL; no program may write to it meanwhile
  * @param to the store to write; its schema is brought up to date
@@ -35,7 +37,8 @@ export async function copyStore(
     const target = await openDatabase(toOptions(to));
     try {
       const copied: CopiedTable[] = [];
-      for (const metadata of sortParentsFirst(source.entityMetadatas)) {
+      const entities = source.entityMetadatas.filter((metadata) => metadata.target !== JobRun);
+      for (const metadata of sortParentsFirst(entities)) {
         copied.push(await copyTable(source, target, metadata, onProgress));
       }
       await beginEpochIn(target);

@@ -8,7 +8,11 @@ import {
   openDatabase,
 } from '../../../../src/platform/database/data-source/open-database.js';
 import { Plant } from '../../../../src/modules/plants/plant.entity.js';
-import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
+import {
+  BatchedRepository,
+  type StoreDataSource,
+} from '../../../../src/platform/database/batched-repository.js';
+import { JobRun } from '../../../../src/platform/database/jobs/job-run.entity.js';
 import { schema } from '../../../../src/schema.js';
 import { TestStore } from '../../../support/test-store.js';
 
@@ -36,13 +40,25 @@ afterEach(async () => {
   await to.remove();
 });
 
-async function create({ url }: TestStore, plants: readonly Plant[]): Promise<void> {
+async function useStore<Result>(
+  { url }: TestStore,
+  work: (dataSource: StoreDataSource) => Promise<Result>,
+): Promise<Result> {
   const dataSource = await openDatabase(
     createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
   );
-  const rows = new BatchedRepository(dataSource.getRepository(Plant));
-  await Promise.all(plants.map((plant) => rows.create(plant)));
-  await dataSource.destroy();
+  try {
+    return await work(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+async function create(store: TestStore, plants: readonly Plant[]): Promise<void> {
+  await useStore(store, async (dataSource) => {
+    const rows = new BatchedRepository(dataSource.getRepository(Plant));
+    await Promise.all(plants.map((plant) => rows.create(plant)));
+  });
 }
 
 async function copy(source = from, target = to): Promise<unknown> {
@@ -74,6 +90,20 @@ describe('copying a store to another engine', () => {
     }
     const rows = PLANTS.length + 400;
     expect(await copy()).toContainEqual(expect.objectContaining({ table: 'plants', rows }));
+  });
+
+  it('leaves the jobs of both stores as they are', async () => {
+    for (const [store, doneFor] of [
+      [from, '1'],
+      [to, '2'],
+    ] as const) {
+      const run = { name: 'remove old changes', doneFor };
+      await useStore(store, (dataSource) => dataSource.getRepository(JobRun).insert(run));
+    }
+    const copied = await copy();
+    expect(copied).not.toContainEqual(expect.objectContaining({ table: 'job_runs' }));
+    const runs = await useStore(to, (dataSource) => dataSource.getRepository(JobRun).find());
+    expect(runs).toMatchObject([{ doneFor: '2' }]);
   });
 
   it('finishes a copy that was interrupted', async () => {
