@@ -2,14 +2,15 @@ import { hash } from 'node:crypto';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import { BatchedRepository } from '../platform/database/batched-repository.js';
 import { countCharacters, EntityColumns } from '../platform/database/batching/entity-columns.js';
+import { ConstraintError } from '../platform/database/constraint.error.js';
 import type { StoreDataSource } from '../platform/database/data-source/store-data-source.js';
 import { CommandError, formatCount } from './command.js';
 
-/** How many rows are read at a time. */
-const PAGE_ROWS = 1_000;
+/** How many rows are read, and written, at a time. */
+const MAX_ROWS = 1_000;
 
-/** About how many characters of rows are written at a time: far fewer than may wait for a commit. */
-const PART_CHARACTERS = 1024 * 1024;
+/** About how many characters are written at a time: far fewer than may wait for a commit. */
+const MAX_CHARACTERS = 1024 * 1024;
 
 /** How often progress is reported, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 2_000;
@@ -20,6 +21,12 @@ export interface CopiedTable {
   readonly rows: number;
   /** A digest of all rows, whatever their order. */
   readonly digest: string;
+}
+
+/** A table of one of the stores. */
+interface Table {
+  readonly columns: EntityColumns;
+  readonly rows: BatchedRepository<ObjectLiteral>;
 }
 
 /**
@@ -34,27 +41,11 @@ export async function copyTable(
   onProgress: (line: string) => void,
 ): Promise<CopiedTable> {
   const table = metadata.tableName;
-  const from = new BatchedRepository(source.getRepository(metadata.target));
-  const to = new BatchedRepository(target.getRepository(metadata.target));
-  const columns = readColumns(target, metadata);
-  let copied = 0;
-  const report = (): void => onProgress(`${table}: ${formatCount(copied, 'row')} copied`);
-  const progress = setInterval(report, PROGRESS_INTERVAL_MS);
-  try {
-    for await (const page of readPages(from)) {
-      for (const rows of splitBySize(page, columns)) {
-        await createRows(to, columns, rows);
-        copied += rows.length;
-      }
-    }
-  } finally {
-    clearInterval(progress);
-  }
+  const from = openTable(source, metadata);
+  const to = openTable(target, metadata);
+  await copyRows(from, to, (rows) => onProgress(`${table}: ${formatCount(rows, 'row')} copied`));
   onProgress(`${table}: comparing`);
-  const [before, after] = await Promise.all([
-    digestTable(from, metadata),
-    digestTable(to, metadata),
-  ]);
+  const [before, after] = await Promise.all([digestTable(from), digestTable(to)]);
   if (before.digest !== after.digest || before.rows !== after.rows) {
     throw new CommandError(
       `${table} differs: ${formatCount(before.rows, 'row')} in the first store, ${after.rows} in the second. Does a program write to one of them?`,
@@ -63,21 +54,75 @@ export async function copyTable(
   return { table, ...before };
 }
 
-function readColumns(store: StoreDataSource, { target }: EntityMetadata): EntityColumns {
-  return new EntityColumns(store.getRepository(target), (...args) => store.encodeValue(...args));
+function openTable(store: StoreDataSource, { target }: EntityMetadata): Table {
+  const repository = store.getRepository<ObjectLiteral>(target);
+  return {
+    columns: new EntityColumns(repository, (...args) => store.encodeValue(...args)),
+    rows: new BatchedRepository(repository),
+  };
 }
 
-/** Splits rows into parts, each of which ends with the row that makes it long enough. */
+/** @param onProgress gets the number of copied rows from time to time */
+async function copyRows(from: Table, to: Table, onProgress: (rows: number) => void): Promise<void> {
+  let copied = 0;
+  const progress = setInterval(() => onProgress(copied), PROGRESS_INTERVAL_MS);
+  try {
+    let waiting: ObjectLiteral[] = [];
+    for await (const page of readPages(from)) {
+      const orphans = await createRows(to, page);
+      copied += page.length - orphans.length;
+      waiting.push(...orphans);
+    }
+    // In a table that refers to itself, a row may come before the one that it refers to.
+    while (waiting.length > 0) {
+      const orphans = await createRows(to, waiting);
+      if (orphans.length === waiting.length) {
+        throw new CommandError(
+          `${to.columns.metadata.tableName} has rows that refer to missing rows, such as the one with the key ${describeKey(to, orphans[0])}`,
+        );
+      }
+      copied += waiting.length - orphans.length;
+      waiting = orphans;
+    }
+  } finally {
+    clearInterval(progress);
+  }
+}
+
+/**
+ * Creates rows. Resolves with those that are refused, since they refer to rows that are not there.
+ *
+ * @throws CommandError when the table holds another row with the key of one of them
+ */
+async function createRows(to: Table, rows: readonly ObjectLiteral[]): Promise<ObjectLiteral[]> {
+  const refused: ObjectLiteral[] = [];
+  const create = async (row: ObjectLiteral): Promise<void> => {
+    const outcome = await to.rows.create(row).catch((error: unknown) => {
+      if (error instanceof ConstraintError && error.kind === 'foreign key') return 'refused';
+      throw error;
+    });
+    if (outcome === 'refused') refused.push(row);
+    if (outcome === 'different') {
+      throw new CommandError(
+        `${to.columns.metadata.tableName} already holds another row with the key ${describeKey(to, row)}: nothing is overwritten`,
+      );
+    }
+  };
+  for (const part of splitBySize(to, rows)) await Promise.all(part.map(create));
+  return refused;
+}
+
+/** Splits rows into parts that are written at a time. */
 function* splitBySize(
+  { columns }: Table,
   rows: readonly ObjectLiteral[],
-  columns: EntityColumns,
 ): Generator<readonly ObjectLiteral[]> {
   let part: ObjectLiteral[] = [];
   let characters = 0;
   for (const row of rows) {
     part.push(row);
     characters += countCharacters(columns.encodeRow(row));
-    if (characters >= PART_CHARACTERS) {
+    if (part.length === MAX_ROWS || characters >= MAX_CHARACTERS) {
       yield part;
       part = [];
       characters = 0;
@@ -86,31 +131,14 @@ function* splitBySize(
   if (part.length > 0) yield part;
 }
 
-/** @throws CommandError when the table holds another row with the key of one of them */
-async function createRows(
-  to: BatchedRepository<ObjectLiteral>,
-  { metadata }: EntityColumns,
-  rows: readonly ObjectLiteral[],
-): Promise<void> {
-  const outcomes = await Promise.all(rows.map((row) => to.create(row)));
-  const different = rows.find((_, index) => outcomes[index] === 'different');
-  if (different !== undefined) {
-    throw new CommandError(
-      `${metadata.tableName} already holds another row with the key ${describeKey(different, metadata)}: nothing is overwritten`,
-    );
-  }
-}
-
 /** Adds up the digests of the rows, since engines may sort them differently. */
-async function digestTable(
-  rows: BatchedRepository<ObjectLiteral>,
-  metadata: EntityMetadata,
-): Promise<{ rows: number; digest: string }> {
+async function digestTable(table: Table): Promise<{ rows: number; digest: string }> {
+  const { columns } = table.columns.metadata;
   let count = 0;
   let sum = 0n;
-  for await (const page of readPages(rows)) {
+  for await (const page of readPages(table)) {
     for (const row of page) {
-      const values = metadata.columns.map((column) => column.getEntityValue(row) as unknown);
+      const values = columns.map((column) => column.getEntityValue(row) as unknown);
       sum += BigInt(`0x${hash('sha256', JSON.stringify(values))}`);
     }
     count += page.length;
@@ -119,17 +147,15 @@ async function digestTable(
 }
 
 /** Reads all rows of a table in the order of the key. */
-async function* readPages(
-  rows: BatchedRepository<ObjectLiteral>,
-): AsyncGenerator<readonly ObjectLiteral[]> {
+async function* readPages({ rows }: Table): AsyncGenerator<readonly ObjectLiteral[]> {
   let after: string | undefined;
   do {
-    const page = await rows.list({ limit: PAGE_ROWS, after });
+    const page = await rows.list({ limit: MAX_ROWS, after });
     if (page.rows.length > 0) yield page.rows;
     after = page.next;
   } while (after !== undefined);
 }
 
-function describeKey(row: ObjectLiteral, { primaryColumns }: EntityMetadata): string {
-  return primaryColumns.map((column) => String(column.getEntityValue(row))).join(', ');
+function describeKey({ columns }: Table, row: ObjectLiteral = {}): string {
+  return columns.keys.map((column) => String(column.getEntityValue(row))).join(', ');
 }

@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  Column,
+  Entity,
+  JoinColumn,
+  ManyToOne,
+  type MigrationInterface,
+  PrimaryColumn,
+  type QueryRunner,
+} from 'typeorm';
+import sqlite3 from 'sqlite3';
+import { copyStore } from '../../src/commands/copy-store.js';
+import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
+import { int64, nullable } from '../../src/platform/database/columns.js';
+import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
+import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+import { createTable } from '../../src/platform/database/migration-steps.js';
+import { schema } from '../../src/schema.js';
+import { addToSchema } from '../support/add-to-schema.js';
+import { type Engine, TestStore } from '../support/test-store.js';
+
+@Entity('beds')
+class Bed {
+  @PrimaryColumn(int64())
+  id!: string;
+
+  @Column(nullable(int64()))
+  parentId!: string | null;
+
+  @ManyToOne(() => Bed)
+  @JoinColumn({ name: 'parentId' })
+  parent?: Bed | null;
+}
+
+class CreateBeds1900000000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await createTable(queryRunner, {
+      name: 'beds',
+      columns: { id: int64(), parentId: nullable(int64()) },
+      key: ['id'],
+      foreignKeys: [
+        { columnNames: ['parentId'], referencedTableName: 'beds', referencedColumnNames: ['id'] },
+      ],
+    });
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.dropTable('beds');
+  }
+}
+
+addToSchema({ entities: [Bed], migrations: [CreateBeds1900000000000] });
+
+const DIRECTIONS: readonly [Engine, Engine][] = [
+  ['sqlite', 'sqlite'],
+  ['sqlite', 'postgres'],
+  ['postgres', 'sqlite'],
+  ['postgres', 'postgres'],
+];
+
+interface Rows {
+  readonly beds: BatchedRepository<Bed>;
+}
+
+async function useRows<Result>(
+  { url }: TestStore,
+  work: (rows: Rows) => Promise<Result>,
+): Promise<Result> {
+  const dataSource = await openDatabase(
+    createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
+  );
+  try {
+    return await work({
+      beds: new BatchedRepository(dataSource.getRepository(Bed)),
+    });
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+let from: TestStore;
+let to: TestStore;
+
+afterEach(async () => {
+  await from.remove();
+  await to.remove();
+});
+
+describe.each(DIRECTIONS)(
+  'copying a table that refers to itself, from %s to %s',
+  (source, target) => {
+    it('copies rows whose parents follow in the order of the keys', async () => {
+      from = await TestStore.create(source);
+      to = await TestStore.create(target);
+      // The parents of some are further away than the rows that are read at a time.
+      const beds = Array.from({ length: 3_600 }, (_, id) => ({
+        id: String(id),
+        parentId: id < 2_400 ? String(id + 1_200) : null,
+      }));
+      await useRows(from, async (rows) => {
+        for (const start of [2_400, 1_200, 0]) {
+          await Promise.all(beds.slice(start, start + 1_200).map((bed) => rows.beds.create(bed)));
+        }
+      });
+      const copied = await copyStore(from.url, to.url, () => undefined);
+      expect(copied).toContainEqual(expect.objectContaining({ table: 'beds', rows: beds.length }));
+    });
+  },
+);
+
+describe('copying a table that refers to itself', () => {
+  it('fails if a parent exists nowhere', async () => {
+    from = await TestStore.create('sqlite');
+    to = await TestStore.create('postgres');
+    await useRows(from, ({ beds }) => beds.create({ id: '1' }));
+    // This connection does not enforce foreign keys.
+    const database = new sqlite3.Database(from.url.replace('sqlite:', ''));
+    await new Promise((resolve) =>
+      database.run('INSERT INTO beds (id, "parentId") VALUES (2, 7), (3, 2), (4, 1)', resolve),
+    );
+    await new Promise((resolve) => database.close(resolve));
+    await expect(copyStore(from.url, to.url, () => undefined)).rejects.toThrow(
+      'beds has rows that refer to missing rows, such as the one with the key 2',
+    );
+  });
+});
