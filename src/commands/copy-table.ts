@@ -44,6 +44,9 @@ export async function copyTable(
   const from = openTable(source, metadata);
   const to = openTable(target, metadata);
   await copyRows(from, to, (rows) => onProgress(`${table}: ${formatCount(rows, 'row')} copied`));
+  if (to.columns.counter !== undefined) {
+    await target.raiseCounter(to.columns, await source.readCounter(from.columns));
+  }
   onProgress(`${table}: comparing`);
   const [before, after] = await Promise.all([digestTable(from), digestTable(to)]);
   if (before.digest !== after.digest || before.rows !== after.rows) {

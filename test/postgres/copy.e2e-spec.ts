@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   Column,
   Entity,
@@ -6,18 +6,28 @@ import {
   ManyToOne,
   type MigrationInterface,
   PrimaryColumn,
+  PrimaryGeneratedColumn,
   type QueryRunner,
 } from 'typeorm';
 import sqlite3 from 'sqlite3';
 import { copyStore } from '../../src/commands/copy-store.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
-import { int64, nullable } from '../../src/platform/database/columns.js';
+import { int64, nullable, text } from '../../src/platform/database/columns.js';
 import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
 import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
 import { createTable } from '../../src/platform/database/migration-steps.js';
 import { schema } from '../../src/schema.js';
 import { addToSchema } from '../support/add-to-schema.js';
 import { type Engine, TestStore } from '../support/test-store.js';
+
+@Entity('tickets')
+class Ticket {
+  @PrimaryGeneratedColumn({ type: 'bigint' })
+  id!: string;
+
+  @Column(text())
+  name!: string;
+}
 
 @Entity('beds')
 class Bed {
@@ -32,8 +42,14 @@ class Bed {
   parent?: Bed | null;
 }
 
-class CreateBeds1900000000000 implements MigrationInterface {
+class CreateTicketsAndBeds1900000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
+    await createTable(queryRunner, {
+      name: 'tickets',
+      columns: { id: int64(), name: text() },
+      key: ['id'],
+      countsUp: true,
+    });
     await createTable(queryRunner, {
       name: 'beds',
       columns: { id: int64(), parentId: nullable(int64()) },
@@ -46,10 +62,11 @@ class CreateBeds1900000000000 implements MigrationInterface {
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.dropTable('beds');
+    await queryRunner.dropTable('tickets');
   }
 }
 
-addToSchema({ entities: [Bed], migrations: [CreateBeds1900000000000] });
+addToSchema({ entities: [Ticket, Bed], migrations: [CreateTicketsAndBeds1900000000000] });
 
 const DIRECTIONS: readonly [Engine, Engine][] = [
   ['sqlite', 'sqlite'],
@@ -59,6 +76,7 @@ const DIRECTIONS: readonly [Engine, Engine][] = [
 ];
 
 interface Rows {
+  readonly tickets: BatchedRepository<Ticket>;
   readonly beds: BatchedRepository<Bed>;
 }
 
@@ -71,11 +89,16 @@ async function useRows<Result>(
   );
   try {
     return await work({
+      tickets: new BatchedRepository(dataSource.getRepository(Ticket)),
       beds: new BatchedRepository(dataSource.getRepository(Bed)),
     });
   } finally {
     await dataSource.destroy();
   }
+}
+
+async function addTicket(store: TestStore): Promise<string> {
+  return await useRows(store, async ({ tickets }) => (await tickets.add({ name: 'n' })).id);
 }
 
 let from: TestStore;
@@ -84,6 +107,50 @@ let to: TestStore;
 afterEach(async () => {
   await from.remove();
   await to.remove();
+});
+
+describe.each(DIRECTIONS)('copying keys that count up, from %s to %s', (source, target) => {
+  beforeEach(async () => {
+    from = await TestStore.create(source);
+    to = await TestStore.create(target);
+  });
+
+  const copy = (): Promise<unknown> => copyStore(from.url, to.url, () => undefined);
+
+  it('lets the target continue after the source, also after rows that were removed', async () => {
+    for (const id of ['1', '2', '3']) expect(await addTicket(from)).toBe(id);
+    await useRows(from, ({ tickets }) => tickets.remove('3'));
+    await copy();
+    expect(await addTicket(to)).toBe('4');
+  });
+
+  it('lets the target continue after the source if the source has no rows any more', async () => {
+    await addTicket(from);
+    await useRows(from, ({ tickets }) => tickets.remove('1'));
+    await copy();
+    expect(await addTicket(to)).toBe('2');
+  });
+
+  it('lets a table that was never used count from 1', async () => {
+    await useRows(from, () => Promise.resolve());
+    await copy();
+    expect(await addTicket(to)).toBe('1');
+  });
+
+  it('lets the target continue after the greatest key, however it was given', async () => {
+    await useRows(from, ({ tickets }) => tickets.create({ id: '9007199254740993', name: 'n' }));
+    await copy();
+    expect(await addTicket(to)).toBe('9007199254740994');
+  });
+
+  it('does not set a counter back', async () => {
+    await addTicket(from);
+    await copy();
+    expect(await addTicket(to)).toBe('2');
+    await useRows(to, ({ tickets }) => tickets.remove('2'));
+    await copy();
+    expect(await addTicket(to)).toBe('3');
+  });
 });
 
 describe.each(DIRECTIONS)(

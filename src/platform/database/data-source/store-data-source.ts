@@ -72,6 +72,12 @@ export abstract class StoreDataSource extends DataSource {
 
   abstract accessTable(columns: EntityColumns): TableAccess;
 
+  /** Reads the number that the counter of a table's key gave last; 0 if there is none. */
+  abstract readCounter(columns: EntityColumns): Promise<string>;
+
+  /** Lets the counter of a table's key continue after this number, and after every stored key. */
+  abstract raiseCounter(columns: EntityColumns, number: string): Promise<void>;
+
   /** Turns a value that TypeORM has prepared for a column into one that JSON can hold. */
   abstract encodeValue(value: unknown, column: ColumnMetadata): unknown;
 

@@ -89,6 +89,29 @@ export class SqliteDataSource extends StoreDataSource {
     };
   }
 
+  async readCounter({ metadata }: EntityColumns): Promise<string> {
+    const [counter] = await this.query<{ number: string }[]>(
+      'SELECT CAST(seq AS TEXT) AS number FROM sqlite_sequence WHERE name = ?1',
+      [metadata.tableName],
+    );
+    return counter?.number ?? '0';
+  }
+
+  /** SQLite itself raises the counter to every key that is stored. */
+  async raiseCounter({ metadata }: EntityColumns, number: string): Promise<void> {
+    const parameters = [metadata.tableName, number];
+    await this.query(
+      'UPDATE sqlite_sequence SET seq = max(seq, CAST(?2 AS INTEGER)) WHERE name = ?1',
+      parameters,
+    );
+    // There is no counter until a row has been stored.
+    await this.query(
+      `INSERT INTO sqlite_sequence (name, seq) SELECT ?1, CAST(?2 AS INTEGER)
+       WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)`,
+      parameters,
+    );
+  }
+
   encodeValue(value: unknown): unknown {
     if (typeof value === 'bigint') return String(value);
     return Buffer.isBuffer(value) ? value.toString('hex') : value;
