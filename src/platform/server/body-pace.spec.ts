@@ -78,13 +78,9 @@ it('reads the bodies of others while one client begins more and more of them', (
 it('forgets connections that have closed', () => {
   const log: string[] = [];
   const sockets = ['one', 'one'].map((client) => sender(client, CHUNKS_PER_SECOND / 4, log));
-  expect(log).toEqual(['one', 'one']);
-  for (const socket of sockets) {
-    expect(socket.emit('close')).toBe(true);
-    expect(socket.listenerCount('close')).toBe(1);
-  }
+  for (const socket of sockets) socket.emit('close');
   jest.advanceTimersByTime(10_000);
-  expect(log).toEqual(['one', 'one']);
+  expect(sockets.map((socket) => socket.isPaused())).toEqual([true, true]);
 });
 
 it('reads so many chunks in a second and no more, client by client', () => {

@@ -130,9 +130,9 @@ export const MUTANTS: readonly Mutant[] = [
       'created.has(row.key)',
     ],
     [
-      'a row without its parent counts as created',
-      'return findMissingParent(this.sql.columns, comparison);',
-      'return undefined;',
+      'a row is refused although the row before it in its list is its parent',
+      'return parent === columns.metadata ? undefined : findMissingParent(columns, comparison);',
+      'return findMissingParent(columns, comparison);',
       ROWS,
     ],
   ]),
@@ -165,7 +165,24 @@ export const MUTANTS: readonly Mutant[] = [
       REPOSITORY,
     ],
   ]),
+  ...plant('database/batched-repository.ts', ROWS, [
+    [
+      'rows that are created push others out of a long page',
+      'const whole = { ...page, ...until, limit: Number.MAX_SAFE_INTEGER };',
+      'const whole = { ...page, ...until };',
+    ],
+  ]),
   ...plant('database/batching/change-locked-rows.ts', ROWS, [
+    [
+      'changes that are decided again are stored twice',
+      '        await transaction.rollback();\n      } catch',
+      '        await transaction.commit();\n      } catch',
+    ],
+    [
+      'a row that was not inserted counts as changed',
+      'if (sql.readKeys(await insert).size < inserted.length) return false;',
+      '',
+    ],
     ['the second change of a row does not see the first', '          rows.set(key, next);\n', ''],
     ['a removed row still exists for the next change', '          rows.delete(key);\n', ''],
     [
@@ -311,6 +328,16 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ]),
   ...plant('database/change-feed.ts', 'sqlite test/changes', [
+    [
+      'the feed keeps every page that was read',
+      'if (shared.size > MAX_SHARED && oldest !== undefined) shared.delete(oldest);',
+      '',
+    ],
+    [
+      'a page that could not be read fails every later stream',
+      'if (shared.get(position.number) === page) shared.delete(position.number);',
+      '',
+    ],
     [
       'a cursor of an earlier epoch is valid',
       'position.epoch !== epoch || position.number < removed',
