@@ -199,6 +199,20 @@ describe('a connection', () => {
       isolation: 'read committed',
     });
   });
+
+  it.each(['German', 'SQL, DMY', 'Postgres, MDY'])(
+    'writes and reads dates in the same way if its database has the date style %s',
+    async (style) => {
+      await execute('careless', [`ALTER DATABASE careless SET datestyle = '${style}'`]);
+      const sql = `SELECT '02-03-04'::date AS day, '2024-02-03T04:05:06Z'::timestamptz AS moment,
+                          '2024-02-03'::date::text AS key`;
+      expect(await ask(server.url('careless'), sql)).toEqual({
+        day: '2002-03-04',
+        moment: '2024-02-03T04:05:06.000Z',
+        key: '2024-02-03',
+      });
+    },
+  );
 });
 
 describe('the schema', () => {

@@ -262,7 +262,8 @@ const PROBE = { name: 'probe', text: `SELECT pg_logical_emit_message(true, 'plan
 
 /**
  * Sets up a new connection, overriding defaults of the server, the database and the role: a commit
- * is flushed to disk before it is reported, and no statement runs for ever.
+ * is flushed to disk before it is reported, no statement runs for ever, and dates are written as
+ * the program reads them.
  *
  * @param lockTimeout how long a statement waits for a lock, in milliseconds; 0 for no limit of its
  *   own
@@ -272,6 +273,7 @@ export async function setUpConnection(client: PoolClient, lockTimeout = 0): Prom
     text: `SELECT set_config('statement_timeout', $1, false),
                   set_config('lock_timeout', $2, false),
                   set_config('default_transaction_isolation', 'read committed', false),
+                  set_config('datestyle', 'ISO, YMD', false),
                   CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
                        THEN set_config('synchronous_commit', 'on', false) END`,
     values: [String(STATEMENT_TIMEOUT_MS), String(lockTimeout)],
