@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import type { QueryRunner } from 'typeorm';
+import { Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
+import { int64 } from '../../src/platform/database/columns.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import type { PostgresDataSource } from '../../src/platform/database/postgres/postgres-data-source.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
@@ -122,5 +123,50 @@ describe('the PostgreSQL store', () => {
     for (const plant of plants) await rows.create(plant);
     const { rows: found } = await rows.list({ limit: 10 }, { tag: 'b' });
     expect(found).toEqual([plants[1]]);
+  });
+});
+
+describe('statements that stay prepared', () => {
+  it('are kept apart when two repositories of an entity read pages in different orders', async () => {
+    const repository = dataSource.getRepository(Plant);
+    const byName = new BatchedRepository(repository, { orders: { name: ['name'] } });
+    const byId = new BatchedRepository(repository);
+    const plants = ['b', 'a'].map((name, index) => ({ id: String(index), name, tag: null }));
+    await byId.createAll(plants);
+    const pages = await Promise.all(
+      Array.from({ length: 8 }, async () => [
+        await byName.list({ limit: 10, sort: 'name' }),
+        await byId.list({ limit: 10 }),
+      ]),
+    );
+    for (const [sorted, inOrder] of pages) {
+      expect(sorted?.rows).toEqual([...plants].reverse());
+      expect(inOrder?.rows).toEqual(plants);
+    }
+  });
+
+  it('are kept apart when the names of two tables differ only in their last letters', async () => {
+    const name = 'a_table_whose_name_is_as_long_as_postgresql_allows_it_to_be';
+    const entities = ['old', 'new'].map((ending) => {
+      class Item {
+        id!: string;
+      }
+      PrimaryColumn(int64())(Item.prototype, 'id');
+      Entity(`${name}_${ending}`)(Item);
+      return Item;
+    });
+    const both = await openEntityStore(entities, { url: store.url });
+    const repositories = entities.map(
+      (entity) => new BatchedRepository(both.dataSource.getRepository(entity)),
+    );
+    try {
+      for (const rows of [...repositories, ...repositories]) {
+        const ids = Array.from({ length: 8 }, (_, index) => ({ id: String(index) }));
+        await Promise.all(ids.map((row) => rows.create(row)));
+        expect(await Promise.all(ids.map(({ id }) => rows.find(id)))).toEqual(ids);
+      }
+    } finally {
+      await both.close();
+    }
   });
 });

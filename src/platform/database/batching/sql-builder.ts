@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from './entity-columns.js';
 import {
@@ -185,9 +186,12 @@ export class TableSql {
     return [this.dialect.encodeKeys(this.columns, keys)];
   }
 
-  /** Names a statement, by 63 characters at most: servers truncate longer names. */
-  named(operation: string, text: string): Statement {
-    return { name: `${operation} ${this.columns.metadata.tableName}`.slice(0, 63), text };
+  /**
+   * Names a statement after its text, since a connection may keep only one statement of a name. The
+   * name has less than 64 bytes: servers truncate longer names.
+   */
+  private named(operation: string, text: string): Statement {
+    return { name: `${operation} ${hash('sha256', text).slice(0, 16)}`, text };
   }
 
   /** Reads all columns of the table. */
@@ -217,7 +221,7 @@ export class TableSql {
     const shape = `${operation} ${describeShape(page)}`;
     const known = this.pages.get(shape);
     if (known !== undefined) return known;
-    const statement = this.named(`${operation} ${this.pages.size + 1}`, write());
+    const statement = this.named(operation, write());
     this.pages.set(shape, statement);
     return statement;
   }

@@ -5,8 +5,8 @@ import { PostgresServer } from '../../../support/postgres-server.js';
 import { TcpProxy } from '../../../support/tcp-proxy.js';
 import { type Answer, TestApp } from '../../../support/test-app.js';
 
-/** The name of a statement as it is sent to the server. */
-const INSERT = 'insert plants';
+/** The beginning of a statement's name, as it is sent to the server. */
+const INSERT = 'insert ';
 
 let server: PostgresServer;
 
