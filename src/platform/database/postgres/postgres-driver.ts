@@ -1,5 +1,5 @@
 import pg, { type Client, type Pool, type PoolClient, type PoolConfig } from 'pg';
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError, TypeORMError } from 'typeorm';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
@@ -12,6 +12,15 @@ import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './postgres-session.js';
 
 // Everything that depends on internals of TypeORM's PostgreSQL driver.
 // test/postgres/driver.e2e-spec.ts fails if an upgrade changes them.
+
+/** The statement by which TypeORM ends a transaction. */
+const COMMIT = 'COMMIT';
+
+/** The server has rolled a transaction back, since its module has caught the error of a statement. */
+class RolledBackError extends TypeORMError {
+  override readonly message =
+    'A statement of this transaction has failed, so the server has rolled it back: let the error pass, or execute the statement in a nested transaction';
+}
 
 /** TypeORM's driver with time limits for statements and transactions. */
 export class StorePostgresDriver extends PostgresDriver {
@@ -46,6 +55,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   private timer: TransactionTimer | undefined;
   /** The reason why the connection was closed while its caller still uses it. */
   private lost: Error | undefined;
+  /** Whether a nested transaction did not begin, which its caller will roll back. */
+  private hasNoSavepoint = false;
   private statementLimit: number | undefined = STATEMENT_TIMEOUT_MS;
   private transactionLimit: number | undefined;
 
@@ -69,9 +80,11 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     await this.connectOrFail();
     const timer = this.startAnswerTimer();
     try {
+      if (sql === COMMIT) return await this.sendCommit();
       return (await super.query(sql, parameters, isStructured)) as unknown;
     } catch (error) {
       this.assertNotLost();
+      if (error instanceof RolledBackError) throw error;
       const cause = error instanceof QueryFailedError ? (error.driverError as Error) : error;
       if (isStoreFailure(cause)) throw new StoreUnavailableError(sql, parameters, cause as Error);
       throw toConstraintError(cause, this.connection.entityMetadatas) ?? error;
@@ -91,7 +104,12 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
       await this.connectOrFail();
       this.timer.start(this.transactionLimit, (error) => this.lose(error));
     }
-    await super.startTransaction(isolation);
+    try {
+      await super.startTransaction(isolation);
+    } catch (error) {
+      this.hasNoSavepoint = this.transactionDepth > 0;
+      throw error;
+    }
   }
 
   override async commitTransaction(): Promise<void> {
@@ -99,7 +117,26 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     await super.commitTransaction();
   }
 
+  /**
+   * Sends COMMIT. TypeORM ignores the answer, which is ROLLBACK if a statement of the transaction has
+   * failed.
+   */
+  private async sendCommit(): Promise<unknown[]> {
+    const client = (await this.connect()) as Client;
+    this.connection.logger.logQuery(COMMIT, [], this);
+    const { command, rows } = await client.query<object>(COMMIT).catch((error: unknown) => {
+      throw new QueryFailedError(COMMIT, [], error as Error);
+    });
+    if (command !== COMMIT) throw new RolledBackError();
+    return rows;
+  }
+
   override async rollbackTransaction(): Promise<void> {
+    if (this.hasNoSavepoint) {
+      // TypeORM would roll the outer transaction back, and commit its later statements one by one.
+      this.hasNoSavepoint = false;
+      return;
+    }
     if (this.transactionDepth === 1) this.timer?.stop();
     if (this.lost === undefined) {
       await super.rollbackTransaction();
