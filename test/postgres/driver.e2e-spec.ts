@@ -113,6 +113,22 @@ describe('the PostgreSQL store', () => {
     expect(await dataSource.getRepository(Plant).count()).toBe(0);
   });
 
+  it("names the row that TypeORM cannot remove, since a module's own table refers to it", async () => {
+    const plants = dataSource.getRepository(Plant);
+    await dataSource.query('CREATE TABLE labels (plant bigint REFERENCES plants (id))');
+    await plants.insert({ id: '1', name: 'n', tag: null });
+    await dataSource.query('INSERT INTO labels VALUES (1)');
+    await expect(plants.delete('1')).rejects.toMatchObject({
+      kind: 'referenced',
+      table: 'plants',
+      properties: ['id'],
+    });
+    await expect(dataSource.query('INSERT INTO labels VALUES (2)')).rejects.toMatchObject({
+      kind: 'foreign key',
+      table: 'labels',
+    });
+  });
+
   it('finds a row by its text though another text has the same hash', async () => {
     await dataSource.query(
       `CREATE OR REPLACE FUNCTION plant_store_text_hash(text) RETURNS bytea

@@ -166,7 +166,8 @@ export class PostgresDataSource extends StoreDataSource {
       json: members && new PostgresPageReader(sql, members),
       classifier: {
         classify: classifyFailure,
-        toConstraintError: (error) => toConstraintError(error, entities, metadata.tableName),
+        toConstraintError: (error) =>
+          toConstraintError(error, entities, { table: metadata.tableName }),
       },
     };
   }

@@ -6,7 +6,7 @@ import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
-import { isStoreFailure, toConstraintError } from './postgres-errors.js';
+import { findWritten, isStoreFailure, toConstraintError } from './postgres-errors.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './postgres-session.js';
 
@@ -87,7 +87,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
       if (error instanceof RolledBackError) throw error;
       const cause = error instanceof QueryFailedError ? (error.driverError as Error) : error;
       if (isStoreFailure(cause)) throw new StoreUnavailableError(sql, parameters, cause as Error);
-      throw toConstraintError(cause, this.connection.entityMetadatas) ?? error;
+      throw toConstraintError(cause, this.connection.entityMetadatas, findWritten(sql)) ?? error;
     } finally {
       clearTimeout(timer);
     }

@@ -18,7 +18,7 @@ const CONFLICTS = new Set(['40001', '40P01']);
 
 const KINDS: Record<string, ConstraintKind> = {
   // ON DELETE RESTRICT, since PostgreSQL 18.
-  '23001': 'foreign key',
+  '23001': 'referenced',
   '23502': 'not null',
   '23503': 'foreign key',
   '23505': 'unique',
@@ -55,28 +55,47 @@ function hasClass(classes: readonly string[], error: unknown): boolean {
   return code.length === 5 && classes.includes(code.slice(0, 2));
 }
 
+/** A table that a statement writes to. */
+export interface Written {
+  readonly table: string;
+  /** Whether the statement removes rows, if known. */
+  readonly isRemoval?: boolean;
+}
+
+/** Such a statement of TypeORM, or of a module. A table may have the name of its schema in front. */
+const WRITE =
+  /^\s*(?:INSERT INTO|UPDATE|(DELETE) FROM)\s+(?:ONLY\s+)?(?:(?:"[^"]+"|\w+)\.)?(?:"([^"]+)"|(\w+))/i;
+
+/** Finds the table that a statement writes to; undefined if the statement does not begin with it. */
+export function findWritten(sql: string): Written | undefined {
+  const [, removal, quoted, plain] = WRITE.exec(sql) ?? [];
+  const table = quoted ?? plain?.toLowerCase();
+  return table === undefined ? undefined : { table, isRemoval: removal !== undefined };
+}
+
 /**
- * Converts an error that reports a violated constraint; undefined for others.
+ * Converts an error that reports a violated constraint; undefined for others. The texts of the
+ * server may be in any language.
  *
  * @param entities the entities whose tables may be concerned
- * @param written the table that was written to, if known
+ * @param written what the statement writes to, if known
  */
 export function toConstraintError(
   error: unknown,
   entities: readonly EntityMetadata[],
-  written?: string,
+  written?: Written,
 ): ConstraintError | undefined {
   const kind = KINDS[getErrorCode(error)];
   if (kind === undefined) return undefined;
   const { table, constraint, column, detail = '' } = error as ServerError;
-  // For a row that is referenced, the server names the table that refers to it.
-  const isReferenced = kind === 'foreign key' && / is (still )?referenced from table /.test(detail);
-  const named = isReferenced
-    ? (findReferencedTable(entities, table, constraint) ?? written)
-    : table;
+  const referenced = findReferencedTable(entities, table, constraint);
+  const isReferenced =
+    kind === 'referenced' ||
+    (kind === 'foreign key' && isStillReferenced(referenced, error as ServerError, written));
+  const named = isReferenced ? (referenced ?? written?.table) : table;
   const entity = entities.find(({ tableName }) => tableName === named);
-  // Key (name, size)=(...) already exists.
-  const key = /^Key \(([^)]*)\)=/.exec(detail)?.[1] ?? '';
+  // Key (name, size)=(...) already exists. In every language the columns are written like this.
+  const key = /^[^(]*\(([^)]*)\)=\(/.exec(detail)?.[1] ?? '';
   const names = new Set([column, ...key.split(', ').map((name) => name.replaceAll('"', ''))]);
   const properties = (entity?.columns ?? [])
     .filter(({ databaseName }) => names.has(databaseName))
@@ -86,7 +105,23 @@ export function toConstraintError(
   });
 }
 
-/** Finds the table that a foreign key of another table refers to. */
+/**
+ * Whether a foreign key was violated since it refers to a row that was to be removed or changed. For
+ * this and for a row that refers to a missing one, the server names the table of the foreign key.
+ *
+ * @param referenced the table that the foreign key refers to, if known
+ */
+function isStillReferenced(
+  referenced: string | undefined,
+  { table, detail = '' }: ServerError,
+  written: Written | undefined,
+): boolean {
+  // Without the written table, only the words of the server tell.
+  if (written === undefined) return detail.includes(' is still referenced from table ');
+  return written.isRemoval === true || (table !== written.table && referenced === written.table);
+}
+
+/** Finds the table that a foreign key refers to. */
 function findReferencedTable(
   entities: readonly EntityMetadata[],
   table: string | undefined,

@@ -1,0 +1,141 @@
+import { describe, expect, it } from '@jest/globals';
+import type { EntityMetadata } from 'typeorm';
+import { findWritten, toConstraintError } from './postgres-errors.js';
+
+function entity(tableName: string, columns: string[], foreignKeys: object[] = []): EntityMetadata {
+  const named = columns.map((name) => ({ databaseName: name, propertyPath: `${name}Property` }));
+  return { tableName, columns: named, foreignKeys } as unknown as EntityMetadata;
+}
+
+const gardens = entity('gardens', ['id', 'name', 'size']);
+const plantings = entity(
+  'plantings',
+  ['id', 'garden', 'before'],
+  [
+    { name: 'plantings_garden', referencedEntityMetadata: gardens },
+    { name: 'plantings_before', referencedEntityMetadata: { tableName: 'plantings' } },
+  ],
+);
+
+/** The fields that matter of errors of a server whose lc_messages is de_DE. */
+const TAKEN = {
+  code: '23505',
+  table: 'gardens',
+  constraint: 'gardens_name',
+  detail: 'Schlüssel »(name, size)=((a)=(b), 1)« existiert bereits.',
+};
+const EMPTY = { code: '23502', table: 'gardens', column: 'name' };
+const MISSING = {
+  code: '23503',
+  table: 'plantings',
+  constraint: 'plantings_garden',
+  detail: 'Schlüssel (garden)=(1) ist nicht in Tabelle »gardens« vorhanden.',
+};
+const USED = {
+  code: '23503',
+  table: 'plantings',
+  constraint: 'plantings_garden',
+  detail: 'Auf Schlüssel (id)=(1) wird noch aus Tabelle »plantings« verwiesen.',
+};
+const USED_BY_ITSELF = { ...USED, constraint: 'plantings_before' };
+
+describe('an error of a server in another language', () => {
+  it.each<[string, object, string, object]>([
+    [
+      'a value that is taken',
+      TAKEN,
+      'INSERT INTO "gardens"("name") VALUES ($1)',
+      { kind: 'unique', table: 'gardens', properties: ['nameProperty', 'sizeProperty'] },
+    ],
+    [
+      'a value that is taken, in Japanese',
+      { ...TAKEN, detail: 'キー (name)=(a) はすでに存在します。' },
+      'UPDATE "gardens" SET "name" = $1',
+      { kind: 'unique', table: 'gardens', properties: ['nameProperty'] },
+    ],
+    [
+      'a value that is left out',
+      EMPTY,
+      'INSERT INTO "gardens"("id") VALUES ($1)',
+      { kind: 'not null', table: 'gardens', properties: ['nameProperty'] },
+    ],
+    [
+      'a new row that refers to a missing one',
+      MISSING,
+      'INSERT INTO "plantings"("garden") VALUES ($1)',
+      { kind: 'foreign key', table: 'plantings', properties: ['gardenProperty'] },
+    ],
+    [
+      'a changed row that refers to a missing one',
+      MISSING,
+      'UPDATE "plantings" SET "garden" = $1',
+      { kind: 'foreign key', table: 'plantings', properties: ['gardenProperty'] },
+    ],
+    [
+      'a new row whose trigger inserts one that refers to a missing one',
+      MISSING,
+      'INSERT INTO "others"("id") VALUES ($1)',
+      { kind: 'foreign key', table: 'plantings', properties: ['gardenProperty'] },
+    ],
+    [
+      'the removal of a row to which another table refers',
+      USED,
+      'DELETE FROM "gardens" WHERE "id" = $1',
+      { kind: 'referenced', table: 'gardens', properties: ['idProperty'] },
+    ],
+    [
+      'the change of a key to which another table refers',
+      USED,
+      'UPDATE "gardens" SET "id" = $1',
+      { kind: 'referenced', table: 'gardens', properties: ['idProperty'] },
+    ],
+    [
+      'the removal of a row to which its own table refers',
+      USED_BY_ITSELF,
+      'DELETE FROM "plantings" WHERE "id" = $1',
+      { kind: 'referenced', table: 'plantings', properties: ['idProperty'] },
+    ],
+    [
+      'the removal of a row to which a table without an entity refers',
+      { ...USED, table: 'labels', constraint: 'labels_garden' },
+      'delete from only public.Gardens where id = 1',
+      { kind: 'referenced', table: 'gardens', properties: ['idProperty'] },
+    ],
+    [
+      'a removal that ON DELETE RESTRICT prevents',
+      { ...USED, code: '23001' },
+      'WITH old AS (SELECT 1) DELETE FROM gardens',
+      { kind: 'referenced', table: 'gardens', properties: ['idProperty'] },
+    ],
+  ])('tells %s', (_, error, sql, expected) => {
+    const found = toConstraintError(error, [gardens, plantings], findWritten(sql));
+    expect(found).toMatchObject(expected);
+  });
+
+  it('tells a row of a batch that refers to a missing one', () => {
+    expect(toConstraintError(MISSING, [plantings, gardens], { table: 'plantings' })).toMatchObject({
+      kind: 'foreign key',
+      properties: ['gardenProperty'],
+    });
+  });
+});
+
+it('a removal whose table is not known is told by the words of the server', () => {
+  const detail = 'Key (id)=(1) is still referenced from table "plantings".';
+  const sql = 'WITH old AS (SELECT 1) DELETE FROM gardens';
+  expect(
+    toConstraintError({ ...USED, detail }, [gardens, plantings], findWritten(sql)),
+  ).toMatchObject({ kind: 'referenced', table: 'gardens', properties: ['idProperty'] });
+});
+
+describe('the table that a statement writes to', () => {
+  it.each<[string, object | undefined]>([
+    ['INSERT INTO "a b"("id") VALUES (1)', { table: 'a b', isRemoval: false }],
+    ['UPDATE "s"."Plants" SET "id" = 1', { table: 'Plants', isRemoval: false }],
+    ['\n delete from Plants where id = 1', { table: 'plants', isRemoval: true }],
+    ['SELECT * FROM plants', undefined],
+    ['COMMIT', undefined],
+  ])('is found: %j', (sql, written) => {
+    expect(findWritten(sql)).toEqual(written);
+  });
+});
