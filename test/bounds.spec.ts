@@ -11,6 +11,7 @@ import {
   MAX_HANDLED,
   MAX_PAGES,
 } from '../src/platform/requests/concurrent-requests.js';
+import { MAX_STREAMS } from '../src/platform/rest/event-stream.js';
 import { CHUNKS_PER_SECOND } from '../src/platform/server/body-pace.js';
 import { WAITING_LIMIT } from '../src/platform/server/pipelined-requests.js';
 import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/server/send-error.js';
@@ -38,6 +39,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   'time in which a client reads nothing': `${new Env().SEND_TIMEOUT_MS / 1_000} s`,
   "tokens that wait for the provider's keys": count(MAX_WAITING_TOKENS),
   'pipelined requests that wait': count(WAITING_LIMIT),
+  'event streams': count(MAX_STREAMS),
   connections: count(new Env().MAX_CONNECTIONS),
   'an unread body after an early answer': `${DISCARD_LIMIT / MIB} MiB, ${DISCARD_MS / 1_000} s`,
 };

@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { DataSource } from 'typeorm';
 import { beginEpoch } from '../src/commands/begin-epoch.js';
 import { Plant } from '../src/modules/plants/plant.entity.js';
 import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { ReadFeedPages } from '../src/platform/database/change-feed/change-log.js';
 import { ChangeFeed } from '../src/platform/database/change-feed.js';
+import { MAX_PAGES, Turns } from '../src/platform/requests/concurrent-requests.js';
+import { MAX_STREAMS } from '../src/platform/rest/event-stream.js';
 import { passSeconds, resetClocks } from './support/clock.js';
 import { readEvents, type StreamEvent } from './support/event-source.js';
 import { expectError } from './support/expect-error.js';
@@ -26,6 +28,10 @@ interface Change {
 
 /** Idle connections of tests need no time to end by themselves. */
 const FEED = { CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' };
+const OTHER_TOKEN = 'another-token-of-another-client';
+const TWO_CLIENTS = { ...FEED, ACCESS_TOKENS: `${TOKEN},${OTHER_TOKEN}` };
+/** More requests than there are turns for pages. */
+const FLOOD = 100;
 const MONSTERA = '{"id":7,"name":"Monstera"}';
 const CREATED = ['plant.created', 7, { id: 7, name: 'Monstera' }];
 
@@ -35,6 +41,7 @@ beforeEach(async () => {
   app = await TestApp.start(FEED);
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   await app.close();
   resetClocks();
 });
@@ -65,6 +72,36 @@ async function latestCursor(): Promise<string> {
 async function readMetric(name: string): Promise<number> {
   const { text } = await app.get('/metrics');
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+}
+
+/** Sends GET /changes on a connection of its own. */
+function ask(token: string, query: string, ...headers: readonly string[]): Socket {
+  const socket = connect(app.port, '127.0.0.1').on('error', () => undefined);
+  const lines = [`GET /changes${query} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${token}`];
+  socket.write([...lines, ...headers, '', ''].join('\r\n'));
+  return socket.resume();
+}
+
+/** Counts the requests of a token that have taken a turn, or wait for one. */
+function watchTurns(): (token: string) => number {
+  const takes = [Turns.ofHandlers, Turns.ofPages].map((turns) => jest.spyOn(turns, 'take'));
+  return (token) => {
+    const requests = takes.flatMap(({ mock }) => mock.calls.map(([request]) => request));
+    return new Set(requests.filter(({ headers }) => headers.authorization?.endsWith(token))).size;
+  };
+}
+
+/** Lets no read of a page finish until `finish` is called. */
+function holdPages(epoch: string): { readonly limits: readonly number[]; finish: () => void } {
+  const limits: number[] = [];
+  let finish = (): void => undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  jest.spyOn(ReadFeedPages.prototype, 'execute').mockImplementation(async (_, requests) => {
+    limits.push(...requests.map(({ limit }) => limit));
+    await finished;
+    return requests.map(() => ({ epoch, removed: 0, rows: [] }));
+  });
+  return { limits, finish };
 }
 
 describe('the feed of changes', () => {
@@ -164,6 +201,23 @@ describe('a page of changes', () => {
     expectError(await app.get(`/changes?after=${epoch}.1`), 'INVALID_PARAMETERS');
     await app.create(MONSTERA);
     expect((await readPage(`?after=${epoch}.1`)).body).toEqual([]);
+  });
+
+  it('comes in turn, also while another client asks for many', async () => {
+    await app.restart(TWO_CLIENTS);
+    await app.create(MONSTERA);
+    const [epoch = ''] = (await latestCursor()).split('.');
+    const countTurns = watchTurns();
+    const pages = holdPages(epoch);
+    const flood = Array.from({ length: FLOOD }, () => ask(TOKEN, '?limit=2'));
+    await until(() => countTurns(TOKEN) === FLOOD);
+    const other = ask(OTHER_TOKEN, '?limit=1');
+    await until(() => countTurns(OTHER_TOKEN) === 1);
+    pages.finish();
+    await once(other, 'data');
+    // One more of the flood may come first, and all that have their turn.
+    expect(pages.limits.indexOf(1)).toBeLessThanOrEqual(MAX_PAGES + 1);
+    for (const socket of [...flood, other]) socket.destroy();
   });
 
   it('drops changes that are too old, and refuses cursors before them', async () => {
@@ -274,6 +328,26 @@ describe('a stream of changes', () => {
     await Promise.all(events.map((one) => one.return()));
   });
 
+  it('waits for its turn to read a page, like other requests', async () => {
+    const ids = Array.from({ length: FLOOD }, (_, index) => index + 1);
+    await Promise.all(ids.map((id) => app.create(`{"id":${id},"name":"n"}`)));
+    const [epoch = ''] = (await latestCursor()).split('.');
+    const pages = holdPages(epoch);
+    const countTurns = watchTurns();
+    const streams = Array.from({ length: FLOOD }, (_, number) =>
+      ask(TOKEN, '', 'Accept: text/event-stream', `Last-Event-ID: ${epoch}.${number}`),
+    );
+    await until(() => countTurns(TOKEN) === FLOOD);
+    const waiting = String.raw`store_queue_rows\{table="changes",operation="page"\}`;
+    const countReads = async (): Promise<number> =>
+      pages.limits.length + (await readMetric(waiting));
+    await until(async () => (await countReads()) >= MAX_PAGES);
+    const reads = await countReads();
+    for (const socket of streams) socket.destroy();
+    pages.finish();
+    expect(reads).toBe(MAX_PAGES);
+  });
+
   it('keeps only a few pages in memory, however long the feed is', async () => {
     const cursor = await latestCursor();
     const name = 'x'.repeat(100_000);
@@ -335,6 +409,33 @@ describe('a stream of changes', () => {
     await until(async () => (await readMetric('change_feed_listeners')) === 1);
     leaving.abort();
     await until(async () => (await readMetric('change_feed_listeners')) === 0);
+  });
+
+  it('ends when its client has left, though it sent a body', async () => {
+    const socket = ask(TOKEN, '', 'Accept: text/event-stream', 'Content-Length: 100000');
+    socket.write('x'.repeat(100_000));
+    await until(async () => (await readMetric('change_feed_listeners')) === 1);
+    socket.end();
+    await until(async () => (await readMetric('change_feed_listeners')) === 0);
+  });
+
+  it('ends when its client has too many, of which it is the oldest', async () => {
+    await app.restart(TWO_CLIENTS);
+    const listen = async (token: string): Promise<Socket> => {
+      const socket = ask(token, '', 'Accept: text/event-stream');
+      await once(socket, 'data');
+      return socket;
+    };
+    const other = await listen(OTHER_TOKEN);
+    const oldest = await listen(TOKEN);
+    const ended = once(oldest, 'close');
+    const sockets = [other];
+    while (sockets.length < MAX_STREAMS - 1) sockets.push(await listen(TOKEN));
+    expect(oldest.closed).toBe(false);
+    sockets.push(await listen(TOKEN));
+    await ended;
+    await until(async () => (await readMetric('change_feed_listeners')) === MAX_STREAMS);
+    for (const socket of sockets) socket.destroy();
   });
 
   it('ends when its client reads nothing for too long, and misses no change by that', async () => {

@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { JsonPage } from '../../platform/database/batched-repository.js';
-import { type Change, ChangeFeed, type ChangePage } from '../../platform/database/change-feed.js';
+import {
+  type Change,
+  ChangeFeed,
+  type ChangePage,
+  type InTurn,
+} from '../../platform/database/change-feed.js';
 import { JsonText } from '../../platform/json/json-text.js';
 import { EventStream, writeEvent } from '../../platform/rest/event-stream.js';
 import { LATEST, type ListChangesDto } from './dto/list-changes.dto.js';
@@ -26,16 +31,17 @@ export class ChangesService {
     const given = lastEventId ?? (after === LATEST ? undefined : after);
     if (given !== undefined) await this.feed.assertReadable(given);
     const cursor = given ?? (await this.feed.getLatestCursor());
-    return new EventStream((signal) => this.writeEvents(cursor, signal));
+    return new EventStream((signal, inTurn) => this.writeEvents(cursor, signal, inTurn));
   }
 
   private async *writeEvents(
     cursor: string,
     signal: AbortSignal,
+    inTurn: InTurn,
   ): AsyncGenerator<string, void, undefined> {
     // A client that loses the stream before the first change resumes here.
     yield writeEvent({ id: cursor });
-    for await (const page of this.feed.follow(cursor, signal)) {
+    for await (const page of this.feed.follow(cursor, signal, inTurn)) {
       const known = this.events.get(page);
       const text = known ?? page.changes.map(toEvent).join('');
       if (known === undefined) this.events.set(page, text);

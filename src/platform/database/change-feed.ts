@@ -58,6 +58,9 @@ export interface ChangePage {
   readonly cursor: string;
 }
 
+/** Performs a read once it is the turn of the listener. */
+export type InTurn = <Result>(read: () => Promise<Result>) => Promise<Result>;
+
 /** A place in the feed: after the change with this number. */
 interface Position {
   readonly epoch: string;
@@ -154,13 +157,17 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
    * when the program stops, the store fails, or changes are removed before they were read. A client
    * that continues from the last cursor misses nothing, or gets 41000.
    */
-  async *follow(after: string, signal: AbortSignal): AsyncGenerator<ChangePage, void, undefined> {
+  async *follow(
+    after: string,
+    signal: AbortSignal,
+    inTurn: InTurn,
+  ): AsyncGenerator<ChangePage, void, undefined> {
     let position = readCursor(after);
     this.count(1);
     try {
       while (position !== undefined && !signal.aborted) {
         const event = this.next;
-        const page = await this.readShared(position);
+        const page = await this.readShared(position, inTurn);
         if (page === undefined) return;
         if (page.changes.length === 0) {
           if (this.stopping.signal.aborted && !(await this.hasMore(position))) return;
@@ -170,7 +177,8 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
         position = readCursor(page.cursor);
       }
     } catch (error) {
-      report(error);
+      // The queues report failures of the store themselves.
+      if (!signal.aborted && !(error instanceof ApiError)) report(error);
     } finally {
       this.count(-1);
     }
@@ -202,14 +210,18 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
   }
 
   /** Reads a page once for all listeners that continue from the same change. */
-  private async readShared(position: Position): Promise<ChangePage | undefined> {
+  private async readShared(position: Position, inTurn: InTurn): Promise<ChangePage | undefined> {
     const { epoch, settled } = this.last ?? (await this.readProgress());
     if (epoch !== position.epoch) return undefined;
     if (settled <= position.number) return { changes: [], cursor: writeCursor(position) };
+    const known = this.shared.get(position.number);
+    return await (known ?? inTurn(() => this.readAndShare(position, settled)));
+  }
+
+  private async readAndShare(position: Position, until: number): Promise<ChangePage | undefined> {
     const { shared } = this;
-    const known = shared.get(position.number);
-    if (known !== undefined) return await known;
-    const page = this.readPage(position, settled, FOLLOWED_CHANGES);
+    // While this listener waited for its turn, another one may have begun to read the page.
+    const page = shared.get(position.number) ?? this.readPage(position, until, FOLLOWED_CHANGES);
     shared.set(position.number, page);
     const [oldest] = shared.keys();
     if (shared.size > MAX_SHARED && oldest !== undefined) shared.delete(oldest);

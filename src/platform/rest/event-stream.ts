@@ -3,6 +3,10 @@ import { ApiExtraModels, ApiHeader, ApiOkResponse, getSchemaPath } from '@nestjs
 import type { Request, Response } from 'express';
 import { getTokenExpiry } from '../auth/bearer.guard.js';
 import type { JsonPage } from '../database/batched-repository.js';
+import type { InTurn } from '../database/change-feed.js';
+import { getClient } from '../limits/client.js';
+import { FairShare } from '../limits/fair-share.js';
+import { endTurn, TakesTurns, Turns } from '../requests/concurrent-requests.js';
 import { ConvertResult } from '../requests/convert-result.js';
 import { TextStream } from '../server/send-stream.js';
 import { prefersMediaType } from './accept.js';
@@ -14,6 +18,11 @@ const EVENT_STREAM_TYPE = 'text/event-stream';
 /** How long a stream may be silent, in milliseconds, since proxies close silent connections. */
 const HEARTBEAT_MS = 15_000;
 const COMMENT = ':\n\n';
+
+/** How many streams all clients may have together. */
+export const MAX_STREAMS = 2_000;
+
+const streams = new FairShare(MAX_STREAMS);
 
 /** A server-sent event (HTML standard section 9.2). */
 export interface ServerSentEvent {
@@ -27,9 +36,10 @@ export interface ServerSentEvent {
 /** Events that are sent as they happen, until the client disconnects or its token expires. */
 export class EventStream {
   /**
-   * @param open yields events from {@link writeEvent}, and an empty text at least once per second
+   * @param open yields events from {@link writeEvent}, and an empty text at least once per second.
+   *   It reads pages of the store in turn with other requests.
    */
-  constructor(readonly open: (signal: AbortSignal) => AsyncIterable<string>) {}
+  constructor(readonly open: (signal: AbortSignal, inTurn: InTurn) => AsyncIterable<string>) {}
 }
 
 /** Whether a client prefers events to JSON. */
@@ -40,7 +50,7 @@ export function prefersEvents(accept: string | undefined): boolean {
 /** Returns a page, and sets the `Link` to the next one, or returns a stream of events. */
 function convert(result: JsonPage | EventStream, request: Request, response: Response): unknown {
   response.vary('Accept');
-  if (result instanceof EventStream) return send(result, response);
+  if (result instanceof EventStream) return send(result, request, response);
   setNextLink(request, response, result.next);
   return result.json;
 }
@@ -53,6 +63,7 @@ function convert(result: JsonPage | EventStream, request: Request, response: Res
 export function ApiPageOrEvents(type: Type, description: string): MethodDecorator {
   const name = getSchemaPath(type).split('/').at(-1);
   return applyDecorators(
+    TakesTurns(Turns.ofPages),
     ConvertResult(convert),
     ApiExtraModels(type),
     ApiHeader({
@@ -82,8 +93,8 @@ export function ApiPageOrEvents(type: Type, description: string): MethodDecorato
   );
 }
 
-function send({ open }: EventStream, response: Response): TextStream {
-  const { socket } = response.req;
+function send({ open }: EventStream, request: Request, response: Response): TextStream {
+  const { socket } = request;
   const disconnected = new AbortController();
   const leave = (): void => {
     disconnected.abort();
@@ -94,12 +105,33 @@ function send({ open }: EventStream, response: Response): TextStream {
   // stream.
   socket.once('end', leave);
   if (socket.readableEnded) leave();
+  limitStreams(request, response);
+  // Otherwise an unread body would stay in memory, and hide the end of the connection.
+  request.resume();
+  const inTurn: InTurn = async (read) => {
+    const turn = Turns.ofPages.take(request, response);
+    // Without a wait the read begins at once, so that the other listeners can share it.
+    if (turn !== undefined) await turn;
+    try {
+      return await read();
+    } finally {
+      endTurn(response);
+    }
+  };
   // nginx must not buffer events.
   response.setHeader('X-Accel-Buffering', 'no');
   return new TextStream(
     EVENT_STREAM_TYPE,
-    keepAlive(open(disconnected.signal), getTokenExpiry(response)),
+    keepAlive(open(disconnected.signal, inTurn), getTokenExpiry(response)),
   );
+}
+
+/** Beyond the limit, the client with the most streams loses the one that began first. */
+function limitStreams(request: Request, response: Response): void {
+  if (response.closed) return;
+  const holding = streams.hold(getClient(request), () => response.destroy());
+  response.once('close', () => holding.end());
+  holding.update(1);
 }
 
 /**
