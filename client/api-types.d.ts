@@ -310,7 +310,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 43100: the headers are too large */
+        /** @description - 43100: the headers are too large or too many */
         Error431: {
             headers: {
                 [name: string]: unknown;

@@ -13,6 +13,7 @@ import {
 } from '../src/platform/requests/concurrent-requests.js';
 import { MAX_STREAMS } from '../src/platform/rest/event-stream.js';
 import { CHUNKS_PER_SECOND } from '../src/platform/server/body-pace.js';
+import { MAX_HEADERS } from '../src/platform/server/header-limit.js';
 import { WAITING_LIMIT } from '../src/platform/server/pipelined-requests.js';
 import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/server/send-error.js';
 import { UNSENT_LIMIT } from '../src/platform/server/unsent-bytes-limit.js';
@@ -25,6 +26,7 @@ const count = (value: number): string => value.toLocaleString('en-US');
 const BOUNDS: Readonly<Record<string, string>> = {
   'one body': `${count(BODY_LIMIT)} B`,
   headers: `${maxHeaderSize / 1024} KiB`,
+  'the number of headers, and that of trailers': count(MAX_HEADERS),
   'a parameter of a query, in URL encoding': '4,096 B',
   'incomplete bodies, and bodies that wait for a turn': `${WAITING_BODIES_LIMIT / MIB} MiB`,
   'chunks of a body beyond its first 256': `${count(CHUNKS_PER_SECOND)} per second`,

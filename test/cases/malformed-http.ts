@@ -124,6 +124,11 @@ export const MALFORMED_REQUESTS: readonly MalformedRequest[] = [
     error: 'HEADERS_TOO_LARGE',
   },
   {
+    what: 'more than 100 headers',
+    request: `POST /plants HTTP/1.1\r\n${'X:\r\n'.repeat(97)}Host: a\r\n${GOOD}Content-Length: 19\r\n\r\n${BODY}`,
+    error: 'HEADERS_TOO_LARGE',
+  },
+  {
     what: 'a path beyond 16 KiB',
     request: `POST /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
     error: 'HEADERS_TOO_LARGE',

@@ -186,9 +186,9 @@ export const ErrorCatalogue = register({
   },
   HEADERS_TOO_LARGE: {
     error: 43100,
-    message: 'The request headers are too large',
-    when: 'the headers are too large',
-    advice: 'Send shorter headers or a shorter path.',
+    message: 'The request headers are too large or too many',
+    when: 'the headers are too large or too many',
+    advice: 'Send fewer or shorter headers, or a shorter path.',
   },
   INTERNAL: {
     error: 50000,

@@ -12,6 +12,7 @@ import { writeJson } from '../json/json-writer.js';
 import { convertResult } from '../requests/convert-result.js';
 import { endTurn } from '../requests/concurrent-requests.js';
 import { countChunk, JoinedChunks } from './body-pace.js';
+import { hasTooManyTrailers } from './header-limit.js';
 import { stopListening } from './node-internals.js';
 import { JSON_TYPE } from './send-error.js';
 import { sendStream, TextStream } from './send-stream.js';
@@ -72,12 +73,20 @@ export class FastExpressAdapter extends ExpressAdapter {
 
       override push(chunk: Buffer | null): boolean {
         if (chunk === null) {
+          if (hasTooManyTrailers(this)) return this.refuseTrailers();
           this.joined?.flush();
         } else if (countChunk(this.socket, ++this.chunks)) {
           this.joined ??= new JoinedChunks(this, (bytes) => super.push(bytes));
           return this.joined.add(chunk);
         }
         return super.push(chunk);
+      }
+
+      /** Reports the body as malformed, in place of its end. */
+      private refuseTrailers(): boolean {
+        this.complete = false;
+        server.emit('clientError', { code: 'HPE_HEADER_OVERFLOW' }, this.socket);
+        return false;
       }
     }
     class ExpressResponse<Req extends IncomingMessage = IncomingMessage>
@@ -108,7 +117,8 @@ export class FastExpressAdapter extends ExpressAdapter {
     app.request = inherit(ExpressRequest, app.request);
     app.response = inherit(ExpressResponse, app.response);
     const classes = { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
-    this.setHttpServer(createServer(classes, app));
+    const server = createServer(classes, app);
+    this.setHttpServer(server);
   }
 
   /** Stops listening, but keeps idle connections for the grace time of a stop. */

@@ -10,6 +10,7 @@ import type { PinoLogger } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
 import { hasOwnTimeLimits } from '../requests/body-lines.js';
 import type { Connections } from './connections.js';
+import { hasTooManyHeaders, MAX_HEADERS } from './header-limit.js';
 import { configureNode } from './node-internals.js';
 import type { Handler } from './pipelined-requests.js';
 import {
@@ -40,6 +41,8 @@ export function configureServer(
   server.headersTimeout = env.HEADERS_TIMEOUT_MS;
   server.requestTimeout = env.REQUEST_TIMEOUT_MS;
   server.keepAliveTimeout = env.KEEP_ALIVE_TIMEOUT_MS;
+  // Node drops further headers silently, so one more shows that there are too many.
+  server.maxHeadersCount = MAX_HEADERS + 1;
 
   const answerWith =
     (entry: ErrorEntry, message?: string): Handler =>
@@ -47,6 +50,7 @@ export function configureServer(
       answer(req, res, new ApiError(entry, message), logger);
   const refuseConnection = answerWith(ErrorCatalogue.UNAVAILABLE);
   connections.refuse = refuseConnection;
+  const refuseHeaders = answerWith(ErrorCatalogue.HEADERS_TOO_LARGE);
   const refuseExpectation = answerWith(ErrorCatalogue.EXPECTATION_FAILED);
   const refusePath = answerWith(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
   const route: Handler = (req, res) => {
@@ -60,13 +64,15 @@ export function configureServer(
 
   const onRequest: Handler = (req, res) => {
     const { requests, isOverLimit } = connections.get(req.socket);
-    requests.handle(req, res, isOverLimit ? refuseConnection : route);
+    const handler = isOverLimit ? refuseConnection : route;
+    requests.handle(req, res, hasTooManyHeaders(req) ? refuseHeaders : handler);
   };
   server.removeAllListeners('request').on('request', onRequest);
   // The body reader sends 100 (Continue) once the token is accepted.
   server.on('checkContinue', onRequest);
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
-    connections.get(req.socket).requests.handle(req, res, refuseExpectation);
+    const handler = hasTooManyHeaders(req) ? refuseHeaders : refuseExpectation;
+    connections.get(req.socket).requests.handle(req, res, handler);
   });
   const refuse = (socket: Socket, error: ApiError): void => {
     socket.on('error', () => undefined);

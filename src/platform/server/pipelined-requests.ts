@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getClient } from '../limits/client.js';
+import { hasTooManyHeaders } from './header-limit.js';
 import { holdReading, releaseReading } from './socket-reading.js';
 
 /** How many requests may wait for the one before them, on all connections together. */
@@ -75,6 +76,8 @@ export class PipelinedRequests {
     // A sender of HTTP/1.0 may not know chunks, and so may delimit requests differently than the
     // parser (RFC 9112 section 6.1).
     if (req.httpVersion === '1.0' && 'transfer-encoding' in req.headers) this.intake = 'closed';
+    // Node has dropped some of the headers, and these may be among them.
+    if (hasTooManyHeaders(req)) this.intake = 'closed';
     if (this.isIdle) this.begin({ req, res, handler });
     else this.enqueue({ req, res, handler: keepContext(handler) });
   }

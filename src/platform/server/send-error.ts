@@ -35,7 +35,7 @@ export function sendError(
       if (res.headersSent) {
         // The client must not take a truncated answer for a complete one.
         res.destroy();
-      } else if (hasArrived(req)) {
+      } else if (req.complete) {
         res.writeHead(status, allHeaders).end(text);
       } else {
         res.writeHead(status, { ...allHeaders, Connection: 'close' }).write(text);
@@ -47,18 +47,9 @@ export function sendError(
       res.destroy();
     }
   };
-  // Node marks a body that arrived together with its headers as complete only after this turn.
-  if (hasArrived(req)) send();
+  // Node marks a request that arrived together with its headers as complete only after this turn.
+  if (req.complete) send();
   else setImmediate(send);
-}
-
-/**
- * Whether a request has fully arrived. Without either header it has no body (RFC 9112 section 6.3).
- */
-function hasArrived({ complete, headers }: IncomingMessage): boolean {
-  const hasBody =
-    headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-  return complete || !hasBody;
 }
 
 /**
