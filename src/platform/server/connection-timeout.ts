@@ -39,7 +39,7 @@ export class ConnectionTimeout {
     const isSame = stall !== undefined && now - stall.seenAt <= 1.5 * STALL_CHECK_MS;
     const since = isSame ? stall.since : now - STALL_CHECK_MS;
     this.stall = { since, seenAt: now };
-    if (now - since >= this.sendTimeoutMs) socket.destroy();
+    if (now - since >= this.sendTimeoutMs) requests.destroy();
     else socket.setTimeout(STALL_CHECK_MS);
   }
 }

@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getClient } from '../limits/client.js';
+import { breakOff } from './break-off.js';
 import { hasTooManyHeaders } from './header-limit.js';
 import { holdReading, releaseReading } from './socket-reading.js';
 
@@ -117,16 +118,20 @@ export class PipelinedRequests {
    */
   refuseCurrent(refuse: Handler): void {
     const { current, isAnswerDue } = this;
-    this.intake = 'closed';
-    this.forgetWaiting();
-    if (current === undefined || !isAnswerDue) this.socket.destroy();
-    else refuse(current.req, current);
+    if (current === undefined || !isAnswerDue) {
+      this.destroy();
+    } else {
+      this.intake = 'closed';
+      this.forgetWaiting();
+      refuse(current.req, current);
+    }
   }
 
   /** Closes the connection at once. */
   destroy(): void {
     this.intake = 'closed';
     this.forgetWaiting();
+    if (this.current !== undefined) breakOff(this.current);
     this.socket.destroy();
   }
 
@@ -158,7 +163,7 @@ export class PipelinedRequests {
   };
 
   private answerLast(writeLastAnswer: () => void): void {
-    if (!this.socket.writable || this.current?.headersSent === true) this.socket.destroy();
+    if (!this.socket.writable || this.current?.headersSent === true) this.destroy();
     else writeLastAnswer();
   }
 

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Response } from 'express';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { breakOff } from './break-off.js';
 
 const logger = new Logger('Http');
 
@@ -33,8 +34,7 @@ export function sendError(
       // The path may have several representations, and this answer takes the place of any.
       if (!res.headersSent && READING.has(req.method)) res.vary('Accept');
       if (res.headersSent) {
-        // The client must not take a truncated answer for a complete one.
-        res.destroy();
+        breakOff(res);
       } else if (req.complete) {
         res.writeHead(status, allHeaders).end(text);
       } else {
@@ -44,7 +44,7 @@ export function sendError(
     } catch (error) {
       // Only a bug can cause an answer that cannot be written.
       logger.error(error);
-      res.destroy();
+      breakOff(res);
     }
   };
   // Node marks a request that arrived together with its headers as complete only after this turn.

@@ -2,6 +2,7 @@ import type { StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import { once } from 'node:events';
 import { ApiError } from '../errors/api-error.js';
+import { breakOff } from './break-off.js';
 import { countUnsent } from './unsent-bytes-limit.js';
 
 /**
@@ -53,7 +54,7 @@ export async function sendStream(
   } catch (error) {
     // Under overload every stream may fail with 503, which needs no log line.
     if (!response.closed && !(error instanceof ApiError)) onBroken(error);
-    response.destroy();
+    breakOff(response);
   } finally {
     await pieces.return?.();
   }

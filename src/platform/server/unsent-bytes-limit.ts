@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { getClient } from '../limits/client.js';
 import { FairShare, type Holding } from '../limits/fair-share.js';
+import { breakOff } from './break-off.js';
 
 /** How many bytes of answers may wait for all clients together. */
 export const UNSENT_LIMIT = 64 * 1024 * 1024;
@@ -17,7 +18,7 @@ export function countUnsent(response: ServerResponse): void {
   const known = holdings.get(response);
   // The system takes most answers at once.
   if (known === undefined && (writableLength === 0 || response.closed)) return;
-  const holding = known ?? unsentAnswers.hold(getClient(req), () => req.socket.destroy());
+  const holding = known ?? unsentAnswers.hold(getClient(req), () => breakOff(response));
   if (known === undefined) {
     holdings.set(response, holding);
     response.once('close', () => holding.end());
