@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getClient } from '../limits/client.js';
+import { FairShare, type Holding } from '../limits/fair-share.js';
 import { breakOff } from './break-off.js';
 import { hasTooManyHeaders } from './header-limit.js';
 import { holdReading, releaseReading } from './socket-reading.js';
@@ -23,9 +24,7 @@ interface Exchange {
  */
 type Intake = 'open' | 'closed' | { readonly writeLastAnswer: () => void };
 
-/** The queues with waiting requests, and the number of requests in all of them. */
-const waitingQueues = new Set<PipelinedRequests>();
-let waitingInAll = 0;
+const waitingInAll = new FairShare(WAITING_LIMIT);
 
 /**
  * Handles the requests of one connection one at a time, in their order, since only those with safe
@@ -35,13 +34,15 @@ let waitingInAll = 0;
 export class PipelinedRequests {
   private current: ServerResponse | undefined;
   private readonly waiting: Exchange[] = [];
+  /** Counts the waiting requests, if there are any. */
+  private holding: Holding | undefined;
   private intake: Intake = 'open';
   /**
    * Resolves when everything that the client has sent is read. Undefined unless the server stops.
    */
   private readAhead: (() => Promise<void>) | undefined;
 
-  constructor(readonly socket: Socket) {
+  constructor(private readonly socket: Socket) {
     socket.once('close', () => this.forgetWaiting());
   }
 
@@ -53,16 +54,6 @@ export class PipelinedRequests {
   /** Whether the current request has fully arrived, and its answer has not begun. */
   get isAnswerDue(): boolean {
     return this.current?.req.complete === true && !this.current.headersSent;
-  }
-
-  /** How many requests wait for the current one. */
-  get length(): number {
-    return this.waiting.length;
-  }
-
-  /** Identifies the client: by the last valid token of the connection, or else by the address. */
-  get clientName(): string {
-    return getClient(this).name;
   }
 
   /** Handles a request once those before it have been answered. */
@@ -169,26 +160,26 @@ export class PipelinedRequests {
 
   private enqueue(exchange: Exchange): void {
     this.waiting.push(exchange);
-    waitingQueues.add(this);
     holdReading(this.socket, this);
-    if (++waitingInAll > WAITING_LIMIT) closeLongestQueue();
+    this.holding ??= waitingInAll.hold(getClient({ socket: this.socket }), () => this.destroy());
+    this.holding.update(this.waiting.length);
   }
 
-  /** Updates the counts after a request was taken from `waiting`. */
+  /** Updates the count after a request was taken from `waiting`. */
   private dequeued(exchange: Exchange | undefined): Exchange | undefined {
     if (exchange === undefined) return undefined;
-    waitingInAll--;
+    this.holding?.update(this.waiting.length);
     if (this.waiting.length === 0) {
-      waitingQueues.delete(this);
+      this.holding = undefined;
       releaseReading(this.socket, this);
     }
     return exchange;
   }
 
   private forgetWaiting(): void {
-    waitingInAll -= this.waiting.length;
     this.waiting.length = 0;
-    waitingQueues.delete(this);
+    this.holding?.end();
+    this.holding = undefined;
   }
 }
 
@@ -199,18 +190,4 @@ export class PipelinedRequests {
 function keepContext(handler: Handler): Handler {
   const context = new AsyncResource('PipelinedRequest');
   return (req, res) => context.runInAsyncScope(handler, undefined, req, res);
-}
-
-/** Closes the connection with the most waiting requests, of the client with the most of them. */
-function closeLongestQueue(): void {
-  const clients = new Map<string, { length: number; longest: PipelinedRequests }>();
-  let largest: { length: number; longest: PipelinedRequests } | undefined;
-  for (const queue of waitingQueues) {
-    const client = clients.get(queue.clientName) ?? { length: 0, longest: queue };
-    clients.set(queue.clientName, client);
-    client.length += queue.length;
-    if (queue.length > client.longest.length) client.longest = queue;
-    if (client.length > (largest?.length ?? 0)) largest = client;
-  }
-  largest?.longest.destroy();
 }

@@ -449,13 +449,13 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       'a connection reads on while requests wait',
-      '    waitingQueues.add(this);\n    holdReading(this.socket, this);',
-      '    waitingQueues.add(this);',
+      '    this.waiting.push(exchange);\n    holdReading(this.socket, this);',
+      '    this.waiting.push(exchange);',
     ],
     [
       'any number of requests may wait',
-      'if (++waitingInAll > WAITING_LIMIT) closeLongestQueue();',
-      '++waitingInAll;',
+      '    this.holding ??= waitingInAll.hold(getClient({ socket: this.socket }), () => this.destroy());\n    this.holding.update(this.waiting.length);\n',
+      '',
     ],
   ]),
   ...plant('auth/scopes.ts', 'sqlite test/scopes', [

@@ -27,8 +27,14 @@ export class ClientConnection {
   private seen = 0;
   private wake: () => void = () => undefined;
 
-  constructor(port: number, host = '127.0.0.1') {
-    this.socket = connect({ port, host, noDelay: true });
+  /** @param localAddress the address of this side; by default the system chooses it */
+  constructor(port: number, host = '127.0.0.1', localAddress?: string) {
+    this.socket = connect({
+      port,
+      host,
+      noDelay: true,
+      ...(localAddress !== undefined && { localAddress }),
+    });
     // A close event follows each error.
     this.socket.on('error', () => undefined);
     this.opened = new Promise((resolve) => {
