@@ -76,12 +76,13 @@ async function copyRows(from: Table, to: Table, onProgress: (rows: number) => vo
       copied += page.length - orphans.length;
       waiting.push(...orphans);
     }
-    // In a table that refers to itself, a row may come before the one that it refers to.
+    // In a table that refers to itself, a row may come before the one that it refers to. In the
+    // reverse order, it comes after that one.
     while (waiting.length > 0) {
-      const orphans = await createRows(to, waiting);
+      const orphans = await createRows(to, waiting.reverse());
       if (orphans.length === waiting.length) {
         throw new CommandError(
-          `${to.columns.metadata.tableName} has rows that refer to missing rows, such as the one with the key ${describeKey(to, orphans[0])}`,
+          `${to.columns.metadata.tableName} has rows that refer to missing rows, such as the one with the key ${describeKey(to, orphans.at(-1))}`,
         );
       }
       copied += waiting.length - orphans.length;

@@ -371,9 +371,19 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const next = hasMore ? writeEnd(page, last) : undefined;
     if (text !== undefined) return { json: new JsonText(text), next };
     // Rows that are inserted meanwhile must not push others out: the page ends at its last row.
-    const until = last === undefined ? {} : { until: last };
-    const whole = { ...page, ...until, limit: Number.MAX_SAFE_INTEGER };
+    const until = last ?? (await this.readLast(page, manager));
+    const whole = { ...page, until, limit: Number.MAX_SAFE_INTEGER };
     return { json: this.readArray(whole, manager), next };
+  }
+
+  /** Reads the sort values of the last row of a list. */
+  private async readLast(
+    page: Page,
+    manager: EntityManager | undefined,
+  ): Promise<readonly string[] | undefined> {
+    const reversed = { ...page, isDescending: !page.isDescending, after: undefined, limit: 1 };
+    const [row] = await this.read(this.lists, reversed, manager);
+    return row?.sortedBy;
   }
 
   private async *readLines(

@@ -3,9 +3,9 @@ import type { Client } from './client.js';
 /** The amount held for one name from one address. */
 class AddressShare {
   amount = 0;
-  /** Ordered by the time of their last byte, oldest first. */
+  /** Ordered by the time of their last update, oldest first. */
   readonly holdings = new Set<Holding>();
-  /** The one that got a byte last. */
+  /** The one that was updated last. */
   last: Holding | undefined;
 }
 
@@ -16,7 +16,7 @@ class NameShare {
 
 /**
  * A bound on the amount held for all clients together. Beyond it, the client that holds most loses
- * the holding that has waited longest for its next byte.
+ * the holding that has waited longest for its next update, such as the next byte of a body.
  */
 export class FairShare {
   private amount = 0;
@@ -33,7 +33,7 @@ export class FairShare {
     return new Holding(this, client, drop);
   }
 
-  /** @param holding the one that has just got its next byte */
+  /** @param holding the one that has just changed, or got its next byte */
   update(holding: Holding, amount: number): void {
     const change = amount - holding.amount;
     // A body may arrive in a hundred thousand pieces.

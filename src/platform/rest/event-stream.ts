@@ -36,7 +36,7 @@ export interface ServerSentEvent {
 /** Events that are sent as they happen, until the client disconnects or its token expires. */
 export class EventStream {
   /**
-   * @param open yields events from {@link writeEvent}, and an empty text at least once per second.
+   * @param open yields events from {@link writeEvent}, and an empty text about once per second.
    *   It reads pages of the store in turn with other requests.
    */
   constructor(readonly open: (signal: AbortSignal, inTurn: InTurn) => AsyncIterable<string>) {}

@@ -83,6 +83,24 @@ it('forgets connections that have closed', () => {
   expect(sockets.map((socket) => socket.isPaused())).toEqual([true, true]);
 });
 
+it('reads on for a client whose connection sends another body under another name', () => {
+  const log: string[] = [];
+  const count = (socket: Socket, chunks: number): void => {
+    for (let index = 1; index <= chunks; index++) countChunk(socket, index);
+  };
+  const twice = sender('one', FREE_CHUNKS, log, 0);
+  count(twice, 2_000);
+  nameClient(twice, 'two');
+  count(twice, 2_000);
+  jest.advanceTimersByTime(1_000);
+  expect(twice.isPaused()).toBe(false);
+  const other = sender('one', 2_000, log, 2);
+  expect(other.isPaused()).toBe(true);
+  jest.advanceTimersByTime(1_000);
+  expect(log).toEqual(['one', 'one']);
+  jest.advanceTimersByTime(10_000);
+});
+
 it('reads so many chunks in a second and no more, client by client', () => {
   const log: string[] = [];
   const chunks = CHUNKS_PER_SECOND / 4;

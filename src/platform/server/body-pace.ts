@@ -22,8 +22,10 @@ interface Pace {
 
 /** The clients that have chunks ahead of the rate, or connections waiting, by their keys. */
 const paces = new Map<string, Pace>();
-/** The key of the client that sends a body of many chunks. */
+/** The key of the client that sends the current body of many chunks. */
 const keys = new WeakMap<Socket, string>();
+/** The pace that each waiting connection waits for. */
+const awaited = new WeakMap<Socket, Pace>();
 let timer: NodeJS.Timeout | undefined;
 
 /**
@@ -45,6 +47,7 @@ export function countChunk(socket: Socket, index: number): boolean {
     destroyUnparsed(socket);
   } else {
     pace.waiting.add(socket);
+    awaited.set(socket, pace);
     socket.on('close', stopWaiting);
   }
   return true;
@@ -87,7 +90,7 @@ function readFurther(): void {
 
 function stopWaiting(this: Socket): void {
   this.off('close', stopWaiting);
-  paces.get(keys.get(this) ?? '')?.waiting.delete(this);
+  awaited.get(this)?.waiting.delete(this);
 }
 
 /** Joins chunks that are read together, since passing on each takes twice as long. */

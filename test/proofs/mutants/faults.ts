@@ -168,8 +168,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...plant('database/batched-repository.ts', ROWS, [
     [
       'rows that are created push others out of a long page',
-      'const whole = { ...page, ...until, limit: Number.MAX_SAFE_INTEGER };',
-      'const whole = { ...page, ...until };',
+      'const whole = { ...page, until, limit: Number.MAX_SAFE_INTEGER };',
+      'const whole = { ...page, until };',
     ],
   ]),
   ...plant('database/batching/change-locked-rows.ts', ROWS, [

@@ -86,14 +86,29 @@ export class InsertRows implements BatchOperation<NewRow, CreateOutcome> {
       const comparisons = await compare(session, this.sql, given);
       for (const [index, row] of rows.entries()) {
         const reason = this.readReason(comparisons[index]);
-        reasons.set(row, reason ?? (await this.insertAlone(session, row)));
+        if (reason !== undefined) reasons.set(row, reason);
       }
+      const rest = rows.filter((row) => !reasons.has(row));
+      const insertRest = (within: Session): Promise<Map<NewRow, Result<CreateOutcome>>> =>
+        this.insertOneByOne(within, rest);
+      const isAlone = rest.length <= 1 || session.isInTransaction;
+      const results = await (isAlone ? insertRest(session) : atomically(session, insertRest));
+      for (const [row, result] of results) reasons.set(row, result);
     } catch (error) {
       if (session.isInTransaction) throw error;
       const failure = unavailable(error);
       for (const row of rows) if (!reasons.has(row)) reasons.set(row, failure);
     }
     return reasons;
+  }
+
+  private async insertOneByOne(
+    session: Session,
+    rows: readonly NewRow[],
+  ): Promise<Map<NewRow, Result<CreateOutcome>>> {
+    const results = new Map<NewRow, Result<CreateOutcome>>();
+    for (const row of rows) results.set(row, await this.insertAlone(session, row));
+    return results;
   }
 
   private readReason(comparison: Comparison | undefined): Result<CreateOutcome> | undefined {

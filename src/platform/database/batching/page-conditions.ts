@@ -30,7 +30,7 @@ export interface Page {
   /** The sort values of the row before the first one; undefined for the first page. */
   readonly after: readonly string[] | undefined;
   /** The sort values of the last row, if known. */
-  readonly until?: readonly string[];
+  readonly until?: readonly string[] | undefined;
   readonly limit: number;
 }
 

@@ -14,7 +14,7 @@ const PIECE_ROWS = 4_096;
 export interface PageText {
   /** The rows as a JSON array; undefined if they are too long to be in memory at once. */
   readonly text: string | undefined;
-  /** The sort values of the last row, if others follow or the text is too long. */
+  /** The sort values of the last row, if others follow; undefined also if fewer rows are left. */
   readonly last: readonly string[] | undefined;
   readonly hasMore: boolean;
 }

@@ -60,6 +60,12 @@ describe('an error of a server in another language', () => {
       { kind: 'not null', table: 'gardens', properties: ['nameProperty'] },
     ],
     [
+      'a value that is left out of a row with a text in the form of a key',
+      { ...EMPTY, detail: 'Fehlgeschlagene Zeile enthält (id)=(, null, 1).' },
+      'INSERT INTO "gardens"("id") VALUES ($1)',
+      { kind: 'not null', table: 'gardens', properties: ['nameProperty'] },
+    ],
+    [
       'a new row that refers to a missing one',
       MISSING,
       'INSERT INTO "plantings"("garden") VALUES ($1)',

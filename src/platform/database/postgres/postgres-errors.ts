@@ -24,6 +24,8 @@ const KINDS: Record<string, ConstraintKind> = {
   '23505': 'unique',
   '23514': 'check',
 };
+/** The violations whose detail names the columns of a key. */
+const WITH_KEY: ReadonlySet<ConstraintKind> = new Set(['unique', 'foreign key', 'referenced']);
 
 interface ServerError {
   readonly table?: string;
@@ -94,8 +96,9 @@ export function toConstraintError(
     (kind === 'foreign key' && isStillReferenced(referenced, error as ServerError, written));
   const named = isReferenced ? (referenced ?? written?.table) : table;
   const entity = entities.find(({ tableName }) => tableName === named);
-  // Key (name, size)=(...) already exists. In every language the columns are written like this.
-  const key = /^[^(]*\(([^)]*)\)=\(/.exec(detail)?.[1] ?? '';
+  // Key (name, size)=(...) already exists. In every language the columns are written like this. For
+  // other violations the detail has only the values of the row, which a client may choose.
+  const key = WITH_KEY.has(kind) ? (/^[^(]*\(([^)]*)\)=\(/.exec(detail)?.[1] ?? '') : '';
   const names = new Set([column, ...key.split(', ').map((name) => name.replaceAll('"', ''))]);
   const properties = (entity?.columns ?? [])
     .filter(({ databaseName }) => names.has(databaseName))
