@@ -13,12 +13,10 @@ import sqlite3 from 'sqlite3';
 import { copyStore } from '../../src/commands/copy-store.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { int64, nullable, text } from '../../src/platform/database/columns.js';
-import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
-import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
 import { createTable } from '../../src/platform/database/migration-steps.js';
-import { schema } from '../../src/schema.js';
 import { addToSchema } from '../support/add-to-schema.js';
 import { type Engine, TestStore } from '../support/test-store.js';
+import { useStore } from '../support/use-store.js';
 
 @Entity('tickets')
 class Ticket {
@@ -81,20 +79,15 @@ interface Rows {
 }
 
 async function useRows<Result>(
-  { url }: TestStore,
+  store: TestStore,
   work: (rows: Rows) => Promise<Result>,
 ): Promise<Result> {
-  const dataSource = await openDatabase(
-    createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
-  );
-  try {
-    return await work({
+  return await useStore(store, (dataSource) =>
+    work({
       tickets: new BatchedRepository(dataSource.getRepository(Ticket)),
       beds: new BatchedRepository(dataSource.getRepository(Bed)),
-    });
-  } finally {
-    await dataSource.destroy();
-  }
+    }),
+  );
 }
 
 async function addTicket(store: TestStore): Promise<string> {

@@ -155,7 +155,8 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
   /**
    * Yields changes after a cursor as they are committed, and an empty page about once per second.
    * Ends when the program stops, the store fails, no turn comes in time, or changes are removed
-   * before they were read. A client that continues from the last cursor misses nothing, or gets 41000.
+   * before they were read. A client that continues from the last cursor misses nothing, or gets
+   * 41000.
    */
   async *follow(
     after: string,

@@ -37,7 +37,7 @@ export interface LineBatch<Dto> {
   /** The errors of the other lines, by their numbers. */
   readonly failures: Map<number, ApiError>;
   /** How long reading the lines took, in milliseconds. */
-  readMs: number;
+  readonly readMs: number;
 }
 
 /** The connections on which a body with its own time limits is read. */
@@ -116,7 +116,9 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
   }
 
   private readBatch(texts: readonly (string | Buffer)[]): LineBatch<Dto> {
-    const lines: LineBatch<Dto> = { values: [], numbers: [], failures: new Map(), readMs: 0 };
+    const values: Dto[] = [];
+    const numbers: number[] = [];
+    const failures = new Map<number, ApiError>();
     const began = performance.now();
     const { stackTraceLimit } = Error;
     // Nobody sees the stack of a refused line, and recording it takes longer than reading the line.
@@ -127,18 +129,17 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
         try {
           const value = this.readLine(text);
           if (value === undefined) continue;
-          lines.values.push(value);
-          lines.numbers.push(number);
+          values.push(value);
+          numbers.push(number);
         } catch (error) {
           if (!(error instanceof ApiError)) throw error;
-          lines.failures.set(number, error);
+          failures.set(number, error);
         }
       }
     } finally {
       Error.stackTraceLimit = stackTraceLimit;
     }
-    lines.readMs = performance.now() - began;
-    return lines;
+    return { values, numbers, failures, readMs: performance.now() - began };
   }
 
   /**

@@ -329,20 +329,21 @@ export class TableSql {
         const given = this.given(column);
         const isSame = this.dialect.isSame(`stored.${this.name(column)}`, given);
         // A row that leaves out a column is the same with whatever default the store has given it.
-        return this.hasStoreDefault(column) ? `(${given} IS NULL OR ${isSame})` : isSame;
+        return this.getStoreDefault(column) === undefined
+          ? isSame
+          : `(${given} IS NULL OR ${isSame})`;
       })
       .join(' AND ');
   }
 
   private givenOrDefault(column: ColumnMetadata): string {
     const given = this.given(column);
-    const { driver } = this.columns;
-    if (!this.hasStoreDefault(column)) return given;
-    return `coalesce(${given}, ${driver.normalizeDefault(column) ?? 'NULL'})`;
+    const storeDefault = this.getStoreDefault(column);
+    return storeDefault === undefined ? given : `coalesce(${given}, ${storeDefault})`;
   }
 
-  private hasStoreDefault(column: ColumnMetadata): boolean {
-    return !column.isNullable && this.columns.driver.normalizeDefault(column) !== undefined;
+  private getStoreDefault(column: ColumnMetadata): string | undefined {
+    return column.isNullable ? undefined : this.columns.driver.normalizeDefault(column);
   }
 
   private assigned(column: ColumnMetadata): string {

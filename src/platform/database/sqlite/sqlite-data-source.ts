@@ -89,17 +89,17 @@ export class SqliteDataSource extends StoreDataSource {
     };
   }
 
-  async readCounter({ metadata }: EntityColumns): Promise<string> {
+  async readCounter(columns: EntityColumns): Promise<string> {
     const [counter] = await this.query<{ number: string }[]>(
       'SELECT CAST(seq AS TEXT) AS number FROM sqlite_sequence WHERE name = ?1',
-      [metadata.tableName],
+      sqliteDialect.nameCounter(columns),
     );
     return counter?.number ?? '0';
   }
 
   /** SQLite itself raises the counter to every key that is stored. */
-  async raiseCounter({ metadata }: EntityColumns, number: string): Promise<void> {
-    const parameters = [metadata.tableName, number];
+  async raiseCounter(columns: EntityColumns, number: string): Promise<void> {
+    const parameters = [...sqliteDialect.nameCounter(columns), number];
     await this.query(
       'UPDATE sqlite_sequence SET seq = max(seq, CAST(?2 AS INTEGER)) WHERE name = ?1',
       parameters,

@@ -3,18 +3,13 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { copyStore } from '../../../../src/commands/copy-store.js';
 import { createDataSourceOptions } from '../../../../src/platform/database/data-source/data-source-options.js';
-import {
-  createDataSource,
-  openDatabase,
-} from '../../../../src/platform/database/data-source/open-database.js';
+import { createDataSource } from '../../../../src/platform/database/data-source/open-database.js';
 import { Plant } from '../../../../src/modules/plants/plant.entity.js';
-import {
-  BatchedRepository,
-  type StoreDataSource,
-} from '../../../../src/platform/database/batched-repository.js';
+import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
 import { JobRun } from '../../../../src/platform/database/jobs/job-run.entity.js';
 import { schema } from '../../../../src/schema.js';
 import { TestStore } from '../../../support/test-store.js';
+import { useStore } from '../../../support/use-store.js';
 
 const COMMAND = new URL('../../../../dist/commands/db-copy.js', import.meta.url).pathname;
 
@@ -39,20 +34,6 @@ afterEach(async () => {
   await from.remove();
   await to.remove();
 });
-
-async function useStore<Result>(
-  { url }: TestStore,
-  work: (dataSource: StoreDataSource) => Promise<Result>,
-): Promise<Result> {
-  const dataSource = await openDatabase(
-    createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
-  );
-  try {
-    return await work(dataSource);
-  } finally {
-    await dataSource.destroy();
-  }
-}
 
 async function create(store: TestStore, plants: readonly Plant[]): Promise<void> {
   await useStore(store, async (dataSource) => {
