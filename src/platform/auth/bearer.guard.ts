@@ -15,9 +15,9 @@ import type { RequestLocals } from '../observability/pino-logger.js';
 import { continueTrace } from '../observability/trace-context.js';
 import { AccessTokens, digestToken } from './access-tokens.js';
 import { IS_PUBLIC } from './auth.decorators.js';
-import { getClient, nameClient } from '../limits/client.js';
+import { getClient, nameClient, toAddressKey } from '../limits/client.js';
 import { isJwtLike, JwtTokens } from './jwt-tokens.js';
-import { RateLimits, toAddressKey } from '../limits/rate-limits.js';
+import { RateLimits } from '../limits/rate-limits.js';
 import { type Grant, Scopes } from './scopes.js';
 
 // RFC 6750 section 2.1, RFC 9110 section 11.4: the scheme is case-insensitive, spaces follow it.

@@ -17,7 +17,7 @@ import {
   type RawRow,
   type Values,
 } from './batching/entity-columns.js';
-import { type CursorScope, readCursor, writeCursor } from './batching/cursor.js';
+import { type CursorScope, readCursor, writeCursor } from './batching/page-cursor.js';
 import { FindRows } from './batching/read-rows.js';
 import {
   type CreateOutcome,

@@ -1,5 +1,11 @@
-import type { Socket } from 'node:net';
-import { toAddressKey } from './rate-limits.js';
+import ipaddr from 'ipaddr.js';
+import { isIPv6, type Socket } from 'node:net';
+
+/** The longest address that is a key. Longer ones come only from a misconfigured trusted proxy. */
+const MAX_KEY_LENGTH = 64;
+
+/** A client with IPv6 may have all addresses of a /56. */
+const IPV6_KEY_BYTES = 56 / 8;
 
 /**
  * The client for whom something is held or queued. Every bound is shared fairly between names, and
@@ -32,4 +38,14 @@ export function nameClient(socket: Socket, name: string | undefined): void {
 export function getClient({ socket, ip = socket.remoteAddress }: RequestOrigin): Client {
   const address = toAddressKey(ip);
   return { name: names.get(socket) ?? address, address };
+}
+
+/** Makes the key of a client from its address. */
+export function toAddressKey(ip = ''): string {
+  if (!isIPv6(ip)) return ip.slice(0, MAX_KEY_LENGTH);
+  // ipaddr.js knows no names of interfaces with a hyphen or a dot.
+  const address = ipaddr.process(ip.replace(/%.*$/, ''));
+  return address.kind() === 'ipv4'
+    ? address.toString()
+    : address.toByteArray().slice(0, IPV6_KEY_BYTES).join('.');
 }

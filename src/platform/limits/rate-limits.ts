@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import ipaddr from 'ipaddr.js';
 import { hash } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import { Env } from '../config/env.js';
 import { parseRate, type Rate } from '../config/setting-formats.js';
 import { ApiError } from '../errors/api-error.js';
@@ -10,11 +8,6 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 /** How many keys are counted at a time. Beyond it, the key whose window ends first is forgotten. */
 const MAX_KEYS = 100_000;
-/** The longest address that is a key. Longer ones come only from a misconfigured trusted proxy. */
-const MAX_KEY_LENGTH = 64;
-
-/** A client with IPv6 may have all addresses of a /56. */
-const IPV6_KEY_BYTES = 56 / 8;
 
 /** The limits of this process; every process counts for itself. */
 @Injectable()
@@ -99,14 +92,4 @@ export class RateLimit {
     windows.set(key, window);
     return window;
   }
-}
-
-/** Makes the key of a client from its address. */
-export function toAddressKey(ip = ''): string {
-  if (!isIPv6(ip)) return ip.slice(0, MAX_KEY_LENGTH);
-  // ipaddr.js knows no names of interfaces with a hyphen or a dot.
-  const address = ipaddr.process(ip.replace(/%.*$/, ''));
-  return address.kind() === 'ipv4'
-    ? address.toString()
-    : address.toByteArray().slice(0, IPV6_KEY_BYTES).join('.');
 }

@@ -209,7 +209,7 @@ export const MUTANTS: readonly Mutant[] = [
       "const direction = '';",
     ],
   ]),
-  ...plant('database/batching/cursor.ts', PLANTS, [
+  ...plant('database/batching/page-cursor.ts', PLANTS, [
     ['a cursor is valid for any order and filter', 'signature === sign(scope) && ', ''],
     [
       'a cursor of a key may be any text',

@@ -14,7 +14,7 @@ import {
 } from '../change-feed/change-log.js';
 import { storeFailures } from '../data-source/store-failures.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
-import { withBriefLocks } from './postgres-schema-builder.js';
+import { withBriefLocks } from './brief-table-locks.js';
 
 /** The prefix of the functions that record changes, one for each table. */
 const PREFIX = 'record_change_';

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner, TableColumnOptions } from 'typeorm';
 import { sortExpression } from '../batching/sql-builder.js';
 import type { ColumnType, NullableType } from '../columns.js';
@@ -9,17 +8,8 @@ import {
   type SchemaBuilder,
   type TextIndexDefinition,
 } from '../data-source/schema-builder.js';
+import { withBriefLocks } from './brief-table-locks.js';
 import { postgresDialect, TEXT_HASH_FUNCTION } from './postgres-dialect.js';
-import { isLocked } from './postgres-errors.js';
-
-/**
- * How long a change of a table waits for its lock, in milliseconds. All other statements on the
- * table wait behind it, so this is less than their own time limit.
- */
-const LOCK_TIMEOUT_MS = 50;
-/** How long the other statements may run before the next attempt, in milliseconds. */
-const PAUSE_MS = 2_000;
-const ATTEMPTS = 60;
 
 /** Other programs use the database meanwhile, so nothing here blocks a table for long. */
 export const postgresSchemaBuilder: SchemaBuilder = {
@@ -100,32 +90,6 @@ export const postgresSchemaBuilder: SchemaBuilder = {
 
 async function alterTable(queryRunner: QueryRunner, sql: string): Promise<void> {
   await withBriefLocks(queryRunner, () => queryRunner.query(sql));
-}
-
-/**
- * Executes work in a transaction that locks tables. While it waits for transactions that use them,
- * all others wait behind it. So it soon gives up and tries again later.
- *
- * @throws Error of the driver when the tables are in use for two minutes
- */
-export async function withBriefLocks(
-  queryRunner: QueryRunner,
-  work: () => Promise<unknown>,
-): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    // Within the transaction of a migration this is a savepoint.
-    await queryRunner.startTransaction();
-    try {
-      await queryRunner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-      await work();
-      await queryRunner.commitTransaction();
-      return;
-    } catch (error) {
-      await queryRunner.rollbackTransaction();
-      if (!isLocked(error) || attempt === ATTEMPTS) throw error;
-      await sleep(PAUSE_MS);
-    }
-  }
 }
 
 /** @throws TypeError in a transaction that has not created the table: others could not write to it */
