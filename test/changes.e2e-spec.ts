@@ -1,22 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { DataSource } from 'typeorm';
 import { beginEpoch } from '../src/commands/begin-epoch.js';
 import { Plant } from '../src/modules/plants/plant.entity.js';
 import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { ReadFeedPages } from '../src/platform/database/change-feed/change-log.js';
 import { ChangeFeed } from '../src/platform/database/change-feed.js';
-import { MAX_PAGES, Turns } from '../src/platform/requests/concurrent-requests.js';
-import { MAX_STREAMS } from '../src/platform/rest/event-stream.js';
-import { passSeconds, resetClocks } from './support/clock.js';
-import { readEvents, type StreamEvent } from './support/event-source.js';
+import {
+  FEED,
+  latestCursor,
+  listen,
+  nextPath,
+  openStream,
+  readEvent,
+} from './support/change-feed.js';
+import { readEvents } from './support/event-source.js';
 import { expectError } from './support/expect-error.js';
 import { type Answer, TestApp } from './support/test-app.js';
 import { ENGINE } from './support/test-store.js';
-import { TOKEN } from './support/token.js';
-import { TokenIssuer } from './support/token-issuer.js';
-import { until } from './support/until.js';
 
 interface Change {
   readonly cursor: string;
@@ -26,12 +26,6 @@ interface Change {
   readonly data?: object;
 }
 
-/** Idle connections of tests need no time to end by themselves. */
-const FEED = { CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' };
-const OTHER_TOKEN = 'another-token-of-another-client';
-const TWO_CLIENTS = { ...FEED, ACCESS_TOKENS: `${TOKEN},${OTHER_TOKEN}` };
-/** More requests than there are turns for pages. */
-const FLOOD = 100;
 const MONSTERA = '{"id":7,"name":"Monstera"}';
 const CREATED = ['plant.created', 7, { id: 7, name: 'Monstera' }];
 
@@ -43,7 +37,6 @@ beforeEach(async () => {
 afterEach(async () => {
   jest.restoreAllMocks();
   await app.close();
-  resetClocks();
 });
 
 async function readPage(query = ''): Promise<Answer> {
@@ -56,52 +49,6 @@ async function readPage(query = ''): Promise<Answer> {
 async function listChanges(): Promise<unknown[]> {
   const { body } = await readPage('?limit=1000');
   return (body as Change[]).map(({ type, id, data }) => [type, id, data]);
-}
-
-function nextPath({ headers }: Answer): string {
-  return /^<(.*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
-}
-
-async function latestCursor(): Promise<string> {
-  const page = await readPage('?after=latest');
-  expect(page.body).toEqual([]);
-  return new URL(nextPath(page), app.url).searchParams.get('after') ?? '';
-}
-
-/** @param name of a metric, with its labels, as a regular expression */
-async function readMetric(name: string): Promise<number> {
-  const { text } = await app.get('/metrics');
-  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
-}
-
-/** Sends GET /changes on a connection of its own. */
-function ask(token: string, query: string, ...headers: readonly string[]): Socket {
-  const socket = connect(app.port, '127.0.0.1').on('error', () => undefined);
-  const lines = [`GET /changes${query} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${token}`];
-  socket.write([...lines, ...headers, '', ''].join('\r\n'));
-  return socket.resume();
-}
-
-/** Counts the requests of a token that have taken a turn, or wait for one. */
-function watchTurns(): (token: string) => number {
-  const takes = [Turns.ofHandlers, Turns.ofPages].map((turns) => jest.spyOn(turns, 'take'));
-  return (token) => {
-    const requests = takes.flatMap(({ mock }) => mock.calls.map(([request]) => request));
-    return new Set(requests.filter(({ headers }) => headers.authorization?.endsWith(token))).size;
-  };
-}
-
-/** Lets no read of a page finish until `finish` is called. */
-function holdPages(epoch: string): { readonly limits: readonly number[]; finish: () => void } {
-  const limits: number[] = [];
-  let finish = (): void => undefined;
-  const finished = new Promise<void>((resolve) => (finish = resolve));
-  jest.spyOn(ReadFeedPages.prototype, 'execute').mockImplementation(async (_, requests) => {
-    limits.push(...requests.map(({ limit }) => limit));
-    await finished;
-    return requests.map(() => ({ epoch, removed: 0, rows: [] }));
-  });
-  return { limits, finish };
 }
 
 describe('the feed of changes', () => {
@@ -186,7 +133,7 @@ describe('a page of changes', () => {
       path = nextPath(page);
     }
     expect(ids).toEqual([[1, 2], [3], []]);
-    expect(new URL(path, app.url).searchParams.get('after')).toBe(await latestCursor());
+    expect(new URL(path, app.url).searchParams.get('after')).toBe(await latestCursor(app));
   });
 
   it('is refused with a query that is not valid, or a cursor of another epoch', async () => {
@@ -197,31 +144,14 @@ describe('a page of changes', () => {
   });
 
   it('is refused beyond the newest change', async () => {
-    const [epoch = ''] = (await latestCursor()).split('.');
+    const [epoch = ''] = (await latestCursor(app)).split('.');
     expectError(await app.get(`/changes?after=${epoch}.1`), 'INVALID_PARAMETERS');
     await app.create(MONSTERA);
     expect((await readPage(`?after=${epoch}.1`)).body).toEqual([]);
   });
 
-  it('comes in turn, also while another client asks for many', async () => {
-    await app.restart(TWO_CLIENTS);
-    await app.create(MONSTERA);
-    const [epoch = ''] = (await latestCursor()).split('.');
-    const countTurns = watchTurns();
-    const pages = holdPages(epoch);
-    const flood = Array.from({ length: FLOOD }, () => ask(TOKEN, '?limit=2'));
-    await until(() => countTurns(TOKEN) === FLOOD);
-    const other = ask(OTHER_TOKEN, '?limit=1');
-    await until(() => countTurns(OTHER_TOKEN) === 1);
-    pages.finish();
-    await once(other, 'data');
-    // One more of the flood may come first, and all that have their turn.
-    expect(pages.limits.indexOf(1)).toBeLessThanOrEqual(MAX_PAGES + 1);
-    for (const socket of [...flood, other]) socket.destroy();
-  });
-
   it('drops changes that are too old, and refuses cursors before them', async () => {
-    const before = await latestCursor();
+    const before = await latestCursor(app);
     for (const id of [1, 2, 3]) await app.create(`{"id":${id},"name":"n"}`);
     const { body } = await readPage();
     const [, second] = body as Change[];
@@ -236,7 +166,7 @@ describe('a page of changes', () => {
 describe('an epoch', () => {
   it('outlasts a start that changes nothing', async () => {
     await app.create(MONSTERA);
-    const cursor = await latestCursor();
+    const cursor = await latestCursor(app);
     await app.restart(FEED);
     expect((await readPage(`?after=${cursor}`)).body).toEqual([]);
     expect(await listChanges()).toEqual([CREATED]);
@@ -244,7 +174,7 @@ describe('an epoch', () => {
 
   it('begins when the feed is switched on, and nothing of the time before is in it', async () => {
     await app.create(MONSTERA);
-    const cursor = await latestCursor();
+    const cursor = await latestCursor(app);
     await app.restart({ CHANGE_FEED: 'off' });
     expectError(await app.get('/changes'), 'NOT_FOUND');
     expect((await app.request('GET', '/openapi.json')).text).not.toContain('/changes');
@@ -257,7 +187,7 @@ describe('an epoch', () => {
   });
 
   it('begins on a command of the operator', async () => {
-    const cursor = await latestCursor();
+    const cursor = await latestCursor(app);
     await app.create(MONSTERA);
     await app.restart(FEED, async () => expect(await beginEpoch(app.storeUrl)).toBe(true));
     expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
@@ -265,7 +195,7 @@ describe('an epoch', () => {
   });
 
   it('begins when the triggers that record changes were dropped', async () => {
-    const cursor = await latestCursor();
+    const cursor = await latestCursor(app);
     const name = ENGINE === 'postgres' ? 'record_change' : 'record_change_plants_insert';
     await app.query(`DROP TRIGGER ${name} ${ENGINE === 'postgres' ? 'ON plants' : ''}`);
     await app.restart(FEED);
@@ -276,208 +206,59 @@ describe('an epoch', () => {
 });
 
 describe('a stream of changes', () => {
-  const open = async (headers: Record<string, string> = {}, query = ''): Promise<Response> =>
-    await fetch(`${app.url.origin}/changes${query}`, {
-      headers: { ...app.authorization, Accept: 'text/event-stream', ...headers },
-    });
-  const read = async (events: AsyncGenerator<StreamEvent>): Promise<StreamEvent> => {
-    const { value } = (await events.next()) as IteratorResult<StreamEvent, undefined>;
-    if (value === undefined) throw new Error('the stream has ended');
-    return value;
-  };
-
   it('begins with its cursor, and then has the next changes', async () => {
     await app.create(MONSTERA);
-    const response = await open();
+    const response = await openStream(app);
     expect(response.headers.get('content-type')).toBe('text/event-stream');
     const events = readEvents(response);
-    expect(await read(events)).toEqual({ id: await latestCursor(), isComment: false });
+    expect(await readEvent(events)).toEqual({ id: await latestCursor(app), isComment: false });
     await app.put('/plants/7', '{"name":"Ficus"}');
-    const { id, event, data = '' } = await read(events);
-    expect({ id, event }).toEqual({ id: await latestCursor(), event: 'plant.replaced' });
+    const { id, event, data = '' } = await readEvent(events);
+    expect({ id, event }).toEqual({ id: await latestCursor(app), event: 'plant.replaced' });
     const [, change] = (await readPage()).body as Change[];
     expect(JSON.parse(data)).toEqual(change);
     await events.return();
   });
 
   it('continues after Last-Event-ID, which wins over after', async () => {
-    const cursor = await latestCursor();
+    const cursor = await latestCursor(app);
     await app.create(MONSTERA);
-    const events = readEvents(await open({ 'Last-Event-ID': cursor }, '?after=latest'));
-    expect(await read(events)).toMatchObject({ id: cursor });
-    expect(await read(events)).toMatchObject({ event: 'plant.created' });
+    const events = readEvents(await openStream(app, { 'Last-Event-ID': cursor }, '?after=latest'));
+    expect(await readEvent(events)).toMatchObject({ id: cursor });
+    expect(await readEvent(events)).toMatchObject({ event: 'plant.created' });
     await events.return();
   });
 
   it('is refused with a cursor that is not valid, or of another epoch', async () => {
-    const invalid = await open({ 'Last-Event-ID': 'nonsense' });
+    const invalid = await openStream(app, { 'Last-Event-ID': 'nonsense' });
     expect(await invalid.json()).toMatchObject({ error: 40003 });
-    const gone = await open({ 'Last-Event-ID': 'another-one0.1' });
+    const gone = await openStream(app, { 'Last-Event-ID': 'another-one0.1' });
     expect(await gone.json()).toMatchObject({ error: 41000 });
   });
 
-  it('is shared: many listeners at one place cost one statement', async () => {
-    const streams = await Promise.all(Array.from({ length: 50 }, () => open()));
-    const events = streams.map((response) => readEvents(response));
-    await Promise.all(events.map(read));
-    const pages = String.raw`store_operations_total\{table="changes",operation="page".*\}`;
-    const before = await readMetric(pages);
-    await app.create(MONSTERA);
-    for (const one of events) expect(await read(one)).toMatchObject({ event: 'plant.created' });
-    expect((await readMetric(pages)) - before).toBe(1);
-    await Promise.all(events.map((one) => one.return()));
-  });
-
-  it('waits for its turn to read a page, like other requests', async () => {
-    const ids = Array.from({ length: FLOOD }, (_, index) => index + 1);
-    await Promise.all(ids.map((id) => app.create(`{"id":${id},"name":"n"}`)));
-    const [epoch = ''] = (await latestCursor()).split('.');
-    const pages = holdPages(epoch);
-    const countTurns = watchTurns();
-    const streams = Array.from({ length: FLOOD }, (_, number) =>
-      ask(TOKEN, '', 'Accept: text/event-stream', `Last-Event-ID: ${epoch}.${number}`),
-    );
-    await until(() => countTurns(TOKEN) === FLOOD);
-    const waiting = String.raw`store_queue_rows\{table="changes",operation="page"\}`;
-    const countReads = async (): Promise<number> =>
-      pages.limits.length + (await readMetric(waiting));
-    await until(async () => (await countReads()) >= MAX_PAGES);
-    const reads = await countReads();
-    for (const socket of streams) socket.destroy();
-    pages.finish();
-    expect(reads).toBe(MAX_PAGES);
-  });
-
-  it('keeps only a few pages in memory, however long the feed is', async () => {
-    const cursor = await latestCursor();
-    const name = 'x'.repeat(100_000);
-    const ids = Array.from({ length: 60 }, (_, index) => index + 1);
-    for (const id of ids) await app.create(JSON.stringify({ id, name }));
-    const events = readEvents(await open({ 'Last-Event-ID': cursor }));
-    await read(events);
-    for (const id of ids) {
-      const { data = '' } = await read(events);
-      expect(JSON.parse(data)).toMatchObject({ id });
-    }
-    // A page has about three of these changes.
-    const feed = app.nest.get<{ readonly shared: ReadonlyMap<number, unknown> }>(ChangeFeed);
-    expect(feed.shared.size).toBe(16);
-    await events.return();
-  });
-
   it('continues after the store has failed, also while nothing else is written', async () => {
-    const cursor = await latestCursor();
+    const cursor = await latestCursor(app);
     await app.create(MONSTERA);
     const gone = new Error('the store is gone');
     const reading = jest.spyOn(ReadFeedPages.prototype, 'execute').mockRejectedValueOnce(gone);
-    const ended = readEvents(await open({ 'Last-Event-ID': cursor }));
-    expect(await read(ended)).toMatchObject({ id: cursor });
+    const ended = await listen(app, cursor);
+    expect(await readEvent(ended)).toMatchObject({ id: cursor });
     expect(await ended.next()).toMatchObject({ done: true });
     expect(reading).toHaveBeenCalledTimes(1);
-    const events = readEvents(await open({ 'Last-Event-ID': cursor }));
-    expect(await read(events)).toMatchObject({ id: cursor });
-    expect(await read(events)).toMatchObject({ event: 'plant.created' });
+    const events = await listen(app, cursor);
+    expect(await readEvent(events)).toMatchObject({ id: cursor });
+    expect(await readEvent(events)).toMatchObject({ event: 'plant.created' });
     await events.return();
     reading.mockRestore();
   });
 
-  it('that is silent sends a comment', async () => {
-    const events = readEvents(await open());
-    await read(events);
-    passSeconds(15);
-    expect(await read(events)).toEqual({ isComment: true });
-    await events.return();
-  });
-
   it('ends when the program stops, after the changes that are due', async () => {
-    const events = readEvents(await open());
-    await read(events);
+    const events = await listen(app);
+    await readEvent(events);
     await app.create(MONSTERA);
     const stopped = app.nest.close();
-    expect(await read(events)).toMatchObject({ event: 'plant.created' });
+    expect(await readEvent(events)).toMatchObject({ event: 'plant.created' });
     expect(await events.next()).toMatchObject({ done: true });
     await stopped;
-  });
-
-  it('ends when its client disconnects', async () => {
-    const leaving = new AbortController();
-    const response = await fetch(`${app.url.origin}/changes`, {
-      headers: { ...app.authorization, Accept: 'text/event-stream' },
-      signal: leaving.signal,
-    });
-    await read(readEvents(response));
-    await until(async () => (await readMetric('change_feed_listeners')) === 1);
-    leaving.abort();
-    await until(async () => (await readMetric('change_feed_listeners')) === 0);
-  });
-
-  it('ends when its client has left, though it sent a body', async () => {
-    const socket = ask(TOKEN, '', 'Accept: text/event-stream', 'Content-Length: 100000');
-    socket.write('x'.repeat(100_000));
-    await until(async () => (await readMetric('change_feed_listeners')) === 1);
-    socket.end();
-    await until(async () => (await readMetric('change_feed_listeners')) === 0);
-  });
-
-  it('ends when its client has too many, of which it is the oldest', async () => {
-    await app.restart(TWO_CLIENTS);
-    const listen = async (token: string): Promise<Socket> => {
-      const socket = ask(token, '', 'Accept: text/event-stream');
-      await once(socket, 'data');
-      return socket;
-    };
-    const other = await listen(OTHER_TOKEN);
-    const oldest = await listen(TOKEN);
-    const ended = once(oldest, 'close');
-    const sockets = [other];
-    while (sockets.length < MAX_STREAMS - 1) sockets.push(await listen(TOKEN));
-    expect(oldest.closed).toBe(false);
-    sockets.push(await listen(TOKEN));
-    await ended;
-    await until(async () => (await readMetric('change_feed_listeners')) === MAX_STREAMS);
-    for (const socket of sockets) socket.destroy();
-  });
-
-  it('ends when its client reads nothing for too long, and misses no change by that', async () => {
-    await app.restart({ ...FEED, SEND_TIMEOUT_MS: '200' });
-    const after = await latestCursor();
-    const socket = connect(app.port, '127.0.0.1').pause();
-    socket.write(
-      `GET /changes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nAccept: text/event-stream\r\n\r\n`,
-    );
-    await once(socket, 'readable');
-    // More than the system buffers for a client that does not read.
-    const name = 'x'.repeat(100_000);
-    let id = 0;
-    await until(async () => {
-      await app.create(`{"id":${++id},"name":"${name}"}`);
-      return (await readMetric('change_feed_listeners')) === 0;
-    });
-    let received = '';
-    socket.on('data', (bytes: Buffer) => (received += bytes.toString('latin1')));
-    await once(socket.resume(), 'close');
-    const whole = [...received.matchAll(/^id: (.*)\nevent: .*\ndata: .*"\}\}\n\r?\n/gm)];
-    const last = whole.at(-1)?.[1] ?? after;
-    const events = readEvents(await open({ 'Last-Event-ID': last }));
-    expect(await read(events)).toMatchObject({ id: last });
-    for (let next = whole.length + 1; next <= id; next++) {
-      expect(JSON.parse((await read(events)).data ?? '')).toMatchObject({ id: next });
-    }
-    await events.return();
-  });
-
-  it('ends when its token expires', async () => {
-    const issuer = await TokenIssuer.start();
-    try {
-      await app.close();
-      app = await TestApp.start({ ...FEED, ...issuer.env });
-      const headers = { Authorization: `Bearer ${await issuer.token()}` };
-      const events = readEvents(await open(headers));
-      await read(events);
-      passSeconds(24 * 3_600);
-      expect(await events.next()).toMatchObject({ done: true });
-    } finally {
-      await issuer.stop();
-    }
   });
 });

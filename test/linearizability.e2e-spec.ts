@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { tmpdir } from 'node:os';
-import type { HttpAnswer } from './support/http/answer.js';
-import type { HttpRequest } from './support/http/request.js';
 import { SeededRandom } from './support/seeded-random.js';
 import { ENGINE, TestStore } from './support/test-store.js';
 import type { Send } from './proofs/linearizability/history.js';
@@ -57,47 +55,5 @@ describe(`${HISTORIES} histories of clients`, () => {
     const { violations, unknown } = workload.report;
     expect(violations).toEqual([]);
     expect(unknown).toBeGreaterThan(0);
-  });
-});
-
-type Misbehaviour = (request: HttpRequest) => Promise<HttpAnswer | undefined>;
-
-const cache = new Map<string, HttpAnswer>();
-const lost = new Set<string>();
-const replaced = new Map<string, HttpRequest>();
-
-/** Transports between the clients and the programs that misbehave. */
-const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
-  'answers reads from a cache': async (request) => {
-    const isPlain = request.method === 'GET' && request.headers.length === 1;
-    const cached = isPlain ? cache.get(request.target) : undefined;
-    const answer = cached ?? (await send(request));
-    if (isPlain && answer !== undefined) cache.set(request.target, answer);
-    return answer;
-  },
-  'ignores If-Match': (request) =>
-    send({ ...request, headers: request.headers.filter(([name]) => name !== 'If-Match') }),
-  'loses the first removal of a plant': async (request) => {
-    if (request.method !== 'DELETE' || lost.has(request.target)) return await send(request);
-    lost.add(request.target);
-    return { status: 204, headers: {}, body: '', closes: false };
-  },
-  'sends a replace again, after its answer and the next request': async (request) => {
-    const answer = await send(request);
-    const repeated = replaced.get(request.target);
-    replaced.delete(request.target);
-    if (repeated !== undefined) await send(repeated);
-    else if (request.method === 'PUT' && answer?.status === 200) {
-      replaced.set(request.target, request);
-    }
-    return answer;
-  },
-};
-
-describe('what the checker finds: something that', () => {
-  it.each(Object.entries(MISBEHAVIOURS))('%s', async (_, misbehave) => {
-    const workload = workloadOn(misbehave);
-    await workload.run(HISTORIES, 1);
-    expect(workload.report.violations.length).toBeGreaterThan(0);
   });
 });

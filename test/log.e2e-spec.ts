@@ -15,16 +15,27 @@ const NAMED_ENTRIES = NAMED.map((token) => `garden-app:sha256:${hash('sha256', t
 const LONG = 'x'.repeat(100);
 
 let folder: ProgramFolder;
+let issuer: TokenIssuer;
 let program: Program;
 let url: string;
+/** Behind a proxy, with an identity provider. */
+let other: Program;
+let otherUrl: string;
 
 beforeAll(async () => {
   folder = await ProgramFolder.create();
+  issuer = await TokenIssuer.start();
   program = folder.start({ ACCESS_TOKENS: [SECRET, ...NAMED_ENTRIES].join() });
+  const env = { LOG_LEVEL: 'debug', DATABASE_URL: 'sqlite::memory:', TRUST_PROXY: '1' };
+  other = folder.start({ ...issuer.env, ...env });
   url = await program.listening();
+  otherUrl = await other.listening();
 });
 
-afterAll(() => folder.remove());
+afterAll(async () => {
+  await issuer.stop();
+  await folder.remove();
+});
 
 async function lineWith(requestId: string): Promise<Record<string, unknown>> {
   const [line] = await program.printed(new RegExp(`^.*"requestId":"${requestId}".*$`, 'm'));
@@ -144,22 +155,10 @@ describe('the log', () => {
 });
 
 describe('the log of requests with JWTs', () => {
-  let issuer: TokenIssuer;
-  let other: Program;
-  let plants: string;
-
-  beforeAll(async () => {
-    issuer = await TokenIssuer.start();
-    const env = { ...issuer.env, LOG_LEVEL: 'debug', DATABASE_URL: 'sqlite::memory:' };
-    other = folder.start(env);
-    plants = `${await other.listening()}/plants`;
-  });
-
-  afterAll(() => issuer.stop());
-
   async function read(requestId: string, claims: object): Promise<void> {
     const Authorization = `Bearer ${await issuer.token(claims)}`;
-    await fetch(plants, { headers: { Authorization, 'X-Request-Id': requestId } });
+    const headers = { Authorization, 'X-Request-Id': requestId };
+    await fetch(`${otherUrl}/plants`, { headers });
   }
 
   it.each([
@@ -182,23 +181,22 @@ describe('the log of requests with JWTs', () => {
 });
 
 describe('the address of the client in the log', () => {
-  it.each([
-    [
-      'the one that the last trusted proxy names, cut to 64 characters',
-      '1',
-      { 'forged, 203.0.113.7': '203.0.113.7', [LONG]: LONG.slice(0, 64) },
-    ],
-    ['left out, if it is not set which proxies are in front', '', { '203.0.113.7': undefined }],
-  ])('is %s', async (_, TRUST_PROXY, expected) => {
-    const env = { ACCESS_TOKENS: SECRET, DATABASE_URL: 'sqlite::memory:', TRUST_PROXY };
-    const other = folder.start(env);
-    const address = await other.listening();
-    for (const [index, [forwardedFor, clientAddress]] of Object.entries(expected).entries()) {
-      const headers = { 'X-Forwarded-For': forwardedFor, 'X-Request-Id': `client-${index}` };
-      await fetch(address, { headers, redirect: 'manual' });
-      const [line] = await other.printed(new RegExp(`^.*"requestId":"client-${index}".*$`, 'm'));
-      expect((JSON.parse(line) as { clientAddress?: string }).clientAddress).toBe(clientAddress);
+  it('is the one that the last trusted proxy names, cut to 64 characters', async () => {
+    for (const [id, forwardedFor, clientAddress] of [
+      ['client-1', 'forged, 203.0.113.7', '203.0.113.7'],
+      ['client-2', LONG, LONG.slice(0, 64)],
+    ] as const) {
+      const headers = { 'X-Forwarded-For': forwardedFor, 'X-Request-Id': id };
+      await fetch(otherUrl, { headers, redirect: 'manual' });
+      const [line] = await other.printed(new RegExp(`^.*"requestId":"${id}".*$`, 'm'));
+      expect(JSON.parse(line)).toMatchObject({ clientAddress });
     }
+  });
+
+  it('is left out, if it is not set which proxies are in front', async () => {
+    const headers = { 'X-Forwarded-For': '203.0.113.7', 'X-Request-Id': 'client-3' };
+    await fetch(url, { headers, redirect: 'manual' });
+    expect(await lineWith('client-3')).not.toHaveProperty('clientAddress');
   });
 });
 
@@ -208,30 +206,30 @@ describe('standard output that is closed', () => {
     ['before the start, without tokens', {}],
   ])('%s costs lines and nothing else: it serves, and the end is in order', async (_, tokens) => {
     const port = await freePort();
-    const other = folder.start({
+    const closed = folder.start({
       ...tokens,
       PORT: String(port),
       DATABASE_URL: 'sqlite::memory:',
     });
-    other.stopReading();
+    closed.stopReading();
     const live = `http://127.0.0.1:${port}/health/live`;
     await until(async () => (await fetch(live).catch(() => undefined))?.ok === true);
     // The program prints its token, if it makes one, before it can be told to stop.
     for (let round = 0; round < 20; round++) expect(await fetch(live)).toMatchObject({ ok: true });
-    other.kill('SIGTERM');
-    expect(await other.exited()).toBe(0);
+    closed.kill('SIGTERM');
+    expect(await closed.exited()).toBe(0);
   });
 
   it('while it serves costs lines and nothing else: plants are created', async () => {
-    const other = folder.start({ ACCESS_TOKENS: SECRET, DATABASE_URL: 'sqlite:o.db' });
-    const plants = `${await other.listening()}/plants`;
-    other.stopReading();
+    const closed = folder.start({ ACCESS_TOKENS: SECRET, DATABASE_URL: 'sqlite:o.db' });
+    const plants = `${await closed.listening()}/plants`;
+    closed.stopReading();
     const headers = { Authorization: `Bearer ${SECRET}`, 'Content-Type': 'application/json' };
     for (const id of [1, 2, 3]) {
       const body = JSON.stringify({ id, name: 'n' });
       expect(await fetch(plants, { method: 'POST', headers, body })).toMatchObject({ status: 200 });
     }
-    other.kill('SIGTERM');
-    expect(await other.exited()).toBe(0);
+    closed.kill('SIGTERM');
+    expect(await closed.exited()).toBe(0);
   });
 });

@@ -7,7 +7,7 @@ import { TestApp } from '../support/test-app.js';
 import { EXAMPLE_MODULES } from './example.js';
 
 const SEED = 20_261_121;
-const REQUESTS = 3_000;
+const REQUESTS = 1_500;
 const WORKERS = 16;
 
 let app: TestApp;

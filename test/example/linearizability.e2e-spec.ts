@@ -2,32 +2,25 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Send } from '../proofs/linearizability/history.js';
 import { sendToPlantings } from '../proofs/linearizability/planting-requests.js';
 import { Workload } from '../proofs/linearizability/workload.js';
-import { HttpClient } from '../support/http/client.js';
+import { ClientPool } from '../support/http/client-pool.js';
 import { TestApp } from '../support/test-app.js';
 import { EXAMPLE_MODULES } from './example.js';
 
 const SEED = 20_240_613;
-const HISTORIES = 200;
+const HISTORIES = 100;
 
 let app: TestApp;
 let sendToPlanting: Send;
-const idle: HttpClient[] = [];
+const clients = new ClientPool(() => app.url);
 
 beforeAll(async () => {
   app = await TestApp.start({}, ...EXAMPLE_MODULES);
-  sendToPlanting = await sendToPlantings(send, 2 * HISTORIES);
+  sendToPlanting = await sendToPlantings(clients.send, 2 * HISTORIES);
 });
 afterAll(async () => {
-  for (const client of idle) client.close();
+  clients.close();
   await app.close();
 });
-
-const send: Send = async (request) => {
-  const client = idle.pop() ?? new HttpClient(app.url);
-  const answer = await client.send(request);
-  idle.push(client);
-  return answer;
-};
 
 it(`${HISTORIES} histories of plantings, whose key has two columns, are those of registers`, async () => {
   const workload = new Workload(SEED, sendToPlanting);

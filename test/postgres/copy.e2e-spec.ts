@@ -66,11 +66,10 @@ class CreateTicketsAndBeds1900000000000 implements MigrationInterface {
 
 addToSchema({ entities: [Ticket, Bed], migrations: [CreateTicketsAndBeds1900000000000] });
 
+/** Reading from one engine does not depend on the engine that is written to. */
 const DIRECTIONS: readonly [Engine, Engine][] = [
-  ['sqlite', 'sqlite'],
   ['sqlite', 'postgres'],
   ['postgres', 'sqlite'],
-  ['postgres', 'postgres'],
 ];
 
 interface Rows {

@@ -9,6 +9,7 @@ import type { StoreDataSource } from '../../src/platform/database/data-source/st
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
+import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 
 /** Whether the program knows who calls it from inside a transaction. */
@@ -51,16 +52,14 @@ async function passTimeUntil(work: Promise<unknown>): Promise<void> {
   work.then(end, end);
   while (!state.isOver) {
     await nextTurn();
-    jest.advanceTimersByTime(WRITE_TIMEOUT_MS / 10);
+    passTimeouts(WRITE_TIMEOUT_MS / 10);
   }
 }
 
 /** Expects a transaction to fail whose work makes a call that is not part of it. */
 async function expectRefusal(call: () => Promise<unknown>): Promise<void> {
   const warned = jest.spyOn(Logger.prototype, 'warn');
-  if (!KNOWS_CALLERS) {
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
-  }
+  if (!KNOWS_CALLERS) holdTimeouts();
   let refusal: unknown;
   try {
     const run = dataSource.transaction(async (manager) => {
@@ -71,7 +70,7 @@ async function expectRefusal(call: () => Promise<unknown>): Promise<void> {
     });
     await run.catch((error: unknown) => (refusal = error));
   } finally {
-    jest.useRealTimers();
+    resetClocks();
   }
   if (KNOWS_CALLERS) {
     expect(refusal).toMatchObject({

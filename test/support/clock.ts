@@ -45,6 +45,8 @@ export function holdTimeouts(): void {
 }
 
 export function passTimeouts(ms: number): void {
+  passed += ms;
+  performance.now = () => monotonicNow() + passed;
   jest.advanceTimersByTime(ms);
 }
 

@@ -327,7 +327,7 @@ export const MUTANTS: readonly Mutant[] = [
       'if (true) this.settled',
     ],
   ]),
-  ...plant('database/change-feed.ts', 'sqlite test/changes', [
+  ...plant('database/change-feed.ts', 'sqlite test/change', [
     [
       'the feed keeps every page that was read',
       'if (shared.size > MAX_SHARED && oldest !== undefined) shared.delete(oldest);',

@@ -8,6 +8,8 @@ import { MUTANTS, type Mutant } from './faults.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const LEFT_OUT = ['.git', 'node_modules', 'data', 'coverage', 'bench'];
+/** How long a test may hang because of a fault, in milliseconds. */
+const TEST_TIMEOUT_MS = 60_000;
 const JEST = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 
 export default {
@@ -63,7 +65,8 @@ function passes(copy: string, test: string): boolean {
   const titles = title.length === 0 ? [] : ['--testNamePattern', title.join(' ')];
   // A failing test may leave handles open.
   const modes = ['--bail', '--runInBand', '--forceExit', '--silent'];
-  const args = [...modes, '--selectProjects', project, ...titles];
+  const timeout = `--testTimeout=${TEST_TIMEOUT_MS}`;
+  const args = [...modes, timeout, '--selectProjects', project, ...titles];
   const { status } = spawnSync(
     process.execPath,
     [...JEST, 'node_modules/jest/bin/jest.js', ...args, '--', file],

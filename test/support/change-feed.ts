@@ -1,0 +1,41 @@
+import { readEvents, type StreamEvent } from './event-source.js';
+import type { Answer, TestApp } from './test-app.js';
+
+/** Idle connections of tests need no time to end by themselves. */
+export const FEED = { CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' };
+
+/** The path of the next page, from the header Link. */
+export function nextPath({ headers }: Answer): string {
+  return /^<(.*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
+}
+
+/** The cursor after the last change. */
+export async function latestCursor(app: TestApp): Promise<string> {
+  const page = await app.get('/changes?after=latest');
+  return new URL(nextPath(page), app.url).searchParams.get('after') ?? '';
+}
+
+/** Sends GET /changes for an event stream. */
+export async function openStream(
+  app: TestApp,
+  headers: Record<string, string> = {},
+  query = '',
+): Promise<Response> {
+  return await fetch(`${app.url.origin}/changes${query}`, {
+    headers: { ...app.authorization, Accept: 'text/event-stream', ...headers },
+  });
+}
+
+export type Events = AsyncGenerator<StreamEvent, void, undefined>;
+
+/** Opens an event stream that continues after a cursor, or else begins now. */
+export async function listen(app: TestApp, cursor?: string): Promise<Events> {
+  return readEvents(await openStream(app, cursor === undefined ? {} : { 'Last-Event-ID': cursor }));
+}
+
+/** @throws Error when the stream has ended */
+export async function readEvent(events: Events): Promise<StreamEvent> {
+  const { value } = (await events.next()) as IteratorResult<StreamEvent, undefined>;
+  if (value === undefined) throw new Error('the stream has ended');
+  return value;
+}
