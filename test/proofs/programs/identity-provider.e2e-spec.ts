@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Provider } from 'oidc-provider';
-import { expectError } from './support/expect-error.js';
-import { TestApp } from './support/test-app.js';
+import { expectError } from '../../support/expect-error.js';
+import { TestApp } from '../../support/test-app.js';
 
 const AUDIENCE = 'https://plants.example';
 const SECRET = 'the-secret-of-the-gardener';
