@@ -441,7 +441,7 @@ export const MUTANTS: readonly Mutant[] = [
       'return true;',
     ],
   ]),
-  ...plant('server/pipelined-requests.ts', CONNECTIONS, [
+  ...plant('server/pipelined-requests.ts', 'sqlite test/(connections|pipelined-requests)', [
     [
       'requests of one connection are handled at once',
       'if (this.isIdle) this.begin({ req, res, handler });',

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-const ROOT = new URL('../', import.meta.url).pathname;
+const ROOT = new URL('../../../', import.meta.url).pathname;
 
 let folder: string;
 

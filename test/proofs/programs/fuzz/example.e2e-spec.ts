@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ApiDocument } from '../fuzz/api-document.js';
-import { describeFailure, Fuzzer } from '../fuzz/fuzzer.js';
-import { ACCESS_TOKENS } from '../fuzz/headers.js';
-import { HttpClient } from '../support/http/client.js';
-import { TestApp } from '../support/test-app.js';
-import { EXAMPLE_MODULES } from './example.js';
+import { ApiDocument } from '../../../fuzz/api-document.js';
+import { describeFailure, Fuzzer } from '../../../fuzz/fuzzer.js';
+import { ACCESS_TOKENS } from '../../../fuzz/headers.js';
+import { HttpClient } from '../../../support/http/client.js';
+import { TestApp } from '../../../support/test-app.js';
+import { EXAMPLE_MODULES } from '../../../example/example.js';
 
 const SEED = 20_261_121;
 const REQUESTS = 1_500;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('every operation of gardens and plantings', () => {
+describe('every operation of the program with gardens and plantings', () => {
   it(`answers ${REQUESTS} generated requests rightly, and stores what it acknowledges`, async () => {
     const fuzzer = new Fuzzer(document, SEED, () => new HttpClient(app.url), WORKERS);
     const failure = await fuzzer.run(REQUESTS);

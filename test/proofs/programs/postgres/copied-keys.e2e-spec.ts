@@ -10,13 +10,13 @@ import {
   type QueryRunner,
 } from 'typeorm';
 import sqlite3 from 'sqlite3';
-import { copyStore } from '../../src/commands/copy-store.js';
-import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
-import { int64, nullable, text } from '../../src/platform/database/columns.js';
-import { createTable } from '../../src/platform/database/migration-steps.js';
-import { addToSchema } from '../support/add-to-schema.js';
-import { type Engine, TestStore } from '../support/test-store.js';
-import { useStore } from '../support/use-store.js';
+import { copyStore } from '../../../../src/commands/copy-store.js';
+import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
+import { int64, nullable, text } from '../../../../src/platform/database/columns.js';
+import { createTable } from '../../../../src/platform/database/migration-steps.js';
+import { addToSchema } from '../../../support/add-to-schema.js';
+import { type Engine, TestStore } from '../../../support/test-store.js';
+import { useStore } from '../../../support/use-store.js';
 
 @Entity('tickets')
 class Ticket {

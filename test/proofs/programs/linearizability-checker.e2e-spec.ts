@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Workload } from './proofs/linearizability/workload.js';
-import type { HttpAnswer } from './support/http/answer.js';
-import { ClientPool } from './support/http/client-pool.js';
-import type { HttpRequest } from './support/http/request.js';
-import { TestApp } from './support/test-app.js';
+import { Workload } from '../linearizability/workload.js';
+import type { HttpAnswer } from '../../support/http/answer.js';
+import { ClientPool } from '../../support/http/client-pool.js';
+import type { HttpRequest } from '../../support/http/request.js';
+import { TestApp } from '../../support/test-app.js';
 
 const SEED = 20_240_613;
 const HISTORIES = 200;
