@@ -6,7 +6,8 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const JEST = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 
 export default {
-  summary: 'the suites that start, kill and starve programs and database servers again and again',
+  summary:
+    'the longest test suites: they kill and starve programs and servers, or send thousands of requests',
   takes: '2 min',
   before: BUILD,
   rest: 'patterns of the test files to run (all)',
