@@ -693,6 +693,15 @@ describe('a change of a row', () => {
     for (const row of [...changed, ...seen]) expect(row).toMatchObject(rest);
   });
 
+  it('gets no row after a change beside it has removed the row', async () => {
+    const seen: unknown[] = [];
+    await Promise.all([
+      pots.change('1', () => REMOVE),
+      pots.change('1', (row) => void seen.push(row)),
+    ]);
+    expect(seen).toEqual([undefined]);
+  });
+
   it('sees the result of the changes before it, however many are concurrent', async () => {
     const changes = Array.from({ length: 300 }, (_, index) =>
       pots.change(index % 2 === 0 ? '1' : '5', (row) =>

@@ -192,6 +192,13 @@ describe('GET /plants with a query that no page has', () => {
     }
   });
 
+  it('refuses a cursor whose id was replaced by a text', async () => {
+    const parts = JSON.parse(atob(await cursor('sort=name'))) as string[];
+    const forged = btoa(JSON.stringify([...parts.slice(0, -1), 'x'])).replaceAll('=', '');
+    const answer = await app.get(`/plants?sort=name&after=${forged}`);
+    expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining('taken from a Link'));
+  });
+
   it('takes a value of 4096 bytes', async () => {
     const tag = 'é'.repeat(682) + 'xxxx';
     expect(encoded(tag)).toHaveLength(4_096);

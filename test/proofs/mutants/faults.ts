@@ -209,8 +209,12 @@ export const MUTANTS: readonly Mutant[] = [
       "const direction = '';",
     ],
   ]),
-  ...plant('database/batching/page-cursor.ts', PLANTS, [
-    ['a cursor is valid for any order and filter', 'signature === sign(scope) && ', ''],
+  ...plant('database/batching/page-cursor.ts', 'sqlite test/plant-lists', [
+    [
+      'a cursor is valid for any order and filter',
+      'writeCursor(scope, end) === cursor ? end : undefined',
+      'end',
+    ],
     [
       'a cursor of a key may be any text',
       'end.every((part, index) => isValidText(scope.order[index], part))',

@@ -73,8 +73,8 @@ function readParts(scope: CursorScope, cursor: string): string[] | undefined {
   try {
     const parts = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown;
     if (!Array.isArray(parts) || !parts.every((part) => typeof part === 'string')) return undefined;
-    const [signature, ...end] = parts;
-    return signature === sign(scope) && writeCursor(scope, end) === cursor ? end : undefined;
+    const [, ...end] = parts;
+    return writeCursor(scope, end) === cursor ? end : undefined;
   } catch {
     return undefined;
   }
