@@ -32,8 +32,8 @@ describe('a page of an origin', () => {
       expect(answer.status).toBe(400);
       expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
       expect(answer.headers.get('access-control-expose-headers')?.split(',')).toEqual([
-        ...['Accept-Patch', 'ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After'],
-        ...['WWW-Authenticate', 'X-Request-Id'],
+        ...['Accept-Patch', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy'],
+        ...['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
       ]);
     },
   );

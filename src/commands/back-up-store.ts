@@ -2,11 +2,16 @@ import { link, open, realpath, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
 import { getErrorCode } from '../platform/database/data-source/store-failures.js';
-import { flush } from '../platform/database/sqlite/flush-files.js';
+import { flush, flushFolder } from '../platform/database/sqlite/flush-files.js';
 import { StoreReader } from './store-reader.js';
 
 /** How often progress is reported, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 2_000;
+
+interface BackupOptions {
+  readonly access?: 'ro' | 'rw';
+  readonly permissionsOf?: string;
+}
 
 /**
  * Copies a SQLite store, as of one moment, into a new file. The program may serve from it
@@ -14,7 +19,8 @@ const PROGRESS_INTERVAL_MS = 2_000;
  *
  * @param onProgress gets a line of progress
  * @param signal stops the copying
- * @param mode `ro` for a store that no program serves from
+ * @param options.access `ro` for a store that no program serves from
+ * @param options.permissionsOf the file whose permissions the copy gets; the store by default
  * @returns the size of the copy in bytes
  * @throws CommandError
  */
@@ -23,15 +29,15 @@ export async function backUpStore(
   target: string,
   onProgress: (line: string) => void,
   signal?: AbortSignal,
-  mode: 'ro' | 'rw' = 'rw',
+  { access = 'rw', permissionsOf = source }: BackupOptions = {},
 ): Promise<number> {
-  const store = await StoreReader.open(source, mode);
+  const store = await StoreReader.open(source, access);
   const partial = join(dirname(target), `${basename(target)}.${process.pid}.partial`);
   try {
     await assertNewFile(source, target);
     const expected = await readMaxSize(store);
     await assertSpace(dirname(target), expected);
-    await createPartial(partial, source);
+    await createPartial(partial, permissionsOf);
     try {
       await copy(store, partial, expected, onProgress, signal);
       onProgress('checking the copy');
@@ -82,11 +88,16 @@ async function assertSpace(folder: string, needed: number): Promise<void> {
   }
 }
 
-/** Creates the file with the permissions of the store. */
-async function createPartial(partial: string, source: string): Promise<void> {
-  const { mode } = await stat(source);
-  const file = await open(partial, 'wx', mode & 0o777);
-  await file.close();
+/** Creates the file with the permissions of another one. This user may always write to it. */
+async function createPartial(partial: string, permissionsOf: string): Promise<void> {
+  const { mode } = await stat(permissionsOf);
+  try {
+    const file = await open(partial, 'wx', (mode & 0o777) | 0o600);
+    await file.close();
+  } catch (error) {
+    if (getErrorCode(error) !== 'EEXIST') throw error;
+    throw new CommandError(`${partial} is left from a command that was killed: delete it first`);
+  }
 }
 
 async function copy(
@@ -127,7 +138,12 @@ async function complete(partial: string, target: string, signal?: AbortSignal): 
   // link() never overwrites a file, unlike rename().
   await link(partial, target);
   await rm(partial);
-  await flush(dirname(target));
+  try {
+    await flushFolder(dirname(target));
+  } catch (error) {
+    await rm(target, { force: true });
+    throw error;
+  }
   return (await stat(target)).size;
 }
 

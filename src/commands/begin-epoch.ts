@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { isFeedOn } from '../platform/database/change-feed/change-log.js';
 import { createDataSourceOptions } from '../platform/database/data-source/data-source-options.js';
 import { createDataSource } from '../platform/database/data-source/open-database.js';
@@ -6,6 +8,7 @@ import {
   type StoreDataSource,
 } from '../platform/database/data-source/store-data-source.js';
 import { schema } from '../schema.js';
+import { CommandError } from './command.js';
 
 /**
  * Begins an epoch of the feed of changes, because the contents of the store have been replaced.
@@ -13,12 +16,14 @@ import { schema } from '../schema.js';
  *
  * @param url of the store, as in DATABASE_URL
  * @returns whether changes are recorded there
- * @throws DatabaseStartError
+ * @throws CommandError, DatabaseStartError
  */
 export async function beginEpoch(url: string): Promise<boolean> {
-  const store = createDataSource(
-    createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema),
-  );
+  const options = createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1 }, schema);
+  if (options.type === 'sqlite' && !existsSync(options.database)) {
+    throw new CommandError(`There is no store at ${resolve(options.database)}`);
+  }
+  const store = createDataSource(options);
   try {
     await store.initialize().catch((error: unknown) => {
       throw new DatabaseStartError(

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { EntityMetadata } from 'typeorm';
 import { parseDatabaseUrl } from '../platform/config/database-url.js';
@@ -31,7 +31,7 @@ export async function copyStore(
   to: string,
   onProgress: (line: string) => void,
 ): Promise<CopiedTable[]> {
-  if (from === to) throw new CommandError('The two stores are the same');
+  if (toRealUrl(from) === toRealUrl(to)) throw new CommandError('The two stores are the same');
   const source = await openSource(from);
   try {
     const target = await openDatabase(toOptions(to));
@@ -78,6 +78,13 @@ async function openSource(from: string): Promise<StoreDataSource> {
     );
   }
   return source;
+}
+
+/** One file may have several paths. */
+function toRealUrl(url: string): string {
+  const options = toOptions(url);
+  const isFile = options.type === 'sqlite' && existsSync(options.database);
+  return isFile ? `sqlite:${realpathSync(options.database)}` : url;
 }
 
 function toOptions(url: string): ReturnType<typeof createDataSourceOptions> {

@@ -1,8 +1,8 @@
-import { link, rename, rm, stat } from 'node:fs/promises';
+import { link, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { getErrorCode } from '../platform/database/data-source/store-failures.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
-import { flush, flushFolders } from '../platform/database/sqlite/flush-files.js';
+import { flushFolder, flushFolders } from '../platform/database/sqlite/flush-files.js';
 import { SqliteLock } from '../platform/database/sqlite/sqlite-process-lock.js';
 import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.js';
 import { backUpStore } from './back-up-store.js';
@@ -11,15 +11,16 @@ import { CommandError } from './command.js';
 import { beginEpoch } from './begin-epoch.js';
 import { StoreReader } from './store-reader.js';
 
-/** The files of a store. They move together, since a log would damage any other database file. */
-const SUFFIXES = ['', '-wal', '-shm', '-journal'];
+/** The files beside that of a store. They would damage any other database file. */
+const LOGS = ['-wal', '-shm', '-journal'];
 
 /**
  * Replaces a SQLite store by a copy, and keeps the old store under another name. Nothing is moved
- * before the copy is complete, checked and on disk.
+ * before the copy is complete, checked and on disk. A sound store is replaced in one step, so that
+ * a store is there at any moment.
  *
  * @param copy a file that db:backup made, or any other store
- * @param store the path of the store; it need not exist
+ * @param path the path of the store, or of a link to the store; the store need not exist
  * @param onProgress gets a line of progress
  * @param signal stops the copying; nothing has been moved then
  * @returns the path under which the former store is kept; undefined where there was none
@@ -27,10 +28,13 @@ const SUFFIXES = ['', '-wal', '-shm', '-journal'];
  */
 export async function restoreStore(
   copy: string,
-  store: string,
+  path: string,
   onProgress: (line: string) => void,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
+  const file = await realpath(path).catch(() => path);
+  // Messages name the path that the operator has given.
+  const store = file === resolve(path) ? path : file;
   onProgress(`checking ${copy}`);
   const { faults } = await checkStore(copy);
   if (faults.length > 0) throw new CommandError(`${copy} is not restored:\n${faults.join('\n')}`);
@@ -39,10 +43,11 @@ export async function restoreStore(
   const restored = `${store}.${process.pid}.restored`;
   try {
     await assertUnused(store);
-    await backUpStore(copy, restored, onProgress, signal, 'ro');
+    const owner = (await exists(store)) ? store : copy;
+    await backUpStore(copy, restored, onProgress, signal, { access: 'ro', permissionsOf: owner });
     await beginEpoch(`sqlite:${restored}`);
     const kept = await keepFormerStore(store);
-    await link(restored, store);
+    await rename(restored, store);
     await flushFolders(store);
     return kept;
   } finally {
@@ -80,16 +85,16 @@ async function assertUnused(store: string): Promise<void> {
   }
 }
 
+/** Gives the store a second name, and its logs another one. A sound store has none of them. */
 async function keepFormerStore(store: string): Promise<string | undefined> {
   const now = new Date().toISOString().replaceAll(':', '-');
   const kept = `${store}.before-${now}`;
-  let isThere = false;
-  for (const suffix of SUFFIXES) {
-    if (!(await exists(store + suffix))) continue;
-    await rename(store + suffix, kept + suffix);
-    isThere = true;
+  const isThere = await exists(store);
+  if (isThere) await link(store, kept);
+  for (const suffix of LOGS) {
+    if (await exists(store + suffix)) await rename(store + suffix, kept + suffix);
   }
-  await flush(dirname(resolve(store)));
+  await flushFolder(dirname(resolve(store)));
   return isThere ? kept : undefined;
 }
 

@@ -23,7 +23,8 @@ export class StoreReader {
     const url = pathToFileURL(realPath);
     url.searchParams.set('mode', mode);
     // Without a log, no program has the store open. SQLite would then create one, even to read.
-    if (mode === 'ro' && !existsSync(`${realPath}-wal`)) url.searchParams.set('immutable', '1');
+    const hasLog = ['-wal', '-journal'].some((suffix) => existsSync(realPath + suffix));
+    if (mode === 'ro' && !hasLog) url.searchParams.set('immutable', '1');
     const flags = mode === 'ro' ? sqlite3.OPEN_READONLY : sqlite3.OPEN_READWRITE;
     return await new Promise((open, reject) => {
       const database = new sqlite3.Database(url.href, flags | sqlite3.OPEN_URI, (error) =>

@@ -194,8 +194,9 @@ function readCaller({ client_id, azp, sub }: JWTPayload): Caller {
   return { client: toLoggedClaim(client_id ?? azp), sub: toLoggedClaim(sub) };
 }
 
+/** A claim may be cut inside a surrogate pair, half of which is not valid in JSON. */
 function toLoggedClaim(value: unknown): string | undefined {
-  return typeof value === 'string' ? value.slice(0, MAX_LOGGED_CLAIM) : undefined;
+  return typeof value === 'string' ? value.slice(0, MAX_LOGGED_CLAIM).toWellFormed() : undefined;
 }
 
 function hasAcceptedType({ typ }: JWTHeaderParameters): boolean {

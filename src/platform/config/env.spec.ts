@@ -121,6 +121,7 @@ describe('loadEnv', () => {
     { AUTH_FAILURE_LIMIT: 'none' },
     { TRUST_PROXY: 'true' },
     { TRUST_PROXY: '10.0.0.0/33' },
+    { TRUST_PROXY: '1,10.0.0.0/8' },
   ])('refuses %j with one line that names the variable', (source) => {
     const name = 'NODE_ENV' in source && 'ACCESS_TOKENS' in source ? 'ACCESS_TOKENS' : '';
     expect(findFaults(source)).toMatch(/^[A-Z_]+ must [^\n]+$/);

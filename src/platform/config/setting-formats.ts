@@ -115,8 +115,10 @@ export const PROXIES_RULE =
 /** Parses a value of Express's setting "trust proxy"; undefined if Express would reject it. */
 export function parseTrustedProxies(value: string): false | number | string[] | undefined {
   if (value === '') return false;
-  if (/^\d+$/.test(value)) return Number(value);
   const proxies = value.split(',').map((entry) => entry.trim());
+  // proxy-addr takes a number among addresses for an IPv4 address.
+  const numbers = proxies.filter((entry) => /^\d+$/.test(entry));
+  if (numbers.length > 0) return proxies.length === 1 ? Number(numbers[0]) : undefined;
   try {
     proxyAddr.compile(proxies);
     return proxies;

@@ -14,6 +14,7 @@ describe('toAddressKey()', () => {
     ['fe80::1%eth0.10', '254.128.0.0.0.0.0'],
     ['fe80::1%br-1a2b', '254.128.0.0.0.0.0'],
     ['unknown', 'unknown'],
+    ['::1.2.3.4', '::1.2.3.4'],
     ['x'.repeat(100), 'x'.repeat(64)],
     [undefined, ''],
   ])('makes of %s %s', (ip, key) => {

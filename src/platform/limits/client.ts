@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 /** The longest address that is a key. Longer ones come only from a misconfigured trusted proxy. */
 const MAX_KEY_LENGTH = 64;
@@ -42,9 +42,10 @@ export function getClient({ socket, ip = socket.remoteAddress }: RequestOrigin):
 
 /** Makes the key of a client from its address. */
 export function toAddressKey(ip = ''): string {
-  if (!isIPv6(ip)) return ip.slice(0, MAX_KEY_LENGTH);
   // ipaddr.js knows no names of interfaces with a hyphen or a dot.
-  const address = ipaddr.process(ip.replace(/%.*$/, ''));
+  const plain = ip.replace(/%.*$/, '');
+  if (!ipaddr.IPv6.isValid(plain)) return ip.slice(0, MAX_KEY_LENGTH);
+  const address = ipaddr.process(plain);
   return address.kind() === 'ipv4'
     ? address.toString()
     : address.toByteArray().slice(0, IPV6_KEY_BYTES).join('.');

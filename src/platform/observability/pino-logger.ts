@@ -55,7 +55,7 @@ export class PinoLogger implements LoggerService {
 
   /** @param level the least severe lines to write: `fatal` to `trace`, or `silent` */
   constructor(level: string) {
-    this.pino = pino({ level, base: null }, this.writer);
+    this.pino = pino({ level, base: null, serializers: { err: serializeError } }, this.writer);
   }
 
   /** Writes the line of a request as pino would, in less time. */
@@ -102,6 +102,11 @@ export class PinoLogger implements LoggerService {
       typeof message === 'string' ? message : undefined,
     );
   }
+}
+
+/** Leaves out the values of a failed statement, which may be personal data. */
+function serializeError(error: Error): object {
+  return { ...pino.stdSerializers.err(error), parameters: undefined };
 }
 
 function toFields(message: unknown): object {

@@ -44,4 +44,10 @@ describe('a traceparent', () => {
       tracestate: 'vendor=opaque',
     });
   });
+
+  it('is passed on as one of version 00, and without a tracestate that others might refuse', () => {
+    const later = `cc${VALID.slice(2)}-${'x'.repeat(10_000)}`;
+    const tracestate = `a=${'x'.repeat(511)}`;
+    expect(continueTrace({ traceparent: later, tracestate })).toEqual({ traceparent: VALID });
+  });
 });

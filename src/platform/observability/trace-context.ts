@@ -9,6 +9,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(-.*)?$/;
 const FIRST_VERSION = '00';
+/** The length of a `traceparent` of the first version, in characters. */
+const TRACEPARENT_LENGTH = 55;
+/** The longest `tracestate` that is passed on, in characters (W3C Trace Context section 3.3.1.5). */
+const MAX_TRACESTATE = 512;
 
 /** The fields of a trace in a log line, with the names of OpenTelemetry. */
 export interface TraceFields {
@@ -34,15 +38,18 @@ export function readTrace(headers: IncomingHttpHeaders, span?: Span): TraceField
 
 /**
  * Makes the headers with which a request of this program continues the trace of a client; empty if
- * OpenTelemetry is loaded, which adds them itself.
+ * OpenTelemetry is loaded, which adds them itself. They are short, since another server might refuse
+ * long ones.
  */
 export function continueTrace(headers: IncomingHttpHeaders): TraceHeaders {
   const { traceparent, tracestate } = headers;
   if (traceparent === undefined || trace.getActiveSpan() !== undefined) return {};
   if (parse(traceparent) === undefined) return {};
-  return tracestate === undefined
-    ? { traceparent: String(traceparent) }
-    : { traceparent: String(traceparent), tracestate: String(tracestate) };
+  const parent = FIRST_VERSION + String(traceparent).slice(2, TRACEPARENT_LENGTH);
+  const state = String(tracestate ?? '');
+  return state === '' || state.length > MAX_TRACESTATE
+    ? { traceparent: parent }
+    : { traceparent: parent, tracestate: state };
 }
 
 /** Node joins repeated headers, so that they are not valid, as section 3.2.2 requires. */

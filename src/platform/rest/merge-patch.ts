@@ -47,7 +47,7 @@ function merge({ type, members }: CompiledDto, current: object, patch: object): 
     if (change === undefined) result[name] = before;
     else if (change === null) result[name] = undefined;
     else if (nested !== undefined && !Array.isArray(change)) {
-      result[name] = merge(nested, before ?? {}, change);
+      result[name] = merge(nested, before ?? new nested.type(), change);
     } else result[name] = mergeValue(before, change);
   }
   return result;

@@ -14,8 +14,8 @@ export function createCorsOptions(origins: string[]): CorsOptionsDelegate<Reques
       'X-Request-Id',
     ],
     exposedHeaders: [
-      ...['Accept-Patch', 'ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After'],
-      ...['WWW-Authenticate', 'X-Request-Id'],
+      ...['Accept-Patch', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy'],
+      ...['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
     ],
     maxAge: 600,
     // OPTIONS is answered as without CORS: 204 with Allow, or an error.

@@ -1,5 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import sqlite3 from 'sqlite3';
 import type { Program } from '../../support/program.js';
 import { type Ended, ProgramFolder } from '../../support/program-folder.js';
@@ -92,6 +102,32 @@ describe('db:restore', () => {
     await writeFile(folder.file('data/plants.db'), 'not a database'.repeat(1_000));
     expect(await run('db-restore', 'copy.db')).toMatchObject({ exitCode: 0 });
     expect(await countPlants('data/plants.db')).toEqual({ plants: 1 });
+  });
+
+  it('replaces the store that a link leads to, and keeps the link', async () => {
+    await stop();
+    await rename(folder.file('data/plants.db'), folder.file('plants.db'));
+    await symlink('../plants.db', folder.file('data/plants.db'));
+    expect(await run('db-restore', 'copy.db')).toMatchObject({ exitCode: 0 });
+    expect((await lstat(folder.file('data/plants.db'))).isSymbolicLink()).toBe(true);
+    expect(await countPlants('plants.db')).toEqual({ plants: 1 });
+  });
+
+  it('keeps the permissions of the store, also if the copy is read-only', async () => {
+    await stop();
+    await chmod(folder.file('data/plants.db'), 0o600);
+    await chmod(folder.file('copy.db'), 0o444);
+    expect(await run('db-restore', 'copy.db')).toMatchObject({ exitCode: 0 });
+    expect((await stat(folder.file('data/plants.db'))).mode & 0o777).toBe(0o600);
+    await rm(folder.file('data'), { recursive: true });
+    expect(await run('db-restore', 'copy.db')).toMatchObject({ exitCode: 0 });
+    expect((await stat(folder.file('data/plants.db'))).mode & 0o777).toBe(0o644);
+  });
+
+  it('begins no epoch in a store that is missing', async () => {
+    const ended = await folder.run('db-restore', ['--new-epoch'], { DATABASE_URL: 'sqlite:no.db' });
+    expect(ended.exitCode).toBe(1);
+    expect(ended.errors).toMatch(/^There is no store at .*no\.db\n$/);
   });
 
   it('refuses while a program serves from the store, or has it open', async () => {

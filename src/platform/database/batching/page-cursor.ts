@@ -24,7 +24,8 @@ const TEXTS = new Map<unknown, (text: string) => boolean>([
   [
     'timestamp with time zone',
     (text) =>
-      /^\d{4}-\d\d-\d\d[ T][\d:.]+(?:Z|[+-][\d:]+)$/.test(text) &&
+      // Not every engine takes larger offsets.
+      /^\d{4}-\d\d-\d\d[ T][\d:.]+(?:Z|[+-](?:0\d|1[0-5])(?::?\d\d)?)$/.test(text) &&
       isDate(text.slice(0, 10)) &&
       isTime(text),
   ],

@@ -15,11 +15,12 @@ export interface JsonMember {
 
 /**
  * Lists the members of a row as JSON, those of the key first; undefined if the database cannot
- * write one of them.
+ * write one of them. Columns with `select: false` are none of them.
  */
 export function listJsonMembers(columns: EntityColumns): readonly JsonMember[] | undefined {
   const members: JsonMember[] = [];
   for (const column of new Set([...columns.keys, ...columns.readable])) {
+    if (!column.isSelect) continue;
     const kind = column.embeddedMetadata ? undefined : findJsonKind(column);
     if (kind === undefined) return undefined;
     members.push({ name: JSON.stringify(column.propertyName), column, kind });

@@ -19,13 +19,14 @@ export async function flushFolders(path: string): Promise<void> {
   }
 }
 
-/** Flushes a file, or the names in a folder, to disk. */
+/** Flushes a file to disk. */
 export async function flush(path: string): Promise<void> {
   const handle = await open(path);
   await handle.sync().finally(() => handle.close());
 }
 
-async function flushFolder(folder: string): Promise<void> {
+/** Flushes the names in a folder to disk, where that is possible. */
+export async function flushFolder(folder: string): Promise<void> {
   try {
     await flush(folder);
   } catch (error) {
