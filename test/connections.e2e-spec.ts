@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { once } from 'node:events';
+import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { passSeconds, resetClocks, stopClock } from './support/clock.js';
@@ -121,6 +123,36 @@ describe('clients that leave before the end of their bodies', () => {
     // The headers arrive with only a part of it.
     const body = `{"id":1,"name":"${'x'.repeat(90_000)}"}`;
     expect((await app.create(body)).status).toBe(200);
+  });
+});
+
+describe('a client that sends on after an early answer', () => {
+  it('has the chunks of its body counted', async () => {
+    app = await TestApp.start();
+    const push = jest.spyOn(IncomingMessage.prototype, 'push');
+    const client = new ClientConnection(app.port);
+    await client.write(LIVE.replace('Host: a', 'Host: a\r\nTransfer-Encoding: chunked'));
+    await until(() => client.answers.length === 1);
+    await client.write(`${'1\r\na\r\n'.repeat(100)}0\r\n\r\n${LIVE}`);
+    await until(() => client.answers.length === 2);
+    const chunks = push.mock.calls.filter(([chunk]) => String(chunk) === 'a');
+    expect(chunks).toHaveLength(100);
+    client.reset();
+  });
+
+  it('leaves nothing for each further piece of malformed input', async () => {
+    app = await TestApp.start();
+    const [sockets, client] = [listServerSockets(app), openSocket(app.port).pause()];
+    client.write(LARGE);
+    await once(client, 'readable');
+    let errors = 0;
+    app.nest.getHttpServer().on('clientError', () => errors++);
+    await until(() => {
+      client.write('\u0001');
+      return errors > 20;
+    });
+    expect(sockets[0]?.listenerCount('error')).toBeLessThan(10);
+    client.destroy();
   });
 });
 

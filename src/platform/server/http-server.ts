@@ -74,8 +74,11 @@ export function configureServer(
     const handler = hasTooManyHeaders(req) ? refuseHeaders : refuseExpectation;
     connections.get(req.socket).requests.handle(req, res, handler);
   });
+  // Node removes its own listener, and an error without a listener would end the process.
+  const ignore = (): void => undefined;
   const refuse = (socket: Socket, error: ApiError): void => {
-    socket.on('error', () => undefined);
+    // Each further chunk of malformed input is reported again.
+    socket.off('error', ignore).on('error', ignore);
     connections.get(socket).requests.refuse(() => close(socket, error, logger));
   };
   server.on('connect', (_: IncomingMessage, socket: Socket) => {

@@ -386,6 +386,7 @@ export const MUTANTS: readonly Mutant[] = [
       'a chunked body is not checked',
       'if (declared === undefined) checkBody(req, bytes.length, mediaTypes);',
       '',
+      'sqlite test/http.e2e',
     ],
     ['any charset is accepted', 'if (!/^utf-?8$/i.test(charset)) return', 'if (false) return'],
   ]),
