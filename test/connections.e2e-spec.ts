@@ -156,6 +156,16 @@ describe('a client that sends on after an early answer', () => {
   });
 });
 
+describe('CONNECT after a request', () => {
+  it('gets 400 once the long answer before it is sent', async () => {
+    app = await TestApp.start();
+    const client = new ClientConnection(app.port);
+    await client.write(`${LARGE}CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${LIVE}`);
+    await client.closed;
+    expect(client.answers.map(({ status }) => status)).toEqual([200, 400]);
+  });
+});
+
 describe('a client that ends its side after its requests', () => {
   it('gets all its answers, and the connection is closed', async () => {
     app = await TestApp.start();

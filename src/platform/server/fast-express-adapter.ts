@@ -82,6 +82,18 @@ export class FastExpressAdapter extends ExpressAdapter {
         return super.push(chunk);
       }
 
+      /**
+       * False also for CONNECT. Otherwise Node would remove the listeners of the socket, which the
+       * answers to earlier requests need.
+       */
+      get upgrade(): boolean {
+        return false;
+      }
+
+      set upgrade(_: boolean) {
+        // Node sets it from the request.
+      }
+
       /** Discards the rest of the body. Node's own way would bypass the count of chunks in push(). */
       _dump(): void {
         this.resume();

@@ -53,6 +53,7 @@ export function configureServer(
   const refuseHeaders = answerWith(ErrorCatalogue.HEADERS_TOO_LARGE);
   const refuseExpectation = answerWith(ErrorCatalogue.EXPECTATION_FAILED);
   const refusePath = answerWith(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
+  const refuseConnect = answerWith(ErrorCatalogue.MALFORMED_REQUEST, 'This is not a proxy');
   const route: Handler = (req, res) => {
     // Express would answer HTML for a path that it cannot parse.
     if (isParsable(req.url ?? '')) {
@@ -64,7 +65,8 @@ export function configureServer(
 
   const onRequest: Handler = (req, res) => {
     const { requests, isOverLimit } = connections.get(req.socket);
-    const handler = isOverLimit ? refuseConnection : route;
+    const refuseOrRoute = req.method === 'CONNECT' ? refuseConnect : route;
+    const handler = isOverLimit ? refuseConnection : refuseOrRoute;
     requests.handle(req, res, hasTooManyHeaders(req) ? refuseHeaders : handler);
   };
   server.removeAllListeners('request').on('request', onRequest);
@@ -81,9 +83,6 @@ export function configureServer(
     socket.off('error', ignore).on('error', ignore);
     connections.get(socket).requests.refuse(() => close(socket, error, logger));
   };
-  server.on('connect', (_: IncomingMessage, socket: Socket) => {
-    refuse(socket, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'This is not a proxy'));
-  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === REQUEST_TIMEOUT && hasOwnTimeLimits(socket)) return;
     refuse(socket, parserErrorToApiError(error));

@@ -64,7 +64,7 @@ export class PipelinedRequests {
     }
     // Node drops the rest of the chunk after such a request. If that was the head of another
     // request, the body of that one would be parsed as a request.
-    if (req.headers.upgrade !== undefined) this.intake = 'closed';
+    if (req.headers.upgrade !== undefined || req.method === 'CONNECT') this.intake = 'closed';
     // A sender of HTTP/1.0 may not know chunks, and so may delimit requests differently than the
     // parser (RFC 9112 section 6.1).
     if (req.httpVersion === '1.0' && 'transfer-encoding' in req.headers) this.intake = 'closed';
