@@ -14,6 +14,7 @@ import {
 import { MAX_STREAMS } from '../src/platform/rest/event-stream.js';
 import { CHUNKS_PER_SECOND } from '../src/platform/server/body-pace.js';
 import { MAX_HEADERS } from '../src/platform/server/header-limit.js';
+import { MAX_BATCHES } from '../src/platform/rest/import.js';
 import { WAITING_LIMIT } from '../src/platform/server/pipelined-requests.js';
 import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/server/send-error.js';
 import { UNSENT_LIMIT } from '../src/platform/server/unsent-bytes-limit.js';
@@ -33,6 +34,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   'bodies of requests handled at a time': `${HANDLED_BODIES_LIMIT / MIB} MiB`,
   'requests handled at the same time': count(MAX_HANDLED),
   'concurrent reads of pages and pieces': count(MAX_PAGES),
+  'batches of imports that are stored at a time': count(MAX_BATCHES),
   'a wait for a turn': `${WRITE_TIMEOUT_MS / 1_000} s`,
   'a wait for the store': `${WRITE_TIMEOUT_MS / 1_000} s`,
   'rows that wait for a commit or to be read': count(MAX_WAITING.items),

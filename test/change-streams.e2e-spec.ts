@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { DataSource } from 'typeorm';
 import { ReadFeedPages } from '../src/platform/database/change-feed/change-log.js';
 import { ChangeFeed } from '../src/platform/database/change-feed.js';
 import { MAX_PAGES, Turns } from '../src/platform/requests/concurrent-requests.js';
@@ -98,6 +99,21 @@ describe('a stream of changes', () => {
       expect(await readEvent(one)).toMatchObject({ event: 'plant.created' });
     expect((await readMetric(pages)) - before).toBe(1);
     await Promise.all(events.map((one) => one.return()));
+  });
+
+  it('ends if changes have been removed while it waited for its turn', async () => {
+    const cursor = await latestCursor(app);
+    await app.create(MONSTERA);
+    await app.create('{"id":8,"name":"n"}');
+    const feed = app.nest.get(ChangeFeed);
+    await feed.getLatestCursor();
+    const changes = feed.follow(cursor, new AbortController().signal, async (read) => {
+      const store = app.nest.get(DataSource);
+      await store.query('DELETE FROM changes WHERE number = (SELECT min(number) FROM changes)');
+      await store.query('UPDATE change_feed SET removed = (SELECT min(number) - 1 FROM changes)');
+      return await read();
+    });
+    expect(await changes.next()).toMatchObject({ done: true });
   });
 
   it('waits for its turn to read a page, like other requests', async () => {

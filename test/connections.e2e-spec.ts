@@ -2,6 +2,9 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { FairShare, type Holding } from '../src/platform/limits/fair-share.js';
+import { countSentBytes } from '../src/platform/server/node-internals.js';
+import { Connections } from '../src/platform/server/connections.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { passSeconds, resetClocks, stopClock } from './support/clock.js';
 import { listAnswers, ClientConnection, exchange } from './support/http/connection.js';
@@ -24,9 +27,9 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Emits the event of Node for a socket that was idle for its timeout. */
-function timeOut(socket: Socket): void {
-  (socket as unknown as { _onTimeout: () => void })._onTimeout();
+/** Does what the server does each second. */
+function checkReading(socket: Socket): void {
+  app.nest.get(Connections).get(socket).timeout.checkReading();
 }
 
 /** Counts the bytes of an answer that the system has not taken. */
@@ -64,18 +67,31 @@ describe('a client that does not read', () => {
     stopClock();
     // The first of these shows nothing, since bytes have been sent since the one before.
     for (let second = 0; second < 10; second++) {
-      for (const socket of silent) timeOut(socket);
+      for (const socket of silent) checkReading(socket);
       passSeconds(1);
     }
     expect(silent.filter(({ destroyed }) => destroyed)).toEqual([]);
     for (let second = 0; second < 2; second++) {
-      for (const socket of silent) if (!socket.destroyed) timeOut(socket);
+      for (const socket of silent) if (!socket.destroyed) checkReading(socket);
       passSeconds(1);
     }
     expect(silent.filter(({ destroyed }) => !destroyed)).toEqual([]);
     await until(() => silent.every(({ closed }) => closed));
     expect(listAnswers(await ask())).toMatchObject([{ status: 200 }]);
     for (const client of clients) client.destroy();
+  });
+
+  it('loses its connection though it goes on sending', async () => {
+    app = await TestApp.start({ SEND_TIMEOUT_MS: '1000' });
+    const sockets = listServerSockets(app);
+    const client = openSocket(app.port).pause();
+    client.write(LARGE.repeat(20));
+    await until(() => sockets.some((one) => unsentBytes(one) > 0));
+    await until(() => {
+      client.write('\r\n');
+      return sockets.every(({ destroyed }) => destroyed);
+    });
+    client.destroy();
   });
 
   // One answer and several, of which the system can buffer only a part.
@@ -92,11 +108,14 @@ describe('a client that does not read', () => {
     await until(() => sockets.some((one) => unsentBytes(one) > 0));
     const [socket] = sockets as [Socket];
     stopClock();
-    for (let round = 0; round < 12; round++) {
-      await readSome(client);
+    for (let round = 0; round < 6; round++) {
+      const before = countSentBytes(socket);
+      // The system sends on only when much has been read.
+      do await readSome(client);
+      while (countSentBytes(socket) === before);
       await until(() => unsentBytes(socket) > 0);
       passSeconds(9);
-      timeOut(socket);
+      checkReading(socket);
       expect(socket.destroyed).toBe(false);
     }
     client.destroy();
@@ -107,6 +126,7 @@ describe('clients that leave before the end of their bodies', () => {
   it('leave nothing that counts against the bodies of others', async () => {
     app = await TestApp.start();
     const sockets = listServerSockets(app);
+    const holdings = jest.spyOn(FairShare.prototype, 'hold').mock.results;
     const head = writeCreateRequest(TOKEN).replace(
       /Content-Length: .*/s,
       'Content-Length: 100000\r\n\r\n',
@@ -120,6 +140,8 @@ describe('clients that leave before the end of their bodies', () => {
       await until(() => sockets.every(({ closed }) => closed));
       sockets.length = 0;
     }
+    const amounts = holdings.map(({ value }) => (value as Holding).amount);
+    expect(new Set(amounts)).toEqual(new Set([0]));
     // The headers arrive with only a part of it.
     const body = `{"id":1,"name":"${'x'.repeat(90_000)}"}`;
     expect((await app.create(body)).status).toBe(200);
@@ -154,6 +176,21 @@ describe('a client that sends on after an early answer', () => {
     expect(sockets[0]?.listenerCount('error')).toBeLessThan(10);
     client.destroy();
   });
+});
+
+it('the body of a read is not kept while it is handled', async () => {
+  app = await TestApp.start();
+  const read = jest
+    .spyOn(app.nest.get(PlantsService), 'read')
+    .mockReturnValue(new Promise(() => undefined));
+  const requests: IncomingMessage[] = [];
+  app.nest.getHttpServer().on('request', (request: IncomingMessage) => requests.push(request));
+  const client = openSocket(app.port);
+  client.write(
+    `GET /plants/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 60000\r\n\r\n${'x'.repeat(60_000)}`,
+  );
+  await until(() => read.mock.calls.length === 1 && requests[0]?.readableEnded === true);
+  client.destroy();
 });
 
 describe('CONNECT after a request', () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { Holding } from '../src/platform/limits/fair-share.js';
 import { Turns } from '../src/platform/requests/concurrent-requests.js';
@@ -158,5 +159,28 @@ describe('the client of an import', () => {
     );
     await until(() => received.includes('{"id":1,"name":"n"}'));
     expect(received).toContain('{"created":1,');
+  });
+
+  it('is not read further while its lines are stored', async () => {
+    await start();
+    let store = (): void => undefined;
+    const stored = new Promise<void>((resolve) => (store = resolve));
+    const createAll = jest
+      .spyOn(app.nest.get(PlantsRepository), 'createAll')
+      .mockImplementation(async () => {
+        await stored;
+        return { created: 1, identical: 0, failures: new Map() };
+      });
+    client.write(chunk(line(1)));
+    await until(() => createAll.mock.calls.length === 1);
+    client.write(chunk(line(2)));
+    await until(() => socket.isPaused());
+    const { bytesRead } = socket;
+    client.write(chunk(line(3, 'n'.repeat(100_000))) + END);
+    for (let turn = 0; turn < 100; turn++) await nextTurn();
+    expect(socket.bytesRead).toBe(bytesRead);
+    store();
+    await until(() => received.includes('}'));
+    expect(received).toContain('{"created":3,');
   });
 });

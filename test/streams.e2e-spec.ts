@@ -6,9 +6,11 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { PinoLogger } from '../src/platform/observability/pino-logger.js';
 import { ApiStream } from '../src/platform/rest/stream.js';
+import { Connections } from '../src/platform/server/connections.js';
 import { UNSENT_LIMIT } from '../src/platform/server/unsent-bytes-limit.js';
 import { passSeconds, resetClocks, stopClock } from './support/clock.js';
 import { expectError } from './support/expect-error.js';
+import { listServerSockets } from './support/server-connections.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { until } from './support/until.js';
@@ -57,6 +59,12 @@ class StreamsController {
   @ApiStream('text/plain', 'A piece beyond the bound on answers that clients have not read')
   largePiece(): AsyncIterable<string> {
     return Readable.from([PIECE, 'x'.repeat(UNSENT_LIMIT + 1)]);
+  }
+
+  @Get('large-characters')
+  @ApiStream('text/plain', 'The same with fewer characters than bytes')
+  largeCharacters(): AsyncIterable<string> {
+    return Readable.from([PIECE, '植'.repeat(UNSENT_LIMIT / 2)]);
   }
 
   @Get('fails-first')
@@ -216,19 +224,21 @@ describe('a stream over HTTP/1.0, which ends with its connection,', () => {
     expect((await readAll(startCurl('fails-later'))).code).toBe(RESET);
   });
 
-  it('is reset at the bound on answers that clients have not read', async () => {
-    expect((await readAll(startCurl('large-piece'))).code).toBe(RESET);
-  });
+  it.each(['large-piece', 'large-characters'])(
+    'is reset at the bound on answers that clients have not read: %s',
+    async (route) => {
+      expect((await readAll(startCurl(route))).code).toBe(RESET);
+    },
+  );
 
   it('is reset when its client reads nothing for SEND_TIMEOUT_MS', async () => {
-    const sockets: (Socket & { _onTimeout: () => void })[] = [];
-    app.nest.getHttpServer().on('connection', (one: (typeof sockets)[0]) => sockets.push(one));
+    const sockets = listServerSockets(app);
     const curl = startCurl('long');
     // The system takes no more.
     await until(() => sockets.some(({ writableLength }) => writableLength > 0));
     stopClock();
     for (let second = 0; second < 40 && sockets[0]?.destroyed === false; second++) {
-      sockets[0]._onTimeout();
+      app.nest.get(Connections).get(sockets[0]).timeout.checkReading();
       passSeconds(1);
     }
     expect((await readAll(curl)).code).toBe(RESET);

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { getClient } from '../limits/client.js';
+import { type Client, getClient } from '../limits/client.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
@@ -14,6 +14,7 @@ import {
   waitingBodies,
 } from './body-reader.js';
 import { parseObject } from './json-body.js';
+import { holdReading, releaseReading } from './socket-reading.js';
 
 /** JSON with one value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson';
@@ -31,6 +32,8 @@ const BLANK = /^[ \t]*\r?$/;
 
 /** Some lines of a body, without those that are blank. */
 export interface LineBatch<Dto> {
+  /** Who sent them. */
+  readonly client: Client;
   readonly values: Dto[];
   /** The number of the line of each value, from 1. */
   readonly numbers: number[];
@@ -40,12 +43,12 @@ export interface LineBatch<Dto> {
   readonly readMs: number;
 }
 
-/** The connections on which a body with its own time limits is read. */
-const withOwnLimits = new WeakSet<Socket>();
+/** The last request on each connection whose body has its own time limits. */
+const withOwnLimits = new WeakMap<Socket, IncomingMessage>();
 
-/** Whether a connection is exempt from the time limit for whole requests. */
+/** Whether the request that arrives on a connection is exempt from the limit for whole requests. */
 export function hasOwnTimeLimits(socket: Socket): boolean {
-  return withOwnLimits.has(socket);
+  return withOwnLimits.get(socket)?.complete === false;
 }
 
 /**
@@ -54,6 +57,7 @@ export function hasOwnTimeLimits(socket: Socket): boolean {
  * the client can send only as much as the operating system buffers, so a body may have any length.
  */
 export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dto>> {
+  private readonly client: Client;
   private lastNumber = 0;
 
   /**
@@ -66,7 +70,9 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     private readonly dto: CompiledDto,
     private readonly timeoutMs: number,
     private readonly stop: AbortSignal,
-  ) {}
+  ) {
+    this.client = getClient(request);
+  }
 
   /**
    * @throws ApiError 41500; 40800 when the client is too slow; 50300 when the server stops, or too
@@ -78,7 +84,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     const rest = new GrowingBuffer(BODY_LIMIT + 2);
     const refused = new AbortController();
     const refuse = (): void => refused.abort();
-    const holding = waitingBodies.hold(getClient(this.request), refuse);
+    const holding = waitingBodies.hold(this.client, refuse);
     this.stop.addEventListener('abort', refuse);
     if (this.stop.aborted) refuse();
     try {
@@ -139,7 +145,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     } finally {
       Error.stackTraceLimit = stackTraceLimit;
     }
-    return { values, numbers, failures, readMs: performance.now() - began };
+    return { client: this.client, values, numbers, failures, readMs: performance.now() - began };
   }
 
   /**
@@ -165,7 +171,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     checkMediaType(request, [NDJSON_TYPE]);
     continueIfExpected(request, response);
     const { socket } = request;
-    withOwnLimits.add(socket);
+    withOwnLimits.set(socket, request);
     let received = 0;
     let waitedMs = 0;
     try {
@@ -175,8 +181,14 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
         const chunk = request.read() as Buffer | null;
         if (chunk !== null) {
           received += chunk.length;
-          for (let start = 0; start < chunk.length; start += BATCH_BYTES) {
-            yield chunk.subarray(start, start + BATCH_BYTES);
+          // Otherwise the request would buffer further bytes, which nobody counts.
+          holdReading(socket, this);
+          try {
+            for (let start = 0; start < chunk.length; start += BATCH_BYTES) {
+              yield chunk.subarray(start, start + BATCH_BYTES);
+            }
+          } finally {
+            releaseReading(socket, this);
           }
           continue;
         }

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RequestAbortedError } from './body-reader.js';
-import { endTurn, MAX_PAGES, Turns } from './concurrent-requests.js';
+import { endTurn, HANDLED_BODIES_LIMIT, MAX_PAGES, Turns } from './concurrent-requests.js';
 
 /** A request of a client at this address, and its answer. */
 function ask(ip: string): [Request, Response & { closed: boolean }] {
@@ -85,4 +85,17 @@ it('counts the work for a disconnected client until the work has ended', async (
   await nextTurn();
   expect(hasBegun).toBe(true);
   for (const one of [...holders, response]) endTurn(one);
+});
+
+it('counts the memory of bodies that are handled, not their bytes in UTF-8', async () => {
+  // With one character of two bytes in memory, each has two: 48 MiB, and 24 MiB in UTF-8.
+  const body = `${'x'.repeat(HANDLED_BODIES_LIMIT * 0.75)}€`;
+  const [request, response] = ask('192.0.2.1');
+  await Turns.ofHandlers.take(request, response, body);
+  const [other, itsResponse] = ask('192.0.2.1');
+  const turn = Turns.ofHandlers.take(other, itsResponse);
+  expect(turn).toBeDefined();
+  endTurn(response);
+  await turn;
+  endTurn(itsResponse);
 });

@@ -55,7 +55,7 @@ export class Turns {
     if (response.closed) throw new RequestAbortedError();
     if ('turn' in locals) endTurn(response);
     else response.on('close', () => endTurnSoon(response));
-    const bytes = body === '' ? 0 : Buffer.byteLength(body);
+    const bytes = body === '' ? 0 : countMemory(body);
     if (!this.mayBegin()) return this.wait(getClient(request), response, bytes);
     this.begin(response, bytes);
     return undefined;
@@ -118,6 +118,11 @@ export class Turns {
       holding.update(bytes);
     });
   }
+}
+
+/** Estimates the bytes of a text in memory, where a character takes one or two. */
+function countMemory(text: string): number {
+  return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }
 
 export const TURNS = Symbol('turns');

@@ -76,8 +76,19 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
       request.body = new JsonBody(request, response, body, turns);
       return true;
     }
+    discardUnusedBody(request);
     return turns?.take(request, response)?.then(() => true) ?? true;
   }
+}
+
+/**
+ * Otherwise the body of a read or a removal would stay in memory until the answer, and hide the end
+ * of the connection.
+ */
+function discardUnusedBody(request: Request): void {
+  const { method, headers } = request;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+  if (method === 'GET' || method === 'HEAD' || method === 'DELETE') request.resume();
 }
 
 function documentMediaTypes(prototype: object, method: string, body: CompiledDto): void {

@@ -106,8 +106,6 @@ function send({ open }: EventStream, request: Request, response: Response): Text
   socket.once('end', leave);
   if (socket.readableEnded) leave();
   limitStreams(request, response);
-  // Otherwise an unread body would stay in memory, and hide the end of the connection.
-  request.resume();
   const inTurn: InTurn = async (read) => {
     const turn = Turns.ofPages.take(request, response);
     // Without a wait the read begins at once, so that the other listeners can share it.

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { LineBatch } from '../requests/body-lines.js';
 import { importLines } from './import.js';
@@ -8,8 +9,10 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-async function* readOneLine(): AsyncGenerator<LineBatch<object>> {
-  yield await Promise.resolve({ values: [{}], numbers: [1], failures: new Map(), readMs: 0 });
+async function* readOneLine(name = 'a'): AsyncGenerator<LineBatch<string>> {
+  const client = { name, address: '192.0.2.1' };
+  const batch = { client, values: [name], numbers: [1], failures: new Map<number, never>() };
+  yield await Promise.resolve({ ...batch, readMs: 0 });
 }
 
 it('reports no more progress once the store has failed', async () => {
@@ -22,4 +25,23 @@ it('reports no more progress once the store has failed', async () => {
   );
   await expect(failing).rejects.toThrow('the store is gone');
   expect(jest.getTimerCount()).toBe(0);
+});
+
+it('stores the lines of one client after few of another, however many imports that one has', async () => {
+  Logger.overrideLogger(false);
+  const stored: string[] = [];
+  const begin = (name: string): Promise<unknown> =>
+    importLines(
+      readOneLine(name),
+      async (names) => {
+        await nextTurn();
+        stored.push(...names);
+        return { created: names.length, identical: 0, failures: new Map<number, never>() };
+      },
+      ErrorCatalogue.INVALID_BODY,
+    );
+  const imports = [...Array.from({ length: 500 }, () => begin('many')), begin('one')];
+  await Promise.all(imports);
+  expect(stored).toHaveLength(imports.length);
+  expect(stored.indexOf('one')).toBeLessThan(40);
 });

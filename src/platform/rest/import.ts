@@ -25,6 +25,7 @@ import type { ListOutcome } from '../database/batched-repository.js';
 import { ConstraintError } from '../database/constraint.error.js';
 import { ApiError } from '../errors/api-error.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
+import { FairQueue } from '../limits/fair-queue.js';
 import { importedLines } from '../observability/metrics.js';
 import { BodyLines, type LineBatch, NDJSON_TYPE } from '../requests/body-lines.js';
 import { endTurn, Turns } from '../requests/concurrent-requests.js';
@@ -41,6 +42,12 @@ const MAX_PAUSE_MS = 1_000;
 const PROGRESS_MS = 10_000;
 
 const logger = new Logger('Import');
+
+/** How many batches of all imports are stored at a time. */
+export const MAX_BATCHES = 16;
+let turnsLeft = MAX_BATCHES;
+/** Continues the imports whose next batch waits, the clients in turn. */
+const waiting = new FairQueue<() => void>();
 
 @ApiSchema({ name: 'ImportFailure' })
 class ImportFailureDto {
@@ -92,7 +99,7 @@ export async function importLines<Dto>(
   try {
     for await (const batch of batches) {
       await storing;
-      storing = shareTime(batch.readMs, () => storeLines(batch, createAll, keyTaken, result));
+      storing = shareTime(batch, () => storeLines(batch, createAll, keyTaken, result));
       storing.catch(() => undefined);
       // The store begins with this batch before the next one is read, and then both go on at once.
       await nextTurn();
@@ -110,15 +117,22 @@ export async function importLines<Dto>(
 }
 
 /**
- * Executes work, and pauses as long as it took if other requests are being handled.
- *
- * @param preparationMs how long the preparation of the work took, in milliseconds
+ * Stores a batch when it is the turn of its client, even if the client has left. Pauses as long as
+ * that took if other requests are being handled.
  */
-async function shareTime(preparationMs: number, work: () => Promise<void>): Promise<void> {
+async function shareTime<Dto>(batch: LineBatch<Dto>, store: () => Promise<void>): Promise<void> {
+  if (turnsLeft > 0) turnsLeft--;
+  else await new Promise<void>((resolve) => waiting.push(batch.client, resolve));
   const began = performance.now();
-  await work();
+  try {
+    await store();
+  } finally {
+    const beginNext = waiting.shift();
+    if (beginNext === undefined) turnsLeft++;
+    else beginNext();
+  }
   if (Turns.ofHandlers.isIdle) return;
-  await sleep(Math.min(preparationMs + performance.now() - began, MAX_PAUSE_MS));
+  await sleep(Math.min(batch.readMs + performance.now() - began, MAX_PAUSE_MS));
 }
 
 async function storeLines<Dto>(

@@ -1,18 +1,13 @@
 import type { Socket } from 'node:net';
+import { countSentBytes } from './node-internals.js';
 import type { PipelinedRequests } from './pipelined-requests.js';
-
-/** How often a connection whose client does not read is checked, in milliseconds. */
-const STALL_CHECK_MS = 1_000;
-
-/** A period in which the client has read nothing, as times of `performance.now()`. */
-interface Stall {
-  readonly since: number;
-  readonly seenAt: number;
-}
 
 /** Closes a connection that is idle for too long, or whose client does not read its answers. */
 export class ConnectionTimeout {
-  private stall: Stall | undefined;
+  /** The bytes that had been sent at the last check, if some were still to be sent. */
+  private sentBytes: number | undefined;
+  /** When the client had last read something at a check, by `performance.now()`. */
+  private readingAt = 0;
 
   /** @param sendTimeoutMs how long a client may read nothing of its answer, in milliseconds */
   constructor(
@@ -21,25 +16,21 @@ export class ConnectionTimeout {
     private readonly sendTimeoutMs: number,
   ) {}
 
-  /** Starts to check a connection that has something to write. Must be called once per second. */
-  watchWriting(): void {
-    if (this.socket.writableLength > 0 && this.socket.timeout !== STALL_CHECK_MS) {
-      this.socket.setTimeout(STALL_CHECK_MS);
-    }
+  /**
+   * Checks whether the client reads. Must be called once per second. The `timeout` event of the
+   * socket is no measure, since every byte that the client sends puts it off.
+   */
+  checkReading(): void {
+    const { socket } = this;
+    const now = performance.now();
+    const sentBytes = socket.writableLength > 0 ? countSentBytes(socket) : undefined;
+    if (sentBytes === undefined || sentBytes !== this.sentBytes) this.readingAt = now;
+    this.sentBytes = sentBytes;
+    if (now - this.readingAt >= this.sendTimeoutMs) this.requests.destroy();
   }
 
-  /** Handles the `timeout` event, which a socket does not emit while it makes progress in writing. */
+  /** Handles the `timeout` event of the socket. */
   onTimeout(): void {
-    const { socket, requests, stall } = this;
-    if (socket.writableLength === 0) {
-      if (requests.isIdle) socket.destroy();
-      return;
-    }
-    const now = performance.now();
-    const isSame = stall !== undefined && now - stall.seenAt <= 1.5 * STALL_CHECK_MS;
-    const since = isSame ? stall.since : now - STALL_CHECK_MS;
-    this.stall = { since, seenAt: now };
-    if (now - since >= this.sendTimeoutMs) requests.destroy();
-    else socket.setTimeout(STALL_CHECK_MS);
+    if (this.socket.writableLength === 0 && this.requests.isIdle) this.socket.destroy();
   }
 }

@@ -12,7 +12,7 @@ import { type Handler, PipelinedRequests } from './pipelined-requests.js';
 /** How many connections beyond the limit get 503; further ones are closed unanswered. */
 const REFUSAL_HEADROOM = 1_000;
 /** How often the server looks for clients that do not read, in milliseconds. */
-const WRITE_CHECK_MS = 1_000;
+const READING_CHECK_MS = 1_000;
 /** How long a stopping server accepts connections from the backlog, in milliseconds. */
 const DRAIN_ACCEPT_MS = 1_000;
 /**
@@ -72,8 +72,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     // With a listener, Node does not destroy idle sockets itself.
     server.on('timeout', (socket: Socket) => open.get(socket)?.timeout.onTimeout());
     const check = setInterval(() => {
-      for (const { timeout } of open.values()) timeout.watchWriting();
-    }, WRITE_CHECK_MS).unref();
+      for (const { timeout } of open.values()) timeout.checkReading();
+    }, READING_CHECK_MS).unref();
     server.once('close', () => clearInterval(check));
   }
 

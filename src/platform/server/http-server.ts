@@ -84,8 +84,13 @@ export function configureServer(
     connections.get(socket).requests.refuse(() => close(socket, error, logger));
   };
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === REQUEST_TIMEOUT && hasOwnTimeLimits(socket)) return;
-    refuse(socket, parserErrorToApiError(error));
+    const refuseInput = (): void => refuse(socket, parserErrorToApiError(error));
+    if (error.code === REQUEST_TIMEOUT) {
+      if (hasOwnTimeLimits(socket)) return;
+      const { requests } = connections.get(socket);
+      if (requests.postponeTimeout(env.REQUEST_TIMEOUT_MS, refuseInput)) return;
+    }
+    refuseInput();
   });
 }
 

@@ -23,12 +23,24 @@ export async function stopListening(server: Server): Promise<void> {
   await new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }
 
+interface WriteHandle {
+  readonly bytesWritten: number;
+  readonly writeQueueSize: number;
+}
+
+function getHandle(socket: Socket): WriteHandle | null {
+  return (socket as unknown as { readonly _handle: WriteHandle | null })._handle;
+}
+
 /** Counts the bytes that the server has passed to the operating system on a connection. */
 export function countSentBytes(socket: Socket): number {
-  const { _handle: handle } = socket as unknown as {
-    readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
-  };
+  const handle = getHandle(socket);
   return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
+}
+
+/** Counts the bytes of an answer that Node has encoded, and the operating system has not taken. */
+export function countQueuedBytes(socket: Socket): number {
+  return getHandle(socket)?.writeQueueSize ?? 0;
 }
 
 /**

@@ -5,10 +5,15 @@ import { getClient } from '../limits/client.js';
 import { FairShare, type Holding } from '../limits/fair-share.js';
 import { breakOff } from './break-off.js';
 import { hasTooManyHeaders } from './header-limit.js';
-import { holdReading, releaseReading } from './socket-reading.js';
+import { holdReading, releaseReading } from '../requests/socket-reading.js';
 
 /** How many requests may wait for the one before them, on all connections together. */
 export const WAITING_LIMIT = 20_000;
+
+/** How many bytes of requests that wait count as one more request. */
+const COUNTED_BYTES = 4 * 1024;
+/** How many bytes Node reads at once. */
+const MAX_CHUNK = 64 * 1024;
 
 /** Answers a request. */
 export type Handler = (req: IncomingMessage, res: ServerResponse) => void;
@@ -24,6 +29,15 @@ interface Exchange {
  */
 type Intake = 'open' | 'closed' | { readonly writeLastAnswer: () => void };
 
+/** A message that has not arrived in time, while the server did not read. */
+interface LateMessage {
+  /** Undefined until its headers have arrived. */
+  req: IncomingMessage | undefined;
+  /** Begins the time limit again. */
+  readonly waitAgain: () => NodeJS.Timeout;
+  timer?: NodeJS.Timeout;
+}
+
 const waitingInAll = new FairShare(WAITING_LIMIT);
 
 /**
@@ -37,13 +51,19 @@ export class PipelinedRequests {
   /** Counts the waiting requests, if there are any. */
   private holding: Holding | undefined;
   private intake: Intake = 'open';
+  private late: LateMessage | undefined;
+  /** How many bytes had been read when no further request waited. */
+  private readBefore = 0;
   /**
    * Resolves when everything that the client has sent is read. Undefined unless the server stops.
    */
   private readAhead: (() => Promise<void>) | undefined;
 
   constructor(private readonly socket: Socket) {
-    socket.once('close', () => this.forgetWaiting());
+    socket.once('close', () => {
+      this.forgetWaiting();
+      clearTimeout(this.late?.timer);
+    });
   }
 
   /** Whether no request is being handled. */
@@ -62,6 +82,7 @@ export class PipelinedRequests {
       holdReading(this.socket, this);
       return;
     }
+    if (this.late !== undefined) this.late.req ??= req;
     // Node drops the rest of the chunk after such a request. If that was the head of another
     // request, the body of that one would be parsed as a request.
     if (req.headers.upgrade !== undefined || req.method === 'CONNECT') this.intake = 'closed';
@@ -87,6 +108,29 @@ export class PipelinedRequests {
     // If the body of a request is malformed or late, this is the answer to that request.
     if (this.waiting.at(-1)?.req.complete === false) this.dequeued(this.waiting.pop());
     if (this.current?.req.complete !== true) this.answerLast(writeLastAnswer);
+  }
+
+  /**
+   * Gives the message that is arriving more time if the server has not read it because requests
+   * wait. Must be called when its time limit has passed, which Node reports only once.
+   *
+   * @param timeoutMs how long it may take once the server reads again, in milliseconds
+   * @param refuse is called if it has not arrived by then
+   * @returns false if the client alone is late
+   */
+  postponeTimeout(timeoutMs: number, refuse: () => void): boolean {
+    const last = this.waiting.at(-1)?.req;
+    if (last === undefined) return false;
+    const judge = (): void => {
+      const isComplete = this.late?.req?.complete === true;
+      this.late = undefined;
+      if (!isComplete) refuse();
+    };
+    this.late = {
+      req: last.complete ? undefined : last,
+      waitAgain: () => setTimeout(judge, timeoutMs).unref(),
+    };
+    return true;
   }
 
   /** Reads ahead before each request from now on, and closes the connection after the last one. */
@@ -149,6 +193,7 @@ export class PipelinedRequests {
     // Nothing is handled after an answer that ended the connection.
     if (!this.socket.writable) this.forgetWaiting();
     const next = this.dequeued(this.waiting.shift());
+    if (this.waiting.length === 0) this.readBefore = this.socket.bytesRead;
     if (next !== undefined) this.begin(next);
     else if (typeof this.intake === 'object') this.answerLast(this.intake.writeLastAnswer);
   };
@@ -162,18 +207,25 @@ export class PipelinedRequests {
     this.waiting.push(exchange);
     holdReading(this.socket, this);
     this.holding ??= waitingInAll.hold(getClient({ socket: this.socket }), () => this.destroy());
-    this.holding.update(this.waiting.length);
+    this.countWaiting();
   }
 
   /** Updates the count after a request was taken from `waiting`. */
   private dequeued(exchange: Exchange | undefined): Exchange | undefined {
     if (exchange === undefined) return undefined;
-    this.holding?.update(this.waiting.length);
-    if (this.waiting.length === 0) {
-      this.holding = undefined;
+    if (this.waiting.length > 0) {
+      this.countWaiting();
+    } else {
+      this.forgetWaiting();
       releaseReading(this.socket, this);
+      if (this.late !== undefined) this.late.timer ??= this.late.waitAgain();
     }
     return exchange;
+  }
+
+  private countWaiting(): void {
+    const bytes = Math.min(this.socket.bytesRead - this.readBefore, MAX_CHUNK);
+    this.holding?.update(this.waiting.length + bytes / COUNTED_BYTES);
   }
 
   private forgetWaiting(): void {

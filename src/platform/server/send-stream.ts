@@ -44,7 +44,8 @@ export async function sendStream(
   try {
     const isHead = response.req.method === 'HEAD';
     while (piece.done !== true && !isHead && !response.closed) {
-      const isTaken = response.write(piece.value);
+      // Of a text, Node would count the characters.
+      const isTaken = response.write(Buffer.from(piece.value));
       countUnsent(response);
       if (!isTaken) await waitForDrain(response);
       countUnsent(response);

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { getClient } from '../limits/client.js';
 import { FairShare, type Holding } from '../limits/fair-share.js';
 import { breakOff } from './break-off.js';
+import { countQueuedBytes } from './node-internals.js';
 
 /** How many bytes of answers may wait for all clients together. */
 export const UNSENT_LIMIT = 64 * 1024 * 1024;
@@ -23,5 +24,7 @@ export function countUnsent(response: ServerResponse): void {
     holdings.set(response, holding);
     response.once('close', () => holding.end());
   }
-  holding.update(response.closed ? 0 : writableLength);
+  // Of a text, `writableLength` counts the characters.
+  const unsent = Math.max(writableLength, countQueuedBytes(req.socket));
+  holding.update(response.closed ? 0 : unsent);
 }
