@@ -6,6 +6,7 @@ import { JobRunner } from '../src/platform/database/job-runner.js';
 import { JobRun } from '../src/platform/database/jobs/job-run.entity.js';
 import { ApiError } from '../src/platform/errors/api-error.js';
 import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
+import { passSeconds, resetClocks } from './support/clock.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
 import { until } from './support/until.js';
 
@@ -23,6 +24,7 @@ beforeEach(async () => {
   other = new QuickRunner(store.dataSource);
 });
 afterEach(async () => {
+  resetClocks();
   await store.close();
 });
 
@@ -93,6 +95,22 @@ describe('a job', () => {
     expect(taken).toHaveBeenCalledWith(true);
     await lost;
     expect(signals[0]?.aborted).toBe(true);
+  });
+
+  it('is aborted before another program may take it over, even if the store does not answer', async () => {
+    let hasBegun = (): void => undefined;
+    const begun = new Promise<void>((resolve) => (hasBegun = resolve));
+    const run = one.runOnce('tidy', DAY, (signal) => {
+      jest.spyOn(store.dataSource, 'readClock').mockReturnValue(new Promise(() => undefined));
+      hasBegun();
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+    });
+    await begun;
+    passSeconds(29.5);
+    await expect(run).rejects.toThrow('could not be renewed in time');
+    jest.restoreAllMocks();
   });
 
   it('is aborted when the program stops, which waits for its end', async () => {

@@ -46,12 +46,16 @@ export async function restoreStore(
     const owner = (await exists(store)) ? store : copy;
     await backUpStore(copy, restored, onProgress, signal, { access: 'ro', permissionsOf: owner });
     await beginEpoch(`sqlite:${restored}`);
+    // SQLite does not report that it could not move the epoch from the log to the file.
+    if (await exists(`${restored}-wal`)) {
+      throw new CommandError(`${restored} cannot be completed: look at its disk`);
+    }
     const kept = await keepFormerStore(store);
     await rename(restored, store);
     await flushFolders(store);
     return kept;
   } finally {
-    await rm(restored, { force: true });
+    for (const suffix of ['', ...LOGS]) await rm(restored + suffix, { force: true });
     await lock.release();
   }
 }

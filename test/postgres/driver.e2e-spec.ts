@@ -196,6 +196,15 @@ describe('a transaction of a module', () => {
     expect(await dataSource.getRepository(Plant).count()).toBe(2);
   });
 
+  it('has the time limit of a statement for each of those that begin together', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await runner.setTimeLimit(500);
+    await Promise.all([1, 2, 3, 4].map(() => runner.query('SELECT pg_sleep(0.4)')));
+    await runner.commitTransaction();
+    await runner.release();
+  });
+
   it('may be begun again by a query runner whose commit was rejected', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.startTransaction();

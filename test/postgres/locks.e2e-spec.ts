@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import type { Repository } from 'typeorm';
@@ -73,6 +73,23 @@ describe('a row whose key another session holds', () => {
 function toStatus(error: unknown): unknown {
   return (error as { status?: unknown }).status;
 }
+
+describe('many rows that another session holds', () => {
+  it('fail together, after one wait for their locks', async () => {
+    await Promise.all(ids(400).map((id) => rows.create(plant(id))));
+    await session.query('BEGIN');
+    await session.query('SELECT * FROM plants WHERE id % 2 = 0 FOR UPDATE');
+    const query = jest.spyOn(pg.Client.prototype, 'query');
+    const results = await Promise.allSettled(
+      ids(400).map((id) => (id % 3 === 0 ? rows.remove(String(id)) : rows.replace(plant(id)))),
+    );
+    expect(query.mock.calls.length).toBeLessThan(60);
+    jest.restoreAllMocks();
+    const failed = results.flatMap(({ status }, index) => (status === 'rejected' ? index + 1 : []));
+    expect(failed).toEqual(ids(400).filter((id) => id % 2 === 0));
+    await session.query('ROLLBACK');
+  });
+});
 
 describe('transactions of modules', () => {
   it('cannot use up the connections of rows in groups', async () => {

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityManager, MigrationInterface, QueryRunner, Repository } from 'typeorm';
 import { WRITE_TIMEOUT_MS } from '../../src/platform/config/env.js';
 import type { SqliteDataSource } from '../../src/platform/database/sqlite/sqlite-data-source.js';
+import { SqliteSession } from '../../src/platform/database/sqlite/sqlite-session.js';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
@@ -276,6 +277,35 @@ describe('a transaction that SQLite itself rolls back', () => {
     expect(await storedIds()).toEqual([4]);
   });
 
+  it('keeps none of the statements that began together', async () => {
+    await rows.create(plant(9));
+    const run = dataSource.transaction(async (manager) => {
+      await manager.query('PRAGMA max_page_count = 1');
+      const large = Object.assign(plant(1), { name: 'x'.repeat(100_000) });
+      await Promise.allSettled([
+        manager.insert(Plant, large),
+        manager.insert(Plant, plant(2)),
+        manager.transaction((within) => within.insert(Plant, plant(3))),
+        manager.update(Plant, '9', { id: '4' }),
+      ]);
+    });
+    await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await storedIds()).toEqual([9]);
+  });
+
+  it('keeps nothing if a nested one could not begin', async () => {
+    const run = dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, plant(1));
+      const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+      const exec = jest.spyOn(SqliteConnection.prototype, 'exec').mockRejectedValueOnce(full);
+      await manager.transaction((within) => within.insert(Plant, plant(2))).catch(() => undefined);
+      exec.mockRestore();
+      await manager.insert(Plant, plant(3)).catch(() => undefined);
+    });
+    await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await storedIds()).toEqual([]);
+  });
+
   it('continues after a refused row', async () => {
     await dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
@@ -284,6 +314,24 @@ describe('a transaction that SQLite itself rolls back', () => {
     });
     expect(await storedIds()).toEqual([1, 2]);
   });
+});
+
+it('a statement alone ends after the time limit too', async () => {
+  const endless = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)
+    SELECT count(*) FROM numbers`;
+  const run = dataSource.withTimeLimit(50, (manager) => manager.query(endless));
+  await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
+});
+
+it('a list whose rows cannot be compared is refused, and no list after it', async () => {
+  await rows.create(plant(1));
+  const corrupt = Object.assign(new Error('SQLITE_CORRUPT'), { code: 'SQLITE_CORRUPT' });
+  const query = jest.spyOn(SqliteSession.prototype, 'query').mockRejectedValueOnce(corrupt);
+  await expect(rows.createAll([plant(1), plant(2)])).rejects.toMatchObject({ status: 503 });
+  expect(query).toHaveBeenCalledTimes(1);
+  jest.restoreAllMocks();
+  const outcome = await rows.createAll([plant(1), plant(2), plant(3)]);
+  expect(outcome).toMatchObject({ created: 1, identical: 2 });
 });
 
 describe('a store in memory', () => {

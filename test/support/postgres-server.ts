@@ -71,12 +71,18 @@ export class PostgresServer {
     const lines: string[] = [];
     for await (const line of createInterface({ input: stderr })) {
       lines.push(line);
-      if (line.includes('ready to accept connections')) {
+      if (/ready to accept (read-only )?connections/.test(line)) {
         stderr.resume();
         return;
       }
     }
     throw new Error(`PostgreSQL does not start:\n${lines.join('\n')}`);
+  }
+
+  /** Starts it as the former primary does after a switchover: it only reads, until it is promoted. */
+  async resumeAsStandby(): Promise<void> {
+    await this.put(join(this.folder, 'data/standby.signal'), '');
+    await this.resume();
   }
 
   /** SIGQUIT stops it at once as a crash would, SIGINT in an orderly way. */

@@ -33,6 +33,8 @@ const GATHER_MS = 50;
  * milliseconds.
  */
 const SETTLE_MS = 10;
+/** How long a request for the newest cursor waits for open transactions, in milliseconds. */
+const MAX_WAIT_MS = 4_000;
 /** How often changes that are too old are removed, in milliseconds. */
 const RETENTION_MS = 60_000;
 /** How many changes one page for listeners has. */
@@ -84,6 +86,8 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
   private last: Progress | undefined;
   private next = new Signal();
   private listeners = 0;
+  /** How many times the program has begun to look for settled changes. */
+  private looks = 0;
   private announcing: NodeJS.Timeout | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
   private readonly stopping = new AbortController();
@@ -126,10 +130,20 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     clearTimeout(this.announcing);
   }
 
-  /** @throws ApiError 50300 */
+  /**
+   * Waits for transactions that were open when this program first read the progress, since until
+   * then it knows of no settled change. After some seconds returns an older cursor.
+   *
+   * @throws ApiError 50300
+   */
   async getLatestCursor(): Promise<string> {
-    const { epoch, settled } = await this.readProgress();
-    return writeCursor({ epoch, number: settled });
+    const end = performance.now() + MAX_WAIT_MS;
+    for (;;) {
+      const { epoch, newest, settled, removed } = await this.readProgress();
+      const isKnown = settled > removed || settled >= newest;
+      if (isKnown || performance.now() > end) return writeCursor({ epoch, number: settled });
+      await sleep(SETTLE_MS);
+    }
   }
 
   /**
@@ -263,11 +277,15 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     await this.lookForListeners();
   }
 
-  /** Reads the progress until all present changes are settled, as long as there are listeners. */
+  /**
+   * Reads the progress until all present changes are settled, as long as there are listeners. The
+   * newest call goes on in place of those before.
+   */
   private async lookForListeners(): Promise<void> {
+    const look = ++this.looks;
     const began = performance.now();
     try {
-      while (this.listeners > 0 && !this.stopping.signal.aborted) {
+      while (look === this.looks && this.listeners > 0 && !this.stopping.signal.aborted) {
         const { newest, settled } = await this.readProgress();
         if (settled >= newest) return;
         // The longer a transaction has been open, the longer the pause.

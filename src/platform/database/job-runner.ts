@@ -9,6 +9,8 @@ import { StoreUnavailableError } from './store-unavailable.error.js';
 
 /** How long a program holds a job without renewing it, in milliseconds. */
 const HOLD_MS = 30_000;
+/** How often a program checks whether it still holds its job, in milliseconds. */
+const CHECK_MS = 500;
 
 /**
  * The work of a job for one due time. The signal aborts when the program stops or has lost the job.
@@ -56,9 +58,14 @@ export class JobRunner implements BeforeApplicationShutdown {
   private async waitAndRun(name: string, dueAt: bigint, work: Work): Promise<boolean> {
     const holder = randomUUID();
     while (!this.stopping.signal.aborted) {
-      const state = await this.retry(() => this.claim(name, dueAt, holder), this.stopping.signal);
+      let began = 0;
+      const claim = (): ReturnType<typeof this.claim> => {
+        began = performance.now();
+        return this.claim(name, dueAt, holder);
+      };
+      const state = await this.retry(claim, this.stopping.signal);
       if (state === 'done') return false;
-      if (state === 'claimed') return await this.run(name, dueAt, holder, work);
+      if (state === 'claimed') return await this.run(name, dueAt, holder, began, work);
       await this.sleep();
     }
     return false;
@@ -109,10 +116,22 @@ export class JobRunner implements BeforeApplicationShutdown {
     return state;
   }
 
-  private async run(name: string, dueAt: bigint, holder: string, work: Work): Promise<true> {
+  /** @param heldSince before the hold began, by `performance.now()` */
+  private async run(
+    name: string,
+    dueAt: bigint,
+    holder: string,
+    heldSince: number,
+    work: Work,
+  ): Promise<true> {
     const lost = new AbortController();
-    const renewal = { at: performance.now() };
+    const renewal = { at: heldSince };
     const renewing = setInterval(() => void this.renew(name, holder, lost, renewal), this.renewMs);
+    const checking = setInterval(() => {
+      // Another program may have the job when the next check would come.
+      if (performance.now() - renewal.at < HOLD_MS - 2 * CHECK_MS) return;
+      lost.abort(new Error(`The job ${name} could not be renewed in time`));
+    }, CHECK_MS);
     try {
       const signal = AbortSignal.any([lost.signal, this.stopping.signal]);
       // Work that begins now would get no event of an abort that has happened already.
@@ -128,6 +147,7 @@ export class JobRunner implements BeforeApplicationShutdown {
       throw error;
     } finally {
       clearInterval(renewing);
+      clearInterval(checking);
     }
   }
 
@@ -147,9 +167,8 @@ export class JobRunner implements BeforeApplicationShutdown {
       );
       if (run?.holder === holder) renewal.at = began;
       else lost.abort(new Error(`Another program has taken the job ${name}`));
-    } catch (error) {
-      if (performance.now() - renewal.at < HOLD_MS) return;
-      lost.abort(new Error(`The job ${name} could not be renewed in time`, { cause: error }));
+    } catch {
+      // The next renewal may succeed in time.
     }
   }
 

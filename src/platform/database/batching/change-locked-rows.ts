@@ -10,7 +10,7 @@ import {
 } from './isolate-failures.js';
 import type { Session, Transaction } from './session.js';
 import type { KeyTexts, TableSql } from './sql-builder.js';
-import { splitIntoRounds } from './replace-and-remove-rows.js';
+import { lockFreeRows, splitIntoRounds } from './replace-and-remove-rows.js';
 
 /** The decision to remove a row. */
 export const REMOVE = Symbol('remove');
@@ -124,13 +124,9 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
     } catch (error) {
       if (classifier.classify(error) !== 'lock') throw error;
       // The lock timeout has passed. Rows that nobody holds need not fail with the others.
-      const free = await session.query<RawRow>(sql.lockFree, parameters);
-      for (const raw of free) rows.set(columns.getRawKey(raw), columns.decodeRow(raw));
-      const others = await session.query<RawRow>(sql.find, parameters);
-      for (const raw of others) {
-        const key = columns.getRawKey(raw);
-        if (!rows.has(key)) rows.set(key, unavailable(error));
-      }
+      const { free, held } = await lockFreeRows(session, sql, keys);
+      for (const [key, raw] of free) rows.set(key, columns.decodeRow(raw));
+      for (const key of held) rows.set(key, unavailable(error));
     }
     return rows;
   }

@@ -197,6 +197,7 @@ export class InsertLists implements BatchOperation<readonly Values[], ListOutcom
     const reasons = await this.rows.explain(session, rows);
     const outcome = countOutcomes(rows.map((row) => reasons.get(row) ?? 'created'));
     // The inserted rows were counted as identical to themselves.
+    if (outcome.identical < created) throw new Error('The rows of a list cannot be compared');
     return {
       created: created + outcome.created,
       identical: outcome.identical - created,

@@ -1,7 +1,12 @@
 import type { BatchOperation } from './batch-queue.js';
-import { countCharacters, type Values } from './entity-columns.js';
+import { countCharacters, type RawRow, type Values } from './entity-columns.js';
 import { nameForeignKey } from './foreign-keys.js';
-import { type FailureClassifier, executeIsolated, type Result } from './isolate-failures.js';
+import {
+  type FailureClassifier,
+  executeIsolated,
+  type Result,
+  unavailable,
+} from './isolate-failures.js';
 import { atomically, type Session, type Statement } from './session.js';
 import type { KeyTexts, TableSql } from './sql-builder.js';
 
@@ -80,18 +85,50 @@ function writeInRounds<Item extends { readonly key: string; readonly values?: Va
     }
     return part.map((item) => (done.has(item) ? 'done' : 'missing'));
   };
+  const writeFree = async (
+    within: Session,
+    part: readonly Item[],
+    error: unknown,
+  ): Promise<Result<WriteOutcome>[]> => {
+    const { held } = await lockFreeRows(within, sql, new Set(part.map(({ key }) => key)));
+    if (held.size === 0) throw error;
+    const free = part.filter(({ key }) => !held.has(key));
+    const outcomes = await write(within, free);
+    const results = new Map<Item, Result<WriteOutcome>>();
+    for (const [index, item] of free.entries()) results.set(item, outcomes[index] ?? 'missing');
+    return part.map((item) => results.get(item) ?? unavailable(error));
+  };
   return executeIsolated(
     session,
     items,
     classifier,
-    (within, part) => {
+    async (within, part) => {
       const isOneStatement = new Set(part.map(({ key }) => key)).size === part.length;
-      return isOneStatement
-        ? write(within, part)
-        : atomically(within, (transaction) => write(transaction, part));
+      try {
+        return await (isOneStatement
+          ? write(within, part)
+          : atomically(within, (transaction) => write(transaction, part)));
+      } catch (error) {
+        if (classifier.classify(error) !== 'lock' || part.length === 1) throw error;
+        return await atomically(within, (transaction) => writeFree(transaction, part, error));
+      }
     },
     (failure, within, item) => nameForeignKey(failure, within, sql, item.values),
   );
+}
+
+/** Locks the rows that no other session holds, and finds the keys of those that one holds. */
+export async function lockFreeRows(
+  session: Session,
+  sql: TableSql,
+  keys: ReadonlySet<string>,
+): Promise<{ free: ReadonlyMap<string, RawRow>; held: ReadonlySet<string> }> {
+  const parameters = sql.encodeKeys([...keys]);
+  const locked = await session.query<RawRow>(sql.lockFree, parameters);
+  const free = new Map(locked.map((raw) => [sql.columns.getRawKey(raw), raw]));
+  const found = await session.query<RawRow>(sql.find, parameters);
+  const others = found.map((raw) => sql.columns.getRawKey(raw));
+  return { free, held: new Set(others.filter((key) => !free.has(key))) };
 }
 
 /** Splits items into the fewest rounds without duplicate keys, keeping their order. */

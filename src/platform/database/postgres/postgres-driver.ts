@@ -59,6 +59,9 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   private hasNoSavepoint = false;
   private statementLimit: number | undefined = STATEMENT_TIMEOUT_MS;
   private transactionLimit: number | undefined;
+  /** How many statements have been sent and not been answered. */
+  private unanswered = 0;
+  private answerTimer: NodeJS.Timeout | undefined;
 
   constructor(driver: StorePostgresDriver, mode: ReplicationMode) {
     super(driver, mode);
@@ -78,7 +81,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   ): ReturnType<PostgresQueryRunner['query']> {
     this.assertNotLost();
     await this.connectOrFail();
-    const timer = this.startAnswerTimer();
+    this.unanswered++;
+    this.limitAnswerTime();
     try {
       if (sql === COMMIT) return await this.sendCommit();
       return (await super.query(sql, parameters, isStructured)) as unknown;
@@ -89,7 +93,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
       if (isStoreFailure(cause)) throw new StoreUnavailableError(sql, parameters, cause as Error);
       throw toConstraintError(cause, this.connection.entityMetadatas, findWritten(sql)) ?? error;
     } finally {
-      clearTimeout(timer);
+      this.unanswered--;
+      this.limitAnswerTime();
     }
   }
 
@@ -192,10 +197,14 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     if (this.lost !== undefined) throw this.lost;
   }
 
-  /** Closes the connection if the server does not answer in time. */
-  private startAnswerTimer(): NodeJS.Timeout | undefined {
-    if (this.statementLimit === undefined) return undefined;
-    return setTimeout(() => {
+  /**
+   * Closes the connection if the server does not answer the next statement in time. The server
+   * executes statements that were sent together one after another.
+   */
+  private limitAnswerTime(): void {
+    clearTimeout(this.answerTimer);
+    if (this.unanswered === 0 || this.statementLimit === undefined) return;
+    this.answerTimer = setTimeout(() => {
       const reason = new Error('The database server did not answer in time');
       this.lose(new StoreUnavailableError('', [], reason));
     }, this.statementLimit + ANSWER_MARGIN_MS);

@@ -54,6 +54,8 @@ interface OpenTransaction {
   readonly kind: 'open';
   readonly timer: TransactionTimer;
   readonly pooled: PooledConnection;
+  /** Settles when the statements that have begun so far have ended. */
+  last?: Promise<unknown>;
   /** Whether its connection was altered, so that no other query runner may use it afterwards. */
   isAltered: boolean;
 }
@@ -132,14 +134,21 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     const access = kind === 'read' ? 'read' : 'write';
     const pooled = await connections.acquire(access, this.dedicated);
     let isBroken = false;
+    const timer = new TransactionTimer();
+    let late: Error | undefined;
+    timer.start(this.timeLimit, (reason) => {
+      late = reason;
+      pooled.connection.interrupt();
+    });
     try {
       const result = await this.queryOn(pooled.connection, ...statement);
       if (kind !== 'read') connections.assertSameStore();
       return result;
     } catch (error) {
       isBroken = error instanceof StoreUnavailableError;
-      throw error;
+      throw late ?? error;
     } finally {
+      timer.stop();
       await pooled.release(isBroken);
     }
   }
@@ -149,14 +158,34 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     kind: StatementKind,
     ...statement: [string, unknown[], boolean]
   ): Promise<unknown> {
-    if (kind === 'alter') transaction.isAltered = true;
-    try {
-      return await this.queryOn(transaction.pooled.connection, ...statement);
-    } catch (error) {
-      if (this.state === transaction) await this.loseIfRolledBack(transaction, error);
-      const state = this.state;
-      throw state.kind === 'lost' && state.reason.cause !== error ? state.reason : error;
-    }
+    return await this.executeInTurn(transaction, async () => {
+      if (kind === 'alter') transaction.isAltered = true;
+      try {
+        return await this.queryOn(transaction.pooled.connection, ...statement);
+      } catch (error) {
+        if (this.state === transaction) await this.loseIfRolledBack(transaction, error);
+        const state = this.state;
+        throw state.kind === 'lost' && state.reason.cause !== error ? state.reason : error;
+      }
+    });
+  }
+
+  /**
+   * Executes statements one after another, also those that a module begins together: none of them
+   * may be executed after one with which the transaction has ended.
+   */
+  private async executeInTurn<Result>(
+    transaction: OpenTransaction,
+    execute: () => Promise<Result>,
+  ): Promise<Result> {
+    const before = transaction.last;
+    const result = (async () => {
+      await before;
+      if (this.state === transaction) return await execute();
+      throw this.state.kind === 'lost' ? this.state.reason : new TransactionNotStartedError();
+    })();
+    transaction.last = result.catch(() => undefined);
+    return await result;
   }
 
   /**
@@ -246,13 +275,26 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       assertOutsideTransaction();
       this.state = { kind: 'pending', timer };
       this.isTransactionActive = true;
+      this.transactionDepth = 1;
     } else {
-      const savepoint = `SAVEPOINT typeorm_${this.transactionDepth}`;
-      if (this.state.kind === 'pending') await this.beginOnce(this.state, savepoint);
-      await this.controlTransaction(savepoint);
+      // If it does not begin, the caller will call rollbackTransaction() all the same.
+      const savepoint = `SAVEPOINT typeorm_${this.transactionDepth++}`;
+      try {
+        if (this.state.kind === 'pending') await this.beginOnce(this.state, savepoint);
+        await this.controlTransaction(savepoint);
+      } catch (reason) {
+        await this.loseTransaction(reason as Error);
+        throw reason;
+      }
     }
-    this.transactionDepth++;
     await this.broadcaster.broadcast('AfterTransactionStart');
+  }
+
+  /** Refuses all later statements of the transaction, since nothing could undo a part of it. */
+  private async loseTransaction(reason: Error): Promise<void> {
+    const lost: TransactionState = { kind: 'lost', reason };
+    if (this.state.kind === 'open') await this.end(this.state, lost);
+    else if (this.state.kind === 'pending') this.state = lost;
   }
 
   override async commitTransaction(): Promise<void> {
@@ -377,9 +419,9 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   }
 
   private async controlTransaction(sql: string): Promise<void> {
-    const { pooled } = this.assertOpen();
+    const transaction = this.assertOpen();
     try {
-      await pooled.connection.exec(sql);
+      await this.executeInTurn(transaction, () => transaction.pooled.connection.exec(sql));
     } catch (error) {
       const current = this.state;
       if (current.kind === 'lost') throw current.reason;

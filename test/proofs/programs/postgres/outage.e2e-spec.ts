@@ -230,6 +230,45 @@ describe('a service on a server', () => {
     while ((await health('ready')) !== 200) await setImmediate();
   });
 
+  it('that becomes a standby gets no reads, which might be old, until it is promoted', async () => {
+    expect((await createPlant(scene.app, '1')).status).toBe(200);
+    await server.kill('SIGINT');
+    await server.resumeAsStandby();
+    try {
+      for (const path of ['/plants/1', '/plants', '/health/ready']) {
+        expect(await scene.app.get(path)).toMatchObject({ status: 503 });
+      }
+      expect(isUnavailable(await createPlant(scene.app, '2'))).toBe(true);
+    } finally {
+      await query(server.url(), 'SELECT pg_promote()');
+    }
+    while ((await createPlant(scene.app, '2')).status !== 200) await setImmediate();
+    expect((await scene.app.get('/plants/1')).status).toBe(200);
+  });
+
+  it('whose commits wait for a standby answers reads, and later creates', async () => {
+    const admin = new pg.Client(server.url());
+    await admin.connect();
+    const setStandby = async (name: string): Promise<void> => {
+      await admin.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
+      await admin.query('SELECT pg_reload_conf()');
+    };
+    scene.createWithoutRest();
+    await scene.more(50, scene.acknowledged);
+    await setStandby('absent');
+    try {
+      // Each of them waits for five seconds at most.
+      await scene.more(100, scene.unavailable);
+      expect((await scene.app.get('/plants/1')).status).toBe(200);
+      expect(await health('ready')).toBe(503);
+    } finally {
+      await setStandby('');
+    }
+    await scene.more(50, scene.acknowledged);
+    await scene.expectNothingLost();
+    await admin.end();
+  });
+
   it('that ends all connections works with new ones', async () => {
     scene.createWithoutRest();
     for (let round = 0; round < 3; round++) {
