@@ -161,6 +161,22 @@ describe('the client of an import', () => {
     expect(received).toContain('{"created":1,');
   });
 
+  it('has the time for its next request once its lines are stored', async () => {
+    await start(300);
+    let store = (): void => undefined;
+    const stored = new Promise<void>((resolve) => (store = resolve));
+    jest.spyOn(app.nest.get(PlantsRepository), 'createAll').mockImplementation(async () => {
+      await stored;
+      return { created: 1, identical: 0, failures: new Map() };
+    });
+    client.write(`${chunk(line(1))}${END}GET /health/live HTTP/1.1\r\n`);
+    await once(app.nest.getHttpServer(), 'clientError');
+    store();
+    await until(() => received.includes('{"created":1,'));
+    client.write('Host: a\r\n\r\n');
+    await until(() => received.includes('"status":"ok"'));
+  });
+
   it('is not read further while its lines are stored', async () => {
     await start();
     let store = (): void => undefined;

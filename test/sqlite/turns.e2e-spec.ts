@@ -293,6 +293,30 @@ describe('a transaction that SQLite itself rolls back', () => {
     expect(await storedIds()).toEqual([9]);
   });
 
+  it('takes no statement that begins while it is committed', async () => {
+    const { exec } = SqliteConnection.prototype as {
+      exec: (this: SqliteConnection, sql: string) => Promise<void>;
+    };
+    let late: Promise<unknown> | undefined;
+    const run = dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, plant(1));
+      jest.spyOn(SqliteConnection.prototype, 'exec').mockImplementation(function (
+        this: SqliteConnection,
+        sql,
+      ) {
+        const done = exec.call(this, sql);
+        if (sql === 'COMMIT')
+          late ??= manager.insert(Plant, plant(2)).catch((error: unknown) => error);
+        return done;
+      });
+    });
+    await run;
+    jest.restoreAllMocks();
+    expect(await late).toBeInstanceOf(Error);
+    await dataSource.transaction((manager) => manager.insert(Plant, plant(3)));
+    expect(await storedIds()).toEqual([1, 3]);
+  });
+
   it('keeps nothing if a nested one could not begin', async () => {
     const run = dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));

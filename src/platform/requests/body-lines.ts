@@ -34,6 +34,8 @@ const BLANK = /^[ \t]*\r?$/;
 export interface LineBatch<Dto> {
   /** Who sent them. */
   readonly client: Client;
+  /** How many bytes they had. */
+  readonly size: number;
   readonly values: Dto[];
   /** The number of the line of each value, from 1. */
   readonly numbers: number[];
@@ -110,7 +112,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     // Decoding and checking many lines at once takes a third of the time.
     const texts = isUtf8(bytes) ? bytes.toString().split('\n') : splitLines(bytes);
     if (texts.length <= BATCH_LINES) {
-      yield this.readBatch(texts);
+      yield this.readBatch(texts, bytes.length);
       return;
     }
     // The halves are split again, so that the texts of all lines are not kept between batches.
@@ -121,7 +123,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     yield* this.readLines(bytes.subarray(middle + 1));
   }
 
-  private readBatch(texts: readonly (string | Buffer)[]): LineBatch<Dto> {
+  private readBatch(texts: readonly (string | Buffer)[], size: number): LineBatch<Dto> {
     const values: Dto[] = [];
     const numbers: number[] = [];
     const failures = new Map<number, ApiError>();
@@ -145,7 +147,14 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     } finally {
       Error.stackTraceLimit = stackTraceLimit;
     }
-    return { client: this.client, values, numbers, failures, readMs: performance.now() - began };
+    return {
+      client: this.client,
+      size,
+      values,
+      numbers,
+      failures,
+      readMs: performance.now() - began,
+    };
   }
 
   /**

@@ -24,10 +24,11 @@ import { Env } from '../config/env.js';
 import type { ListOutcome } from '../database/batched-repository.js';
 import { ConstraintError } from '../database/constraint.error.js';
 import { ApiError } from '../errors/api-error.js';
-import type { ErrorKind } from '../errors/error-catalogue.js';
+import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
 import { FairQueue } from '../limits/fair-queue.js';
 import { importedLines } from '../observability/metrics.js';
 import { BodyLines, type LineBatch, NDJSON_TYPE } from '../requests/body-lines.js';
+import { waitingBodies } from '../requests/body-reader.js';
 import { endTurn, Turns } from '../requests/concurrent-requests.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { describeLines } from './page.js';
@@ -122,7 +123,7 @@ export async function importLines<Dto>(
  */
 async function shareTime<Dto>(batch: LineBatch<Dto>, store: () => Promise<void>): Promise<void> {
   if (turnsLeft > 0) turnsLeft--;
-  else await new Promise<void>((resolve) => waiting.push(batch.client, resolve));
+  else await waitForTurn(batch);
   const began = performance.now();
   try {
     await store();
@@ -133,6 +134,22 @@ async function shareTime<Dto>(batch: LineBatch<Dto>, store: () => Promise<void>)
   }
   if (Turns.ofHandlers.isIdle) return;
   await sleep(Math.min(batch.readMs + performance.now() - began, MAX_PAUSE_MS));
+}
+
+/** @throws ApiError 50300 when the bodies of all clients are too much to hold meanwhile */
+function waitForTurn<Dto>({ client, size }: LineBatch<Dto>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const begin = (): void => {
+      holding.end();
+      resolve();
+    };
+    const holding = waitingBodies.hold(client, () => {
+      waiting.delete(client, begin);
+      reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
+    });
+    waiting.push(client, begin);
+    holding.update(size);
+  });
 }
 
 async function storeLines<Dto>(
@@ -182,7 +199,7 @@ class LinesPipe implements PipeTransform<LineSource>, BeforeApplicationShutdown 
 
   transform([request, response, dto]: LineSource): BodyLines<object> {
     const { stop, env } = this;
-    // An import may wait for its client for hours. Its rows are bounded by the queues of the store.
+    // An import may wait for its client for hours. Its batches take turns of their own.
     endTurn(response);
     return new BodyLines(request, response, dto, env.REQUEST_TIMEOUT_MS, stop.signal);
   }

@@ -12,6 +12,7 @@ import { writeJson } from '../json/json-writer.js';
 import { convertResult } from '../requests/convert-result.js';
 import { endTurn } from '../requests/concurrent-requests.js';
 import { countChunk, JoinedChunks } from './body-pace.js';
+import { discardBody } from './discard-body.js';
 import { hasTooManyTrailers } from './header-limit.js';
 import { stopListening } from './node-internals.js';
 import { JSON_TYPE } from './send-error.js';
@@ -94,9 +95,13 @@ export class FastExpressAdapter extends ExpressAdapter {
         // Node sets it from the request.
       }
 
-      /** Discards the rest of the body. Node's own way would bypass the count of chunks in push(). */
+      /**
+       * Discards the rest of the body after an early answer. Node's own way would bypass the count of
+       * chunks in push(), and has no limit.
+       */
       _dump(): void {
-        this.resume();
+        if (this.complete) this.resume();
+        else discardBody(this, () => this.complete || this.socket.destroySoon());
       }
 
       /** Reports the body as malformed, in place of its end. */

@@ -88,7 +88,10 @@ export function configureServer(
     if (error.code === REQUEST_TIMEOUT) {
       if (hasOwnTimeLimits(socket)) return;
       const { requests } = connections.get(socket);
-      if (requests.postponeTimeout(env.REQUEST_TIMEOUT_MS, refuseInput)) return;
+      const refuseLate = (): void => {
+        if (!hasOwnTimeLimits(socket)) refuseInput();
+      };
+      if (requests.postponeTimeout(env.REQUEST_TIMEOUT_MS, refuseLate)) return;
     }
     refuseInput();
   });

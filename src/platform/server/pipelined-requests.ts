@@ -29,7 +29,7 @@ interface Exchange {
  */
 type Intake = 'open' | 'closed' | { readonly writeLastAnswer: () => void };
 
-/** A message that has not arrived in time, while the server did not read. */
+/** A message that has not arrived in time, perhaps since the server did not read it. */
 interface LateMessage {
   /** Undefined until its headers have arrived. */
   req: IncomingMessage | undefined;
@@ -54,6 +54,8 @@ export class PipelinedRequests {
   private late: LateMessage | undefined;
   /** How many bytes had been read when no further request waited. */
   private readBefore = 0;
+  /** When the server has read on after requests have waited, by `performance.now()`. */
+  private readingSince = -Infinity;
   /**
    * Resolves when everything that the client has sent is read. Undefined unless the server stops.
    */
@@ -111,25 +113,29 @@ export class PipelinedRequests {
   }
 
   /**
-   * Gives the message that is arriving more time if the server has not read it because requests
-   * wait. Must be called when its time limit has passed, which Node reports only once.
+   * Gives the message that is arriving its time again if those before it are being handled, or kept
+   * the server from reading until recently. Must be called when its time limit has passed, which
+   * Node reports only once.
    *
-   * @param timeoutMs how long it may take once the server reads again, in milliseconds
+   * @param timeoutMs how long it may take once those before it are answered, in milliseconds
    * @param refuse is called if it has not arrived by then
    * @returns false if the client alone is late
    */
   postponeTimeout(timeoutMs: number, refuse: () => void): boolean {
-    const last = this.waiting.at(-1)?.req;
-    if (last === undefined) return false;
-    const judge = (): void => {
-      const isComplete = this.late?.req?.complete === true;
-      this.late = undefined;
-      if (!isComplete) refuse();
+    const isHandling = this.current?.req.complete === true;
+    if (!isHandling && performance.now() - this.readingSince > timeoutMs) return false;
+    clearTimeout(this.late?.timer);
+    const last = this.waiting.at(-1)?.req ?? this.current?.req;
+    const late: LateMessage = {
+      req: last?.complete === false ? last : undefined,
+      waitAgain: () =>
+        setTimeout(() => {
+          this.late = undefined;
+          if (late.req?.complete !== true) refuse();
+        }, timeoutMs).unref(),
     };
-    this.late = {
-      req: last.complete ? undefined : last,
-      waitAgain: () => setTimeout(judge, timeoutMs).unref(),
-    };
+    this.late = late;
+    if (!isHandling) late.timer = late.waitAgain();
     return true;
   }
 
@@ -193,7 +199,11 @@ export class PipelinedRequests {
     // Nothing is handled after an answer that ended the connection.
     if (!this.socket.writable) this.forgetWaiting();
     const next = this.dequeued(this.waiting.shift());
-    if (this.waiting.length === 0) this.readBefore = this.socket.bytesRead;
+    if (this.waiting.length === 0) {
+      this.readBefore = this.socket.bytesRead;
+      if (next !== undefined) this.readingSince = performance.now();
+      if (this.late !== undefined) this.late.timer ??= this.late.waitAgain();
+    }
     if (next !== undefined) this.begin(next);
     else if (typeof this.intake === 'object') this.answerLast(this.intake.writeLastAnswer);
   };
@@ -218,7 +228,6 @@ export class PipelinedRequests {
     } else {
       this.forgetWaiting();
       releaseReading(this.socket, this);
-      if (this.late !== undefined) this.late.timer ??= this.late.waitAgain();
     }
     return exchange;
   }

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Response } from 'express';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { breakOff } from './break-off.js';
+import { discardBody } from './discard-body.js';
 
 const logger = new Logger('Http');
 
@@ -9,11 +10,6 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The methods whose answers depend on `Accept`. */
 const READING = new Set<string | undefined>(['GET', 'HEAD']);
-
-/** How much of an unread body is read and discarded after an early answer, in bytes. */
-export const DISCARD_LIMIT = 8 * 1024 * 1024;
-/** How long reading and discarding it may take, in milliseconds. */
-export const DISCARD_MS = 5_000;
 
 /** Answers with an error as JSON, also before the body of the request has arrived. */
 export function sendError(
@@ -50,22 +46,4 @@ export function sendError(
   // Node marks a request that arrived together with its headers as complete only after this turn.
   if (req.complete) send();
   else setImmediate(send);
-}
-
-/**
- * Reads and discards the rest of a body, up to a limit. A client that is still sending would lose
- * the answer if the connection closed at once (RFC 9112 section 9.6).
- */
-function discardBody(req: IncomingMessage, done: () => void): void {
-  const finish = (): void => {
-    clearTimeout(timer);
-    done();
-  };
-  const timer = setTimeout(finish, DISCARD_MS);
-  let left = DISCARD_LIMIT;
-  req.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) finish();
-  });
-  req.on('end', finish).on('close', finish).resume();
 }

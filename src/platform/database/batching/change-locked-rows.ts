@@ -10,7 +10,7 @@ import {
 } from './isolate-failures.js';
 import type { Session, Transaction } from './session.js';
 import type { KeyTexts, TableSql } from './sql-builder.js';
-import { lockFreeRows, splitIntoRounds } from './replace-and-remove-rows.js';
+import { splitIntoRounds } from './replace-and-remove-rows.js';
 
 /** The decision to remove a row. */
 export const REMOVE = Symbol('remove');
@@ -124,8 +124,11 @@ export class ChangeRows implements BatchOperation<RowChange, ChangedRow> {
     } catch (error) {
       if (classifier.classify(error) !== 'lock') throw error;
       // The lock timeout has passed. Rows that nobody holds need not fail with the others.
-      const { free, held } = await lockFreeRows(session, sql, keys);
-      for (const [key, raw] of free) rows.set(key, columns.decodeRow(raw));
+      const held = sql.readKeys(await session.query<KeyTexts>(sql.lockFree, parameters));
+      const free = sql.encodeKeys([...keys].filter((key) => !held.has(key)));
+      for (const raw of await session.query<RawRow>(sql.lock, free)) {
+        rows.set(columns.getRawKey(raw), columns.decodeRow(raw));
+      }
       for (const key of held) rows.set(key, unavailable(error));
     }
     return rows;

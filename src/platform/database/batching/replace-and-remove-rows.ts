@@ -1,5 +1,5 @@
 import type { BatchOperation } from './batch-queue.js';
-import { countCharacters, type RawRow, type Values } from './entity-columns.js';
+import { countCharacters, type Values } from './entity-columns.js';
 import { nameForeignKey } from './foreign-keys.js';
 import {
   type FailureClassifier,
@@ -90,7 +90,8 @@ function writeInRounds<Item extends { readonly key: string; readonly values?: Va
     part: readonly Item[],
     error: unknown,
   ): Promise<Result<WriteOutcome>[]> => {
-    const { held } = await lockFreeRows(within, sql, new Set(part.map(({ key }) => key)));
+    const keys = sql.encodeKeys([...new Set(part.map(({ key }) => key))]);
+    const held = sql.readKeys(await within.query<KeyTexts>(sql.lockFree, keys));
     if (held.size === 0) throw error;
     const free = part.filter(({ key }) => !held.has(key));
     const outcomes = await write(within, free);
@@ -115,20 +116,6 @@ function writeInRounds<Item extends { readonly key: string; readonly values?: Va
     },
     (failure, within, item) => nameForeignKey(failure, within, sql, item.values),
   );
-}
-
-/** Locks the rows that no other session holds, and finds the keys of those that one holds. */
-export async function lockFreeRows(
-  session: Session,
-  sql: TableSql,
-  keys: ReadonlySet<string>,
-): Promise<{ free: ReadonlyMap<string, RawRow>; held: ReadonlySet<string> }> {
-  const parameters = sql.encodeKeys([...keys]);
-  const locked = await session.query<RawRow>(sql.lockFree, parameters);
-  const free = new Map(locked.map((raw) => [sql.columns.getRawKey(raw), raw]));
-  const found = await session.query<RawRow>(sql.find, parameters);
-  const others = found.map((raw) => sql.columns.getRawKey(raw));
-  return { free, held: new Set(others.filter((key) => !free.has(key))) };
 }
 
 /** Splits items into the fewest rounds without duplicate keys, keeping their order. */

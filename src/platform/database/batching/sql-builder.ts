@@ -101,7 +101,7 @@ export class TableSql {
   readonly find: Statement;
   /** Reads and locks the rows with these keys. */
   readonly lock: Statement;
-  /** The same, but skips rows that others have locked. */
+  /** Locks the rows with these keys that no other session has locked; reads the keys of the others. */
   readonly lockFree: Statement;
   /** Draws the next numbers of a key's counter. */
   readonly drawNumbers: Statement;
@@ -167,7 +167,12 @@ export class TableSql {
     this.lock = this.named('lock', `${find} ${inOrder} ${dialect.lockSelected}`);
     this.lockFree = this.named(
       'lockFree',
-      `${find} ${inOrder} ${dialect.lockSelected === '' ? '' : `${dialect.lockSelected} SKIP LOCKED`}`,
+      `
+      WITH free AS MATERIALIZED (
+        SELECT ${keyNames} FROM ${table} WHERE ${isAmongKeys} ${inOrder}
+        ${locks ? `${dialect.lockSelected} SKIP LOCKED` : ''})
+      SELECT ${this.keyTexts()} FROM ${table}
+      WHERE ${isAmongKeys} AND (${keyNames}) NOT IN (SELECT ${keyNames} FROM free)`,
     );
   }
 

@@ -34,7 +34,13 @@ class ManagerSession implements Transaction {
   }
 
   async begin(): Promise<Transaction> {
-    await this.queryRunner.startTransaction();
+    try {
+      await this.queryRunner.startTransaction();
+    } catch (error) {
+      // A query runner expects this also after a transaction that did not begin.
+      await this.queryRunner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    }
     return this;
   }
 

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { PoolClient, QueryConfig } from 'pg';
+import type { PoolClient } from 'pg';
 import type { DataSourceOptions, QueryRunner } from 'typeorm';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
@@ -20,7 +20,8 @@ import { classifyFailure, toConstraintError } from './postgres-errors.js';
 import { PostgresPageReader } from './postgres-page-reader.js';
 import { PostgresPool } from './postgres-pool.js';
 import { postgresSchemaBuilder } from './postgres-schema-builder.js';
-import { CONNECT_TIMEOUT_MS, LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './postgres-session.js';
+import { LOCK_TIMEOUT_MS } from './postgres-session.js';
+import { setUpConnection } from './set-up-connection.js';
 
 /** The key of the advisory lock that a program holds while it brings the schema up to date. */
 const MIGRATION_LOCK = 7_252_614_403_911;
@@ -255,50 +256,11 @@ export class PostgresDataSource extends StoreDataSource {
   private openPool(max: number): PostgresPool {
     const onConnect = (client: PoolClient): Promise<void> =>
       setUpConnection(client, LOCK_TIMEOUT_MS);
-    const pool = this.driver.createOwnPool({ max, onConnect });
-    return new PostgresPool(pool, max, (processes) => this.findAlive(processes));
-  }
-
-  private async findAlive(processes: readonly number[]): Promise<number[]> {
-    const rows = await this.query<{ pid: number }[]>(
-      'SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1)',
-      [processes],
-    );
-    return rows.map(({ pid }) => pid);
+    return new PostgresPool(this.driver.createOwnPool({ max, onConnect }), max);
   }
 }
 
 const PROBE = { name: 'probe', text: `SELECT pg_logical_emit_message(true, 'plant-store', '')` };
-
-/**
- * Sets up a new connection, overriding defaults of the server, the database and the role: a commit
- * is flushed to disk before it is reported, no statement runs for ever, and dates are written as
- * the program reads them. If the machine of the program fails, the server ends its transactions
- * within half a minute.
- *
- * @param lockTimeout how long a statement waits for a lock, in milliseconds; 0 for no limit of its
- *   own
- */
-export async function setUpConnection(client: PoolClient, lockTimeout = 0): Promise<void> {
-  const query: QueryConfig & { query_timeout: number } = {
-    text: `SELECT pg_is_in_recovery() AS "isStandby",
-                  set_config('statement_timeout', $1, false),
-                  set_config('lock_timeout', $2, false),
-                  set_config('default_transaction_isolation', 'read committed', false),
-                  set_config('datestyle', 'ISO, YMD', false),
-                  set_config('tcp_keepalives_idle', '10', false),
-                  set_config('tcp_keepalives_interval', '5', false),
-                  set_config('tcp_keepalives_count', '3', false),
-                  CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
-                       THEN set_config('synchronous_commit', 'on', false) END`,
-    values: [String(STATEMENT_TIMEOUT_MS), String(lockTimeout)],
-    // The pool's own time limit for connecting ends before this.
-    query_timeout: CONNECT_TIMEOUT_MS,
-  };
-  const { rows } = await client.query<{ isStandby: boolean }>(query);
-  // After a switchover its rows may be old, and it does not show who records changes.
-  if (rows[0]?.isStandby === true) throw new Error('the server is a standby, which is read-only');
-}
 
 /** Formats a time in the local time zone, as the driver does for columns without a time zone. */
 function formatLocalTime(date: Date): string {

@@ -81,8 +81,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   ): ReturnType<PostgresQueryRunner['query']> {
     this.assertNotLost();
     await this.connectOrFail();
-    this.unanswered++;
-    this.limitAnswerTime();
+    if (this.unanswered++ === 0) this.limitAnswerTime();
     try {
       if (sql === COMMIT) return await this.sendCommit();
       return (await super.query(sql, parameters, isStructured)) as unknown;

@@ -4,8 +4,8 @@ import pg, { type CustomTypesConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { PostgresUrl } from '../../config/database-url.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
-import { setUpConnection } from './postgres-data-source.js';
 import { CONNECT_TIMEOUT_MS } from './postgres-session.js';
+import { setUpConnection } from './set-up-connection.js';
 
 type TlsChecks = Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized' | 'checkServerIdentity'>;
 

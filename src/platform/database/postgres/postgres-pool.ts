@@ -1,6 +1,9 @@
 import type { Pool, PoolClient } from 'pg';
 import type { PooledSession, SessionPool } from '../batching/session.js';
-import { PostgresPooledSession } from './postgres-session.js';
+import { limitTime, PostgresPooledSession } from './postgres-session.js';
+
+const WAITING_FOR_STANDBY = `SELECT pid FROM pg_stat_activity
+  WHERE pid = ANY ($1) AND wait_event = 'SyncRep'`;
 
 /**
  * A pool of connections beside TypeORM's, which its transactions cannot exhaust.
@@ -16,11 +19,9 @@ export class PostgresPool implements SessionPool {
   /** The server processes of connections that broke, and may live on. */
   private abandoned: readonly number[] = [];
 
-  /** @param findAlive resolves with those of the server processes that still exist */
   constructor(
     private readonly pool: Pool,
     readonly size: number,
-    private readonly findAlive: (processes: readonly number[]) => Promise<readonly number[]>,
   ) {
     this.free = size;
   }
@@ -29,10 +30,13 @@ export class PostgresPool implements SessionPool {
     if (this.free > 0) this.free--;
     else await new Promise<void>((resolve) => this.waiting.push(resolve));
     try {
-      await this.limitAbandoned();
       const client = (await this.pool.connect()) as PoolClient & { readonly processID: number };
       // An error event without a listener would end the program. The statements fail anyway.
       client.on('error', ignore);
+      await this.limitAbandoned(client).catch((error: unknown) => {
+        client.off('error', ignore).release();
+        throw error;
+      });
       return new PostgresPooledSession(client, (isBroken) => {
         client.off('error', ignore);
         if (isBroken) this.abandoned = [...this.abandoned, client.processID];
@@ -45,11 +49,18 @@ export class PostgresPool implements SessionPool {
     }
   }
 
-  private async limitAbandoned(): Promise<void> {
+  /** @throws Error when too many server processes of broken connections wait for a standby */
+  private async limitAbandoned(client: PoolClient): Promise<void> {
+    const processes = this.abandoned;
+    if (processes.length < 2 * this.size) return;
+    const { rows } = await client.query<{ pid: number }>({
+      ...limitTime(WAITING_FOR_STANDBY),
+      values: [processes],
+    });
+    const waiting = new Set(rows.map(({ pid }) => pid));
+    this.abandoned = this.abandoned.filter((one) => !processes.includes(one) || waiting.has(one));
     if (this.abandoned.length < 2 * this.size) return;
-    this.abandoned = await this.findAlive(this.abandoned);
-    if (this.abandoned.length < 2 * this.size) return;
-    throw new Error('Commits wait on the server, perhaps for a synchronous standby');
+    throw new Error('The commits of broken connections wait for a synchronous standby');
   }
 
   async close(): Promise<void> {

@@ -33,12 +33,18 @@ type SqliteCalls = Record<'run' | 'all', SqliteCall>;
 
 /**
  * Makes run() and all() use prepared statements: one thread hop fewer while holding the write lock.
+ *
+ * @param begin resolves when the statement may be executed
  */
-function prepareCalls(connection: SqliteConnection): SqliteCalls {
+function prepareCalls(connection: SqliteConnection, begin: () => Promise<void>): SqliteCalls {
   const call =
     (method: 'run' | 'all'): SqliteCall =>
     (sql, parameters, callback) =>
-      connection.prepare(sql, parameters, callback)[method](parameters, callback);
+      void begin()
+        .then(() => {
+          connection.prepare(sql, parameters, callback)[method](parameters, callback);
+        })
+        .catch(callback);
   return { run: call('run'), all: call('all') };
 }
 
@@ -54,8 +60,8 @@ interface OpenTransaction {
   readonly kind: 'open';
   readonly timer: TransactionTimer;
   readonly pooled: PooledConnection;
-  /** Settles when the statements that have begun so far have ended. */
-  last?: Promise<unknown>;
+  /** Resolves when the statements that have begun so far have ended. */
+  last?: Promise<void>;
   /** Whether its connection was altered, so that no other query runner may use it afterwards. */
   isAltered: boolean;
 }
@@ -73,6 +79,7 @@ const IDLE: TransactionState = { kind: 'idle' };
 
 /** Takes the write lock at once: after a read, SQLite may refuse the lock for the first write. */
 const BEGIN_IMMEDIATE = 'BEGIN IMMEDIATE';
+const COMMIT = 'COMMIT';
 /** Statements that take the write lock before they read anything. */
 const LOCKING = /^\s*(?:insert|update|delete|replace)\b/i;
 
@@ -141,7 +148,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       pooled.connection.interrupt();
     });
     try {
-      const result = await this.queryOn(pooled.connection, ...statement);
+      const result = await this.queryOn(pooled.connection, () => Promise.resolve(), ...statement);
       if (kind !== 'read') connections.assertSameStore();
       return result;
     } catch (error) {
@@ -158,34 +165,36 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     kind: StatementKind,
     ...statement: [string, unknown[], boolean]
   ): Promise<unknown> {
-    return await this.executeInTurn(transaction, async () => {
-      if (kind === 'alter') transaction.isAltered = true;
-      try {
-        return await this.queryOn(transaction.pooled.connection, ...statement);
-      } catch (error) {
-        if (this.state === transaction) await this.loseIfRolledBack(transaction, error);
-        const state = this.state;
-        throw state.kind === 'lost' && state.reason.cause !== error ? state.reason : error;
-      }
-    });
+    if (kind === 'alter') transaction.isAltered = true;
+    let endTurn = (): void => undefined;
+    const begin = async (): Promise<void> => {
+      endTurn = await this.takeTurn(transaction);
+    };
+    try {
+      return await this.queryOn(transaction.pooled.connection, begin, ...statement);
+    } catch (error) {
+      if (this.state === transaction) await this.loseIfRolledBack(transaction, error);
+      const state = this.state;
+      throw state.kind === 'lost' && state.reason.cause !== error ? state.reason : error;
+    } finally {
+      endTurn();
+    }
   }
 
   /**
-   * Executes statements one after another, also those that a module begins together: none of them
-   * may be executed after one with which the transaction has ended.
+   * Waits until the statements before have ended, also if a module has begun them together. None is
+   * executed after one with which the transaction has ended.
+   *
+   * @returns a function that lets the next one begin
    */
-  private async executeInTurn<Result>(
-    transaction: OpenTransaction,
-    execute: () => Promise<Result>,
-  ): Promise<Result> {
+  private async takeTurn(transaction: OpenTransaction): Promise<() => void> {
     const before = transaction.last;
-    const result = (async () => {
-      await before;
-      if (this.state === transaction) return await execute();
-      throw this.state.kind === 'lost' ? this.state.reason : new TransactionNotStartedError();
-    })();
-    transaction.last = result.catch(() => undefined);
-    return await result;
+    let end = (): void => undefined;
+    transaction.last = new Promise((resolve) => (end = resolve));
+    await before;
+    if (this.state === transaction) return end;
+    end();
+    throw this.state.kind === 'lost' ? this.state.reason : new TransactionNotStartedError();
   }
 
   /**
@@ -205,14 +214,17 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
 
   private async queryOn(
     connection: SqliteConnection,
+    begin: () => Promise<void>,
     sql: string,
     parameters: unknown[],
     isStructured: boolean,
   ): Promise<unknown> {
+    let begun: Promise<void> | undefined;
+    const beginOnce = (): Promise<void> => (begun ??= begin());
     const values = parameters.map(toBindable);
     const callTypeOrm = async (text: string): Promise<unknown> => {
       // super.query() calls connect() before any await, so no other statement can replace `calls` in between.
-      this.calls = prepareCalls(connection);
+      this.calls = prepareCalls(connection, beginOnce);
       return (await super.query(text, values, isStructured)) as unknown;
     };
     try {
@@ -321,12 +333,11 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     }
     state.timer.stop();
     try {
-      await this.controlTransaction('COMMIT');
+      await this.controlTransaction(COMMIT);
     } catch (error) {
       this.limitTime(state);
       throw error;
     }
-    this.state = IDLE;
     try {
       this.connections.assertSameStore();
     } finally {
@@ -420,8 +431,10 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
 
   private async controlTransaction(sql: string): Promise<void> {
     const transaction = this.assertOpen();
+    const endTurn = await this.takeTurn(transaction);
     try {
-      await this.executeInTurn(transaction, () => transaction.pooled.connection.exec(sql));
+      await transaction.pooled.connection.exec(sql);
+      if (sql === COMMIT) this.state = IDLE;
     } catch (error) {
       const current = this.state;
       if (current.kind === 'lost') throw current.reason;
@@ -431,6 +444,8 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       throw (
         toConstraintError(error, entityMetadatas) ?? new QueryFailedError(sql, [], error as Error)
       );
+    } finally {
+      endTurn();
     }
   }
 
