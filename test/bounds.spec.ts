@@ -16,7 +16,7 @@ import { CHUNKS_PER_SECOND } from '../src/platform/server/body-pace.js';
 import { MAX_HEADERS } from '../src/platform/server/header-limit.js';
 import { MAX_BATCHES } from '../src/platform/rest/import.js';
 import { WAITING_LIMIT } from '../src/platform/server/pipelined-requests.js';
-import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/server/discard-body.js';
+import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/requests/discard-body.js';
 import { UNSENT_LIMIT } from '../src/platform/server/unsent-bytes-limit.js';
 import { ROOT } from './support/documents.js';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { FairShare, type Holding } from '../src/platform/limits/fair-share.js';
-import { DISCARD_LIMIT } from '../src/platform/server/discard-body.js';
+import { DISCARD_LIMIT } from '../src/platform/requests/discard-body.js';
 import { countSentBytes } from '../src/platform/server/node-internals.js';
 import { Connections } from '../src/platform/server/connections.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';

@@ -13,6 +13,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { ValidationErrors } from '../validation/validation-errors.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
+import { discardBody } from './discard-body.js';
 import { RESULT_CONVERTER, type ResultConverter } from './convert-result.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { JsonBody, listMediaTypes } from './json-body.js';
@@ -76,7 +77,7 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
       request.body = new JsonBody(request, response, body, turns);
       return true;
     }
-    discardUnusedBody(request);
+    discardUnusedBody(request, response);
     return turns?.take(request, response)?.then(() => true) ?? true;
   }
 }
@@ -85,10 +86,15 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
  * Otherwise the body of a read or a removal would stay in memory until the answer, and hide the end
  * of the connection.
  */
-function discardUnusedBody(request: Request): void {
-  const { method, headers } = request;
+function discardUnusedBody(request: Request, response: Response): void {
+  const { method, headers, socket } = request;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
-  if (method === 'GET' || method === 'HEAD' || method === 'DELETE') request.resume();
+  if (method !== 'GET' && method !== 'HEAD' && method !== 'DELETE') return;
+  discardBody(request, () => {
+    if (request.complete) return;
+    if (response.headersSent) socket.destroySoon();
+    else response.setHeader('Connection', 'close');
+  });
 }
 
 function documentMediaTypes(prototype: object, method: string, body: CompiledDto): void {

@@ -12,7 +12,7 @@ import { writeJson } from '../json/json-writer.js';
 import { convertResult } from '../requests/convert-result.js';
 import { endTurn } from '../requests/concurrent-requests.js';
 import { countChunk, JoinedChunks } from './body-pace.js';
-import { discardBody } from './discard-body.js';
+import { discardBody } from '../requests/discard-body.js';
 import { hasTooManyTrailers } from './header-limit.js';
 import { stopListening } from './node-internals.js';
 import { JSON_TYPE } from './send-error.js';

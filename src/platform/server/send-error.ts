@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Response } from 'express';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { breakOff } from './break-off.js';
-import { discardBody } from './discard-body.js';
+import { discardBody } from '../requests/discard-body.js';
 
 const logger = new Logger('Http');
 
