@@ -4,7 +4,7 @@ import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { FairShare, type Holding } from '../src/platform/limits/fair-share.js';
 import { DISCARD_LIMIT } from '../src/platform/requests/discard-body.js';
-import { countSentBytes } from '../src/platform/server/node-internals.js';
+import { countQueuedBytes, countSentBytes } from '../src/platform/server/node-internals.js';
 import { Connections } from '../src/platform/server/connections.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { passSeconds, resetClocks, stopClock } from './support/clock.js';
@@ -33,12 +33,6 @@ function checkReading(socket: Socket): void {
   app.nest.get(Connections).get(socket).timeout.checkReading();
 }
 
-/** Counts the bytes of an answer that the system has not taken. */
-function unsentBytes(socket: Socket): number {
-  const { _handle } = socket as unknown as { _handle: { writeQueueSize: number } | null };
-  return _handle?.writeQueueSize ?? 0;
-}
-
 /** Resolves once a part of the pending data has been received. */
 async function readSome(client: Socket): Promise<void> {
   let received = 0;
@@ -64,7 +58,7 @@ describe('a client that does not read', () => {
     const ask = (): Promise<string> => exchange(app.port, LIVE, (text) => text.endsWith('}'));
     expect(listAnswers(await ask())).toMatchObject([{ status: 503 }]);
     const silent = sockets.slice(0, clients.length);
-    await until(() => silent.every((socket) => unsentBytes(socket) > 0));
+    await until(() => silent.every((socket) => countQueuedBytes(socket) > 0));
     stopClock();
     // The first of these shows nothing, since bytes have been sent since the one before.
     for (let second = 0; second < 10; second++) {
@@ -87,7 +81,7 @@ describe('a client that does not read', () => {
     const sockets = listServerSockets(app);
     const client = openSocket(app.port).pause();
     client.write(LARGE.repeat(20));
-    await until(() => sockets.some((one) => unsentBytes(one) > 0));
+    await until(() => sockets.some((one) => countQueuedBytes(one) > 0));
     await until(() => {
       client.write('\r\n');
       return sockets.every(({ destroyed }) => destroyed);
@@ -106,7 +100,7 @@ describe('a client that does not read', () => {
     const sockets = listServerSockets(app);
     const client = openSocket(app.port).pause();
     client.write(requests);
-    await until(() => sockets.some((one) => unsentBytes(one) > 0));
+    await until(() => sockets.some((one) => countQueuedBytes(one) > 0));
     const [socket] = sockets as [Socket];
     stopClock();
     for (let round = 0; round < 4; round++) {
@@ -114,7 +108,7 @@ describe('a client that does not read', () => {
       // The system sends on only when much has been read.
       do await readSome(client);
       while (countSentBytes(socket) === before);
-      await until(() => unsentBytes(socket) > 0);
+      await until(() => countQueuedBytes(socket) > 0);
       passSeconds(9);
       checkReading(socket);
       expect(socket.destroyed).toBe(false);

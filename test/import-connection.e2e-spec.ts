@@ -49,6 +49,19 @@ async function isStored(id: number): Promise<boolean> {
   return (await app.get(`/plants/${id}`)).status === 200;
 }
 
+/** Keeps batches waiting until they are released; counts those that have begun. */
+function holdStore(): { begun: number; release: () => void } {
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const state = { begun: 0, release };
+  jest.spyOn(app.nest.get(PlantsRepository), 'createAll').mockImplementation(async () => {
+    state.begun++;
+    await held;
+    return { created: 1, identical: 0, failures: new Map() };
+  });
+  return state;
+}
+
 describe('the client of an import', () => {
   it('is not waited for longer than it may send nothing', async () => {
     await start(300);
@@ -163,15 +176,10 @@ describe('the client of an import', () => {
 
   it('has the time for its next request once its lines are stored', async () => {
     await start(300);
-    let store = (): void => undefined;
-    const stored = new Promise<void>((resolve) => (store = resolve));
-    jest.spyOn(app.nest.get(PlantsRepository), 'createAll').mockImplementation(async () => {
-      await stored;
-      return { created: 1, identical: 0, failures: new Map() };
-    });
+    const store = holdStore();
     client.write(`${chunk(line(1))}${END}GET /health/live HTTP/1.1\r\n`);
     await once(app.nest.getHttpServer(), 'clientError');
-    store();
+    store.release();
     await until(() => received.includes('{"created":1,'));
     client.write('Host: a\r\n\r\n');
     await until(() => received.includes('"status":"ok"'));
@@ -179,23 +187,16 @@ describe('the client of an import', () => {
 
   it('is not read further while its lines are stored', async () => {
     await start();
-    let store = (): void => undefined;
-    const stored = new Promise<void>((resolve) => (store = resolve));
-    const createAll = jest
-      .spyOn(app.nest.get(PlantsRepository), 'createAll')
-      .mockImplementation(async () => {
-        await stored;
-        return { created: 1, identical: 0, failures: new Map() };
-      });
+    const store = holdStore();
     client.write(chunk(line(1)));
-    await until(() => createAll.mock.calls.length === 1);
+    await until(() => store.begun === 1);
     client.write(chunk(line(2)));
     await until(() => socket.isPaused());
     const { bytesRead } = socket;
     client.write(chunk(line(3, 'n'.repeat(100_000))) + END);
     for (let turn = 0; turn < 100; turn++) await nextTurn();
     expect(socket.bytesRead).toBe(bytesRead);
-    store();
+    store.release();
     await until(() => received.includes('}'));
     expect(received).toContain('{"created":3,');
   });

@@ -89,7 +89,7 @@ async function assertUnused(store: string): Promise<void> {
   }
 }
 
-/** Gives the store a second name, and its logs another one. A sound store has none of them. */
+/** Links the store under another name, and renames its logs. A sound store has no logs. */
 async function keepFormerStore(store: string): Promise<string | undefined> {
   const now = new Date().toISOString().replaceAll(':', '-');
   const kept = `${store}.before-${now}`;

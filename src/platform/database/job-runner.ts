@@ -59,11 +59,10 @@ export class JobRunner implements BeforeApplicationShutdown {
     const holder = randomUUID();
     while (!this.stopping.signal.aborted) {
       let began = 0;
-      const claim = (): ReturnType<typeof this.claim> => {
+      const state = await this.retry(() => {
         began = performance.now();
         return this.claim(name, dueAt, holder);
-      };
-      const state = await this.retry(claim, this.stopping.signal);
+      }, this.stopping.signal);
       if (state === 'done') return false;
       if (state === 'claimed') return await this.run(name, dueAt, holder, began, work);
       await this.sleep();

@@ -32,9 +32,9 @@ const BLANK = /^[ \t]*\r?$/;
 
 /** Some lines of a body, without those that are blank. */
 export interface LineBatch<Dto> {
-  /** Who sent them. */
+  /** The client that sent them. */
   readonly client: Client;
-  /** How many bytes they had. */
+  /** Their size in bytes, as they were sent. */
   readonly size: number;
   readonly values: Dto[];
   /** The number of the line of each value, from 1. */

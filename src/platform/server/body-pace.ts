@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Client, getClient } from '../limits/client.js';
-import { destroyUnparsed } from './node-internals.js';
 import { holdReading, releaseReading } from '../requests/socket-reading.js';
+import { destroyUnparsed } from './node-internals.js';
 
 /** How many chunks of a body are read without a limit on their rate. */
 export const FREE_CHUNKS = 256;

@@ -55,18 +55,19 @@ export function configureServer(
   const refusePath = answerWith(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
   const refuseConnect = answerWith(ErrorCatalogue.MALFORMED_REQUEST, 'This is not a proxy');
   const route: Handler = (req, res) => {
-    // Express would answer HTML for a path that it cannot parse.
-    if (isParsable(req.url ?? '')) {
+    if (req.method === 'CONNECT') {
+      refuseConnect(req, res);
+    } else if (isParsable(req.url ?? '')) {
       express(req as Request, res as Response, () => refusePath(req, res));
     } else {
+      // Express would answer HTML for a path that it cannot parse.
       refusePath(req, res);
     }
   };
 
   const onRequest: Handler = (req, res) => {
     const { requests, isOverLimit } = connections.get(req.socket);
-    const refuseOrRoute = req.method === 'CONNECT' ? refuseConnect : route;
-    const handler = isOverLimit ? refuseConnection : refuseOrRoute;
+    const handler = isOverLimit ? refuseConnection : route;
     requests.handle(req, res, hasTooManyHeaders(req) ? refuseHeaders : handler);
   };
   server.removeAllListeners('request').on('request', onRequest);

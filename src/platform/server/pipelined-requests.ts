@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getClient } from '../limits/client.js';
 import { FairShare, type Holding } from '../limits/fair-share.js';
+import { holdReading, releaseReading } from '../requests/socket-reading.js';
 import { breakOff } from './break-off.js';
 import { hasTooManyHeaders } from './header-limit.js';
-import { holdReading, releaseReading } from '../requests/socket-reading.js';
 
 /** How many requests may wait for the one before them, on all connections together. */
 export const WAITING_LIMIT = 20_000;

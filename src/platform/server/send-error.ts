@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { Response } from 'express';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import { breakOff } from './break-off.js';
 import { discardBody } from '../requests/discard-body.js';
+import { breakOff } from './break-off.js';
 
 const logger = new Logger('Http');
 

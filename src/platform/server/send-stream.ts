@@ -45,7 +45,8 @@ export async function sendStream(
     const isHead = response.req.method === 'HEAD';
     while (piece.done !== true && !isHead && !response.closed) {
       // Of a text, Node would count the characters.
-      const isTaken = response.write(Buffer.from(piece.value));
+      const bytes = typeof piece.value === 'string' ? Buffer.from(piece.value) : piece.value;
+      const isTaken = response.write(bytes);
       countUnsent(response);
       if (!isTaken) await waitForDrain(response);
       countUnsent(response);

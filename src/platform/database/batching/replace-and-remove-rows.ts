@@ -95,8 +95,7 @@ function writeInRounds<Item extends { readonly key: string; readonly values?: Va
     if (held.size === 0) throw error;
     const free = part.filter(({ key }) => !held.has(key));
     const outcomes = await write(within, free);
-    const results = new Map<Item, Result<WriteOutcome>>();
-    for (const [index, item] of free.entries()) results.set(item, outcomes[index] ?? 'missing');
+    const results = new Map(free.map((item, index) => [item, outcomes[index]]));
     return part.map((item) => results.get(item) ?? unavailable(error));
   };
   return executeIsolated(

@@ -79,7 +79,6 @@ const IDLE: TransactionState = { kind: 'idle' };
 
 /** Takes the write lock at once: after a read, SQLite may refuse the lock for the first write. */
 const BEGIN_IMMEDIATE = 'BEGIN IMMEDIATE';
-const COMMIT = 'COMMIT';
 /** Statements that take the write lock before they read anything. */
 const LOCKING = /^\s*(?:insert|update|delete|replace)\b/i;
 
@@ -166,9 +165,10 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     ...statement: [string, unknown[], boolean]
   ): Promise<unknown> {
     if (kind === 'alter') transaction.isAltered = true;
-    let endTurn = (): void => undefined;
+    let endTurn: (() => void) | undefined;
+    // A read that rounds integers is executed twice, in one turn.
     const begin = async (): Promise<void> => {
-      endTurn = await this.takeTurn(transaction);
+      endTurn ??= await this.takeTurn(transaction);
     };
     try {
       return await this.queryOn(transaction.pooled.connection, begin, ...statement);
@@ -177,7 +177,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       const state = this.state;
       throw state.kind === 'lost' && state.reason.cause !== error ? state.reason : error;
     } finally {
-      endTurn();
+      endTurn?.();
     }
   }
 
@@ -219,12 +219,10 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     parameters: unknown[],
     isStructured: boolean,
   ): Promise<unknown> {
-    let begun: Promise<void> | undefined;
-    const beginOnce = (): Promise<void> => (begun ??= begin());
     const values = parameters.map(toBindable);
     const callTypeOrm = async (text: string): Promise<unknown> => {
       // super.query() calls connect() before any await, so no other statement can replace `calls` in between.
-      this.calls = prepareCalls(connection, beginOnce);
+      this.calls = prepareCalls(connection, begin);
       return (await super.query(text, values, isStructured)) as unknown;
     };
     try {
@@ -333,7 +331,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     }
     state.timer.stop();
     try {
-      await this.controlTransaction(COMMIT);
+      await this.controlTransaction('COMMIT', IDLE);
     } catch (error) {
       this.limitTime(state);
       throw error;
@@ -429,12 +427,13 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     return state;
   }
 
-  private async controlTransaction(sql: string): Promise<void> {
+  /** @param next the state after the statement, before any other one */
+  private async controlTransaction(sql: string, next?: TransactionState): Promise<void> {
     const transaction = this.assertOpen();
     const endTurn = await this.takeTurn(transaction);
     try {
       await transaction.pooled.connection.exec(sql);
-      if (sql === COMMIT) this.state = IDLE;
+      if (next !== undefined) this.state = next;
     } catch (error) {
       const current = this.state;
       if (current.kind === 'lost') throw current.reason;
