@@ -34,8 +34,8 @@ export default defineConfig(
   {
     files: ['src/**/*.ts'],
     ignores: [
-      'src/platform/config/setting.decorators.ts',
-      'src/platform/validation/nested-type.ts',
+      'src/platform/config/settings.ts',
+      'src/platform/validation/member-type.ts',
       '**/*.spec.ts',
     ],
     rules: {

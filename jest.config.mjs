@@ -46,7 +46,7 @@ export default {
     '!src/main.ts',
     '!src/shutdown.ts',
     '!src/commands/db-*.ts',
-    '!src/commands/write-openapi.ts',
+    '!src/commands/write-documents.ts',
     '!src/**/*.error-fixtures.ts',
   ],
   coverageProvider: 'v8',

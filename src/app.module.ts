@@ -11,7 +11,7 @@ import { RequestBindingGuard } from './platform/requests/request-binding.guard.j
 import { ErrorFilter } from './platform/server/error.filter.js';
 import { HealthModule } from './platform/health/health.module.js';
 import { Connections } from './platform/server/connections.js';
-import { RouteNotFoundFilter } from './platform/server/route-not-found.filter.js';
+import { UnmatchedRouteFilter } from './platform/server/unmatched-route.filter.js';
 import { LoggingModule } from './platform/observability/logging.module.js';
 import { ChangesModule } from './modules/changes/changes.module.js';
 import { PlantsModule } from './modules/plants/plants.module.js';
@@ -35,7 +35,7 @@ import { schema } from './schema.js';
     { provide: APP_GUARD, useClass: BearerGuard },
     { provide: APP_GUARD, useClass: RequestBindingGuard },
     { provide: APP_FILTER, useExisting: ErrorFilter },
-    { provide: APP_FILTER, useClass: RouteNotFoundFilter },
+    { provide: APP_FILTER, useClass: UnmatchedRouteFilter },
   ],
 })
 export class AppModule {

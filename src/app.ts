@@ -5,7 +5,7 @@ import { AppModule } from './app.module.js';
 import { Env } from './platform/config/env.js';
 import { parseTrustedProxies, splitList } from './platform/config/setting-formats.js';
 import { DocsModule } from './platform/openapi/docs.module.js';
-import { matchFixedPathsFirst } from './platform/server/allowed-methods.js';
+import { matchFixedPathsFirst } from './platform/server/route-matching.js';
 import { Connections } from './platform/server/connections.js';
 import { configureServer } from './platform/server/http-server.js';
 import { createCorsOptions } from './platform/server/cors-options.js';

@@ -187,7 +187,7 @@ describe('the rules for imports', () => {
     [MODULE, `await import('../gardens/beds.js');`, '* of modules/gardens'],
     [MODULE, `import { ApiError } from '../../platform/errors/api-error.js';`, undefined],
     [MODULE, `import { Public } from '../../platform/auth/auth.decorators.js';`, undefined],
-    [MODULE, `import { a } from '../../platform/auth/scopes.js';`, 'not meant for modules'],
+    [MODULE, `import { a } from '../../platform/auth/permissions.js';`, 'not meant for modules'],
     [MODULE, `import { a } from '../../platform/database/a.js';`, undefined],
     [MODULE, `import { a } from '../../platform/database/batching/a.js';`, 'not meant for modules'],
     [MODULE, `import { schema } from '../../schema.js';`, 'not below it'],

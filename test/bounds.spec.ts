@@ -12,8 +12,8 @@ import {
   MAX_PAGES,
 } from '../src/platform/requests/concurrent-requests.js';
 import { MAX_STREAMS } from '../src/platform/rest/event-stream.js';
-import { CHUNKS_PER_SECOND } from '../src/platform/server/body-pace.js';
-import { MAX_HEADERS } from '../src/platform/server/header-limit.js';
+import { CHUNKS_PER_SECOND } from '../src/platform/server/chunk-rate.js';
+import { MAX_HEADERS } from '../src/platform/server/request-rules.js';
 import { MAX_BATCHES } from '../src/platform/rest/import.js';
 import { WAITING_LIMIT } from '../src/platform/server/pipelined-requests.js';
 import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/requests/discard-body.js';

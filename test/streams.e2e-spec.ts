@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { PinoLogger } from '../src/platform/observability/pino-logger.js';
-import { ApiStream } from '../src/platform/rest/stream.js';
+import { ApiStream } from '../src/platform/rest/api-stream.decorator.js';
 import { Connections } from '../src/platform/server/connections.js';
 import { UNSENT_LIMIT } from '../src/platform/server/unsent-bytes-limit.js';
 import { passSeconds, resetClocks, stopClock } from './support/clock.js';

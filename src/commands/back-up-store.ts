@@ -1,9 +1,9 @@
 import { link, open, realpath, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
-import { getErrorCode } from '../platform/database/data-source/store-failures.js';
+import { getErrorCode } from '../platform/database/data-source/failure-log.js';
 import { flush, flushFolder } from '../platform/database/sqlite/flush-files.js';
-import { StoreReader } from './store-reader.js';
+import { StoreReader } from './sqlite-reader.js';
 
 /** How often progress is reported, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 2_000;

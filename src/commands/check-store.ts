@@ -4,7 +4,7 @@ import { CommandError, formatSize } from './command.js';
 import { describeSqliteError } from '../platform/database/sqlite/sqlite-errors.js';
 import { compareMigrations } from '../platform/database/data-source/migrate-schema.js';
 import { schema } from '../schema.js';
-import { StoreReader } from './store-reader.js';
+import { StoreReader } from './sqlite-reader.js';
 
 /** A line for each table of a store, and the faults of the store. */
 export interface StoreReport {

@@ -1,15 +1,15 @@
 import { link, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { getErrorCode } from '../platform/database/data-source/store-failures.js';
+import { getErrorCode } from '../platform/database/data-source/failure-log.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 import { flushFolder, flushFolders } from '../platform/database/sqlite/flush-files.js';
 import { SqliteLock } from '../platform/database/sqlite/sqlite-process-lock.js';
-import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.js';
+import { assertWritable } from '../platform/database/sqlite/assert-writable.js';
 import { backUpStore } from './back-up-store.js';
 import { checkStore } from './check-store.js';
 import { CommandError } from './command.js';
 import { beginEpoch } from './begin-epoch.js';
-import { StoreReader } from './store-reader.js';
+import { StoreReader } from './sqlite-reader.js';
 
 /** The files beside that of a store. They would damage any other database file. */
 const LOGS = ['-wal', '-shm', '-journal'];

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { StoreReader } from '../../src/commands/store-reader.js';
+import { StoreReader } from '../../src/commands/sqlite-reader.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { ClientConnection } from '../support/http/connection.js';
 import { writeCreateRequest } from '../support/plant-requests.js';

@@ -5,7 +5,7 @@ import { cp, mkdtemp, open, readFile, rename, rm, unlink } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { StoreReader } from '../../src/commands/store-reader.js';
+import { StoreReader } from '../../src/commands/sqlite-reader.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { commitConnection } from '../support/commit-connection.js';
 import { type Demand, LARGE_NAME, PlantClient } from '../support/plant-client.js';

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { StoreReader } from '../../src/commands/store-reader.js';
+import { StoreReader } from '../../src/commands/sqlite-reader.js';
 import { expectError } from './expect-error.js';
 import type { Answer } from './test-app.js';
 import { TOKEN } from './token.js';

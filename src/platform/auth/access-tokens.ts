@@ -1,6 +1,11 @@
+import { Logger } from '@nestjs/common';
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { parseTokenDigest } from '../config/setting-formats.js';
-import { FULL_ACCESS, type Grant, READ_ACCESS } from './scopes.js';
+import type { Env } from '../config/env.js';
+import { parseTokenDigest, splitList } from '../config/setting-formats.js';
+import { FULL_ACCESS, type Grant, READ_ACCESS } from './permissions.js';
+
+/** Tokens with fewer characters may be guessed. */
+const MIN_TOKEN_LENGTH = 16;
 
 interface KnownToken {
   readonly digest: Buffer;
@@ -48,6 +53,27 @@ export class AccessTokens {
     }
     return found;
   }
+}
+
+/** Creates a development token only if no token is configured. */
+export function createAccessTokens(env: Env): AccessTokens {
+  const entries = splitList(env.ACCESS_TOKENS);
+  const readEntries = splitList(env.READ_ACCESS_TOKENS);
+  if (entries.length + readEntries.length === 0 && env.AUTH_JWKS_URL === '') {
+    return AccessTokens.forDevelopment(env.DEVELOPMENT_TOKEN);
+  }
+  if (env.NODE_ENV === 'production') warnOfShortTokens([...entries, ...readEntries]);
+  return new AccessTokens(entries, readEntries);
+}
+
+function warnOfShortTokens(entries: readonly string[]): void {
+  const isShort = (entry: string): boolean =>
+    entry.length < MIN_TOKEN_LENGTH && parseTokenDigest(entry) === undefined;
+  const count = entries.filter(isShort).length;
+  if (count === 0) return;
+  new Logger('Auth').warn(
+    `Configured tokens with fewer than ${MIN_TOKEN_LENGTH} characters, which may be guessed: ${count}. npm run new:token makes random ones`,
+  );
 }
 
 function readEntry(entry: string, access: Grant): KnownToken {

@@ -18,7 +18,7 @@ import { IS_PUBLIC } from './auth.decorators.js';
 import { getClient, nameClient, toAddressKey } from '../limits/client.js';
 import { isJwtLike, JwtTokens } from './jwt-tokens.js';
 import { RateLimits } from '../limits/rate-limits.js';
-import { type Grant, Scopes } from './scopes.js';
+import { type Grant, Permissions } from './permissions.js';
 
 // RFC 6750 section 2.1, RFC 9110 section 11.4: the scheme is case-insensitive, spaces follow it.
 const CREDENTIALS = /^bearer +(.+)$/i;
@@ -61,7 +61,7 @@ export class BearerGuard implements CanActivate {
     private readonly tokens: AccessTokens,
     @Inject(JwtTokens) private readonly jwts: JwtTokens | null,
     private readonly limits: RateLimits,
-    private readonly scopes: Scopes,
+    private readonly permissions: Permissions,
   ) {}
 
   /** @throws ApiError 40100, 40101, 40300, 42900, 50300 */
@@ -120,7 +120,7 @@ export class BearerGuard implements CanActivate {
     nameClient(request.socket, name);
     response.locals.caller = grant.caller;
     this.limits.requests?.count(response, name ?? toAddressKey(request.ip));
-    this.scopes.check(grant, context);
+    this.permissions.check(grant, context);
     if (grant.expiry !== undefined) setTokenExpiry(context, grant.expiry);
     return true;
   }

@@ -13,7 +13,7 @@ import type { Caller } from '../observability/pino-logger.js';
 import type { TraceHeaders } from '../observability/trace-context.js';
 import type { Client } from '../limits/client.js';
 import { ProviderKeys, providerUnavailable } from './provider-keys.js';
-import type { Grant } from './scopes.js';
+import type { Grant } from './permissions.js';
 
 /** Asymmetric signatures only: neither `none` nor a shared secret. */
 const ALGORITHMS = [

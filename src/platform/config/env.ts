@@ -22,13 +22,7 @@ import {
   splitList,
   TOKENS_RULE,
 } from './setting-formats.js';
-import {
-  EnvError,
-  loadSettings,
-  registerSettings,
-  Rule,
-  WholeNumber,
-} from './setting.decorators.js';
+import { EnvError, loadSettings, registerSettings, Rule, WholeNumber } from './settings.js';
 
 export { EnvError };
 

@@ -1,3 +1,4 @@
+import type { Request, Response } from 'express';
 import type { IncomingMessage } from 'node:http';
 
 /** How much of an unread body is read and discarded after an early answer, in bytes. */
@@ -23,4 +24,19 @@ export function discardBody(req: IncomingMessage, done: () => void): void {
     if (left < 0) finish();
   });
   req.on('end', finish).on('close', finish).resume();
+}
+
+/**
+ * Reads and discards the body of a read or a removal. An unread body stays in memory until the
+ * answer, and hides the end of the connection.
+ */
+export function discardUnusedBody(request: Request, response: Response): void {
+  const { method, headers, socket } = request;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+  if (method !== 'GET' && method !== 'HEAD' && method !== 'DELETE') return;
+  discardBody(request, () => {
+    if (request.complete) return;
+    if (response.headersSent) socket.destroySoon();
+    else response.setHeader('Connection', 'close');
+  });
 }

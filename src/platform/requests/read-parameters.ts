@@ -1,8 +1,12 @@
+import type { Request } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { GIVEN_TWICE } from '../json/json-reader.js';
 import { INTEGER } from '../json/json-number.js';
-import type { ValidationErrors } from '../validation/validation-errors.js';
-import { type CompiledDto, isTypeUncertain, type Member } from '../validation/compiled-dto.js';
+import { ValidationErrors } from '../validation/validation-errors.js';
+import type { CompiledDto, Member } from '../validation/compiled-dto.js';
+import { isTypeUncertain } from '../validation/member-type.js';
 
 /** Numbers have no exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
@@ -47,7 +51,7 @@ export interface ReadsHeaders {
 /** @throws TypeError when a member of the class cannot be a parameter */
 export function checkParameterDto({ type, members }: CompiledDto): void {
   for (const member of members) {
-    if (member.type !== Array && isTypeUncertain(type, member)) {
+    if (member.type !== Array && isTypeUncertain(type, member.name, member.rules)) {
       throw new TypeError(
         `${type.name}.${member.name}: no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean() or @IsIn()`,
       );
@@ -61,12 +65,58 @@ export function checkParameterDto({ type, members }: CompiledDto): void {
 }
 
 /**
+ * Checks the parameters of a path and a query, and puts them where Nest reads them.
+ *
+ * @throws ApiError 40003
+ */
+export function setParameters(
+  request: Request,
+  query: CompiledDto | undefined,
+  path: CompiledDto | undefined,
+): void {
+  const errors = { path: new ValidationErrors(), query: new ValidationErrors() };
+  if (path !== undefined) {
+    // The class need not name all parameters of the route.
+    const ignore = (): void => undefined;
+    const parameters = Object.entries(request.params as Record<string, string>);
+    Object.assign(request, {
+      params: readParameters(parameters, path, request.headers, errors.path, ignore),
+    });
+  }
+  if (query !== undefined) {
+    // In Express, `query` is a getter that parses the URL each time.
+    Object.defineProperty(request, 'query', { value: readQuery(request, query, errors.query) });
+  }
+  if (errors.path.isEmpty && errors.query.isEmpty) return;
+  const texts = Object.entries(errors)
+    .filter(([, { isEmpty }]) => !isEmpty)
+    .map(([place, its]) => `The ${place} is not valid: ${String(its)}`);
+  throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, texts.join('. '));
+}
+
+function readQuery(
+  { url, headers }: Request,
+  query: CompiledDto,
+  errors: ValidationErrors,
+): object | undefined {
+  try {
+    return readParameters(parseQuery(url), query, headers, errors, (name) => {
+      errors.add(`${JSON.stringify(name)} is not a parameter`);
+    });
+  } catch (error) {
+    if (!(error instanceof QuerySyntaxError)) throw error;
+    errors.add('it is not percent-encoded UTF-8');
+    return undefined;
+  }
+}
+
+/**
  * Reads parameters as an instance of a class, and collects their errors. Text that is no spelling
  * of its member's type stays text, which the rules of the member reject.
  *
  * @param onUnknown gets the name of each parameter that the class does not have
  */
-export function readParameters(
+function readParameters(
   parameters: Iterable<readonly [name: string, value: string]>,
   dto: CompiledDto,
   headers: IncomingHttpHeaders,
@@ -98,4 +148,36 @@ export function readParameters(
 
 function readsHeaders(instance: object): instance is ReadsHeaders {
   return 'readHeaders' in instance;
+}
+
+/** The text is not a query of percent-encoded UTF-8. */
+class QuerySyntaxError extends Error {}
+
+/**
+ * Parses the parameters of a URL's query in their order, as browsers and `URLSearchParams` encode
+ * them: `+` is a space, a name without `=` has an empty value, and empty pieces are ignored.
+ *
+ * @throws QuerySyntaxError
+ */
+function parseQuery(url: string): (readonly [name: string, value: string])[] {
+  const start = url.indexOf('?');
+  if (start === -1) return [];
+  return url
+    .slice(start + 1)
+    .split('&')
+    .filter((piece) => piece !== '')
+    .map((piece) => {
+      const equals = piece.indexOf('=');
+      return equals === -1
+        ? [decode(piece), '']
+        : [decode(piece.slice(0, equals)), decode(piece.slice(equals + 1))];
+    });
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new QuerySyntaxError();
+  }
 }

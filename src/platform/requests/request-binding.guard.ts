@@ -9,16 +9,12 @@ import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { IS_PUBLIC } from '../auth/auth.decorators.js';
-import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { ValidationErrors } from '../validation/validation-errors.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
 import { RESULT_CONVERTER, type ResultConverter } from './convert-result.js';
-import { discardBody } from './discard-body.js';
+import { discardUnusedBody } from './discard-body.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { JsonBody, listMediaTypes } from './json-body.js';
-import { readParameters } from './read-parameters.js';
-import { parseQuery, QuerySyntaxError } from './query-string.js';
+import { setParameters } from './read-parameters.js';
 import { Turns, TURNS } from './concurrent-requests.js';
 
 /** The properties of a handler that are read at start. */
@@ -82,66 +78,9 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
   }
 }
 
-/**
- * Otherwise the body of a read or a removal would stay in memory until the answer, and hide the end
- * of the connection.
- */
-function discardUnusedBody(request: Request, response: Response): void {
-  const { method, headers, socket } = request;
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
-  if (method !== 'GET' && method !== 'HEAD' && method !== 'DELETE') return;
-  discardBody(request, () => {
-    if (request.complete) return;
-    if (response.headersSent) socket.destroySoon();
-    else response.setHeader('Connection', 'close');
-  });
-}
-
 function documentMediaTypes(prototype: object, method: string, body: CompiledDto): void {
   const descriptor = Object.getOwnPropertyDescriptor(prototype, method);
   if (descriptor !== undefined) {
     ApiConsumes(...listMediaTypes(body))(prototype, method, descriptor);
-  }
-}
-
-/** Puts the instances where Nest reads them. */
-function setParameters(
-  request: Request,
-  query: CompiledDto | undefined,
-  path: CompiledDto | undefined,
-): void {
-  const errors = { path: new ValidationErrors(), query: new ValidationErrors() };
-  if (path !== undefined) {
-    // The class need not name all parameters of the route.
-    const ignore = (): void => undefined;
-    const parameters = Object.entries(request.params as Record<string, string>);
-    Object.assign(request, {
-      params: readParameters(parameters, path, request.headers, errors.path, ignore),
-    });
-  }
-  if (query !== undefined) {
-    // In Express, `query` is a getter that parses the URL each time.
-    Object.defineProperty(request, 'query', { value: readQuery(request, query, errors.query) });
-  }
-  if (errors.path.isEmpty && errors.query.isEmpty) return;
-  const texts = Object.entries(errors)
-    .filter(([, { isEmpty }]) => !isEmpty)
-    .map(([place, its]) => `The ${place} is not valid: ${String(its)}`);
-  throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, texts.join('. '));
-}
-
-function readQuery(
-  { url, headers }: Request,
-  query: CompiledDto,
-  errors: ValidationErrors,
-): object | undefined {
-  try {
-    return readParameters(parseQuery(url), query, headers, errors, (name) => {
-      errors.add(`${JSON.stringify(name)} is not a parameter`);
-    });
-  } catch (error) {
-    if (!(error instanceof QuerySyntaxError)) throw error;
-    errors.add('it is not percent-encoded UTF-8');
-    return undefined;
   }
 }

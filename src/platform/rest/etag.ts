@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiResponse } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { hash } from 'node:crypto';
 import { ConvertResult } from '../requests/convert-result.js';
-import { addDefaultHeaders } from '../server/fast-express-adapter.js';
+import { addDefaultHeaders } from '../server/default-headers.js';
 import { ApiPreconditions, Preconditions } from './preconditions.js';
 
 /** The current representation of a row, with its entity tag. */

@@ -2,13 +2,14 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { Type as TypeOf } from 'class-transformer';
 import { IsIn, ValidateIf, ValidateNested } from 'class-validator';
+import { parseExact, stringifyExact } from '../json/exact-json.js';
 import { readJson } from '../json/json-reader.js';
 import type { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { IsInt64, IsJson, IsOptionalNotNull, IsText } from '../validation/types.decorators.js';
 import { ValidationErrors } from '../validation/validation-errors.js';
-import { applyMergePatch, MergePatch } from './merge-patch.js';
+import { applyMergePatch, mergeExact, MergePatch } from './merge-patch.js';
 
 class Place {
   @IsText()
@@ -117,5 +118,28 @@ describe('a merge patch', () => {
     expect(() => patch(before, change)).toThrow(
       expect.objectContaining({ body: { error: 40002, message: expect.stringContaining(fault) } }),
     );
+  });
+});
+
+describe('a merge of JSON', () => {
+  // RFC 7396, appendix A.
+  it.each([
+    ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
+    ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],
+    ['{"a":"b"}', '{"a":null}', '{}'],
+    ['{"a":"b","b":"c"}', '{"a":null}', '{"b":"c"}'],
+    ['{"a":["b"]}', '{"a":"c"}', '{"a":"c"}'],
+    ['{"a":"c"}', '{"a":["b"]}', '{"a":["b"]}'],
+    ['{"a":{"b":"c"}}', '{"a":{"b":"d","c":null}}', '{"a":{"b":"d"}}'],
+    ['{"a":[{"b":"c"}]}', '{"a":[1]}', '{"a":[1]}'],
+    ['["a","b"]', '["c","d"]', '["c","d"]'],
+    ['{"a":"b"}', '["c"]', '["c"]'],
+    ['{"a":"foo"}', 'null', 'null'],
+    ['{"a":"foo"}', '"bar"', '"bar"'],
+    ['{"e":null}', '{"a":1}', '{"a":1,"e":null}'],
+    ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
+    ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
+  ])('into %s of the patch %s gives %s', (target, patch, result) => {
+    expect(stringifyExact(mergeExact(parseExact(target), parseExact(patch)))).toBe(result);
   });
 });

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { mergeExact, parseExact, stringifyExact } from '../json/json-value.js';
+import { type ExactJson, parseExact, stringifyExact } from '../json/exact-json.js';
 import { JsonText } from '../json/json-text.js';
 import { CompiledDto, makePatchClass } from '../validation/compiled-dto.js';
 import { ValidationErrors } from '../validation/validation-errors.js';
@@ -57,4 +57,17 @@ function mergeValue(before: unknown, change: unknown): unknown {
   if (!(change instanceof JsonText)) return change;
   const target = before instanceof JsonText ? parseExact(before.text) : undefined;
   return new JsonText(stringifyExact(mergeExact(target, parseExact(change.text))));
+}
+
+/** Applies a JSON merge patch (RFC 7396 section 2). */
+export function mergeExact(target: ExactJson | undefined, patch: ExactJson): ExactJson {
+  if (!(patch instanceof Map)) return patch;
+  const merged = new Map<string, ExactJson>(
+    target instanceof Map ? (target as ReadonlyMap<string, ExactJson>) : [],
+  );
+  for (const [name, value] of patch as ReadonlyMap<string, ExactJson>) {
+    if (value === null) merged.delete(name);
+    else merged.set(name, mergeExact(merged.get(name), value));
+  }
+  return merged;
 }

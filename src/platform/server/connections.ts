@@ -6,7 +6,7 @@ import { Env } from '../config/env.js';
 import { WRITE_TIMEOUT_MS } from '../config/env.js';
 import { droppedConnections, openConnections } from '../observability/metrics.js';
 import { ConnectionDrain, DRAIN_CLIENT_MS, readReceived } from './connection-drain.js';
-import { ConnectionTimeout } from './connection-timeout.js';
+import { SendTimeout } from './send-timeout.js';
 import { type Handler, PipelinedRequests } from './pipelined-requests.js';
 
 /** How many connections beyond the limit get 503; further ones are closed unanswered. */
@@ -34,7 +34,7 @@ export function getMaxDrainMs(graceMs: number): number {
 /** A connection: the order of its requests, its timeout, and its end when the server stops. */
 class Connection {
   readonly requests: PipelinedRequests;
-  readonly timeout: ConnectionTimeout;
+  readonly timeout: SendTimeout;
   readonly drain: ConnectionDrain;
 
   /** @param isOverLimit whether there are too many connections, so that its requests are refused */
@@ -44,7 +44,7 @@ class Connection {
     readonly isOverLimit: boolean,
   ) {
     this.requests = new PipelinedRequests(socket);
-    this.timeout = new ConnectionTimeout(socket, this.requests, sendTimeoutMs);
+    this.timeout = new SendTimeout(socket, this.requests, sendTimeoutMs);
     this.drain = new ConnectionDrain(socket, this.requests);
   }
 }

@@ -1,6 +1,6 @@
 import type { CorsOptionsDelegate } from '@nestjs/common/interfaces/external/cors-options.interface.js';
 import type { Express, Request } from 'express';
-import { listAllowedMethods } from './allowed-methods.js';
+import { listAllowedMethods } from './route-matching.js';
 
 /**
  * Makes options that let pages of these origins call the service, read the headers of its answers,

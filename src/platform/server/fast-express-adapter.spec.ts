@@ -5,7 +5,8 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { addDefaultHeaders, FastExpressAdapter } from './fast-express-adapter.js';
+import { addDefaultHeaders } from './default-headers.js';
+import { FastExpressAdapter } from './fast-express-adapter.js';
 
 /** A use of every member that Express adds to a request. */
 const REQUEST_MEMBERS: Record<string, (req: Request) => unknown> = {

@@ -11,10 +11,11 @@ import {
 import { writeJson } from '../json/json-writer.js';
 import { convertResult } from '../requests/convert-result.js';
 import { endTurn } from '../requests/concurrent-requests.js';
-import { countChunk, JoinedChunks } from './body-pace.js';
+import { addDefaultHeaders, type DefaultHeaders } from './default-headers.js';
+import { countChunk, JoinedChunks } from './chunk-rate.js';
 import { discardBody } from '../requests/discard-body.js';
-import { hasTooManyTrailers } from './header-limit.js';
 import { stopListening } from './node-internals.js';
+import { hasTooManyTrailers } from './request-rules.js';
 import { JSON_TYPE } from './send-error.js';
 import { sendStream, TextStream } from './send-stream.js';
 import { countUnsent } from './unsent-bytes-limit.js';
@@ -35,19 +36,6 @@ export function createExpress(): Express {
     return this.send(writeJson(body));
   };
   return app;
-}
-
-interface DefaultHeaders {
-  /** Each name is followed by its value. */
-  readonly defaultHeaders: string[];
-}
-
-/**
- * Adds default headers to an answer, which it may override. Like Node's own `Date`, they are added
- * when the head is written, so `getHeader()` does not return them.
- */
-export function addDefaultHeaders(response: ServerResponse, ...namesAndValues: string[]): void {
-  (response as ServerResponse & DefaultHeaders).defaultHeaders.push(...namesAndValues);
 }
 
 type HeadArguments = [

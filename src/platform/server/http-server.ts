@@ -10,15 +10,12 @@ import type { PinoLogger } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
 import { hasOwnTimeLimits } from '../requests/body-lines.js';
 import type { Connections } from './connections.js';
-import { hasTooManyHeaders, MAX_HEADERS } from './header-limit.js';
+
+import { SECURITY_HEADERS } from './default-headers.js';
 import { configureNode } from './node-internals.js';
 import type { Handler } from './pipelined-requests.js';
-import {
-  describeOrigin,
-  REQUEST_ID,
-  getRequestId,
-  SECURITY_HEADERS,
-} from './request.middleware.js';
+import { describeOrigin, REQUEST_ID, getRequestId } from './request.middleware.js';
+import { hasTooManyHeaders, isParsable, MAX_HEADERS } from './request-rules.js';
 import { JSON_TYPE, sendError } from './send-error.js';
 
 /** The code of Node's error for a late request. */
@@ -96,11 +93,6 @@ export function configureServer(
     }
     refuseInput();
   });
-}
-
-/** Whether the target of a request is a path, an asterisk or a whole URL (RFC 9112 section 3.2). */
-function isParsable(url: string): boolean {
-  return url.startsWith('/') || url === '*' || URL.canParse(url);
 }
 
 /** Answers a request that does not reach Express, or that Express cannot parse. */

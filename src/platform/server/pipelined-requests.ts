@@ -5,7 +5,7 @@ import { getClient } from '../limits/client.js';
 import { FairShare, type Holding } from '../limits/fair-share.js';
 import { holdReading, releaseReading } from '../requests/socket-reading.js';
 import { breakOff } from './break-off.js';
-import { hasTooManyHeaders } from './header-limit.js';
+import { isEndUncertain } from './request-rules.js';
 
 /** How many requests may wait for the one before them, on all connections together. */
 export const WAITING_LIMIT = 20_000;
@@ -85,14 +85,7 @@ export class PipelinedRequests {
       return;
     }
     if (this.late !== undefined) this.late.req ??= req;
-    // Node drops the rest of the chunk after such a request. If that was the head of another
-    // request, the body of that one would be parsed as a request.
-    if (req.headers.upgrade !== undefined || req.method === 'CONNECT') this.intake = 'closed';
-    // A sender of HTTP/1.0 may not know chunks, and so may delimit requests differently than the
-    // parser (RFC 9112 section 6.1).
-    if (req.httpVersion === '1.0' && 'transfer-encoding' in req.headers) this.intake = 'closed';
-    // Node has dropped some of the headers, and these may be among them.
-    if (hasTooManyHeaders(req)) this.intake = 'closed';
+    if (isEndUncertain(req)) this.intake = 'closed';
     if (this.isIdle) this.begin({ req, res, handler });
     else this.enqueue({ req, res, handler: keepContext(handler) });
   }

@@ -6,7 +6,8 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger, RequestLocals, RequestOrigin } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
-import { addDefaultHeaders } from './fast-express-adapter.js';
+import { addDefaultHeaders, SECURITY_LIST } from './default-headers.js';
+import { findViolation } from './request-rules.js';
 import { readTrace } from '../observability/trace-context.js';
 
 export const REQUEST_ID = 'X-Request-Id';
@@ -21,16 +22,6 @@ const PROBE = /^\/(?:health\/|metrics$)/;
 const MAX_LOGGED_PATH = 256;
 /** The longest address that is logged in full; longer ones come only from a misconfigured trusted proxy. */
 const MAX_LOGGED_ADDRESS = 64;
-
-/** Headers of every answer: caches must not store it, and browsers must not run it. */
-export const SECURITY_HEADERS = {
-  'Cache-Control': 'no-store',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-};
-const SECURITY_LIST = Object.entries(SECURITY_HEADERS).flat();
 
 /** The route that matched a request, as Express records it. */
 interface Route {
@@ -112,17 +103,4 @@ function nameSpanByRoute(span: Span, req: Request): void {
 function toLoggedPath(url: string): string {
   const query = url.indexOf('?');
   return url.slice(0, Math.min(query === -1 ? url.length : query, MAX_LOGGED_PATH));
-}
-
-/** Finds violations of HTTP/1.1 that Node accepts (RFC 9112 sections 2.3 and 3.2). */
-function findViolation({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The HTTP version is not 1.0 or 1.1';
-  let hosts = 0;
-  // Node drops repeated Host headers, but keeps them among the raw headers.
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
-  }
-  const isMissing = hosts === 0 && httpVersion === '1.1';
-  return isMissing || hosts > 1 ? 'The request needs exactly one Host header' : undefined;
 }

@@ -7,7 +7,7 @@ import {
 } from '../json/json-reader.js';
 import { documentRules } from './openapi-rules.js';
 import { getRules, type PropertyRules } from './dto-rules.js';
-import { findNestedType } from './nested-type.js';
+import { findNestedType, getMemberType } from './member-type.js';
 import type { ValidationErrors } from './validation-errors.js';
 import type { ValueType } from './value-types.js';
 
@@ -204,59 +204,6 @@ function describeType(type: unknown, nested: CompiledDto | undefined): string {
 }
 
 /** The types of the values that the rules of class-validator accept. */
-const TYPES_BY_RULE = new Map<string, unknown>([
-  ['isBoolean', Boolean],
-  ...['isInt', 'isNumber', 'min', 'max'].map((name) => [name, Number] as const),
-  ...['isString', 'isUuid', 'isEmail', 'isUrl', 'matches'].map((name) => [name, String] as const),
-  ...['minLength', 'maxLength', 'isLength'].map((name) => [name, String] as const),
-]);
-
-/**
- * Finds the class that a member is declared as; `Object` if that is unknown. Its rules take
- * precedence, since compilers record unions, such as those with null, differently.
- */
-function getMemberType(
-  type: Type<object>,
-  name: string,
-  { rules, valueType, isNestedList }: PropertyRules,
-): unknown {
-  if (isNestedList || rules.some(({ each }) => each)) return Array;
-  if (valueType !== undefined) return valueType.type.valueClass;
-  const known = getRuleType(rules);
-  if (known !== undefined) return known;
-  const recorded: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);
-  if (recorded !== undefined && recorded !== Object) return recorded;
-  return getInitialType(type, name) ?? Object;
-}
-
-function getRuleType(rules: PropertyRules['rules']): unknown {
-  return rules
-    .map(({ name, constraints }) => TYPES_BY_RULE.get(name) ?? getWordType(name, constraints))
-    .find((type) => type !== undefined);
-}
-
-function getInitialType(type: Type<object>, name: string): unknown {
-  const initial = (new type() as Record<string, unknown>)[name];
-  return initial === undefined || initial === null ? undefined : initial.constructor;
-}
-
-/**
- * Whether only the compiler's metadata tells the type of a member. Compilers record imported unions
- * differently.
- */
-export function isTypeUncertain(type: Type<object>, { name, valueType, rules }: Member): boolean {
-  if (valueType !== undefined || getRuleType(rules.rules) !== undefined) return false;
-  return getInitialType(type, name) === undefined;
-}
-
-/** Returns the type of the words that @IsIn() or @IsEnum() lists. */
-function getWordType(rule: string, [first, second]: readonly unknown[]): unknown {
-  const words = rule === 'isIn' ? first : rule === 'isEnum' ? second : undefined;
-  if (!Array.isArray(words) || words.length === 0) return undefined;
-  if (words.every((word) => typeof word === 'string')) return String;
-  return words.every((word) => typeof word === 'number') ? Number : undefined;
-}
-
 /** @throws TypeError when the declared class of a member is not that of its decorator */
 function assertDeclared(type: unknown, { valueType, declared }: PropertyRules): void {
   if (valueType === undefined) {

@@ -1,6 +1,6 @@
 import type { ValueReader } from '../json/json-reader.js';
 import { Decimal } from '../json/decimal.js';
-import { parseExact, stringifyExact } from '../json/json-value.js';
+import { parseExact, stringifyExact } from '../json/exact-json.js';
 import { INTEGER, isInt64Text, parseInt64 } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 

@@ -21,7 +21,7 @@ import {
   type Preconditions,
   RequestPreconditions,
 } from '../../../src/platform/rest/preconditions.js';
-import { ApiStream } from '../../../src/platform/rest/stream.js';
+import { ApiStream } from '../../../src/platform/rest/api-stream.decorator.js';
 import { LabelDto, ListLabelsDto } from './dto/label.dto.js';
 import { ListPlantingsDto } from './dto/list-plantings.dto.js';
 import { MoveDto } from './dto/move.dto.js';

@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { StoreReader } from '../../../src/commands/store-reader.js';
+import { StoreReader } from '../../../src/commands/sqlite-reader.js';
 import { inNewFolder } from '../../support/new-folder.js';
 import { Program } from '../../support/program.js';
 import { SeededRandom } from '../../support/seeded-random.js';

@@ -280,7 +280,7 @@ export const MUTANTS: readonly Mutant[] = [
       'return value;',
     ],
   ]),
-  ...plant('database/postgres/postgres-driver.ts', 'postgres test/transactions', [
+  ...plant('database/postgres/postgres-query-runner.ts', 'postgres test/transactions', [
     [
       'a query runner that lost a transaction begins no other',
       'if (this.transactionDepth === 0) this.forgetConnection(this.lost);',
@@ -423,7 +423,7 @@ export const MUTANTS: readonly Mutant[] = [
       '',
     ],
   ]),
-  ...plant('server/body-pace.ts', 'unit server/body-pace', [
+  ...plant('server/chunk-rate.ts', 'unit server/chunk-rate', [
     [
       'a client may begin any number of bodies in small chunks',
       'if (pace.debt > CHUNKS_PER_SECOND && pace.waiting.size > 0) {',
@@ -463,7 +463,7 @@ export const MUTANTS: readonly Mutant[] = [
       '',
     ],
   ]),
-  ...plant('auth/scopes.ts', 'sqlite test/scopes', [
+  ...plant('auth/permissions.ts', 'sqlite test/scopes', [
     [
       'a token that may only read may write',
       'if (isReadOnly === true && !isReading) {',

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { StoreReader } from '../../../src/commands/store-reader.js';
+import { StoreReader } from '../../../src/commands/sqlite-reader.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { Disk } from './disk.js';
 import { numbersIn, makePlant } from './plants.js';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { symlink, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { StoreReader } from '../../../src/commands/store-reader.js';
+import { StoreReader } from '../../../src/commands/sqlite-reader.js';
 import type { Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { TOKEN } from '../../support/token.js';

@@ -1,7 +1,7 @@
 import type { ObjectLiteral } from 'typeorm';
 import type { BatchOperation } from './batch-queue.js';
 import type { EntityColumns, RawRow, Values } from './entity-columns.js';
-import { nameForeignKey } from './foreign-keys.js';
+import { nameForeignKey } from './compare-rows.js';
 import {
   type FailureClassifier,
   executeIsolated,

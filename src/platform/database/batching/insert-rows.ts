@@ -1,7 +1,7 @@
 import { ConstraintError } from '../constraint.error.js';
 import type { BatchOperation } from './batch-queue.js';
 import { countCharacters, type Values } from './entity-columns.js';
-import { compare, type Comparison, findMissingParent, nameForeignKey } from './foreign-keys.js';
+import { compare, type Comparison, findMissingParent, nameForeignKey } from './compare-rows.js';
 import {
   type FailureClassifier,
   executeIsolated,

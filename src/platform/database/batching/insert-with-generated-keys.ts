@@ -2,7 +2,7 @@ import { ApiError } from '../../errors/api-error.js';
 import { MAY_BE_STORED } from '../../errors/error-catalogue.js';
 import type { BatchOperation } from './batch-queue.js';
 import { countCharacters, type RawRow, type Values } from './entity-columns.js';
-import { nameForeignKey } from './foreign-keys.js';
+import { nameForeignKey } from './compare-rows.js';
 import { type FailureClassifier, executeIsolated, type Result } from './isolate-failures.js';
 import { atomically, type Session } from './session.js';
 import type { TableSql } from './sql-builder.js';

@@ -1,6 +1,6 @@
 import type { BatchOperation } from './batch-queue.js';
 import { countCharacters, type Values } from './entity-columns.js';
-import { nameForeignKey } from './foreign-keys.js';
+import { nameForeignKey } from './compare-rows.js';
 import {
   type FailureClassifier,
   executeIsolated,

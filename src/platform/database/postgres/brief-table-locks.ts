@@ -6,7 +6,7 @@ import { isLocked } from './postgres-errors.js';
  * How long a change of a table waits for its lock, in milliseconds. All other statements on the
  * table wait behind it, so this is less than their own time limit.
  */
-const LOCK_TIMEOUT_MS = 50;
+const TABLE_LOCK_TIMEOUT_MS = 50;
 /** How long the other statements may run before the next attempt, in milliseconds. */
 const PAUSE_MS = 2_000;
 const ATTEMPTS = 60;
@@ -25,7 +25,7 @@ export async function withBriefLocks(
     // Within the transaction of a migration this is a savepoint.
     await queryRunner.startTransaction();
     try {
-      await queryRunner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      await queryRunner.query(`SET LOCAL lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`);
       await work();
       await queryRunner.commitTransaction();
       return;

@@ -7,7 +7,7 @@ import type { EntityColumns } from '../batching/entity-columns.js';
 import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/sql-builder.js';
 import { migrateSchema } from '../data-source/migrate-schema.js';
-import { getErrorCode } from '../data-source/store-failures.js';
+import { getErrorCode } from '../data-source/failure-log.js';
 import {
   DatabaseStartError,
   StoreDataSource,
@@ -20,7 +20,7 @@ import { classifyFailure, toConstraintError } from './postgres-errors.js';
 import { PostgresPageReader } from './postgres-page-reader.js';
 import { PostgresPool } from './postgres-pool.js';
 import { postgresSchemaBuilder } from './postgres-schema-builder.js';
-import { LOCK_TIMEOUT_MS } from './postgres-session.js';
+import { ROW_LOCK_TIMEOUT_MS } from './postgres-session.js';
 import { setUpConnection } from './set-up-connection.js';
 
 /** The key of the advisory lock that a program holds while it brings the schema up to date. */
@@ -255,7 +255,7 @@ export class PostgresDataSource extends StoreDataSource {
 
   private openPool(max: number): PostgresPool {
     const onConnect = (client: PoolClient): Promise<void> =>
-      setUpConnection(client, LOCK_TIMEOUT_MS);
+      setUpConnection(client, ROW_LOCK_TIMEOUT_MS);
     return new PostgresPool(this.driver.createOwnPool({ max, onConnect }), max);
   }
 }

@@ -14,7 +14,7 @@ export const ANSWER_MARGIN_MS = 500;
  * How long a batch waits for the lock of another session, before the row fails alone, in
  * milliseconds.
  */
-export const LOCK_TIMEOUT_MS = 100;
+export const ROW_LOCK_TIMEOUT_MS = 100;
 
 /** Statements on one connection to a PostgreSQL server. */
 export class PostgresSession implements Session {

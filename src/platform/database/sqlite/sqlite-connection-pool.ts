@@ -4,7 +4,7 @@ import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import type { PooledSession, SessionPool } from '../batching/session.js';
 import { FairWriteLock, type ReleaseLock } from './fair-write-lock.js';
 import { SqliteConnection } from './sqlite-connection.js';
-import { SqliteFile } from './sqlite-file.js';
+import { FileIdentity } from './file-identity.js';
 import { SqlitePooledSession } from './sqlite-session.js';
 import { assertOutsideTransaction } from './transaction-scope.js';
 
@@ -45,7 +45,7 @@ export class SqliteConnectionPool {
   private prebegun: Promise<SqliteConnection | undefined> | undefined;
   private readonly waitingReads: (() => void)[] = [];
   private typeOrmReads = 0;
-  private file: SqliteFile | undefined;
+  private file: FileIdentity | undefined;
   private isClosed = false;
 
   private constructor(
@@ -60,7 +60,7 @@ export class SqliteConnectionPool {
     this.writers = { size: 1, acquire: () => this.acquireWriter() };
     this.rowReaders = this.isInMemory ? this.writers : this.createSinglePool(byKey);
     this.pageReaders = this.isInMemory ? this.writers : this.createSinglePool(byPage);
-    if (!this.isInMemory) this.file = new SqliteFile(path);
+    if (!this.isInMemory) this.file = new FileIdentity(path);
   }
 
   /** @param busyTimeout how long one statement waits for another process's lock, in milliseconds */

@@ -5,18 +5,18 @@ import type { SessionPool } from '../batching/session.js';
 import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/sql-builder.js';
 import { migrateSchema } from '../data-source/migrate-schema.js';
-import { getErrorCode } from '../data-source/store-failures.js';
+import { getErrorCode } from '../data-source/failure-log.js';
 import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
 import { flushFolders } from './flush-files.js';
 import { IN_MEMORY } from './sqlite-connection-pool.js';
 import { SqliteChangeLog } from './sqlite-change-log.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { StoreSqliteDriver } from './sqlite-driver.js';
-import { StoreSqliteEntityManager } from './sqlite-entity-manager.js';
+import { StoreSqliteEntityManager } from './transaction-scope.js';
 import { classifyFailure, describeSqliteError, toConstraintError } from './sqlite-errors.js';
 import { SqlitePageReader } from './sqlite-page-reader.js';
 import { SqliteLock } from './sqlite-process-lock.js';
-import { assertWritable } from './sqlite-permissions.js';
+import { assertWritable } from './assert-writable.js';
 import { sqliteSchemaBuilder } from './sqlite-schema-builder.js';
 
 /** A store in a SQLite file, for one program. */

@@ -4,7 +4,7 @@ import { type DataSource, type EntityMetadata, type ObjectLiteral, TypeORMError 
 import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { IN_MEMORY, SqliteConnectionPool } from './sqlite-connection-pool.js';
-import { makeFolder } from './sqlite-permissions.js';
+import { makeFolder } from './assert-writable.js';
 import { isUnsafeInteger, StoreSqliteQueryRunner } from './sqlite-query-runner.js';
 import { SQLITE_TYPES } from './sqlite-schema-builder.js';
 

@@ -74,19 +74,6 @@ export function stringifyExact(value: ExactJson): string {
   return JSON.stringify(value);
 }
 
-/** Applies a JSON merge patch (RFC 7396 section 2). */
-export function mergeExact(target: ExactJson | undefined, patch: ExactJson): ExactJson {
-  if (!(patch instanceof Map)) return patch;
-  const merged = new Map<string, ExactJson>(
-    target instanceof Map ? (target as ReadonlyMap<string, ExactJson>) : [],
-  );
-  for (const [name, value] of patch as ReadonlyMap<string, ExactJson>) {
-    if (value === null) merged.delete(name);
-    else merged.set(name, mergeExact(merged.get(name), value));
-  }
-  return merged;
-}
-
 /** Writes a JSON number in its canonical spelling: that of JavaScript, but without rounding. */
 function normalizeNumber(source: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =

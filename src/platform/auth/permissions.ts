@@ -35,7 +35,7 @@ export const READ_ACCESS: Grant = { isReadOnly: true };
 
 /** Checks that a token allows a request. */
 @Injectable()
-export class Scopes {
+export class Permissions {
   private readonly toWrite: readonly string[];
   private readonly toRead: readonly string[];
 

@@ -3,7 +3,7 @@ import { countSentBytes } from './node-internals.js';
 import type { PipelinedRequests } from './pipelined-requests.js';
 
 /** Closes a connection that is idle for too long, or whose client does not read its answers. */
-export class ConnectionTimeout {
+export class SendTimeout {
   /** The bytes that had been sent at the last check, if some were still to be sent. */
   private sentBytes: number | undefined;
   /** When the client had last read something at a check, by `performance.now()`. */

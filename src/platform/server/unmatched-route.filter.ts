@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, Request, Response } from 'express';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { ApiError, methodNotAllowed } from '../errors/api-error.js';
-import { listAllowedMethods } from './allowed-methods.js';
+import { listAllowedMethods } from './route-matching.js';
 import { ErrorFilter } from './error.filter.js';
 
 /**
@@ -12,7 +12,7 @@ import { ErrorFilter } from './error.filter.js';
  * path, and 404 for an unknown path. A 404 that a handler throws is an error like any other.
  */
 @Catch(NotFoundException)
-export class RouteNotFoundFilter implements ExceptionFilter {
+export class UnmatchedRouteFilter implements ExceptionFilter {
   constructor(
     private readonly adapterHost: HttpAdapterHost,
     private readonly errors: ErrorFilter,

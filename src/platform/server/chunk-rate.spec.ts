@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { nameClient } from '../limits/client.js';
-import { CHUNKS_PER_SECOND, countChunk, FREE_CHUNKS, JoinedChunks } from './body-pace.js';
+import { CHUNKS_PER_SECOND, countChunk, FREE_CHUNKS, JoinedChunks } from './chunk-rate.js';
 
 beforeEach(() => {
   jest.useFakeTimers();

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
-import { assertWritable } from '../platform/database/sqlite/sqlite-permissions.js';
+import { assertWritable } from '../platform/database/sqlite/assert-writable.js';
 import { CommandError } from './command.js';
 
 /** A connection of a command to the file of a store. The program may serve from it meanwhile. */
