@@ -34,7 +34,7 @@ export default defineConfig(
   {
     files: ['src/**/*.ts'],
     ignores: [
-      'src/platform/config/settings.ts',
+      'src/platform/config/setting.decorators.ts',
       'src/platform/validation/member-type.ts',
       '**/*.spec.ts',
     ],

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createApp } from '../app.js';
 import { TRANSIENT_DATABASE_URL } from '../platform/config/database-url.js';
-import { describeModuleSettings, MODULE_SETTINGS } from '../platform/config/settings.js';
+import { describeModuleSettings, MODULE_SETTINGS } from '../platform/config/setting.decorators.js';
 import { buildOpenApi } from '../platform/openapi/build-openapi.js';
 import { listErrors, getStatus } from '../platform/errors/error-catalogue.js';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { EnvError, listSettings } from './settings.js';
+import { EnvError, listSettings } from './setting.decorators.js';
 
 const FILE = '.env';
 

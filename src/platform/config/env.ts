@@ -22,7 +22,7 @@ import {
   splitList,
   TOKENS_RULE,
 } from './setting-formats.js';
-import { EnvError, loadSettings, registerSettings, Rule, WholeNumber } from './settings.js';
+import { EnvError, loadSettings, registerSettings, Rule, WholeNumber } from './setting.decorators.js';
 
 export { EnvError };
 
