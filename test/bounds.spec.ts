@@ -13,7 +13,7 @@ import {
 } from '../src/platform/requests/concurrent-requests.js';
 import { MAX_STREAMS } from '../src/platform/rest/event-stream.js';
 import { CHUNKS_PER_SECOND } from '../src/platform/server/chunk-rate.js';
-import { MAX_HEADERS } from '../src/platform/server/request-rules.js';
+import { MAX_HEADERS } from '../src/platform/server/http-rules.js';
 import { MAX_BATCHES } from '../src/platform/rest/import.js';
 import { WAITING_LIMIT } from '../src/platform/server/pipelined-requests.js';
 import { DISCARD_LIMIT, DISCARD_MS } from '../src/platform/requests/discard-body.js';

@@ -30,7 +30,7 @@ afterEach(async () => {
 
 /** Does what the server does each second. */
 function checkReading(socket: Socket): void {
-  app.nest.get(Connections).get(socket).timeout.checkReading();
+  app.nest.get(Connections).get(socket).sendTimeout.checkReading();
 }
 
 /** Resolves once a part of the pending data has been received. */

@@ -3,7 +3,10 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Env } from '../src/platform/config/env.js';
-import { describeModuleSettings, MODULE_SETTINGS } from '../src/platform/config/setting.decorators.js';
+import {
+  describeModuleSettings,
+  MODULE_SETTINGS,
+} from '../src/platform/config/setting.decorators.js';
 import { listErrors, ErrorCatalogue, getStatus } from '../src/platform/errors/error-catalogue.js';
 import { MALFORMED_REQUESTS } from './cases/malformed-http.js';
 import { TestApp } from './support/test-app.js';

@@ -238,7 +238,7 @@ describe('a stream over HTTP/1.0, which ends with its connection,', () => {
     await until(() => sockets.some(({ writableLength }) => writableLength > 0));
     stopClock();
     for (let second = 0; second < 40 && sockets[0]?.destroyed === false; second++) {
-      app.nest.get(Connections).get(sockets[0]).timeout.checkReading();
+      app.nest.get(Connections).get(sockets[0]).sendTimeout.checkReading();
       passSeconds(1);
     }
     expect((await readAll(curl)).code).toBe(RESET);

@@ -1,9 +1,9 @@
 import { link, open, realpath, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
-import { getErrorCode } from '../platform/database/data-source/failure-log.js';
+import { getErrorCode } from '../platform/database/data-source/error-code.js';
 import { flush, flushFolder } from '../platform/database/sqlite/flush-files.js';
-import { StoreReader } from './sqlite-reader.js';
+import { SqliteReader } from './sqlite-reader.js';
 
 /** How often progress is reported, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 2_000;
@@ -31,7 +31,7 @@ export async function backUpStore(
   signal?: AbortSignal,
   { access = 'rw', permissionsOf = source }: BackupOptions = {},
 ): Promise<number> {
-  const store = await StoreReader.open(source, access);
+  const store = await SqliteReader.open(source, access);
   const partial = join(dirname(target), `${basename(target)}.${process.pid}.partial`);
   try {
     await assertNewFile(source, target);
@@ -71,7 +71,7 @@ async function assertNewFile(source: string, target: string): Promise<void> {
 }
 
 /** Reads the greatest size in bytes that the copy may have. */
-async function readMaxSize(store: StoreReader): Promise<number> {
+async function readMaxSize(store: SqliteReader): Promise<number> {
   const [row] = await store.all<{ size: number }>(
     'SELECT page_count * page_size AS size FROM pragma_page_count, pragma_page_size',
   );
@@ -101,7 +101,7 @@ async function createPartial(partial: string, permissionsOf: string): Promise<vo
 }
 
 async function copy(
-  store: StoreReader,
+  store: SqliteReader,
   partial: string,
   expected: number,
   onProgress: (line: string) => void,
@@ -128,7 +128,7 @@ async function copy(
 /** Flushes and checks the copy, and gives it its name. Resolves with its size in bytes. */
 async function complete(partial: string, target: string, signal?: AbortSignal): Promise<number> {
   await flush(partial);
-  const reader = await StoreReader.open(partial, 'ro');
+  const reader = await SqliteReader.open(partial, 'ro');
   const interrupt = (): void => reader.interrupt();
   signal?.addEventListener('abort', interrupt);
   const faults = await reader.findIntegrityFaults().finally(() => reader.close());

@@ -4,7 +4,7 @@ import { CommandError, formatSize } from './command.js';
 import { describeSqliteError } from '../platform/database/sqlite/sqlite-errors.js';
 import { compareMigrations } from '../platform/database/data-source/migrate-schema.js';
 import { schema } from '../schema.js';
-import { StoreReader } from './sqlite-reader.js';
+import { SqliteReader } from './sqlite-reader.js';
 
 /** A line for each table of a store, and the faults of the store. */
 export interface StoreReport {
@@ -18,7 +18,7 @@ export interface StoreReport {
  * @throws CommandError when there is no file
  */
 export async function checkStore(path: string): Promise<StoreReport> {
-  const store = await StoreReader.open(path, 'ro');
+  const store = await SqliteReader.open(path, 'ro');
   try {
     await store.all('BEGIN');
     const tables = await listTables(store);
@@ -39,7 +39,7 @@ export async function checkStore(path: string): Promise<StoreReport> {
   }
 }
 
-async function listTables(store: StoreReader): Promise<string[]> {
+async function listTables(store: SqliteReader): Promise<string[]> {
   const rows = await store.all<{ name: string }>(
     `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND wr = 0
      AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name`,
@@ -48,7 +48,7 @@ async function listTables(store: StoreReader): Promise<string[]> {
 }
 
 async function describeSchema(
-  store: StoreReader,
+  store: SqliteReader,
   tables: readonly string[],
 ): Promise<{ description: string; faults: string[] }> {
   if (!tables.includes('migrations')) {
@@ -68,7 +68,7 @@ function listMigrations(): string[] {
 }
 
 /** Describes the number of rows and, for an integer key of one column, the least and the greatest key. */
-async function describeContents(store: StoreReader, table: string): Promise<string> {
+async function describeContents(store: SqliteReader, table: string): Promise<string> {
   const [key, ...otherKeys] = await store.all<{ name: string; type: string }>(
     'SELECT name, upper(type) AS type FROM pragma_table_info(?) WHERE pk > 0',
     table,

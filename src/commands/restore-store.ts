@@ -1,6 +1,6 @@
 import { link, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { getErrorCode } from '../platform/database/data-source/failure-log.js';
+import { getErrorCode } from '../platform/database/data-source/error-code.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 import { flushFolder, flushFolders } from '../platform/database/sqlite/flush-files.js';
 import { SqliteLock } from '../platform/database/sqlite/sqlite-process-lock.js';
@@ -9,7 +9,7 @@ import { backUpStore } from './back-up-store.js';
 import { checkStore } from './check-store.js';
 import { CommandError } from './command.js';
 import { beginEpoch } from './begin-epoch.js';
-import { StoreReader } from './sqlite-reader.js';
+import { SqliteReader } from './sqlite-reader.js';
 
 /** The files beside that of a store. They would damage any other database file. */
 const LOGS = ['-wal', '-shm', '-journal'];
@@ -76,7 +76,7 @@ async function lockStore(store: string): Promise<SqliteLock> {
  */
 async function assertUnused(store: string): Promise<void> {
   if (!(await exists(store))) return;
-  const reader = await StoreReader.open(store, 'rw');
+  const reader = await SqliteReader.open(store, 'rw');
   try {
     await reader.all('PRAGMA locking_mode = EXCLUSIVE');
     await reader.all('BEGIN EXCLUSIVE');

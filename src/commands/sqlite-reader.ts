@@ -6,7 +6,7 @@ import { assertWritable } from '../platform/database/sqlite/assert-writable.js';
 import { CommandError } from './command.js';
 
 /** A connection of a command to the file of a store. The program may serve from it meanwhile. */
-export class StoreReader {
+export class SqliteReader {
   private constructor(private readonly database: sqlite3.Database) {}
 
   /**
@@ -15,7 +15,7 @@ export class StoreReader {
    * @throws CommandError when there is no file; DatabaseStartError when the file is not writable in
    *   mode `rw`
    */
-  static async open(path: string, mode: 'ro' | 'rw'): Promise<StoreReader> {
+  static async open(path: string, mode: 'ro' | 'rw'): Promise<SqliteReader> {
     if (!existsSync(path)) throw new CommandError(`There is no store at ${resolve(path)}`);
     const realPath = realpathSync(path);
     // Beside a read-only file, SQLite would create a log that nobody can write.
@@ -28,7 +28,7 @@ export class StoreReader {
     const flags = mode === 'ro' ? sqlite3.OPEN_READONLY : sqlite3.OPEN_READWRITE;
     return await new Promise((open, reject) => {
       const database = new sqlite3.Database(url.href, flags | sqlite3.OPEN_URI, (error) =>
-        error === null ? open(new StoreReader(database)) : reject(error),
+        error === null ? open(new SqliteReader(database)) : reject(error),
       );
     });
   }

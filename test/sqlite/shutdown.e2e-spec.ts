@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { StoreReader } from '../../src/commands/sqlite-reader.js';
+import { SqliteReader } from '../../src/commands/sqlite-reader.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { ClientConnection } from '../support/http/connection.js';
 import { writeCreateRequest } from '../support/plant-requests.js';
@@ -35,7 +35,7 @@ describe('the program, when it stops', () => {
   }
 
   async function storedPlants(): Promise<number | undefined> {
-    const reader = await StoreReader.open(folder.file('data/plants.db'), 'rw');
+    const reader = await SqliteReader.open(folder.file('data/plants.db'), 'rw');
     const [row] = await reader.all<{ count: number }>('SELECT count(*) AS count FROM plants');
     await reader.close();
     return row?.count;

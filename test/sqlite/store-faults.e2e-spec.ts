@@ -5,7 +5,7 @@ import { cp, mkdtemp, open, readFile, rename, rm, unlink } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { StoreReader } from '../../src/commands/sqlite-reader.js';
+import { SqliteReader } from '../../src/commands/sqlite-reader.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { commitConnection } from '../support/commit-connection.js';
 import { type Demand, LARGE_NAME, PlantClient } from '../support/plant-client.js';
@@ -139,6 +139,6 @@ describe('while the store', () => {
     await unlink(store);
     await client.expectUnavailable(app.url.origin, {});
     await app.close();
-    await expect(StoreReader.open(store, 'ro')).rejects.toThrow('There is no store');
+    await expect(SqliteReader.open(store, 'ro')).rejects.toThrow('There is no store');
   });
 });

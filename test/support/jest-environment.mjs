@@ -5,7 +5,7 @@ import { TestEnvironment } from 'jest-environment-node';
 // tests first may take Node longer, and Jest would then report open handles.
 process.once('exit', () => process.exit());
 
-/** The storages that the test file in progress has used: Jest uses one, and leaves it on. */
+/** The storages that the current test file has used. Jest uses one, and leaves it on. */
 const storages = new Set();
 const { run } = AsyncLocalStorage.prototype;
 AsyncLocalStorage.prototype.run = function (...parameters) {
@@ -13,7 +13,10 @@ AsyncLocalStorage.prototype.run = function (...parameters) {
   return run.apply(this, parameters);
 };
 
-/** Before Node 24, each storage that is on slows every promise of the process. */
+/**
+ * Switches the storages off after each test file. Before Node 24, each one that is on slows every
+ * promise of the process.
+ */
 export default class Environment extends TestEnvironment {
   async teardown() {
     for (const storage of storages) storage.disable();

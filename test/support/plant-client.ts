@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { StoreReader } from '../../src/commands/sqlite-reader.js';
+import { SqliteReader } from '../../src/commands/sqlite-reader.js';
 import { expectError } from './expect-error.js';
 import type { Answer } from './test-app.js';
 import { TOKEN } from './token.js';
@@ -71,7 +71,7 @@ export class PlantClient {
    * sent.
    */
   async expectAllStored(path: string): Promise<void> {
-    const reader = await StoreReader.open(path, 'ro');
+    const reader = await SqliteReader.open(path, 'ro');
     try {
       expect(await reader.findIntegrityFaults()).toEqual([]);
       const rows = await reader.all<{ id: number; name: string }>('SELECT id, name FROM plants');

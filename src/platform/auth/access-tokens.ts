@@ -55,7 +55,7 @@ export class AccessTokens {
   }
 }
 
-/** Creates a development token only if no token is configured. */
+/** Creates the tokens that are configured; a development token if there are none. */
 export function createAccessTokens(env: Env): AccessTokens {
   const entries = splitList(env.ACCESS_TOKENS);
   const readEntries = splitList(env.READ_ACCESS_TOKENS);

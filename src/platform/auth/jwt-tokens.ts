@@ -9,6 +9,7 @@ import {
 } from 'jose';
 import { ApiError } from '../errors/api-error.js';
 import type { AuthFailure } from '../observability/metrics.js';
+import type { Env } from '../config/env.js';
 import type { Caller } from '../observability/pino-logger.js';
 import type { TraceHeaders } from '../observability/trace-context.js';
 import type { Client } from '../limits/client.js';
@@ -224,4 +225,18 @@ function parseScopeClaims({ scope, scp }: JWTPayload): Set<unknown> {
 /** Makes a short key: latin1 has one character for each byte. */
 function toCacheKey(digest: Buffer): string {
   return digest.toString('latin1');
+}
+
+/** @returns null, which Nest can inject, when no identity provider is configured */
+export function createJwtTokens({
+  AUTH_JWKS_URL,
+  AUTH_ISSUER,
+  AUTH_AUDIENCE,
+}: Env): JwtTokens | null {
+  if (AUTH_JWKS_URL === '') return null;
+  return new JwtTokens({
+    jwksUrl: new URL(AUTH_JWKS_URL),
+    issuer: AUTH_ISSUER,
+    audience: AUTH_AUDIENCE,
+  });
 }

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { EnvError, loadEnv } from './env.js';
-import { describeModuleSettings, loadSettings, Rule, Setting, WholeNumber } from './setting.decorators.js';
+import {
+  describeModuleSettings,
+  loadSettings,
+  Rule,
+  Setting,
+  WholeNumber,
+} from './setting.decorators.js';
 
 const PROVIDER = {
   AUTH_JWKS_URL: 'https://id.example/jwks',

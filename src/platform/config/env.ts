@@ -22,7 +22,13 @@ import {
   splitList,
   TOKENS_RULE,
 } from './setting-formats.js';
-import { EnvError, loadSettings, registerSettings, Rule, WholeNumber } from './setting.decorators.js';
+import {
+  EnvError,
+  loadSettings,
+  registerSettings,
+  Rule,
+  WholeNumber,
+} from './setting.decorators.js';
 
 export { EnvError };
 

@@ -20,7 +20,7 @@ import {
   ReadProgress,
   removeChangesBefore,
 } from './change-feed/change-log.js';
-import { storeFailures } from './data-source/failure-log.js';
+import { storeFailures } from './data-source/store-failures.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { JobRunner } from './job-runner.js';
 

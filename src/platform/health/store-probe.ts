@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { storeFailures } from '../database/data-source/failure-log.js';
+import { storeFailures } from '../database/data-source/store-failures.js';
 import type { StoreDataSource } from '../database/data-source/store-data-source.js';
 
 /** How long a result is cached, in milliseconds, so that frequent probes cause no more work. */

@@ -11,8 +11,8 @@ const TICK_MS = 10;
 const CHUNKS_PER_TICK = 320;
 export const CHUNKS_PER_SECOND = (CHUNKS_PER_TICK / TICK_MS) * 1_000;
 
-/** The pace of one client. */
-interface Pace {
+/** The rate at which the chunks of one client are read. */
+interface ClientRate {
   readonly client: Client;
   /** How many chunks have been read ahead of the rate, up to those of two seconds. */
   debt: number;
@@ -21,11 +21,11 @@ interface Pace {
 }
 
 /** The clients that have chunks ahead of the rate, or connections waiting, by their keys. */
-const paces = new Map<string, Pace>();
+const rates = new Map<string, ClientRate>();
 /** The key of the client that sends the current body of many chunks. */
 const keys = new WeakMap<Socket, string>();
-/** The pace that each waiting connection waits for. */
-const awaited = new WeakMap<Socket, Pace>();
+/** The client's rate for which each connection waits. */
+const awaited = new WeakMap<Socket, ClientRate>();
 let timer: NodeJS.Timeout | undefined;
 
 /**
@@ -40,50 +40,50 @@ let timer: NodeJS.Timeout | undefined;
  */
 export function countChunk(socket: Socket, index: number): boolean {
   if (index <= FREE_CHUNKS) return false;
-  const pace = findPace(socket, index === FREE_CHUNKS + 1);
-  if (pace.debt < 2 * CHUNKS_PER_SECOND) pace.debt++;
-  if (pace.debt <= CHUNKS_PER_TICK || !holdReading(socket, paces)) return true;
-  if (pace.debt > CHUNKS_PER_SECOND && pace.waiting.size > 0) {
+  const rate = findRate(socket, index === FREE_CHUNKS + 1);
+  if (rate.debt < 2 * CHUNKS_PER_SECOND) rate.debt++;
+  if (rate.debt <= CHUNKS_PER_TICK || !holdReading(socket, rates)) return true;
+  if (rate.debt > CHUNKS_PER_SECOND && rate.waiting.size > 0) {
     destroyUnparsed(socket);
   } else {
-    pace.waiting.add(socket);
-    awaited.set(socket, pace);
+    rate.waiting.add(socket);
+    awaited.set(socket, rate);
     socket.on('close', stopWaiting);
   }
   return true;
 }
 
-function findPace(socket: Socket, isNewBody: boolean): Pace {
-  const known = isNewBody ? undefined : paces.get(keys.get(socket) ?? '');
+function findRate(socket: Socket, isNewBody: boolean): ClientRate {
+  const known = isNewBody ? undefined : rates.get(keys.get(socket) ?? '');
   if (known !== undefined) return known;
   const client = getClient({ socket });
   const key = `${client.name}\n${client.address}`;
-  const pace = paces.get(key) ?? { client, debt: 0, waiting: new Set() };
+  const rate = rates.get(key) ?? { client, debt: 0, waiting: new Set() };
   keys.set(socket, key);
-  paces.set(key, pace);
+  rates.set(key, rate);
   timer ??= setInterval(readFurther, TICK_MS).unref();
-  return pace;
+  return rate;
 }
 
 /** Shares the rate between names, and within a name between its addresses. */
 function readFurther(): void {
   const addresses = new Map<string, number>();
-  for (const { client } of paces.values()) {
+  for (const { client } of rates.values()) {
     addresses.set(client.name, (addresses.get(client.name) ?? 0) + 1);
   }
-  for (const [key, pace] of paces) {
+  for (const [key, rate] of rates) {
     const ofName = CHUNKS_PER_TICK / addresses.size;
-    pace.debt = Math.max(0, pace.debt - ofName / (addresses.get(pace.client.name) ?? 1));
-    if (pace.debt > 0) continue;
-    const [next] = pace.waiting;
+    rate.debt = Math.max(0, rate.debt - ofName / (addresses.get(rate.client.name) ?? 1));
+    if (rate.debt > 0) continue;
+    const [next] = rate.waiting;
     if (next === undefined) {
-      paces.delete(key);
+      rates.delete(key);
     } else {
       stopWaiting.call(next);
-      releaseReading(next, paces);
+      releaseReading(next, rates);
     }
   }
-  if (paces.size > 0) return;
+  if (rates.size > 0) return;
   clearInterval(timer);
   timer = undefined;
 }

@@ -31,21 +31,25 @@ export function getMaxDrainMs(graceMs: number): number {
   return Math.max(graceMs, DRAIN_CLIENT_MS) + DRAIN_HANDLER_MS;
 }
 
-/** A connection: the order of its requests, its timeout, and its end when the server stops. */
+/** A connection: the order of its requests, its time limits, and its end when the server stops. */
 class Connection {
   readonly requests: PipelinedRequests;
-  readonly timeout: SendTimeout;
+  readonly sendTimeout: SendTimeout;
   readonly drain: ConnectionDrain;
 
   /** @param isOverLimit whether there are too many connections, so that its requests are refused */
   constructor(
-    socket: Socket,
+    private readonly socket: Socket,
     sendTimeoutMs: number,
     readonly isOverLimit: boolean,
   ) {
     this.requests = new PipelinedRequests(socket);
-    this.timeout = new SendTimeout(socket, this.requests, sendTimeoutMs);
+    this.sendTimeout = new SendTimeout(socket, this.requests, sendTimeoutMs);
     this.drain = new ConnectionDrain(socket, this.requests);
+  }
+
+  closeIfIdle(): void {
+    if (this.socket.writableLength === 0 && this.requests.isIdle) this.socket.destroy();
   }
 }
 
@@ -70,9 +74,9 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     server.on('drop', () => droppedConnections.inc());
     server.on('connection', (socket: Socket) => this.add(socket));
     // With a listener, Node does not destroy idle sockets itself.
-    server.on('timeout', (socket: Socket) => open.get(socket)?.timeout.onTimeout());
+    server.on('timeout', (socket: Socket) => open.get(socket)?.closeIfIdle());
     const check = setInterval(() => {
-      for (const { timeout } of open.values()) timeout.checkReading();
+      for (const { sendTimeout } of open.values()) sendTimeout.checkReading();
     }, READING_CHECK_MS).unref();
     server.once('close', () => clearInterval(check));
   }

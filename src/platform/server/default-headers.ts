@@ -8,7 +8,8 @@ export const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
 };
-export const SECURITY_LIST = Object.entries(SECURITY_HEADERS).flat();
+/** Each name is followed by its value. */
+export const SECURITY_HEADER_LIST = Object.entries(SECURITY_HEADERS).flat();
 
 export interface DefaultHeaders {
   /** Each name is followed by its value. */
@@ -16,7 +17,7 @@ export interface DefaultHeaders {
 }
 
 /**
- * Adds default headers to an answer, which it may override. Like Node's own `Date`, they are added
+ * Adds default headers, which the answer may override. Like Node's own `Date`, they are added
  * when the head is written, so `getHeader()` does not return them.
  */
 export function addDefaultHeaders(response: ServerResponse, ...namesAndValues: string[]): void {

@@ -12,7 +12,7 @@ import { endTurn } from '../requests/concurrent-requests.js';
 import { isRejectedByPipes } from '../requests/handler-parameters.js';
 import { sendError } from './send-error.js';
 import { ConstraintError } from '../database/constraint.error.js';
-import { storeFailures } from '../database/data-source/failure-log.js';
+import { storeFailures } from '../database/data-source/store-failures.js';
 import { StoreUnavailableError } from '../database/store-unavailable.error.js';
 import { ApiError } from '../errors/api-error.js';
 import type { RequestLocals } from '../observability/pino-logger.js';

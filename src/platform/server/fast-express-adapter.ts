@@ -15,7 +15,7 @@ import { addDefaultHeaders, type DefaultHeaders } from './default-headers.js';
 import { countChunk, JoinedChunks } from './chunk-rate.js';
 import { discardBody } from '../requests/discard-body.js';
 import { stopListening } from './node-internals.js';
-import { hasTooManyTrailers } from './request-rules.js';
+import { hasTooManyTrailers } from './http-rules.js';
 import { JSON_TYPE } from './send-error.js';
 import { sendStream, TextStream } from './send-stream.js';
 import { countUnsent } from './unsent-bytes-limit.js';

@@ -10,12 +10,11 @@ import type { PinoLogger } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
 import { hasOwnTimeLimits } from '../requests/body-lines.js';
 import type { Connections } from './connections.js';
-
 import { SECURITY_HEADERS } from './default-headers.js';
 import { configureNode } from './node-internals.js';
 import type { Handler } from './pipelined-requests.js';
 import { describeOrigin, REQUEST_ID, getRequestId } from './request.middleware.js';
-import { hasTooManyHeaders, isParsable, MAX_HEADERS } from './request-rules.js';
+import { hasTooManyHeaders, isRequestTarget, MAX_HEADERS } from './http-rules.js';
 import { JSON_TYPE, sendError } from './send-error.js';
 
 /** The code of Node's error for a late request. */
@@ -54,7 +53,7 @@ export function configureServer(
   const route: Handler = (req, res) => {
     if (req.method === 'CONNECT') {
       refuseConnect(req, res);
-    } else if (isParsable(req.url ?? '')) {
+    } else if (isRequestTarget(req.url ?? '')) {
       express(req as Request, res as Response, () => refusePath(req, res));
     } else {
       // Express would answer HTML for a path that it cannot parse.

@@ -5,7 +5,7 @@ import { getClient } from '../limits/client.js';
 import { FairShare, type Holding } from '../limits/fair-share.js';
 import { holdReading, releaseReading } from '../requests/socket-reading.js';
 import { breakOff } from './break-off.js';
-import { isEndUncertain } from './request-rules.js';
+import { isEndUncertain } from './http-rules.js';
 
 /** How many requests may wait for the one before them, on all connections together. */
 export const WAITING_LIMIT = 20_000;

@@ -6,8 +6,8 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger, RequestLocals, RequestOrigin } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
-import { addDefaultHeaders, SECURITY_LIST } from './default-headers.js';
-import { findViolation } from './request-rules.js';
+import { addDefaultHeaders, SECURITY_HEADER_LIST } from './default-headers.js';
+import { findViolation } from './http-rules.js';
 import { readTrace } from '../observability/trace-context.js';
 
 export const REQUEST_ID = 'X-Request-Id';
@@ -41,7 +41,7 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
     const origin = describeOrigin(req, span);
     const locals = res.locals as RequestLocals;
     locals.requestId = requestId;
-    addDefaultHeaders(res, REQUEST_ID, requestId, ...SECURITY_LIST);
+    addDefaultHeaders(res, REQUEST_ID, requestId, ...SECURITY_HEADER_LIST);
     if (span !== undefined) res.on('finish', () => nameSpanByRoute(span, req));
     res.on('close', () => {
       const ms = performance.now() - began;

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { countSentBytes } from './node-internals.js';
 import type { PipelinedRequests } from './pipelined-requests.js';
 
-/** Closes a connection that is idle for too long, or whose client does not read its answers. */
+/** Closes a connection whose client does not read its answers. */
 export class SendTimeout {
   /** The bytes that had been sent at the last check, if some were still to be sent. */
   private sentBytes: number | undefined;
@@ -27,10 +27,5 @@ export class SendTimeout {
     if (sentBytes === undefined || sentBytes !== this.sentBytes) this.readingAt = now;
     this.sentBytes = sentBytes;
     if (now - this.readingAt >= this.sendTimeoutMs) this.requests.destroy();
-  }
-
-  /** Handles the `timeout` event of the socket. */
-  onTimeout(): void {
-    if (this.socket.writableLength === 0 && this.requests.isIdle) this.socket.destroy();
   }
 }

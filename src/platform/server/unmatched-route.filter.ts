@@ -31,11 +31,11 @@ export class UnmatchedRouteFilter implements ExceptionFilter {
       response.writeHead(204, { Allow: methods.join(', ') }).end();
       return;
     }
-    this.errors.catch(createRouteNotFoundError(request, methods), host);
+    this.errors.catch(createUnmatchedRouteError(request, methods), host);
   }
 }
 
-function createRouteNotFoundError({ method, path }: Request, methods: string[]): ApiError {
+function createUnmatchedRouteError({ method, path }: Request, methods: string[]): ApiError {
   if (!isDecodable(path)) {
     return new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be decoded');
   }

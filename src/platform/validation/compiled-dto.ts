@@ -203,7 +203,6 @@ function describeType(type: unknown, nested: CompiledDto | undefined): string {
   return nested === undefined ? (SCALARS.get(type)?.text ?? 'given') : 'an object';
 }
 
-/** The types of the values that the rules of class-validator accept. */
 /** @throws TypeError when the declared class of a member is not that of its decorator */
 function assertDeclared(type: unknown, { valueType, declared }: PropertyRules): void {
   if (valueType === undefined) {

@@ -30,6 +30,7 @@ export function findNestedType(type: Type<object>, member: string): Type<object>
   );
 }
 
+/** The types of the values that the rules of class-validator accept. */
 const TYPES_BY_RULE = new Map<string, unknown>([
   ['isBoolean', Boolean],
   ...['isInt', 'isNumber', 'min', 'max'].map((name) => [name, Number] as const),

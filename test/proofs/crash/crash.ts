@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { StoreReader } from '../../../src/commands/sqlite-reader.js';
+import { SqliteReader } from '../../../src/commands/sqlite-reader.js';
 import { inNewFolder } from '../../support/new-folder.js';
 import { Program } from '../../support/program.js';
 import { SeededRandom } from '../../support/seeded-random.js';
@@ -101,6 +101,6 @@ class Crashes {
 }
 
 async function findIntegrityFaults(path: string): Promise<string[]> {
-  const reader = await StoreReader.open(path, 'rw');
+  const reader = await SqliteReader.open(path, 'rw');
   return await reader.findIntegrityFaults().finally(() => reader.close());
 }

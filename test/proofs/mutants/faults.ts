@@ -426,7 +426,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...plant('server/chunk-rate.ts', 'unit server/chunk-rate', [
     [
       'a client may begin any number of bodies in small chunks',
-      'if (pace.debt > CHUNKS_PER_SECOND && pace.waiting.size > 0) {',
+      'if (rate.debt > CHUNKS_PER_SECOND && rate.waiting.size > 0) {',
       'if (false) {',
     ],
     [

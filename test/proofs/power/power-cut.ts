@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { StoreReader } from '../../../src/commands/sqlite-reader.js';
+import { SqliteReader } from '../../../src/commands/sqlite-reader.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { Disk } from './disk.js';
 import { numbersIn, makePlant } from './plants.js';
@@ -122,7 +122,7 @@ async function findFaults(path: string, acknowledged: ReadonlySet<number>): Prom
 }
 
 async function readStore(path: string, faults: string[]): Promise<Row[]> {
-  const reader = await StoreReader.open(path, 'rw');
+  const reader = await SqliteReader.open(path, 'rw');
   try {
     await reader.all('PRAGMA synchronous = OFF');
     faults.push(...(await reader.findIntegrityFaults()));

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { symlink, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { StoreReader } from '../../../src/commands/sqlite-reader.js';
+import { SqliteReader } from '../../../src/commands/sqlite-reader.js';
 import type { Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { TOKEN } from '../../support/token.js';
@@ -91,7 +91,7 @@ it('a store whose shared memory file is deleted acknowledges nothing more', asyn
   first.kill('SIGKILL');
   await first.exited();
   expect(await create(await start().listening(), 3)).toBe(200);
-  const reader = await StoreReader.open(folder.file('plants.db'), 'rw');
+  const reader = await SqliteReader.open(folder.file('plants.db'), 'rw');
   expect(await reader.findIntegrityFaults()).toEqual([]);
   const stored = await reader.all<{ id: number }>('SELECT id FROM plants ORDER BY id');
   expect(stored.map(({ id }) => id)).toEqual(expect.arrayContaining([1, 3]));

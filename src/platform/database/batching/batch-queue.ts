@@ -6,7 +6,7 @@ import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { StoreMetrics } from '../../observability/metrics.js';
 import { ConstraintError } from '../constraint.error.js';
-import { storeFailures } from '../data-source/failure-log.js';
+import { storeFailures } from '../data-source/store-failures.js';
 import type { Session, SessionPool } from './session.js';
 
 /** How many items, and how many characters in them, may wait. Further items are refused at once. */

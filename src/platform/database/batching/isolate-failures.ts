@@ -1,7 +1,7 @@
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import type { ConstraintError } from '../constraint.error.js';
-import { storeFailures } from '../data-source/failure-log.js';
+import { storeFailures } from '../data-source/store-failures.js';
 import { atomically, type FailureCause, type Session } from './session.js';
 
 /** The result of an item: its outcome, or its own error. */

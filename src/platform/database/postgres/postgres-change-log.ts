@@ -12,7 +12,7 @@ import {
   readFeedState,
   type RecordedTable,
 } from '../change-feed/change-log.js';
-import { storeFailures } from '../data-source/failure-log.js';
+import { storeFailures } from '../data-source/store-failures.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 import { withBriefLocks } from './brief-table-locks.js';
 

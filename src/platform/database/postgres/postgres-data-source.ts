@@ -7,7 +7,7 @@ import type { EntityColumns } from '../batching/entity-columns.js';
 import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/sql-builder.js';
 import { migrateSchema } from '../data-source/migrate-schema.js';
-import { getErrorCode } from '../data-source/failure-log.js';
+import { getErrorCode } from '../data-source/error-code.js';
 import {
   DatabaseStartError,
   StoreDataSource,

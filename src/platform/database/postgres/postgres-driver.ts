@@ -6,7 +6,7 @@ import { StorePostgresQueryRunner } from './postgres-query-runner.js';
 // Everything that depends on internals of TypeORM's PostgreSQL driver.
 // test/postgres/driver.e2e-spec.ts fails if an upgrade changes them.
 
-/** TypeORM's driver with time limits for statements and transactions. */
+/** TypeORM's driver, with the query runner of this project and with further pools. */
 export class StorePostgresDriver extends PostgresDriver {
   override createQueryRunner(mode: ReplicationMode): StorePostgresQueryRunner {
     return new StorePostgresQueryRunner(this, mode);

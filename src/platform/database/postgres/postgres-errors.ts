@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
 import type { FailureCause } from '../batching/session.js';
 import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
-import { getErrorCode } from '../data-source/failure-log.js';
+import { getErrorCode } from '../data-source/error-code.js';
 
 /** The classes of SQLSTATE for refused rows: bad data, constraints, limits. */
 const ROW_ERRORS = ['22', '23', '54'];

@@ -1,7 +1,7 @@
 import { access, constants, mkdir, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { getErrorCode } from '../data-source/failure-log.js';
+import { getErrorCode } from '../data-source/error-code.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 
 /** The files of a store and of the lock of its program. */

@@ -1,6 +1,6 @@
 import { open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { getErrorCode } from '../data-source/failure-log.js';
+import { getErrorCode } from '../data-source/error-code.js';
 
 /** The user may enter the folder but not read it, or its file system cannot flush folders. */
 const NOT_POSSIBLE = new Set(['EACCES', 'EPERM', 'EINVAL']);

@@ -4,7 +4,7 @@ import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import type { PooledSession, SessionPool } from '../batching/session.js';
 import { FairWriteLock, type ReleaseLock } from './fair-write-lock.js';
 import { SqliteConnection } from './sqlite-connection.js';
-import { FileIdentity } from './file-identity.js';
+import { StoreFiles } from './store-files.js';
 import { SqlitePooledSession } from './sqlite-session.js';
 import { assertOutsideTransaction } from './transaction-scope.js';
 
@@ -45,7 +45,7 @@ export class SqliteConnectionPool {
   private prebegun: Promise<SqliteConnection | undefined> | undefined;
   private readonly waitingReads: (() => void)[] = [];
   private typeOrmReads = 0;
-  private file: FileIdentity | undefined;
+  private files: StoreFiles | undefined;
   private isClosed = false;
 
   private constructor(
@@ -60,7 +60,7 @@ export class SqliteConnectionPool {
     this.writers = { size: 1, acquire: () => this.acquireWriter() };
     this.rowReaders = this.isInMemory ? this.writers : this.createSinglePool(byKey);
     this.pageReaders = this.isInMemory ? this.writers : this.createSinglePool(byPage);
-    if (!this.isInMemory) this.file = new FileIdentity(path);
+    if (!this.isInMemory) this.files = new StoreFiles(path);
   }
 
   /** @param busyTimeout how long one statement waits for another process's lock, in milliseconds */
@@ -91,7 +91,7 @@ export class SqliteConnectionPool {
     if (access !== 'transaction') this.assertOutsideTransaction(access);
     const done = needsLock ? await this.lock.acquire(origin) : await this.enterTypeOrmReads();
     try {
-      if (needsLock) this.file?.assertSameStoreUnlessFresh();
+      if (needsLock) this.files?.assertSameStoreUnlessFresh();
       const isPooled = dedicated === undefined && !this.isInMemory;
       const begun = isPooled && access === 'transaction' ? await this.takePrebegun() : undefined;
       const connection =
@@ -135,7 +135,7 @@ export class SqliteConnectionPool {
 
   /** @throws StoreUnavailableError when the file of the store was removed or replaced */
   assertSameStore(): void {
-    this.file?.assertSameStore();
+    this.files?.assertSameStore();
   }
 
   /**
@@ -164,7 +164,7 @@ export class SqliteConnectionPool {
   private async acquireWriter(): Promise<PooledSession> {
     const release = await this.lock.acquireForBatch();
     try {
-      this.file?.assertSameStoreUnlessFresh();
+      this.files?.assertSameStoreUnlessFresh();
     } catch (error) {
       release();
       throw error;
@@ -183,7 +183,7 @@ export class SqliteConnectionPool {
         last = new Promise<void>((resolve) => (release = resolve));
         await before;
         try {
-          this.file?.assertSameStoreUnlessFresh();
+          this.files?.assertSameStoreUnlessFresh();
         } catch (error) {
           release();
           throw error;

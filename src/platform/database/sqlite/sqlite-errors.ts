@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
 import type { FailureCause } from '../batching/session.js';
 import { ConstraintError } from '../constraint.error.js';
-import { getErrorCode } from '../data-source/failure-log.js';
+import { getErrorCode } from '../data-source/error-code.js';
 
 /** The codes for refused rows. */
 const ROW_ERRORS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']);

@@ -6,7 +6,7 @@ import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlread
 import { TransactionNotStartedError } from 'typeorm/error/TransactionNotStartedError.js';
 import { ConstraintError } from '../constraint.error.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
-import { getErrorCode } from '../data-source/failure-log.js';
+import { getErrorCode } from '../data-source/error-code.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { classifyStatement, type StatementKind } from './classify-statement.js';

@@ -1,7 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type EntityManager, TypeORMError } from 'typeorm';
-import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
-import { StoreEntityManager } from '../data-source/store-entity-manager.js';
 
 /**
  * Before Node 24, AsyncLocalStorage slows every promise. There, only the time limit of the write
@@ -11,7 +8,7 @@ const isCheap = Number(process.versions.node.split('.')[0]) >= 24;
 const transactions = isCheap ? new AsyncLocalStorage<{ isOver: boolean }>() : undefined;
 
 /** Executes the work of a transaction, and tracks what is called from there. */
-async function trackTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function trackTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
   if (transactions === undefined) return await work();
   const transaction = { isOver: false };
   return await transactions.run(transaction, work).finally(() => (transaction.isOver = true));
@@ -29,28 +26,5 @@ export function assertOutsideTransaction(): void {
     throw new Error(
       "A statement inside a transaction must be part of it: use the transaction's manager, or run it after the transaction",
     );
-  }
-}
-
-type Work<Result> = (manager: EntityManager) => Promise<Result>;
-
-/**
- * TypeORM's manager. It tracks which code runs inside a transaction, to refuse writes there that
- * are not part of the transaction.
- */
-export class StoreSqliteEntityManager extends StoreEntityManager {
-  override transaction<Result>(work: Work<Result>): Promise<Result>;
-  override transaction<Result>(isolation: IsolationLevel, work: Work<Result>): Promise<Result>;
-  override async transaction<Result>(
-    first: IsolationLevel | Work<Result>,
-    second?: Work<Result>,
-  ): Promise<Result> {
-    const tracked =
-      (work: Work<Result>): Work<Result> =>
-      (manager) =>
-        trackTransaction(() => work(manager));
-    if (typeof first === 'function') return await super.transaction(tracked(first));
-    if (second === undefined) throw new TypeORMError('A transaction needs a function');
-    return await super.transaction(first, tracked(second));
   }
 }

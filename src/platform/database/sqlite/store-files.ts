@@ -8,7 +8,7 @@ const FRESH_MS = 50;
  * The files of an open store. SQLite continues to write to a file that was removed, moved or
  * replaced, and reports success, but those rows are lost.
  */
-export class FileIdentity {
+export class StoreFiles {
   private readonly paths: readonly string[];
   private readonly identity: string;
   private seenAt = 0;

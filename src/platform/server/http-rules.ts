@@ -30,13 +30,11 @@ export function findViolation({ httpVersion, rawHeaders }: IncomingMessage): str
 }
 
 /** Whether the target of a request is a path, an asterisk or a whole URL (RFC 9112 section 3.2). */
-export function isParsable(url: string): boolean {
+export function isRequestTarget(url: string): boolean {
   return url.startsWith('/') || url === '*' || URL.canParse(url);
 }
 
-/**
- * Whether the bytes behind a request may be no request of their own, so that they must not be read.
- */
+/** Whether it is uncertain where a request ends, so that what follows must not be handled. */
 export function isEndUncertain(req: IncomingMessage): boolean {
   // Node drops the rest of the chunk after such a request. If that was the head of another
   // request, the body of that one would be parsed as a request.
@@ -44,6 +42,6 @@ export function isEndUncertain(req: IncomingMessage): boolean {
   // A sender of HTTP/1.0 may not know chunks, and so may delimit requests differently than the
   // parser (RFC 9112 section 6.1).
   if (req.httpVersion === '1.0' && 'transfer-encoding' in req.headers) return true;
-  // Node has dropped some of the headers, and these may be among them.
+  // Node has dropped some of the headers, and those above may be among them.
   return hasTooManyHeaders(req);
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { storeFailures } from './failure-log.js';
+import { storeFailures } from './store-failures.js';
 
 let logged: jest.Spied<Logger['error']>;
 
