@@ -55,7 +55,7 @@ export class AccessTokens {
   }
 }
 
-/** Creates the tokens that are configured; a development token if there are none. */
+/** Creates a development token only if neither a token nor an identity provider is configured. */
 export function createAccessTokens(env: Env): AccessTokens {
   const entries = splitList(env.ACCESS_TOKENS);
   const readEntries = splitList(env.READ_ACCESS_TOKENS);

@@ -121,7 +121,7 @@ describe('a merge patch', () => {
   });
 });
 
-describe('a merge of JSON', () => {
+describe('mergeExact()', () => {
   // RFC 7396, appendix A.
   it.each([
     ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
@@ -139,7 +139,7 @@ describe('a merge of JSON', () => {
     ['{"e":null}', '{"a":1}', '{"a":1,"e":null}'],
     ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
     ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
-  ])('into %s of the patch %s gives %s', (target, patch, result) => {
+  ])('changes %s by the patch %s to %s', (target, patch, result) => {
     expect(stringifyExact(mergeExact(parseExact(target), parseExact(patch)))).toBe(result);
   });
 });

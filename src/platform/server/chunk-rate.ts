@@ -11,7 +11,7 @@ const TICK_MS = 10;
 const CHUNKS_PER_TICK = 320;
 export const CHUNKS_PER_SECOND = (CHUNKS_PER_TICK / TICK_MS) * 1_000;
 
-/** The rate at which the chunks of one client are read. */
+/** How far one client is ahead of the rate, and which of its connections wait. */
 interface ClientRate {
   readonly client: Client;
   /** How many chunks have been read ahead of the rate, up to those of two seconds. */
@@ -24,7 +24,7 @@ interface ClientRate {
 const rates = new Map<string, ClientRate>();
 /** The key of the client that sends the current body of many chunks. */
 const keys = new WeakMap<Socket, string>();
-/** The client's rate for which each connection waits. */
+/** The rate of a client, for which a connection waits. */
 const awaited = new WeakMap<Socket, ClientRate>();
 let timer: NodeJS.Timeout | undefined;
 
