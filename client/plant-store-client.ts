@@ -426,7 +426,8 @@ function readEvents(
 async function* iterateEvents(lines: AsyncIterable<string>): AsyncGenerator<ServerSentEvent, void> {
   let fields: Partial<ServerSentEvent> = {};
   for await (const line of lines) {
-    const [, name, value = ''] = /^(id|data): (.*)$/.exec(line) ?? [];
+    // Values may contain U+2028 and U+2029, which `.` matches only with the flag `s`.
+    const [, name, value = ''] = /^(id|data): (.*)$/s.exec(line) ?? [];
     if (name !== undefined) fields = { ...fields, [name]: value };
     if (line !== '') continue;
     if (fields.id !== undefined) yield { ...fields, id: fields.id };

@@ -58,6 +58,13 @@ describe('the changes of the typed client', () => {
     expect(cursor).toBe(await client.latestCursor());
   });
 
+  it('have every name, also one with line separators of Unicode', async () => {
+    const after = await client.latestCursor();
+    await client.createPlant({ id: 2028, name: 'a\u2028b\u2029c\u0085d' });
+    const [created] = await take(client.changes({ after }), 1);
+    expect(created).toMatchObject({ id: 2028n, data: { name: 'a\u2028b\u2029c\u0085d' } });
+  });
+
   it('begin with the next change', async () => {
     const changes = client.changes();
     const first = changes.next();

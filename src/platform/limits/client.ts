@@ -4,6 +4,9 @@ import type { Socket } from 'node:net';
 /** The longest address that is a key. Longer ones come only from a misconfigured trusted proxy. */
 const MAX_KEY_LENGTH = 64;
 
+/** An IPv4 address with a port, or an IPv6 address in brackets, perhaps with one. */
+const WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$|^\[([^\]]*)\](?::\d+)?$/;
+
 /** A client with IPv6 may have all addresses of a /56. */
 const IPV6_KEY_BYTES = 56 / 8;
 
@@ -42,9 +45,9 @@ export function getClient({ socket, ip = socket.remoteAddress }: RequestOrigin):
 
 /** Makes the key of a client from its address. */
 export function toAddressKey(ip = ''): string {
-  // ipaddr.js knows no names of interfaces with a hyphen or a dot.
-  const plain = ip.replace(/%.*$/, '');
-  if (!ipaddr.IPv6.isValid(plain)) return ip.slice(0, MAX_KEY_LENGTH);
+  // Some proxies write the port too. ipaddr.js knows no names of interfaces with a hyphen or a dot.
+  const plain = ip.replace(WITH_PORT, '$1$2').replace(/%.*$/, '');
+  if (!ipaddr.IPv6.isValid(plain)) return plain.slice(0, MAX_KEY_LENGTH);
   const address = ipaddr.process(plain);
   return address.kind() === 'ipv4'
     ? address.toString()

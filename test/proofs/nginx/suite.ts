@@ -106,6 +106,16 @@ describe('the program behind the shipped nginx.conf', () => {
     assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS, POST');
   });
 
+  it('passes a Link with the longest filter', async () => {
+    const client = new PlantStoreClient(origin, TOKEN);
+    const tag = 't'.repeat(4_096);
+    await client.createPlant({ id: 1, name: 'a', tag });
+    await client.createPlant({ id: 2, name: 'b', tag });
+    const answer = await fetch(`${origin}/plants?limit=1&tag=${tag}`, { headers: HEADERS });
+    assert.equal(answer.status, 200);
+    assert.ok(answer.headers.get('link')?.includes(tag));
+  });
+
   it('answers a body that is too large itself', async () => {
     const headers = { ...HEADERS, 'Content-Type': 'application/json' };
     const body = `{"id":1,"name":"${'x'.repeat(2_000_000)}"}`;
