@@ -7,7 +7,7 @@ import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { StoreMetrics } from '../../observability/metrics.js';
 import { ConstraintError } from '../constraint.error.js';
 import { storeFailures } from '../data-source/store-failures.js';
-import type { Session, SessionPool } from './session.js';
+import type { PooledSession, Session, SessionPool } from './session.js';
 
 /** How many items, and how many characters in them, may wait. Further items are refused at once. */
 export const MAX_WAITING = { items: 10_000, characters: 32 * 1024 * 1024 };
@@ -264,16 +264,20 @@ export class BatchQueue<Item, Outcome> {
   }
 
   /**
-   * Takes waiting items once a session is free, and executes them.
+   * Takes waiting items once a session is free, and executes them. If no session can be had, they
+   * fail.
    *
    * @param batch is filled with the items
    */
   private async execute(batch: Pending<Item, Outcome>[]): Promise<readonly (Outcome | Error)[]> {
     let isBroken = false;
-    const session = await this.sessions.acquire().catch((error: unknown) => error as Error);
+    let session: PooledSession | undefined;
     try {
-      batch.push(...this.takeBatch());
-      if (session instanceof Error) throw session;
+      try {
+        session = await this.sessions.acquire();
+      } finally {
+        batch.push(...this.takeBatch());
+      }
       if (batch.length === 0) return [];
       const items = batch.map(({ item }) => item);
       const results = await this.operation.execute(session, items);
@@ -284,7 +288,7 @@ export class BatchQueue<Item, Outcome> {
       storeFailures.report(error as Error);
       return batch.map(() => this.refusal);
     } finally {
-      if (!(session instanceof Error)) session.release(isBroken);
+      session?.release(isBroken);
     }
   }
 
