@@ -3,7 +3,8 @@ import { TestEnvironment } from 'jest-environment-node';
 
 // At the end of a run, Jest gives its workers half a second to exit. Freeing the memory of all
 // tests first may take Node longer, and Jest would then report open handles.
-process.once('exit', () => process.exit());
+// Only workers have `send`: the main process has an exit code to set.
+if (process.send !== undefined) process.once('exit', () => process.exit());
 
 /** The storages that the current test file has used. Jest uses one, and leaves it on. */
 const storages = new Set();
