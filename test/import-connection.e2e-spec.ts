@@ -6,6 +6,7 @@ import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { Holding } from '../src/platform/limits/fair-share.js';
 import { Turns } from '../src/platform/requests/concurrent-requests.js';
 import { passSeconds, resetClocks } from './support/clock.js';
+import { holdCalls } from './support/server-connections.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { until } from './support/until.js';
@@ -49,17 +50,10 @@ async function isStored(id: number): Promise<boolean> {
   return (await app.get(`/plants/${id}`)).status === 200;
 }
 
-/** Keeps batches waiting until they are released; counts those that have begun. */
-function holdStore(): { begun: number; release: () => void } {
-  let release: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => (release = resolve));
-  const state = { begun: 0, release };
-  jest.spyOn(app.nest.get(PlantsRepository), 'createAll').mockImplementation(async () => {
-    state.begun++;
-    await held;
-    return { created: 1, identical: 0, failures: new Map() };
-  });
-  return state;
+/** Keeps batches waiting until they are released. */
+function holdStore(): ReturnType<typeof holdCalls> {
+  const createAll = jest.spyOn(app.nest.get(PlantsRepository), 'createAll');
+  return holdCalls(createAll, { created: 1, identical: 0, failures: new Map() });
 }
 
 describe('the client of an import', () => {

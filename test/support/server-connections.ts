@@ -10,17 +10,32 @@ export function listServerSockets(app: TestApp): Socket[] {
   return sockets;
 }
 
-/** Keeps creates waiting until they are released; counts those that have begun. */
-export function holdCreates(app: TestApp): { begun: number; release: () => void } {
+/** Calls that wait until they are released. */
+interface HeldCalls {
+  /** How many calls have begun. */
+  begun: number;
+  readonly release: () => void;
+}
+
+/** Keeps the calls of a method waiting until they are released, and then gives this result. */
+export function holdCalls<Result>(
+  method: { mockImplementation: (work: () => Promise<Result>) => unknown },
+  result: Result,
+): HeldCalls {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
-  const state = { begun: 0, release };
-  jest.spyOn(app.nest.get(PlantsService), 'create').mockImplementation(async () => {
-    state.begun++;
+  const calls = { begun: 0, release };
+  method.mockImplementation(async () => {
+    calls.begun++;
     await held;
-    return { name: 'held' };
+    return result;
   });
-  return state;
+  return calls;
+}
+
+/** Keeps creates waiting until they are released. */
+export function holdCreates(app: TestApp): HeldCalls {
+  return holdCalls(jest.spyOn(app.nest.get(PlantsService), 'create'), { name: 'held' });
 }
 
 /** Opens a connection whose errors do not matter. */
