@@ -270,14 +270,11 @@ export class Fuzzer {
       return await model.inTurn(target, () => this.askForItem(probe, target, model, connection));
     }
     const isKnown = collection.keys.every((name) => name in expected.content);
-    if (!isKnown) {
-      const wanted = expectForCreate(expected.content, operation, model, undefined);
-      const outcome = await this.ask(probe, wanted, model, connection);
-      return outcome;
-    }
-    const path = model.writePath(target, expected.content);
-    return await model.inTurn(path, async () => {
-      const wanted = expectForCreate(expected.content, operation, model, model.get(path));
+    const path = isKnown ? model.writePath(target, expected.content) : undefined;
+    // An item whose keys the service chooses has a turn too: no page is read while it is created.
+    return await model.inTurn(path ?? `${target} ${this.freshId()}`, async () => {
+      const entry = path === undefined ? undefined : model.get(path);
+      const wanted = expectForCreate(expected.content, operation, model, entry);
       return await this.ask(probe, wanted, model, connection, path);
     });
   }
