@@ -1,11 +1,14 @@
 import type { Client } from './client.js';
 
 /** The items of one name, by address. */
-type Addresses<Item> = Map<string, Set<Item>>;
+type Addresses<Item> = Map<string, Item[]>;
 
 /**
  * A queue that serves names in turn, the addresses of each name in turn, and the items of an address
  * in their order.
+ *
+ * Items are in arrays. A set into which much passes, and which is never empty, keeps items alive
+ * until the next major garbage collection, since each of its former tables points to the next.
  */
 export class FairQueue<Item> {
   private readonly names = new Map<string, Addresses<Item>>();
@@ -19,24 +22,21 @@ export class FairQueue<Item> {
   }
 
   push({ name, address }: Client, item: Item): void {
-    const addresses = this.names.get(name) ?? new Map<string, Set<Item>>();
-    const items = addresses.get(address) ?? new Set();
+    const addresses = this.names.get(name) ?? new Map<string, Item[]>();
+    const items = addresses.get(address) ?? [];
     this.names.set(name, addresses);
     addresses.set(address, items);
-    items.add(item);
+    items.push(item);
   }
 
   /** Takes the next item; undefined if there is none. */
   shift(): Item | undefined {
     for (const [name, addresses] of this.names) {
       for (const [address, items] of addresses) {
-        for (const item of items) {
-          this.delete({ name, address }, item);
-          // The name and the address that were served move to the end.
-          if (addresses.delete(address) && items.size > 0) addresses.set(address, items);
-          if (this.names.delete(name) && addresses.size > 0) this.names.set(name, addresses);
-          return item;
-        }
+        const item = items.shift();
+        moveToEnd(addresses, address, items.length === 0);
+        moveToEnd(this.names, name, addresses.size === 0);
+        return item;
       }
     }
     return undefined;
@@ -45,8 +45,18 @@ export class FairQueue<Item> {
   delete({ name, address }: Client, item: Item): void {
     const addresses = this.names.get(name);
     const items = addresses?.get(address);
-    items?.delete(item);
-    if (items?.size === 0) addresses?.delete(address);
+    const index = items?.indexOf(item) ?? -1;
+    if (index === -1) return;
+    items?.splice(index, 1);
+    if (items?.length === 0) addresses?.delete(address);
     if (addresses?.size === 0) this.names.delete(name);
   }
+}
+
+/** Moves the first entry, which was served, to the end, or deletes it once it is empty. */
+function moveToEnd<Value>(entries: Map<string, Value>, key: string, isEmpty: boolean): void {
+  const value = entries.get(key);
+  if (value === undefined || (entries.size === 1 && !isEmpty)) return;
+  entries.delete(key);
+  if (!isEmpty) entries.set(key, value);
 }

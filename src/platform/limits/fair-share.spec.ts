@@ -64,4 +64,14 @@ describe('a fair queue', () => {
     expect(served).toEqual(['a1', 'b1', 'A1', 'b2', 'a3']);
     expect(queue.shift()).toBeUndefined();
   });
+
+  it('ignores that an item which was served is deleted', () => {
+    const queue = new FairQueue<string>();
+    for (const item of ['a1', 'a2']) queue.push(client('a'), item);
+    queue.shift();
+    queue.delete(client('a'), 'a1');
+    expect(queue.shift()).toBe('a2');
+    queue.delete(client('a'), 'a2');
+    expect(queue.isEmpty).toBe(true);
+  });
 });

@@ -36,8 +36,8 @@ export class FairShare {
   /** @param holding the one that has just changed, or got its next byte */
   update(holding: Holding, amount: number): void {
     const change = amount - holding.amount;
-    // A body may arrive in a hundred thousand pieces.
-    if (change === 0 && holding.place?.last === holding) return;
+    // Most requests have no body, and a body may arrive in a hundred thousand pieces.
+    if (change === 0 && (amount === 0 || holding.place?.last === holding)) return;
     const { client } = holding;
     const name = getOrAdd(this.names, client.name, () => new NameShare());
     const address = getOrAdd(name.addresses, client.address, () => new AddressShare());
