@@ -43,9 +43,8 @@ export class PlantsService {
   /** @throws ApiError 40003, 50300 */
   list(query: ListPlantsDto): Promise<JsonPage> {
     const { name, tag } = query;
-    const sort = query.sort ?? (name === undefined ? 'id' : 'name');
     return this.plants.page(
-      { ...query, sort },
+      { sort: name === undefined ? 'id' : 'name', ...query },
       { tag, name: name === undefined ? undefined : startsWithIgnoringCase(name) },
     );
   }

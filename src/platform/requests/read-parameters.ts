@@ -175,6 +175,7 @@ function parseQuery(url: string): (readonly [name: string, value: string])[] {
 }
 
 function decode(text: string): string {
+  if (!/[%+]/.test(text)) return text;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
