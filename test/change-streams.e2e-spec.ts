@@ -54,6 +54,18 @@ function watchTurns(): (token: string) => number {
   };
 }
 
+/**
+ * Waits for this many listeners. Without a change, the feed would look only once a second whether
+ * its listeners are still there.
+ */
+async function untilListeners(count: number): Promise<void> {
+  let id = 0;
+  await until(async () => {
+    await app.create(`{"id":${++id},"name":"n"}`);
+    return (await readMetric('change_feed_listeners')) === count;
+  });
+}
+
 /** Lets no read of a page finish until `finish` is called. */
 function holdPages(epoch: string): { readonly limits: readonly number[]; finish: () => void } {
   const limits: number[] = [];
@@ -168,17 +180,17 @@ describe('a stream of changes', () => {
       signal: leaving.signal,
     });
     await readEvent(readEvents(response));
-    await until(async () => (await readMetric('change_feed_listeners')) === 1);
+    await untilListeners(1);
     leaving.abort();
-    await until(async () => (await readMetric('change_feed_listeners')) === 0);
+    await untilListeners(0);
   });
 
   it('ends when its client has left, though it sent a body', async () => {
     const socket = ask(TOKEN, '', 'Accept: text/event-stream', 'Content-Length: 100000');
     socket.write('x'.repeat(100_000));
-    await until(async () => (await readMetric('change_feed_listeners')) === 1);
+    await untilListeners(1);
     socket.end();
-    await until(async () => (await readMetric('change_feed_listeners')) === 0);
+    await untilListeners(0);
   });
 
   it('ends when its client has too many, of which it is the oldest', async () => {
@@ -191,10 +203,9 @@ describe('a stream of changes', () => {
     const other = await listen(OTHER_TOKEN);
     const oldest = await listen(TOKEN);
     const ended = once(oldest, 'close');
-    const sockets = [other];
-    while (sockets.length < MAX_STREAMS - 1) sockets.push(await listen(TOKEN));
+    const further = await Promise.all(Array.from({ length: MAX_STREAMS - 2 }, () => listen(TOKEN)));
     expect(oldest.closed).toBe(false);
-    sockets.push(await listen(TOKEN));
+    const sockets = [other, ...further, await listen(TOKEN)];
     await ended;
     await until(async () => (await readMetric('change_feed_listeners')) === MAX_STREAMS);
     for (const socket of sockets) socket.destroy();

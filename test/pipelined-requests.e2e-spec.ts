@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Holding } from '../src/platform/limits/fair-share.js';
@@ -160,45 +159,5 @@ describe('pipelined requests', () => {
     expect(counts.mock.calls).toEqual([[expect.closeTo(1 + 60_000 / 4_096, 0)]]);
     creates.release();
     client.reset();
-  });
-
-  describe('that have arrived only in part while others waited', () => {
-    const [begin, end] = [LIVE.slice(0, -2), LIVE.slice(-2)];
-    const large = writeCreateRequest(TOKEN, 'x'.repeat(20_000));
-
-    async function startAndWrite(text: string): Promise<[ClientConnection, () => void]> {
-      app = await TestApp.start({ HEADERS_TIMEOUT_MS: '500', REQUEST_TIMEOUT_MS: '500' });
-      const creates = holdCreates(app);
-      const client = new ClientConnection(app.port);
-      await client.write(text);
-      await once(app.nest.getHttpServer(), 'clientError');
-      return [client, creates.release];
-    }
-
-    it.each([
-      ['headers', LIVE + begin, end],
-      ['body', LIVE + large.slice(0, -10_000), large.slice(-10_000)],
-    ])('get the time for their %s again', async (_, first, second) => {
-      const [client, release] = await startAndWrite(writeCreateRequest(TOKEN) + first);
-      release();
-      await until(() => client.answers.length === 2);
-      await client.write(second);
-      await until(() => client.answers.length === 3);
-      expect(client.answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-      client.reset();
-    });
-
-    it.each([
-      ['headers', begin, ''],
-      ['body', large.slice(0, -10_000), ''],
-      ['body after its headers', begin, `Content-Length: 1\r\n${end}`],
-    ])('are refused if then too the %s do not arrive', async (_, first, second) => {
-      const [client, release] = await startAndWrite(writeCreateRequest(TOKEN) + LIVE + first);
-      release();
-      await until(() => client.answers.length === 2);
-      await client.write(second);
-      await until(() => !client.isOpen);
-      expect(client.answers.at(-1)?.status).toBe(408);
-    });
   });
 });

@@ -1,0 +1,114 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { Socket } from 'node:net';
+import { PlantsService } from '../src/modules/plants/plants.service.js';
+import { Connections } from '../src/platform/server/connections.js';
+import { countQueuedBytes, countSentBytes } from '../src/platform/server/node-internals.js';
+import { passSeconds, resetClocks, stopClock } from './support/clock.js';
+import { exchange, listAnswers } from './support/http/connection.js';
+import { writeCreateRequest } from './support/plant-requests.js';
+import { listServerSockets, openSocket } from './support/server-connections.js';
+import { TestApp } from './support/test-app.js';
+import { TOKEN } from './support/token.js';
+import { until } from './support/until.js';
+
+const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
+/** Its answer has 1.5 MiB: the system does not buffer several of them. */
+const LARGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n';
+const PIECE = 64 * 1024;
+
+let app: TestApp;
+
+afterEach(async () => {
+  resetClocks();
+  jest.restoreAllMocks();
+  await app.close();
+});
+
+/** Does what the server does each second. */
+function checkReading(socket: Socket): void {
+  app.nest.get(Connections).get(socket).sendTimeout.checkReading();
+}
+
+/** Resolves once a part of the pending data has been received. */
+async function readSome(client: Socket): Promise<void> {
+  let received = 0;
+  await new Promise<void>((resolve) => {
+    const take = (chunk: Buffer): void => {
+      received += chunk.length;
+      if (received < 16 * PIECE) return;
+      client.off('data', take).pause();
+      resolve();
+    };
+    client.on('data', take).resume();
+  });
+}
+
+describe('a client that does not read', () => {
+  const SEND_TIMEOUT_MS = '10000';
+
+  it('loses its connection after SEND_TIMEOUT_MS, so that others find a place', async () => {
+    app = await TestApp.start({ MAX_CONNECTIONS: '20', SEND_TIMEOUT_MS });
+    const sockets = listServerSockets(app);
+    const clients = Array.from({ length: 20 }, () => openSocket(app.port).pause());
+    for (const client of clients) client.write(LARGE.repeat(20));
+    const ask = (): Promise<string> => exchange(app.port, LIVE, (text) => text.endsWith('}'));
+    expect(listAnswers(await ask())).toMatchObject([{ status: 503 }]);
+    const silent = sockets.slice(0, clients.length);
+    await until(() => silent.every((socket) => countQueuedBytes(socket) > 0));
+    stopClock();
+    // The first of these shows nothing, since bytes have been sent since the one before.
+    for (let second = 0; second < 10; second++) {
+      for (const socket of silent) checkReading(socket);
+      passSeconds(1);
+    }
+    expect(silent.filter(({ destroyed }) => destroyed)).toEqual([]);
+    for (let second = 0; second < 2; second++) {
+      for (const socket of silent) if (!socket.destroyed) checkReading(socket);
+      passSeconds(1);
+    }
+    expect(silent.filter(({ destroyed }) => !destroyed)).toEqual([]);
+    await until(() => silent.every(({ closed }) => closed));
+    expect(listAnswers(await ask())).toMatchObject([{ status: 200 }]);
+    for (const client of clients) client.destroy();
+  });
+
+  it('loses its connection though it goes on sending', async () => {
+    app = await TestApp.start({ SEND_TIMEOUT_MS: '1000' });
+    const sockets = listServerSockets(app);
+    const client = openSocket(app.port).pause();
+    client.write(LARGE.repeat(20));
+    await until(() => sockets.some((one) => countQueuedBytes(one) > 0));
+    await until(() => {
+      client.write('\r\n');
+      return sockets.every(({ destroyed }) => destroyed);
+    });
+    client.destroy();
+  });
+
+  // One answer and several, of which the system can buffer only a part.
+  const name = 'x'.repeat(40 * 1024 * 1024);
+  it.each([
+    ['one large answer', writeCreateRequest(TOKEN)],
+    ['many answers', LARGE.repeat(100)],
+  ])('keeps its connection while it reads, however slowly: %s', async (_, requests) => {
+    app = await TestApp.start({ SEND_TIMEOUT_MS });
+    jest.spyOn(app.nest.get(PlantsService), 'create').mockResolvedValue({ name });
+    const sockets = listServerSockets(app);
+    const client = openSocket(app.port).pause();
+    client.write(requests);
+    await until(() => sockets.some((one) => countQueuedBytes(one) > 0));
+    const [socket] = sockets as [Socket];
+    stopClock();
+    for (let round = 0; round < 4; round++) {
+      const before = countSentBytes(socket);
+      // The system sends on only when much has been read.
+      do await readSome(client);
+      while (countSentBytes(socket) === before);
+      await until(() => countQueuedBytes(socket) > 0);
+      passSeconds(9);
+      checkReading(socket);
+      expect(socket.destroyed).toBe(false);
+    }
+    client.destroy();
+  });
+});
