@@ -54,6 +54,16 @@ it('gives a turn to one of each client that waits before the second of any', asy
   for (const { response } of waiting) endTurn(response);
 });
 
+it('lets no request wait while fewer begin in each turn of the event loop than may', async () => {
+  for (let turn = 0; turn < 3; turn++) {
+    await nextTurn();
+    const requests = Array.from({ length: MAX_PAGES - 1 }, () => ask('192.0.2.1'));
+    const waits = requests.map(([request, response]) => Turns.ofPages.take(request, response));
+    expect(waits.filter((wait) => wait !== undefined)).toEqual([]);
+    for (const [, response] of requests) endTurn(response);
+  }
+});
+
 it('waits for no disconnected client, and for none longer than its deadline', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   const holders = await takeAll();
