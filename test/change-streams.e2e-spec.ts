@@ -54,15 +54,16 @@ function watchTurns(): (token: string) => number {
   };
 }
 
-/**
- * Waits for this many listeners. Without a change, the feed would look only once a second whether
- * its listeners are still there.
- */
 async function untilListeners(count: number): Promise<void> {
+  await until(async () => (await readMetric('change_feed_listeners')) === count);
+}
+
+/** Without a change, the feed wakes its listeners only once a second, to see who has left. */
+async function untilAllHaveLeft(): Promise<void> {
   let id = 0;
   await until(async () => {
     await app.create(`{"id":${++id},"name":"n"}`);
-    return (await readMetric('change_feed_listeners')) === count;
+    return (await readMetric('change_feed_listeners')) === 0;
   });
 }
 
@@ -182,7 +183,7 @@ describe('a stream of changes', () => {
     await readEvent(readEvents(response));
     await untilListeners(1);
     leaving.abort();
-    await untilListeners(0);
+    await untilAllHaveLeft();
   });
 
   it('ends when its client has left, though it sent a body', async () => {
@@ -190,7 +191,7 @@ describe('a stream of changes', () => {
     socket.write('x'.repeat(100_000));
     await untilListeners(1);
     socket.end();
-    await untilListeners(0);
+    await untilAllHaveLeft();
   });
 
   it('ends when its client has too many, of which it is the oldest', async () => {
@@ -203,11 +204,12 @@ describe('a stream of changes', () => {
     const other = await listen(OTHER_TOKEN);
     const oldest = await listen(TOKEN);
     const ended = once(oldest, 'close');
-    const further = await Promise.all(Array.from({ length: MAX_STREAMS - 2 }, () => listen(TOKEN)));
+    const sockets = [other];
+    while (sockets.length < MAX_STREAMS - 1) sockets.push(await listen(TOKEN));
     expect(oldest.closed).toBe(false);
-    const sockets = [other, ...further, await listen(TOKEN)];
+    sockets.push(await listen(TOKEN));
     await ended;
-    await until(async () => (await readMetric('change_feed_listeners')) === MAX_STREAMS);
+    await untilListeners(MAX_STREAMS);
     for (const socket of sockets) socket.destroy();
   });
 

@@ -17,10 +17,6 @@ export class FairQueue<Item> {
     return this.names.size === 0;
   }
 
-  has({ name, address }: Client): boolean {
-    return this.names.get(name)?.has(address) ?? false;
-  }
-
   push({ name, address }: Client, item: Item): void {
     const addresses = this.names.get(name) ?? new Map<string, Item[]>();
     const items = addresses.get(address) ?? [];

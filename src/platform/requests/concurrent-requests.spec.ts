@@ -64,6 +64,20 @@ it('lets no request wait while fewer begin in each turn of the event loop than m
   }
 });
 
+it('lets no more requests begin in a turn of the event loop than may, and the others next', async () => {
+  await nextTurn();
+  for (let index = 0; index < MAX_PAGES; index++) {
+    const [request, response] = ask('192.0.2.1');
+    expect(Turns.ofPages.take(request, response)).toBeUndefined();
+    endTurn(response);
+  }
+  const [request, response] = ask('192.0.2.1');
+  const turn = Turns.ofPages.take(request, response);
+  expect(turn).toBeDefined();
+  await turn;
+  endTurn(response);
+});
+
 it('waits for no disconnected client, and for none longer than its deadline', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   const holders = await takeAll();

@@ -10,7 +10,7 @@ import { RequestAbortedError, waitingBodies } from './body-reader.js';
 /** How many requests are handled at a time. On a slow disk, one flush answers many at once. */
 export const MAX_HANDLED = 4_096;
 /** How many pages and pieces of pages are read at a time. */
-export const MAX_PAGES = 64;
+export const MAX_PAGES = 32;
 /** How many bytes the bodies of all requests being handled may have together. */
 export const HANDLED_BODIES_LIMIT = 32 * 1024 * 1024;
 
@@ -25,7 +25,7 @@ export class Turns {
 
   private readonly waiting = new FairQueue<() => void>();
   private running = 0;
-  /** How many may still begin in this turn of the event loop, after which it is reset. */
+  /** How many may still begin in this turn of the event loop. Each begins with the whole quota. */
   private quota: number;
   /** The bytes of the bodies of all running requests. */
   private bytes = 0;

@@ -413,6 +413,30 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     ['a fraction is cut off', 'if (power < 0 || end', 'if (end'],
   ]),
+  ...plant('requests/concurrent-requests.ts', 'unit requests/concurrent-requests', [
+    [
+      'any number of requests may begin in a turn of the event loop',
+      'this.free > 0 && this.quota > 0 &&',
+      'this.free > 0 &&',
+    ],
+    [
+      'a request that waits for the next turn of the event loop is forgotten',
+      '      this.quota = this.perTurn;\n      this.beginWaiting();',
+      '      this.quota = this.perTurn;',
+    ],
+    [
+      'a request waits though few have begun in the turn of the event loop',
+      'const isFirst = this.quota-- === this.perTurn;',
+      'const isFirst = --this.quota === 0;',
+    ],
+  ]),
+  ...plant('limits/fair-queue.ts', 'unit limits/fair-share', [
+    [
+      'a client is served until it has nothing more',
+      'moveToEnd(this.names, name, addresses.size === 0);',
+      'if (addresses.size === 0) this.names.delete(name);',
+    ],
+  ]),
   ...plant('server/fast-express-adapter.ts', 'sqlite test/sqlite/overload', [
     ['the end of a body overtakes its joined chunks', 'this.joined?.flush();', ''],
   ]),
