@@ -121,6 +121,14 @@ describe("a token of an identity provider's", () => {
     );
   });
 
+  it('needs each of several scopes', async () => {
+    app = await scoped({ AUTH_SCOPE: 'plants garden', AUTH_READ_SCOPE: '' });
+    const one = await issuer.token({ scope: 'plants' });
+    expectLacks(await send('GET', '/plants', one), ', scope="plants garden"');
+    const both = await issuer.token({ scope: 'garden plants' });
+    expect((await send('GET', '/plants', both)).status).toBe(200);
+  });
+
   it('needs only the own scope of a route that has one', async () => {
     app = await scoped({ AUTH_SCOPE: 'plants:write', AUTH_READ_SCOPE: 'plants:read' });
     const reader = await issuer.token({ scope: 'plants:read' });

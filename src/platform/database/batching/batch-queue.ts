@@ -14,10 +14,11 @@ export const MAX_WAITING = { items: 10_000, characters: 32 * 1024 * 1024 };
 /** How many characters one batch takes, unless its operation takes fewer. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 /**
- * How many writes to the same row one batch takes. Each may leave a version of the row, which the
- * engine has to pass until the transaction ends.
+ * How many writes to the same row one batch takes. They are made one after the other while other
+ * writers wait, and each may leave a version of the row, which the engine has to pass until the
+ * transaction ends.
  */
-const MAX_WRITES_PER_ROW = 32;
+const MAX_WRITES_PER_ROW = 8;
 
 /**
  * How long items wait for a running batch before a second one starts beside it, in milliseconds. A
