@@ -157,8 +157,8 @@ describe.each(DIRECTIONS)(
         parentId: id < 2_400 ? String(id + 1_200) : null,
       }));
       await useRows(from, async (rows) => {
-        for (const start of [2_400, 1_200, 0]) {
-          await Promise.all(beds.slice(start, start + 1_200).map((bed) => rows.beds.create(bed)));
+        for (let end = beds.length; end > 0; end -= 400) {
+          await rows.beds.createAll(beds.slice(end - 400, end));
         }
       });
       const copied = await copyStore(from.url, to.url, () => undefined);
