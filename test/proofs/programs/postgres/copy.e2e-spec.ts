@@ -38,7 +38,7 @@ afterEach(async () => {
 async function create(store: TestStore, plants: readonly Plant[]): Promise<void> {
   await useStore(store, async (dataSource) => {
     const rows = new BatchedRepository(dataSource.getRepository(Plant));
-    await Promise.all(plants.map((plant) => rows.create(plant)));
+    await rows.createAll(plants);
   });
 }
 
