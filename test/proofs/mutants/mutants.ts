@@ -14,7 +14,7 @@ const JEST = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarnin
 
 export default {
   summary: 'plants faults in a copy of the platform, one at a time: the tests must fail',
-  takes: '10 min',
+  takes: '25 min',
   rest: 'words of the faults or files to try (all)',
   run: async ({ rest }) => {
     const mutants = MUTANTS.filter(
