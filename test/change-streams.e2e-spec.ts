@@ -58,7 +58,7 @@ async function untilListeners(count: number): Promise<void> {
   await until(async () => (await readMetric('change_feed_listeners')) === count);
 }
 
-/** Without a change, the feed wakes its listeners only once a second, to see who has left. */
+/** Creates plants meanwhile: without changes, the feed looks once per second who has left. */
 async function untilAllHaveLeft(): Promise<void> {
   let id = 0;
   await until(async () => {

@@ -6,15 +6,12 @@ import { FairShare, type Holding } from '../src/platform/limits/fair-share.js';
 import { DISCARD_LIMIT } from '../src/platform/requests/discard-body.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { ClientConnection, listAnswers } from './support/http/connection.js';
-import { writeCreateRequest } from './support/plant-requests.js';
+import { LARGE, LIVE, writeCreateRequest } from './support/plant-requests.js';
 import { holdCreates, listServerSockets, openSocket } from './support/server-connections.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { until } from './support/until.js';
 
-const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
-/** Its answer has 1.5 MiB: the system does not buffer several of them. */
-const LARGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n';
 const PIECE = 64 * 1024;
 
 let app: TestApp;

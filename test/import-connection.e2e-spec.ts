@@ -6,7 +6,7 @@ import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { Holding } from '../src/platform/limits/fair-share.js';
 import { Turns } from '../src/platform/requests/concurrent-requests.js';
 import { passSeconds, resetClocks } from './support/clock.js';
-import { holdCalls } from './support/server-connections.js';
+import { type HeldCalls, holdCalls } from './support/server-connections.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { until } from './support/until.js';
@@ -51,7 +51,7 @@ async function isStored(id: number): Promise<boolean> {
 }
 
 /** Keeps batches waiting until they are released. */
-function holdStore(): ReturnType<typeof holdCalls> {
+function holdStore(): HeldCalls {
   const createAll = jest.spyOn(app.nest.get(PlantsRepository), 'createAll');
   return holdCalls(createAll, { created: 1, identical: 0, failures: new Map() });
 }

@@ -1,13 +1,11 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { ClientConnection } from './support/http/connection.js';
-import { writeCreateRequest } from './support/plant-requests.js';
+import { LIVE, writeCreateRequest } from './support/plant-requests.js';
 import { holdCreates } from './support/server-connections.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { until } from './support/until.js';
-
-const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
 
 let app: TestApp;
 

@@ -4,15 +4,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Holding } from '../src/platform/limits/fair-share.js';
 import { WAITING_LIMIT } from '../src/platform/server/pipelined-requests.js';
 import { ClientConnection, exchange } from './support/http/connection.js';
-import { writeCreateRequest } from './support/plant-requests.js';
+import { LARGE, LIVE, writeCreateRequest } from './support/plant-requests.js';
 import { holdCreates, listServerSockets, openSocket } from './support/server-connections.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { until } from './support/until.js';
 
-const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
-/** Its answer has 1.5 MiB: the system does not buffer several of them. */
-const LARGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n';
 /** More than 1,500 of them arrive in one piece. */
 const TINY = 'GET /health/live HTTP/1.1\r\nHost:\r\n\r\n';
 const PIECE = 64 * 1024;

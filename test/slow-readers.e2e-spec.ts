@@ -5,16 +5,11 @@ import { Connections } from '../src/platform/server/connections.js';
 import { countQueuedBytes, countSentBytes } from '../src/platform/server/node-internals.js';
 import { passSeconds, resetClocks, stopClock } from './support/clock.js';
 import { exchange, listAnswers } from './support/http/connection.js';
-import { writeCreateRequest } from './support/plant-requests.js';
+import { LARGE, LIVE, writeCreateRequest } from './support/plant-requests.js';
 import { listServerSockets, openSocket } from './support/server-connections.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { until } from './support/until.js';
-
-const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
-/** Its answer has 1.5 MiB: the system does not buffer several of them. */
-const LARGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n';
-const PIECE = 64 * 1024;
 
 let app: TestApp;
 
@@ -29,13 +24,13 @@ function checkReading(socket: Socket): void {
   app.nest.get(Connections).get(socket).sendTimeout.checkReading();
 }
 
-/** Resolves once a part of the pending data has been received. */
+/** Resolves once 1 MiB of the pending data has been received. */
 async function readSome(client: Socket): Promise<void> {
   let received = 0;
   await new Promise<void>((resolve) => {
     const take = (chunk: Buffer): void => {
       received += chunk.length;
-      if (received < 16 * PIECE) return;
+      if (received < 1024 * 1024) return;
       client.off('data', take).pause();
       resolve();
     };

@@ -4,6 +4,7 @@ import { ChangeRows } from '../../src/platform/database/batching/change-locked-r
 import { PIECE_BYTES, ReadPieces } from '../../src/platform/database/batching/read-rows.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { listAnswers, ClientConnection, exchange } from '../support/http/connection.js';
+import { LIVE } from '../support/plant-requests.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 
@@ -12,18 +13,17 @@ const OTHER_TOKEN = 'another-token-of-another-client';
 describe('a connection beyond MAX_CONNECTIONS', () => {
   it('gets 503 and is closed, while the others are served', async () => {
     const small = await TestApp.start({ MAX_CONNECTIONS: '1' });
-    const request = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
     const first = new ClientConnection(small.port);
-    await first.write(request);
+    await first.write(LIVE);
     expect(await first.next()).toMatchObject({ status: 200 });
-    expect(listAnswers(await exchange(small.port, request))).toMatchObject([
+    expect(listAnswers(await exchange(small.port, LIVE))).toMatchObject([
       {
         status: 503,
         headers: { connection: 'close', 'retry-after': '1' },
         body: expect.stringContaining('50300'),
       },
     ]);
-    await first.write(request);
+    await first.write(LIVE);
     expect(await first.next()).toMatchObject({ status: 200 });
     first.destroy();
     await small.close();

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SqliteReader } from '../../src/commands/sqlite-reader.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { ClientConnection } from '../support/http/connection.js';
-import { writeCreateRequest } from '../support/plant-requests.js';
+import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
 import type { Program } from '../support/program.js';
 import { ProgramFolder } from '../support/program-folder.js';
 import { TestApp } from '../support/test-app.js';
@@ -61,10 +61,9 @@ describe('the program, when it stops', () => {
     const late = clients(200);
     await Promise.all(late.map(create));
     const pipelining = clients(2);
-    const quick = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
     const pipelines = [
       writeCreateRequest(TOKEN) + writeCreateRequest(TOKEN) + writeCreateRequest(TOKEN),
-      quick.repeat(3),
+      LIVE.repeat(3),
     ];
     await Promise.all(pipelining.map((client, index) => client.write(pipelines[index] ?? '', 3)));
     const sent = [...busy, ...late, ...pipelining].map((client): [ClientConnection, number] => [

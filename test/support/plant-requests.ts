@@ -10,6 +10,11 @@ export interface NewPlant {
 export const AUTHORIZATION: Field = ['Authorization', `Bearer ${TOKEN}`];
 export const CONTENT_TYPE: Field = ['Content-Type', 'application/json'];
 
+/** The bytes of a request with a short answer. */
+export const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
+/** The bytes of a request whose answer has 1.5 MiB: the system does not buffer several of them. */
+export const LARGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n';
+
 let lastId = 0;
 
 /** Makes a valid request with these changes. */

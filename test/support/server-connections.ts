@@ -11,7 +11,7 @@ export function listServerSockets(app: TestApp): Socket[] {
 }
 
 /** Calls that wait until they are released. */
-interface HeldCalls {
+export interface HeldCalls {
   /** How many calls have begun. */
   begun: number;
   readonly release: () => void;

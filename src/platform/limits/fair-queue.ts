@@ -7,8 +7,8 @@ type Addresses<Item> = Map<string, Item[]>;
  * A queue that serves names in turn, the addresses of each name in turn, and the items of an address
  * in their order.
  *
- * Items are in arrays. A set into which much passes, and which is never empty, keeps items alive
- * until the next major garbage collection, since each of its former tables points to the next.
+ * The items are in arrays. A set that is never empty would keep former items alive until the next
+ * major garbage collection, since V8 links each former table of a set to the next one.
  */
 export class FairQueue<Item> {
   private readonly names = new Map<string, Addresses<Item>>();

@@ -54,7 +54,7 @@ it('gives a turn to one of each client that waits before the second of any', asy
   for (const { response } of waiting) endTurn(response);
 });
 
-it('lets no request wait while fewer begin in each turn of the event loop than may', async () => {
+it('lets no request wait while the quota of each turn of the event loop suffices', async () => {
   for (let turn = 0; turn < 3; turn++) {
     await nextTurn();
     const requests = Array.from({ length: MAX_PAGES - 1 }, () => ask('192.0.2.1'));
@@ -64,7 +64,7 @@ it('lets no request wait while fewer begin in each turn of the event loop than m
   }
 });
 
-it('lets no more requests begin in a turn of the event loop than may, and the others next', async () => {
+it('lets requests beyond the quota begin in the next turn of the event loop', async () => {
   await nextTurn();
   for (let index = 0; index < MAX_PAGES; index++) {
     const [request, response] = ask('192.0.2.1');

@@ -25,7 +25,7 @@ export class Turns {
 
   private readonly waiting = new FairQueue<() => void>();
   private running = 0;
-  /** How many may still begin in this turn of the event loop. Each begins with the whole quota. */
+  /** How many may still begin in this turn of the event loop. Each turn has the whole quota. */
   private quota: number;
   /** The bytes of the bodies of all running requests. */
   private bytes = 0;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientConnection } from '../../support/http/connection.js';
 import type { StoreModel } from '../../fuzz/store-model.js';
 import { writeBytes } from '../../support/http/request.js';
-import { makeCreateRequest, type NewPlant } from '../../support/plant-requests.js';
+import { LARGE, LIVE, makeCreateRequest, type NewPlant } from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 
 /** The number of its clients. */
@@ -12,9 +12,6 @@ const MOST_CONNECTIONS = 50;
 /** The longest time for which a client just keeps its connections open, in milliseconds. */
 const LONGEST_PAUSE = 200;
 
-const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
-/** Its answer has 1.5 MiB. */
-const LARGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n';
 const UPGRADE = 'Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c';
 
 /** Uses connections in other ways than one request after another, until it is stopped. */

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { Faults } from '../../support/faults.js';
 import { ClientConnection } from '../../support/http/connection.js';
-import { writeCreateRequest } from '../../support/plant-requests.js';
+import { LARGE, writeCreateRequest } from '../../support/plant-requests.js';
 import { Scene, STEP } from '../../support/scene.js';
 import { TOKEN } from '../../support/token.js';
 
@@ -60,7 +60,7 @@ async function refusesConnections(url: string): Promise<void> {
         await halfHead.write('POST /plants HTTP/1.1\r\nHost:');
         await halfBody.write(writeCreateRequest(TOKEN).slice(0, -1));
         deaf.pause();
-        await deaf.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20));
+        await deaf.write(LARGE.repeat(20));
         // An answer on a further connection shows that these have been accepted.
         await fetch(`${url}/health/live`);
         faults.stopTime();
