@@ -35,7 +35,7 @@ export const postgresServer = {
 
 /** What is the same on every engine, such as tokens and what is not HTTP: once is enough. */
 const WITHOUT_STORE =
-  '/test/(authentication|jwt|scopes|object-access|readme|limits|malformed-http|connections|slow-readers|pipelined-requests|late-requests|cors|log|http|documents|documented-errors|client|client-changes|parameters|features|routes|streams|change-streams|import-connection|fuzz/(flaws|operations))\\.e2e-spec';
+  '/test/(authentication|jwt|scopes|object-access|readme|limits|malformed-http|connections|last-answers|slow-readers|pipelined-requests|late-requests|cors|log|http|documents|documented-errors|client|client-changes|parameters|features|routes|streams|change-streams|change-stream-ends|import-connection|fuzz/(flaws|operations))\\.e2e-spec';
 
 // The end-to-end tests run on each engine, except for those in the folder of one of them.
 /** @type {import('jest').Config} */

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Socket } from 'node:net';
+import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { Connections } from '../src/platform/server/connections.js';
 import { countQueuedBytes, countSentBytes } from '../src/platform/server/node-internals.js';
@@ -106,4 +107,18 @@ describe('a client that does not read', () => {
     }
     client.destroy();
   });
+});
+
+it('many clients that do not read their long pages keep no long page from others', async () => {
+  app = await TestApp.start();
+  const name = 'x'.repeat(100_000);
+  const plants = Array.from({ length: 100 }, (_, id) => ({ id: String(id), name, tag: null }));
+  await app.nest.get(PlantsRepository).createAll(plants);
+  const silent = Array.from({ length: 40 }, () => openSocket(app.port).pause());
+  const head = `GET /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
+  for (const socket of silent) socket.write(head);
+  for (let count = 0; count < 3; count++) {
+    expect(await app.get('/plants')).toMatchObject({ status: 200 });
+  }
+  for (const socket of silent) socket.destroy();
 });

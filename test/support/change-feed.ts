@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net';
 import { readEvents, type StreamEvent } from './event-source.js';
 import type { Answer, TestApp } from './test-app.js';
 
@@ -38,4 +39,23 @@ export async function readEvent(events: Events): Promise<StreamEvent> {
   const { value } = (await events.next()) as IteratorResult<StreamEvent, undefined>;
   if (value === undefined) throw new Error('the stream has ended');
   return value;
+}
+
+/** Sends GET /changes on a connection of its own. */
+export function sendChangesRequest(
+  app: TestApp,
+  token: string,
+  query: string,
+  ...headers: readonly string[]
+): Socket {
+  const socket = connect(app.port, '127.0.0.1').on('error', () => undefined);
+  const lines = [`GET /changes${query} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${token}`];
+  socket.write([...lines, ...headers, '', ''].join('\r\n'));
+  return socket.resume();
+}
+
+/** @param name of a metric, with its labels, as a regular expression */
+export async function readMetric(app: TestApp, name: string): Promise<number> {
+  const { text } = await app.get('/metrics');
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
 }

@@ -13,6 +13,9 @@ export interface Row {
   readonly tag: string | null;
 }
 
+/** The environment of the tests. */
+const ENV = { ...process.env };
+
 type Body = string | Uint8Array<ArrayBuffer>;
 
 /** An answer; its body is parsed where it is JSON. */
@@ -29,6 +32,7 @@ export class TestApp {
   private constructor(
     public nest: NestExpressApplication,
     private readonly store: TestStore,
+    private env: Record<string, string>,
   ) {}
 
   /**
@@ -40,12 +44,13 @@ export class TestApp {
     ...features: readonly Type[]
   ): Promise<TestApp> {
     const store = await TestStore.create();
-    return new TestApp(await startNest(store, env, features), store);
+    return new TestApp(await startNest(store, env, features), store, env);
   }
 
   /**
    * Stops the application and starts it again on its store.
    *
+   * @param env further changes to the environment
    * @param act is called while the application is stopped
    */
   async restart(
@@ -54,7 +59,8 @@ export class TestApp {
   ): Promise<void> {
     await this.stop();
     await act();
-    this.nest = await startNest(this.store, env, []);
+    this.env = { ...this.env, ...env };
+    this.nest = await startNest(this.store, this.env, []);
   }
 
   get port(): number {
@@ -157,12 +163,13 @@ async function startNest(
   env: Record<string, string>,
   features: readonly Type[],
 ): Promise<NestExpressApplication> {
-  Object.assign(process.env, {
+  process.env = {
+    ...ENV,
     DATABASE_URL: store.url,
     ACCESS_TOKENS: TOKEN,
     LOG_LEVEL: 'silent',
     ...env,
-  });
+  };
   const nest = await createApp(features);
   await nest.init();
   await once(nest.getHttpServer().listen(0, '127.0.0.1'), 'listening');
