@@ -154,10 +154,10 @@ describe('a request with more than 100 headers', () => {
       [many(LIVE.replace('Host: a', 'Host: a\r\nExpect: 200-ok'), 99) + smuggled],
       [431],
     ],
-    ['in its trailers', [`${chunked}${'X:\r\n'.repeat(101)}\r\n${smuggled}`, smuggled], [431]],
+    ['in its trailers', [`${chunked}${'X:\r\n'.repeat(101)}\r\n${smuggled}`], [431]],
     [
       'in its trailers, after another',
-      [`${LIVE}${chunked}${'X:\r\n'.repeat(1_500)}\r\n${smuggled}`, smuggled],
+      [`${LIVE}${chunked}${'X:\r\n'.repeat(1_500)}\r\n${smuggled}`],
       [200, 431],
     ],
   ])(
