@@ -1,29 +1,36 @@
 import { expect, it } from '@jest/globals';
 import { IsInt } from 'class-validator';
+import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { BodyLines, NDJSON_TYPE } from './body-lines.js';
+import { WAITING_BODIES_LIMIT } from './body-reader.js';
 
 class CountDto {
   @IsInt()
   count!: number;
 }
 
-/** Reads a body that arrives as a whole, and returns the batches. */
-async function read(body: string): Promise<{ numbers: number[]; failed: number[] }[]> {
+/** The lines of a body that arrives as a whole. */
+function receive(body: string): BodyLines<CountDto> {
   const headers = { 'content-type': NDJSON_TYPE, 'transfer-encoding': 'chunked' };
   const request = Object.assign(Readable.from([Buffer.from(body)], { objectMode: false }), {
     headers,
     socket: new Socket(),
   }) as unknown as IncomingMessage;
-  const response = {} as ServerResponse;
+  const response = new EventEmitter() as unknown as ServerResponse;
   const { signal } = new AbortController();
-  const dto = CompiledDto.compile(CountDto);
+  return new BodyLines<CountDto>(request, response, CompiledDto.compile(CountDto), 1_000, signal);
+}
+
+/** Reads a body that arrives as a whole, and returns the batches. */
+async function read(body: string): Promise<{ numbers: number[]; failed: number[] }[]> {
   const batches: { numbers: number[]; failed: number[] }[] = [];
-  for await (const batch of new BodyLines<CountDto>(request, response, dto, 1_000, signal)) {
-    batches.push({ numbers: batch.numbers, failed: [...batch.failures.keys()] });
+  for await (const batch of receive(body)) {
+    const { numbers, failures } = batch.read();
+    batches.push({ numbers, failed: [...failures.keys()] });
   }
   return batches;
 }
@@ -51,4 +58,11 @@ it('reads values and failures under the numbers of their lines, without stacks',
     { numbers: [], failed: [5] },
   ]);
   expect(new Error('a later one').stack).toContain('body-lines.spec');
+});
+
+it('refuses a body of which more is kept than all clients may hold', async () => {
+  const reading = (async () => {
+    for await (const batch of receive('x\n'.repeat(40_000))) batch.keep(WAITING_BODIES_LIMIT + 1);
+  })();
+  await expect(reading).rejects.toMatchObject({ status: 503 });
 });

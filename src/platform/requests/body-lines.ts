@@ -21,28 +21,34 @@ export const NDJSON_TYPE = 'application/x-ndjson';
 
 /** The least average speed of a client, in bytes per millisecond of waiting for it. */
 const MIN_RATE = 1;
-/** How many bytes are read as one batch: a longer commit would delay those of others. */
+/** How many bytes are stored as one batch: a longer commit would delay those of others. */
 const BATCH_BYTES = 64 * 1024;
-/** How many lines are read as one batch, so that other requests are handled between batches. */
+/** How many lines are read at once, so that other requests are handled between batches. */
 const BATCH_LINES = 1_024;
 
 const LINE_FEED = 0x0a;
 /** A line of only spaces and tabs, which is skipped. */
 const BLANK = /^[ \t]*\r?$/;
 
-/** Some lines of a body, without those that are blank. */
+/** Some lines of a body. Until they are read, they take no more memory than their bytes. */
 export interface LineBatch<Dto> {
   /** The client that sent them. */
   readonly client: Client;
-  /** Their size in bytes, as they were sent. */
-  readonly size: number;
+  /** Aborts when the body is read no further. Its reason is the error. */
+  readonly signal: AbortSignal;
+  /** Reads the lines. Every batch is read once, before the next one is requested. */
+  read(): ReadLines<Dto>;
+  /** Counts what is kept of this body and the earlier ones as memory of the client, in bytes. */
+  keep(bytes: number): void;
+}
+
+/** The lines of a batch, without those that are blank. */
+export interface ReadLines<Dto> {
   readonly values: Dto[];
   /** The number of the line of each value, from 1. */
   readonly numbers: number[];
   /** The errors of the other lines, by their numbers. */
   readonly failures: Map<number, ApiError>;
-  /** How long reading the lines took, in milliseconds. */
-  readonly readMs: number;
 }
 
 /** The last request on each connection whose body has its own time limits. */
@@ -55,8 +61,8 @@ export function hasOwnTimeLimits(socket: Socket): boolean {
 
 /**
  * The body of a request as lines of JSON, each read as an instance of a class like a body of its
- * own. The lines are iterated in batches. Each batch is read only when it is requested. Until then
- * the client can send only as much as the operating system buffers, so a body may have any length.
+ * own. The lines are iterated in batches. Until the next batch is requested, the client can send only as
+ * much as the operating system buffers, so a body may have any length.
  */
 export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dto>> {
   private readonly client: Client;
@@ -77,65 +83,63 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
   }
 
   /**
-   * @throws ApiError 41500; 40800 when the client is too slow; 50300 when the server stops, or too
-   *   many bodies arrive at a time
+   * @throws ApiError 41500; 40800 when the client is too slow; 50300 when the server stops, or the
+   *   bodies of all clients are too much to hold
    * @throws RequestAbortedError
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<LineBatch<Dto>, void, undefined> {
+    const { client, response, stop } = this;
     /** The start of an incomplete line. Of one that is too long, only as much as proves it. */
     const rest = new GrowingBuffer(BODY_LIMIT + 2);
-    const refused = new AbortController();
-    const refuse = (): void => refused.abort();
-    const holding = waitingBodies.hold(this.client, refuse);
-    this.stop.addEventListener('abort', refuse);
-    if (this.stop.aborted) refuse();
+    const ended = new AbortController();
+    const refuse = (): void => ended.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
+    const leave = (): void => ended.abort(new RequestAbortedError());
+    const holding = waitingBodies.hold(client, refuse);
+    let kept = 0;
+    const keep = (bytes: number): void => {
+      kept = bytes;
+    };
+    const toBatch = (bytes: Buffer): LineBatch<Dto> => {
+      return { client, signal: ended.signal, read: () => this.readBatch(bytes), keep };
+    };
+    response.on('close', leave);
+    stop.addEventListener('abort', refuse);
+    if (stop.aborted) refuse();
     try {
-      for await (const chunk of this.readChunks(refused.signal)) {
+      for await (const chunk of this.readChunks(ended.signal)) {
         const end = chunk.lastIndexOf(LINE_FEED);
-        holding.update(rest.capacity + chunk.length);
-        if (end !== -1) {
+        if (end === -1) holding.update(kept + rest.capacity + chunk.length);
+        else {
           const lines = chunk.subarray(0, end);
-          yield* this.readLines(rest.isEmpty ? lines : Buffer.concat([rest.bytes, lines]));
+          const bytes = rest.isEmpty ? lines : Buffer.concat([rest.bytes, lines]);
+          holding.update(kept + rest.capacity + chunk.length + bytes.length);
+          for (const batch of splitBatches(bytes)) yield toBatch(batch);
           rest.clear();
         }
         rest.add(chunk.subarray(end + 1));
-        holding.update(rest.capacity);
+        holding.update(kept + rest.capacity);
       }
-      if (!rest.isEmpty) yield* this.readLines(rest.bytes);
+      if (!rest.isEmpty) yield toBatch(rest.bytes);
     } finally {
-      this.stop.removeEventListener('abort', refuse);
+      response.off('close', leave);
+      stop.removeEventListener('abort', refuse);
       holding.end();
     }
   }
 
-  private *readLines(bytes: Buffer): Generator<LineBatch<Dto>, void, undefined> {
-    // Decoding and checking many lines at once takes a third of the time.
-    const texts = isUtf8(bytes) ? bytes.toString().split('\n') : splitLines(bytes);
-    if (texts.length <= BATCH_LINES) {
-      yield this.readBatch(texts, bytes.length);
-      return;
-    }
-    // The halves are split again, so that the texts of all lines are not kept between batches.
-    const half = bytes.length >> 1;
-    const next = bytes.indexOf(LINE_FEED, half);
-    const middle = next === -1 ? bytes.lastIndexOf(LINE_FEED, half) : next;
-    yield* this.readLines(bytes.subarray(0, middle));
-    yield* this.readLines(bytes.subarray(middle + 1));
-  }
-
-  private readBatch(texts: readonly (string | Buffer)[], size: number): LineBatch<Dto> {
+  private readBatch(bytes: Buffer): ReadLines<Dto> {
     const values: Dto[] = [];
     const numbers: number[] = [];
     const failures = new Map<number, ApiError>();
-    const began = performance.now();
     const { stackTraceLimit } = Error;
     // Nobody sees the stack of a refused line, and recording it takes longer than reading the line.
     Error.stackTraceLimit = 0;
     try {
-      for (const text of texts) {
+      // Decoding and checking many lines at once takes a third of the time.
+      for (const line of isUtf8(bytes) ? bytes.toString().split('\n') : splitLines(bytes)) {
         const number = ++this.lastNumber;
         try {
-          const value = this.readLine(text);
+          const value = this.readLine(line);
           if (value === undefined) continue;
           values.push(value);
           numbers.push(number);
@@ -147,14 +151,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     } finally {
       Error.stackTraceLimit = stackTraceLimit;
     }
-    return {
-      client: this.client,
-      size,
-      values,
-      numbers,
-      failures,
-      readMs: performance.now() - began,
-    };
+    return { values, numbers, failures };
   }
 
   /**
@@ -174,7 +171,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     return BLANK.test(text) ? undefined : (parseObject(text, this.dto, 'line') as Dto);
   }
 
-  /** @param signal aborts when the body must not be read further */
+  /** @param signal aborts when the body is read no further; its reason is thrown */
   private async *readChunks(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
     const { request, response } = this;
     checkMediaType(request, [NDJSON_TYPE]);
@@ -186,7 +183,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     try {
       while (!request.readableEnded) {
         if (request.destroyed) throw new RequestAbortedError();
-        if (signal.aborted) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
+        signal.throwIfAborted();
         const chunk = request.read() as Buffer | null;
         if (chunk !== null) {
           received += chunk.length;
@@ -243,6 +240,17 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
 function countBytes(line: string | Buffer): number {
   const end = line.at(-1);
   return Buffer.byteLength(line) - (end === '\r' || end === 0x0d ? 1 : 0);
+}
+
+/** Splits complete lines into batches without looking at further bytes than those of the next. */
+function* splitBatches(bytes: Buffer): Generator<Buffer, void, undefined> {
+  let start = 0;
+  for (let end = -1, lines = 1; (end = bytes.indexOf(LINE_FEED, end + 1)) !== -1; lines++) {
+    if (lines % BATCH_LINES !== 0) continue;
+    yield bytes.subarray(start, end);
+    start = end + 1;
+  }
+  yield bytes.subarray(start);
 }
 
 function splitLines(bytes: Buffer): Buffer[] {

@@ -1,69 +1,113 @@
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ListOutcome } from '../database/batched-repository.js';
+import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import type { LineBatch } from '../requests/body-lines.js';
-import { WAITING_BODIES_LIMIT } from '../requests/body-reader.js';
-import { importLines, MAX_BATCHES } from './import.js';
+import type { LineBatch, ReadLines } from '../requests/body-lines.js';
+import { type ImportResultDto, importLines, MAX_BATCHES } from './import.js';
+
+beforeEach(() => {
+  Logger.overrideLogger(false);
+});
 
 afterEach(() => {
   jest.useRealTimers();
 });
 
-async function* readOneLine(name = 'a', size = 10): AsyncGenerator<LineBatch<string>> {
-  const client = { name, address: '192.0.2.1' };
-  const batch = { client, values: [name], numbers: [1], failures: new Map<number, never>() };
-  yield await Promise.resolve({ ...batch, size, readMs: 0 });
+function createBatch(name = 'a'): LineBatch<string> {
+  return {
+    client: { name, address: '192.0.2.1' },
+    signal: new AbortController().signal,
+    read: () => ({ values: [name], numbers: [1], failures: new Map() }),
+    keep: () => undefined,
+  };
+}
+
+async function* repeat(batch: LineBatch<string>, times = 1): AsyncGenerator<LineBatch<string>> {
+  for (let time = 0; time < times; time++) yield await Promise.resolve(batch);
+}
+
+function store(names: readonly string[]): Promise<ListOutcome> {
+  return Promise.resolve({ created: names.length, identical: 0, failures: new Map() });
+}
+
+function begin(
+  batches: AsyncIterable<LineBatch<string>>,
+  createAll = store,
+): Promise<ImportResultDto> {
+  return importLines(batches, createAll, ErrorCatalogue.INVALID_BODY);
 }
 
 it('reports no more progress once the store has failed', async () => {
-  Logger.overrideLogger(false);
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
-  const failing = importLines(
-    readOneLine(),
-    () => Promise.reject(new Error('the store is gone')),
-    ErrorCatalogue.INVALID_BODY,
+  const failing = begin(repeat(createBatch()), () =>
+    Promise.reject(new Error('the store is gone')),
   );
   await expect(failing).rejects.toThrow('the store is gone');
   expect(jest.getTimerCount()).toBe(0);
 });
 
 it('stores the lines of one client after few of another, however many imports that one has', async () => {
-  Logger.overrideLogger(false);
   const stored: string[] = [];
-  const begin = (name: string): Promise<unknown> =>
-    importLines(
-      readOneLine(name),
-      async (names) => {
-        await nextTurn();
-        stored.push(...names);
-        return { created: names.length, identical: 0, failures: new Map<number, never>() };
-      },
-      ErrorCatalogue.INVALID_BODY,
-    );
-  const imports = [...Array.from({ length: 500 }, () => begin('many')), begin('one')];
-  await Promise.all(imports);
-  expect(stored).toHaveLength(imports.length);
+  const storeSoon = async (names: readonly string[]): Promise<ListOutcome> => {
+    await nextTurn();
+    stored.push(...names);
+    return store(names);
+  };
+  const clients = [...Array.from({ length: 500 }, () => 'many'), 'one'];
+  await Promise.all(clients.map((name) => begin(repeat(createBatch(name)), storeSoon)));
+  expect(stored).toHaveLength(clients.length);
   expect(stored.indexOf('one')).toBeLessThan(40);
 });
 
-it('refuses the lines that are too much to hold until it is their turn', async () => {
-  Logger.overrideLogger(false);
-  let store = (): void => undefined;
-  const stored = new Promise<void>((resolve) => (store = resolve));
-  const imports = Array.from({ length: 100 }, () =>
-    importLines(
-      readOneLine('many', WAITING_BODIES_LIMIT / 64),
-      async () => {
-        await stored;
-        return { created: 1, identical: 0, failures: new Map<number, never>() };
-      },
-      ErrorCatalogue.INVALID_BODY,
-    ),
+it('reads one batch of all imports in each turn of the event loop', async () => {
+  let turn = 0;
+  const turns: number[] = [];
+  const read = (): ReadLines<string> => {
+    turns.push(turn);
+    return createBatch().read();
+  };
+  const imports = Array.from({ length: 50 }, () => begin(repeat({ ...createBatch(), read }, 2)));
+  let isDone = false as boolean;
+  void Promise.all(imports).then(() => (isDone = true));
+  for (; !isDone; turn++) await nextTurn();
+  expect(turns).toHaveLength(100);
+  expect(new Set(turns).size).toBe(100);
+});
+
+it('begins no more batches than may be stored at a time, and none of a body that has ended', async () => {
+  let finish = (): void => undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const storeLater = jest.fn(async (names: readonly string[]) => {
+    await finished;
+    return store(names);
+  });
+  const imports = Array.from({ length: 100 }, () => begin(repeat(createBatch()), storeLater));
+  const body = new AbortController();
+  setMaxListeners(0, body.signal);
+  const ended = Array.from({ length: 100 }, () =>
+    begin(repeat({ ...createBatch('b'), signal: body.signal }), storeLater),
   );
-  const outcomes = Promise.allSettled(imports);
-  await expect(Promise.race(imports)).rejects.toMatchObject({ status: 503 });
-  store();
-  const refused = (await outcomes).filter(({ status }) => status === 'rejected');
-  expect(refused).toHaveLength(100 - MAX_BATCHES - 64);
+  for (let turn = 0; turn < 100; turn++) await nextTurn();
+  expect(storeLater).toHaveBeenCalledTimes(MAX_BATCHES);
+  body.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
+  for (const outcome of await Promise.allSettled(ended)) {
+    expect(outcome).toMatchObject({ reason: { status: 503 } });
+  }
+  finish();
+  for (let turn = 0; turn < 200; turn++) await nextTurn();
+  expect(storeLater).toHaveBeenCalledTimes(100);
+  await Promise.all(imports);
+});
+
+it('counts the failures that it lists as memory of the client', async () => {
+  const failures = new Map([[1, new ApiError(ErrorCatalogue.INVALID_BODY)]]);
+  const keep = jest.fn<(bytes: number) => void>();
+  const read = (): ReadLines<string> => ({ values: [], numbers: [], failures });
+  await begin(repeat({ ...createBatch(), read, keep }, 3));
+  const [first = 0, , last = 0] = keep.mock.calls.map(([bytes]) => bytes);
+  expect(first).toBeGreaterThan(100);
+  expect(last).toBe(3 * first);
 });

@@ -19,16 +19,15 @@ import {
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { setMaxListeners } from 'node:events';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Env } from '../config/env.js';
 import type { ListOutcome } from '../database/batched-repository.js';
 import { ConstraintError } from '../database/constraint.error.js';
 import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
+import type { ErrorKind } from '../errors/error-catalogue.js';
 import { FairQueue } from '../limits/fair-queue.js';
 import { importedLines } from '../observability/metrics.js';
-import { BodyLines, type LineBatch, NDJSON_TYPE } from '../requests/body-lines.js';
-import { waitingBodies } from '../requests/body-reader.js';
+import { BodyLines, type LineBatch, NDJSON_TYPE, type ReadLines } from '../requests/body-lines.js';
 import { endTurn, Turns } from '../requests/concurrent-requests.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { describeLines } from './page.js';
@@ -37,6 +36,8 @@ export type { BodyLines };
 
 /** How many failures an answer lists. */
 const MAX_FAILURES = 1_000;
+/** About how much memory a listed failure takes, in bytes. */
+const FAILURE_BYTES = 256;
 /** The longest pause of an import after a batch, in milliseconds. */
 const MAX_PAUSE_MS = 1_000;
 /** How often the progress of an import is logged, in milliseconds. */
@@ -47,8 +48,9 @@ const logger = new Logger('Import');
 /** How many batches of all imports are stored at a time. */
 export const MAX_BATCHES = 16;
 let turnsLeft = MAX_BATCHES;
-/** Continues the imports whose next batch waits, the clients in turn. */
+/** Begin the batches that wait, the clients in turn. */
 const waiting = new FairQueue<() => void>();
+let beginning: NodeJS.Immediate | undefined;
 
 @ApiSchema({ name: 'ImportFailure' })
 class ImportFailureDto {
@@ -96,64 +98,69 @@ export async function importLines<Dto>(
 ): Promise<ImportResultDto> {
   const result = new ImportResultDto();
   const progress = setInterval(() => logger.log(describe(result)), PROGRESS_MS);
-  let storing: Promise<void> | undefined;
   try {
-    for await (const batch of batches) {
-      await storing;
-      storing = shareTime(batch, () => storeLines(batch, createAll, keyTaken, result));
-      storing.catch(() => undefined);
-      // The store begins with this batch before the next one is read, and then both go on at once.
-      await nextTurn();
-    }
+    for await (const batch of batches) await importBatch(batch, createAll, keyTaken, result);
     return result;
   } finally {
     clearInterval(progress);
-    try {
-      // The last batch must be stored before the answer or the error.
-      await storing;
-    } finally {
-      logger.log(describe(result));
-    }
+    logger.log(describe(result));
   }
 }
 
 /**
- * Stores a batch when it is the turn of its client, even if the client has left. Pauses as long as
- * that took if other requests are being handled.
+ * Reads and stores a batch when it is the turn of its client. Pauses as long as that took if other
+ * requests are being handled.
  */
-async function shareTime<Dto>(batch: LineBatch<Dto>, store: () => Promise<void>): Promise<void> {
-  if (turnsLeft > 0) turnsLeft--;
-  else await waitForTurn(batch);
+async function importBatch<Dto>(
+  batch: LineBatch<Dto>,
+  createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
+  keyTaken: ErrorKind,
+  result: ImportResultDto,
+): Promise<void> {
+  await waitForTurn(batch);
   const began = performance.now();
   try {
-    await store();
+    await storeLines(batch.read(), createAll, keyTaken, result);
   } finally {
-    const beginNext = waiting.shift();
-    if (beginNext === undefined) turnsLeft++;
-    else beginNext();
+    turnsLeft++;
+    beginNext();
   }
+  batch.keep(result.failures.length * FAILURE_BYTES);
   if (Turns.ofHandlers.isIdle) return;
-  await sleep(Math.min(batch.readMs + performance.now() - began, MAX_PAUSE_MS));
+  await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
 }
 
-/** @throws ApiError 50300 when the bodies of all clients are too much to hold meanwhile */
-function waitForTurn<Dto>({ client, size }: LineBatch<Dto>): Promise<void> {
+/** @throws the reason of the signal when the body is read no further meanwhile */
+function waitForTurn<Dto>({ client, signal }: LineBatch<Dto>): Promise<void> {
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     const begin = (): void => {
-      holding.end();
+      signal.removeEventListener('abort', leave);
+      turnsLeft--;
       resolve();
     };
-    const holding = waitingBodies.hold(client, () => {
+    const leave = (): void => {
       waiting.delete(client, begin);
-      reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
-    });
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', leave);
     waiting.push(client, begin);
-    holding.update(size);
+    beginNext();
+  });
+}
+
+/** Begins one batch per turn of the event loop, because reading its lines takes milliseconds. */
+function beginNext(): void {
+  if (turnsLeft === 0 || waiting.isEmpty) return;
+  beginning ??= setImmediate(() => {
+    beginning = undefined;
+    waiting.shift()?.();
+    beginNext();
   });
 }
 
 async function storeLines<Dto>(
-  { values, numbers, failures }: LineBatch<Dto>,
+  { values, numbers, failures }: ReadLines<Dto>,
   createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
   keyTaken: ErrorKind,
   result: ImportResultDto,

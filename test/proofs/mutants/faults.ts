@@ -50,6 +50,15 @@ export const MUTANTS: readonly Mutant[] = [
     ['304 is answered with 200', 'response.status(HttpStatus.NOT_MODIFIED);', ''],
     ['every row has the same ETag', 'JSON.stringify(values)', "''"],
   ]),
+  ...plant('rest/import.ts', 'unit rest/import', [
+    ['batches begin in one turn of the event loop', 'beginning ??= setImmediate', 'setImmediate'],
+    ['the failures of an import are not counted', 'batch.keep(', 'void ('],
+    [
+      'an import that has ended stays in the queue',
+      'waiting.delete(client, begin);\n      reject(signal.reason as Error);',
+      'reject(signal.reason as Error);',
+    ],
+  ]),
   ...plant('database/batching/batch-queue.ts', 'unit batching/batch-queue', [
     [
       'an item that expires keeps its size counted',
