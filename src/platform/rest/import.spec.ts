@@ -77,31 +77,6 @@ it('reads one batch of all imports in each turn of the event loop', async () => 
   expect(new Set(turns).size).toBe(100);
 });
 
-it('begins no more batches than may be stored at a time, and none of a body that has ended', async () => {
-  let finish = (): void => undefined;
-  const finished = new Promise<void>((resolve) => (finish = resolve));
-  const storeLater = jest.fn(async (names: readonly string[]) => {
-    await finished;
-    return store(names);
-  });
-  const imports = Array.from({ length: 100 }, () => begin(repeat(createBatch()), storeLater));
-  const body = new AbortController();
-  setMaxListeners(0, body.signal);
-  const ended = Array.from({ length: 100 }, () =>
-    begin(repeat({ ...createBatch('b'), signal: body.signal }), storeLater),
-  );
-  for (let turn = 0; turn < 100; turn++) await nextTurn();
-  expect(storeLater).toHaveBeenCalledTimes(MAX_BATCHES);
-  body.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
-  for (const outcome of await Promise.allSettled(ended)) {
-    expect(outcome).toMatchObject({ reason: { status: 503 } });
-  }
-  finish();
-  for (let turn = 0; turn < 200; turn++) await nextTurn();
-  expect(storeLater).toHaveBeenCalledTimes(100);
-  await Promise.all(imports);
-});
-
 it('counts the failures that it lists as memory of the client', async () => {
   const failures = new Map([[1, new ApiError(ErrorCatalogue.INVALID_BODY)]]);
   const keep = jest.fn<(bytes: number) => void>();
@@ -110,4 +85,30 @@ it('counts the failures that it lists as memory of the client', async () => {
   const [first = 0, , last = 0] = keep.mock.calls.map(([bytes]) => bytes);
   expect(first).toBeGreaterThan(100);
   expect(last).toBe(3 * first);
+});
+
+it('begins no more batches than may be stored at a time, and none of a body that has ended', async () => {
+  let finish = (): void => undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const storeLater = jest.fn(async (names: readonly string[]) => {
+    await finished;
+    return store(names);
+  });
+  const imports = Array.from({ length: 100 }, () => begin(repeat(createBatch()), storeLater));
+  for (let turn = 0; turn < 100; turn++) await nextTurn();
+  expect(storeLater).toHaveBeenCalledTimes(MAX_BATCHES);
+  const body = new AbortController();
+  setMaxListeners(0, body.signal);
+  const ended = Array.from({ length: 100 }, () =>
+    begin(repeat({ ...createBatch('b'), signal: body.signal })),
+  );
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
+  body.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
+  for (const outcome of await Promise.allSettled(ended)) {
+    expect(outcome).toMatchObject({ reason: { status: 503 } });
+  }
+  finish();
+  for (let turn = 0; turn < 200; turn++) await nextTurn();
+  expect(storeLater).toHaveBeenCalledTimes(100);
+  await Promise.all(imports);
 });
