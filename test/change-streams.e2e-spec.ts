@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
+import { PIECE_BYTES } from '../src/platform/database/batching/read-rows.js';
 import { ReadFeedPages } from '../src/platform/database/change-feed/change-log.js';
 import { ChangeFeed } from '../src/platform/database/change-feed.js';
 import { MAX_PAGES, Turns } from '../src/platform/requests/concurrent-requests.js';
@@ -14,6 +17,8 @@ import {
 } from './support/change-feed.js';
 import { passSeconds, resetClocks } from './support/clock.js';
 import { readEvents } from './support/event-source.js';
+import { heapUsed } from './support/heap-used.js';
+import { listServerSockets } from './support/server-connections.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 import { until } from './support/until.js';
@@ -132,6 +137,36 @@ describe('a stream of changes', () => {
     const feed = app.nest.get<{ readonly shared: ReadonlyMap<number, unknown> }>(ChangeFeed);
     expect(feed.shared.size).toBe(16);
     await events.return();
+  });
+
+  it('keeps no page in memory while its client does not read', async () => {
+    const [epoch = ''] = (await latestCursor(app)).split('.');
+    const name = 'x'.repeat(100_000);
+    for (let first = 0; first < 150; first += 25) {
+      const ids = Array.from({ length: 25 }, (_, index) => String(first + index));
+      const plants = ids.map((id) => ({ id, name, tag: null }));
+      await app.nest.get(PlantsRepository).createAll(plants);
+    }
+    await latestCursor(app);
+    const before = heapUsed();
+    const sockets = listServerSockets(app);
+    // Each begins at another change, so that no two share a page.
+    const clients = Array.from({ length: 50 }, (_, number) =>
+      sendChangesRequest(
+        app,
+        TOKEN,
+        '',
+        'Accept: text/event-stream',
+        `Last-Event-ID: ${epoch}.${number}`,
+      ).pause(),
+    );
+    const hasStopped = ({ writableLength }: Socket): boolean => writableLength > 0;
+    await until(() => sockets.filter(hasStopped).length === clients.length);
+    // A change makes the feed forget the pages that it keeps for other listeners.
+    await app.create('{"id":200,"name":"n"}');
+    await latestCursor(app);
+    expect(heapUsed() - before).toBeLessThan((clients.length * PIECE_BYTES) / 2);
+    for (const client of clients) client.destroy();
   });
 
   it('that is silent sends a comment', async () => {

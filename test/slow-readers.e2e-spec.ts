@@ -1,10 +1,14 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { Request } from 'express';
 import type { Socket } from 'node:net';
 import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
+import { PIECE_BYTES } from '../src/platform/database/batching/read-rows.js';
+import { Turns } from '../src/platform/requests/concurrent-requests.js';
 import { Connections } from '../src/platform/server/connections.js';
 import { countQueuedBytes, countSentBytes } from '../src/platform/server/node-internals.js';
 import { passSeconds, resetClocks, stopClock } from './support/clock.js';
+import { heapUsed } from './support/heap-used.js';
 import { exchange, listAnswers } from './support/http/connection.js';
 import { LARGE, LIVE, writeCreateRequest } from './support/plant-requests.js';
 import { listServerSockets, openSocket } from './support/server-connections.js';
@@ -122,3 +126,36 @@ it('many clients that do not read their long pages keep no long page from others
   }
   for (const socket of silent) socket.destroy();
 });
+
+it('exports that wait for their turn to read on keep no piece in memory', async () => {
+  app = await TestApp.start();
+  const name = 'x'.repeat(100_000);
+  const plants = Array.from({ length: 10 }, (_, id) => ({ id: String(id), name, tag: null }));
+  await app.nest.get(PlantsRepository).createAll(plants);
+  const turns = holdThirdTurns();
+  const head = `GET /plants HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
+  const before = heapUsed();
+  const clients = Array.from({ length: 100 }, () => openSocket(app.port).resume());
+  for (const client of clients) client.write(head);
+  await until(() => turns.waiting === clients.length);
+  expect(heapUsed() - before).toBeLessThan((clients.length * PIECE_BYTES) / 2);
+  for (const client of clients) client.destroy();
+  turns.release();
+});
+
+/** Holds each export once it has sent its first piece: the first turn is that of its handler. */
+function holdThirdTurns(): { waiting: number; readonly release: () => void } {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const held = { waiting: 0, release };
+  const taken = new Map<Request, number>();
+  const take = Turns.ofPages.take.bind(Turns.ofPages);
+  jest.spyOn(Turns.ofPages, 'take').mockImplementation((request, response) => {
+    const count = (taken.get(request) ?? 0) + 1;
+    taken.set(request, count);
+    if (count < 3) return take(request, response);
+    held.waiting++;
+    return released;
+  });
+  return held;
+}

@@ -6,6 +6,7 @@ import {
   type ChangePage,
   type InTurn,
 } from '../../platform/database/change-feed.js';
+import { iterate, type Items } from '../../platform/database/iterate.js';
 import { JsonText } from '../../platform/json/json-text.js';
 import { EventStream, writeEvent } from '../../platform/rest/event-stream.js';
 import { LATEST, type ListChangesDto } from './dto/list-changes.dto.js';
@@ -34,19 +35,25 @@ export class ChangesService {
     return new EventStream((signal, inTurn) => this.writeEvents(cursor, signal, inTurn));
   }
 
-  private async *writeEvents(
-    cursor: string,
-    signal: AbortSignal,
-    inTurn: InTurn,
-  ): AsyncGenerator<string, void, undefined> {
-    // A client that loses the stream before the first change resumes here.
-    yield writeEvent({ id: cursor });
-    for await (const page of this.feed.follow(cursor, signal, inTurn)) {
-      const known = this.events.get(page);
-      const text = known ?? page.changes.map(toEvent).join('');
-      if (known === undefined) this.events.set(page, text);
-      yield text;
-    }
+  private writeEvents(cursor: string, signal: AbortSignal, inTurn: InTurn): Items<string> {
+    const pages = this.feed.follow(cursor, signal, inTurn);
+    let isFirst = true;
+    const readNext = async (): Promise<string | undefined> => {
+      if (isFirst) {
+        isFirst = false;
+        // A client that loses the stream before the first change resumes here.
+        return writeEvent({ id: cursor });
+      }
+      const { value: page } = await pages.next();
+      return page && this.writePage(page);
+    };
+    return iterate(readNext, () => pages.return());
+  }
+
+  private writePage(page: ChangePage): string {
+    const text = this.events.get(page) ?? page.changes.map(toEvent).join('');
+    this.events.set(page, text);
+    return text;
   }
 }
 

@@ -46,6 +46,7 @@ import { nameViolations } from './constraint.error.js';
 import { joinTransaction } from './data-source/entity-manager-session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { type Filter, readConditions } from './filters.js';
+import { iterate } from './iterate.js';
 
 export { type CreateOutcome, type ListOutcome, REMOVE, type StoreDataSource };
 
@@ -386,40 +387,43 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     return row?.sortedBy;
   }
 
-  private async *readLines(
-    page: Page,
-    manager: EntityManager | undefined,
-  ): AsyncGenerator<string, void, undefined> {
-    for await (const piece of this.readPieces(page, '\n', manager)) yield `${piece}\n`;
+  private readLines(page: Page, manager: EntityManager | undefined): AsyncIterable<string> {
+    const readNext = this.readPieces(page, '\n', manager);
+    return iterate(async () => {
+      const piece = await readNext();
+      return piece === undefined ? undefined : `${piece}\n`;
+    });
   }
 
-  private async *readArray(
-    page: Page,
-    manager: EntityManager | undefined,
-  ): AsyncGenerator<string, void, undefined> {
-    let separator = '[';
-    for await (const piece of this.readPieces(page, ',', manager)) {
-      yield separator + piece;
-      separator = ',';
-    }
-    yield separator === '[' ? '[]' : ']';
+  private readArray(page: Page, manager: EntityManager | undefined): AsyncIterable<string> {
+    const readNext = this.readPieces(page, ',', manager);
+    let separator: '[' | ',' | undefined = '[';
+    return iterate(async () => {
+      if (separator === undefined) return undefined;
+      const before = separator;
+      const piece = await readNext();
+      separator = piece === undefined ? undefined : ',';
+      if (piece === undefined) return before === '[' ? '[]' : ']';
+      return before + piece;
+    });
   }
 
-  private async *readPieces(
+  /** Returns a function that reads the next piece of a page; undefined at the end. */
+  private readPieces(
     page: Page,
     separator: PieceRequest['separator'],
     manager: EntityManager | undefined,
-  ): AsyncGenerator<string, void, undefined> {
+  ): () => Promise<string | undefined> {
     let left = page.limit;
     let { after } = page;
-    while (left > 0) {
+    return async () => {
+      if (left <= 0) return undefined;
       const rest = { ...page, after, limit: left };
       const { text, rows, last } = await this.readPiece({ page: rest, separator }, manager);
-      if (rows === 0) return;
-      yield text;
       left -= rows;
       after = last;
-    }
+      return rows === 0 ? undefined : text;
+    };
   }
 
   private async readPiece(

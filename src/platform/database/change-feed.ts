@@ -22,6 +22,7 @@ import {
 } from './change-feed/change-log.js';
 import { storeFailures } from './data-source/store-failures.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
+import { type Items, iterate } from './iterate.js';
 import { JobRunner } from './job-runner.js';
 
 /** How often the feed queries the store for changes of other programs, in milliseconds. */
@@ -172,31 +173,33 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
    * before they were read. A client that continues from the last cursor misses nothing, or gets
    * 41000.
    */
-  async *follow(
-    after: string,
-    signal: AbortSignal,
-    inTurn: InTurn,
-  ): AsyncGenerator<ChangePage, void, undefined> {
+  follow(after: string, signal: AbortSignal, inTurn: InTurn): Items<ChangePage> {
     let position = readCursor(after);
     this.count(1);
-    try {
-      while (position !== undefined && !signal.aborted) {
-        const event = this.next;
-        const page = await this.readShared(position, inTurn);
-        if (page === undefined) return;
-        if (page.changes.length === 0) {
-          if (this.stopping.signal.aborted && !(await this.hasMore(position))) return;
-          await event.fired;
-        }
-        yield page;
-        position = readCursor(page.cursor);
+    const readNext = async (): Promise<ChangePage | undefined> => {
+      try {
+        if (position === undefined || signal.aborted) return undefined;
+        const page = await this.awaitPage(position, inTurn);
+        position = page && readCursor(page.cursor);
+        return page;
+      } catch (error) {
+        // The queues report failures of the store themselves.
+        if (!signal.aborted && !(error instanceof ApiError)) report(error);
+        return undefined;
       }
-    } catch (error) {
-      // The queues report failures of the store themselves.
-      if (!signal.aborted && !(error instanceof ApiError)) report(error);
-    } finally {
-      this.count(-1);
+    };
+    return iterate(readNext, () => this.count(-1));
+  }
+
+  /** Reads the page after a position. An empty page is returned when the feed may have changed. */
+  private async awaitPage(position: Position, inTurn: InTurn): Promise<ChangePage | undefined> {
+    const event = this.next;
+    const page = await this.readShared(position, inTurn);
+    if (page?.changes.length === 0) {
+      if (this.stopping.signal.aborted && !(await this.hasMore(position))) return undefined;
+      await event.fired;
     }
+    return page;
   }
 
   private count(change: number): void {

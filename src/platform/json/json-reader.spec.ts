@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { heapUsed } from '../../../test/support/heap-used.js';
 import {
   GIVEN_TWICE,
   JsonSyntaxError,
@@ -8,8 +9,6 @@ import {
   readJson,
 } from './json-reader.js';
 import { parseInt64 } from './json-number.js';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 
 class Leaf {
   id?: unknown;
@@ -117,13 +116,6 @@ it('keeps no long body in memory for a short string', () => {
   expect(kept).toHaveLength(200);
   expect(heapUsed() - before).toBeLessThan(5_000_000);
 });
-
-/** In bytes, after a full collection. */
-function heapUsed(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  return process.memoryUsage().heapUsed;
-}
 
 describe('readJson', () => {
   it('accepts exactly the texts that JSON.parse accepts', () => {

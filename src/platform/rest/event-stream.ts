@@ -4,6 +4,7 @@ import type { Request, Response } from 'express';
 import { getTokenExpiry } from '../auth/bearer.guard.js';
 import type { JsonPage } from '../database/batched-repository.js';
 import type { InTurn } from '../database/change-feed.js';
+import { iterate, type Items } from '../database/iterate.js';
 import { getClient } from '../limits/client.js';
 import { FairShare } from '../limits/fair-share.js';
 import { endTurn, TakesTurns, Turns } from '../requests/concurrent-requests.js';
@@ -39,7 +40,7 @@ export class EventStream {
    * @param open yields events from {@link writeEvent}, and an empty text about once per second.
    *   It reads pages of the store in turn with other requests.
    */
-  constructor(readonly open: (signal: AbortSignal, inTurn: InTurn) => AsyncIterable<string>) {}
+  constructor(readonly open: (signal: AbortSignal, inTurn: InTurn) => Items<string>) {}
 }
 
 /** Whether a client prefers events to JSON. */
@@ -137,17 +138,18 @@ function limitStreams(request: Request, response: Response): void {
  *
  * @param expiry when the stream ends, as a time of `Date.now()`
  */
-async function* keepAlive(
-  texts: AsyncIterable<string>,
-  expiry: number,
-): AsyncGenerator<string, void, undefined> {
+function keepAlive(texts: Items<string>, expiry: number): Items<string> {
   let sentAt = performance.now();
-  for await (const text of texts) {
-    if (Date.now() >= expiry) return;
-    if (text === '' && performance.now() - sentAt < HEARTBEAT_MS) continue;
-    sentAt = performance.now();
-    yield text || COMMENT;
-  }
+  const readNext = async (): Promise<string | undefined> => {
+    for (;;) {
+      const { value: text } = await texts.next();
+      if (text === undefined || Date.now() >= expiry) return undefined;
+      if (text === '' && performance.now() - sentAt < HEARTBEAT_MS) continue;
+      sentAt = performance.now();
+      return text || COMMENT;
+    }
+  };
+  return iterate(readNext, () => texts.return());
 }
 
 export function writeEvent({ id, event, data }: ServerSentEvent): string {

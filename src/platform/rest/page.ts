@@ -10,6 +10,7 @@ import { IsIn, IsInt, IsString, Min, ValidateBy } from 'class-validator';
 import type { Request, Response } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonPage, PageQuery } from '../database/batched-repository.js';
+import { iterate } from '../database/iterate.js';
 import { isInt64Text } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';
@@ -98,24 +99,22 @@ function convert({ json, next }: JsonPage, request: Request, response: Response)
 }
 
 /** Reads the pieces of a page. Each piece takes a turn of its own. */
-async function* readInTurn(
+function readInTurn(
   pieces: AsyncIterable<string>,
   request: Request,
   response: Response,
-): AsyncGenerator<string, void, undefined> {
+): AsyncIterable<string> {
   const iterator = pieces[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      await Turns.ofPages.take(request, response);
+  const readNext = async (): Promise<string | undefined> => {
+    await Turns.ofPages.take(request, response);
+    try {
       const piece = await iterator.next();
+      return piece.done === true ? undefined : piece.value;
+    } finally {
       endTurn(response);
-      if (piece.done === true) return;
-      yield piece.value;
     }
-  } finally {
-    endTurn(response);
-    await iterator.return?.();
-  }
+  };
+  return iterate(readNext, () => iterator.return?.());
 }
 
 /**

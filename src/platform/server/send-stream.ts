@@ -30,7 +30,41 @@ export async function sendStream(
 ): Promise<void> {
   const source = body instanceof TextStream ? body.pieces : body.getStream();
   const pieces = source[Symbol.asyncIterator]() as AsyncIterator<string | Uint8Array>;
-  let piece = await pieces.next();
+  try {
+    while (await writeNext(response, body, pieces)) {
+      countUnsent(response);
+      if (response.writableNeedDrain) await waitForDrain(response);
+      countUnsent(response);
+    }
+    response.end();
+  } catch (error) {
+    if (!response.headersSent) throw error;
+    // Under overload every stream may fail with 503, which needs no log line.
+    if (!response.closed && !(error instanceof ApiError)) onBroken(error);
+    breakOff(response);
+  } finally {
+    await pieces.return?.();
+  }
+}
+
+/**
+ * Writes the next piece, and returns whether others may follow. This is a function, since a
+ * variable of the caller would keep the piece in memory while the next one is awaited.
+ */
+async function writeNext(
+  response: Response,
+  body: TextStream | StreamableFile,
+  pieces: AsyncIterator<string | Uint8Array>,
+): Promise<boolean> {
+  const piece = await pieces.next();
+  if (!response.headersSent) setHeaders(response, body);
+  if (piece.done === true || response.req.method === 'HEAD' || response.closed) return false;
+  // Of a text, Node would count the characters.
+  response.write(typeof piece.value === 'string' ? Buffer.from(piece.value) : piece.value);
+  return true;
+}
+
+function setHeaders(response: Response, body: TextStream | StreamableFile): void {
   const { type, disposition, length }: Partial<ReturnType<StreamableFile['getHeaders']>> =
     body instanceof TextStream ? { type: body.type } : body.getHeaders();
   const headers = {
@@ -40,25 +74,6 @@ export async function sendStream(
   };
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && !response.hasHeader(name)) response.setHeader(name, value);
-  }
-  try {
-    const isHead = response.req.method === 'HEAD';
-    while (piece.done !== true && !isHead && !response.closed) {
-      // Of a text, Node would count the characters.
-      const bytes = typeof piece.value === 'string' ? Buffer.from(piece.value) : piece.value;
-      const isTaken = response.write(bytes);
-      countUnsent(response);
-      if (!isTaken) await waitForDrain(response);
-      countUnsent(response);
-      piece = await pieces.next();
-    }
-    response.end();
-  } catch (error) {
-    // Under overload every stream may fail with 503, which needs no log line.
-    if (!response.closed && !(error instanceof ApiError)) onBroken(error);
-    breakOff(response);
-  } finally {
-    await pieces.return?.();
   }
 }
 
