@@ -15,7 +15,7 @@ import {
   readMetric,
   sendChangesRequest,
 } from './support/change-feed.js';
-import { passSeconds, resetClocks } from './support/clock.js';
+import { holdTimeouts, passSeconds, passTimeouts, resetClocks } from './support/clock.js';
 import { readEvents } from './support/event-source.js';
 import { heapUsed } from './support/heap-used.js';
 import { listServerSockets } from './support/server-connections.js';
@@ -167,6 +167,26 @@ describe('a stream of changes', () => {
     await latestCursor(app);
     expect(heapUsed() - before).toBeLessThan((clients.length * PIECE_BYTES) / 2);
     for (const client of clients) client.destroy();
+  });
+
+  it('gets changes later, and so more of them together, if there are many streams', async () => {
+    const after = await latestCursor(app);
+    const feed = app.nest.get(ChangeFeed);
+    jest.spyOn(app.nest.get<{ poll: () => Promise<void> }>(ChangeFeed), 'poll').mockResolvedValue();
+    const { signal } = new AbortController();
+    const listeners = Array.from({ length: 400 }, () =>
+      feed.follow(after, signal, (read) => read()),
+    );
+    holdTimeouts();
+    const wake = jest.fn();
+    for (const listener of listeners) void listener.next().then(wake);
+    await app.create(MONSTERA);
+    while ((await latestCursor(app)) === after);
+    passTimeouts(99);
+    await latestCursor(app);
+    expect(wake).not.toHaveBeenCalled();
+    passTimeouts(1);
+    while (wake.mock.calls.length < listeners.length) await latestCursor(app);
   });
 
   it('that is silent sends a comment', async () => {

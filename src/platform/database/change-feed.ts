@@ -27,8 +27,13 @@ import { JobRunner } from './job-runner.js';
 
 /** How often the feed queries the store for changes of other programs, in milliseconds. */
 const POLL_MS = 1_000;
-/** How long the feed gathers commits before it wakes listeners, in milliseconds. */
+/** How long the feed gathers commits before it reads the progress, in milliseconds. */
 const GATHER_MS = 50;
+/**
+ * How long the feed then gathers changes for each listener before it wakes all, in milliseconds, so
+ * that many listeners do not slow down every write.
+ */
+const GATHER_MS_PER_LISTENER = 0.25;
 /**
  * How often the feed queries the store for changes that wait for open transactions, in
  * milliseconds.
@@ -90,6 +95,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
   /** How many times the program has begun to look for settled changes. */
   private looks = 0;
   private announcing: NodeJS.Timeout | undefined;
+  private waking: NodeJS.Timeout | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
   private readonly stopping = new AbortController();
 
@@ -129,6 +135,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
   onApplicationShutdown(): void {
     for (const timer of this.timers) clearInterval(timer);
     clearTimeout(this.announcing);
+    clearTimeout(this.waking);
   }
 
   /**
@@ -221,7 +228,8 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     if (hasAdvanced) {
       this.last = progress;
       this.shared.clear();
-      this.wakeListeners();
+      const delay = this.listeners * GATHER_MS_PER_LISTENER;
+      this.waking ??= setTimeout(() => this.wakeListeners(), delay);
     }
     updateFeedDelay(newest > settled, hasAdvanced);
     return { ...progress, epoch };
@@ -268,6 +276,8 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
   }
 
   private wakeListeners(): void {
+    clearTimeout(this.waking);
+    this.waking = undefined;
     const { next } = this;
     this.next = new Signal();
     next.fire();
