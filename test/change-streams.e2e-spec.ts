@@ -170,14 +170,17 @@ describe('a stream of changes', () => {
   });
 
   it('gets changes later, and so more of them together, if there are many streams', async () => {
+    const polling = ChangeFeed.prototype as unknown as { poll: () => Promise<void> };
+    jest.spyOn(polling, 'poll').mockResolvedValue();
+    await app.restart({});
+    holdTimeouts();
     const after = await latestCursor(app);
+    passTimeouts(1);
     const feed = app.nest.get(ChangeFeed);
-    jest.spyOn(app.nest.get<{ poll: () => Promise<void> }>(ChangeFeed), 'poll').mockResolvedValue();
     const { signal } = new AbortController();
     const listeners = Array.from({ length: 400 }, () =>
       feed.follow(after, signal, (read) => read()),
     );
-    holdTimeouts();
     const wake = jest.fn();
     for (const listener of listeners) void listener.next().then(wake);
     await app.create(MONSTERA);
