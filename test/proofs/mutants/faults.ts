@@ -346,6 +346,12 @@ export const MUTANTS: readonly Mutant[] = [
       '',
     ],
     [
+      'every change wakes all streams at once',
+      'this.listeners * GATHER_MS_PER_LISTENER',
+      '0',
+      'sqlite test/change-streams',
+    ],
+    [
       'a page that could not be read fails every later stream',
       'if (shared.get(position.number) === page) shared.delete(position.number);',
       '',
