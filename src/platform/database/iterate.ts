@@ -1,9 +1,9 @@
 /** Items that are read one after the other, each when its consumer asks for it. */
-export interface Items<Item extends object | string> extends AsyncIterable<Item> {
-  next(): Promise<IteratorResult<Item, undefined>>;
-  /** Must be called when no more items are needed, also after the last one. */
+export interface Items<Item extends object | string> extends AsyncIterableIterator<
+  Item,
+  undefined
+> {
   return(): Promise<IteratorReturnResult<undefined>>;
-  [Symbol.asyncIterator](): this;
 }
 
 /**
@@ -13,21 +13,32 @@ export interface Items<Item extends object | string> extends AsyncIterable<Item>
  * the last item in memory while the client takes it, and while the next one waits for its turn. A
  * function that has returned keeps nothing.
  *
- * @param end is called when the consumer needs no more items
+ * @param end is called once, after the last item, after an error, or when the consumer needs no
+ *   more items
  */
 export function iterate<Item extends object | string>(
   readNext: () => Promise<Item | undefined>,
   end?: () => unknown,
 ): Items<Item> {
+  let hasEnded = false;
+  const finish = async (): Promise<IteratorReturnResult<undefined>> => {
+    if (!hasEnded) {
+      hasEnded = true;
+      await end?.();
+    }
+    return { done: true, value: undefined };
+  };
   return {
     async next() {
-      const value = await readNext();
+      let value: Item | undefined;
+      try {
+        if (!hasEnded) value = await readNext();
+      } finally {
+        if (value === undefined) await finish();
+      }
       return value === undefined ? { done: true, value } : { done: false, value };
     },
-    async return() {
-      await end?.();
-      return { done: true, value: undefined };
-    },
+    return: finish,
     [Symbol.asyncIterator]() {
       return this;
     },
