@@ -13,6 +13,9 @@ export interface Row {
   readonly tag: string | null;
 }
 
+/** Lets clients take any time for their requests, since a busy machine may slow them down. */
+export const PATIENT = { HEADERS_TIMEOUT_MS: '3600000', REQUEST_TIMEOUT_MS: '3600000' };
+
 /** The environment of the tests. */
 const ENV = { ...process.env };
 
@@ -27,7 +30,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The application as in production, on a free port and an own store. */
+/** The application as in production, but patient, on a free port and an own store. */
 export class TestApp {
   private constructor(
     public nest: NestExpressApplication,
@@ -168,6 +171,7 @@ async function startNest(
     DATABASE_URL: store.url,
     ACCESS_TOKENS: TOKEN,
     LOG_LEVEL: 'silent',
+    ...PATIENT,
     ...env,
   };
   const nest = await createApp(features);

@@ -6,7 +6,7 @@ const E2E = String.raw`/test/(proofs/programs/|fuzz/planted-faults).*\.e2e-spec\
 /** @type {import('jest').Config} */
 export default {
   rootDir: ROOT,
-  testTimeout: 60_000,
+  testTimeout: 300_000,
   projects: [
     {
       ...shared,

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { type HttpAnswer, MalformedAnswerError, takeAnswer } from './answer.js';
 
 /** How long an answer may take, in milliseconds: only a hanging service takes longer. */
-const ANSWER_TIME_MS = 60_000;
+const ANSWER_TIME_MS = 240_000;
 
 interface Waiting {
   readonly forHead: boolean;
