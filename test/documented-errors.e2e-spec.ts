@@ -14,6 +14,8 @@ import { TokenIssuer } from './support/token-issuer.js';
 const PLANT = '{"id":1,"name":"n"}';
 const POST = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
 
+const IMPATIENT = { HEADERS_TIMEOUT_MS: '200', REQUEST_TIMEOUT_MS: '200' };
+
 /** One cause for each shared error. */
 const SHARED = listCauses({
   entries: ErrorCatalogue,
@@ -87,8 +89,7 @@ describe('every error of the catalogue', () => {
   it.each(CAUSES)('%s is answered, with its headers', async (_, entry, cause) => {
     app = await TestApp.start(
       {
-        REQUEST_TIMEOUT_MS: '200',
-        HEADERS_TIMEOUT_MS: '200',
+        ...(entry === ErrorCatalogue.REQUEST_TIMEOUT && IMPATIENT),
         RATE_LIMIT: entry === ErrorCatalogue.TOO_MANY_REQUESTS ? '3/60' : 'off',
         CHANGE_FEED: 'on',
         AUTH_SCOPE: 'plants:write',

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PlantsRepository } from '../src/modules/plants/plants.repository.js';
 import { Holding } from '../src/platform/limits/fair-share.js';
 import { Turns } from '../src/platform/requests/concurrent-requests.js';
-import { passSeconds, resetClocks } from './support/clock.js';
+import { holdTimeouts, passSeconds, passTimeouts, resetClocks } from './support/clock.js';
 import { type HeldCalls, holdCalls } from './support/server-connections.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
@@ -67,10 +67,16 @@ describe('the client of an import', () => {
   });
 
   it('is not waited for when it sends on, but too slowly', async () => {
-    await start(300);
-    const drip = setInterval(() => client.write(chunk(' ')), 20);
+    holdTimeouts();
+    await start(10_000);
+    await until(() => socket.bytesRead === HEAD.length && jest.getTimerCount() === 1);
+    passTimeouts(9_000);
+    // The first wait was within the limit, and leaves a second for all others.
+    client.write(chunk(' '));
+    await until(() => socket.bytesRead > HEAD.length && jest.getTimerCount() === 1);
+    expect(received).toBe('');
+    passTimeouts(9_000);
     await until(() => received.includes('\r\n\r\n'));
-    clearInterval(drip);
     expect(received).toMatch(/^HTTP\/1\.1 408 /);
   });
 
@@ -148,6 +154,8 @@ describe('the client of an import', () => {
     await until(() => isStored(1));
     client.resetAndDestroy();
     await new Promise((resolve) => socket.once('close', resolve));
+    // If half a line were stored, it would be by now.
+    await app.create('{"id":3,"name":"n"}');
     expect(await isStored(2)).toBe(false);
   });
 
@@ -174,6 +182,8 @@ describe('the client of an import', () => {
     const store = holdStore();
     client.write(`${chunk(line(1))}${END}GET /health/live HTTP/1.1\r\n`);
     await once(app.nest.getHttpServer(), 'clientError');
+    // From now on, no time passes for the client.
+    holdTimeouts();
     store.release();
     await until(() => received.includes('{"created":1,'));
     client.write('Host: a\r\n\r\n');

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
+import { holdTimeouts, resetClocks } from './support/clock.js';
 import { ClientConnection } from './support/http/connection.js';
 import { LIVE, writeCreateRequest } from './support/plant-requests.js';
 import { holdCreates } from './support/server-connections.js';
@@ -10,6 +11,7 @@ import { until } from './support/until.js';
 let app: TestApp;
 
 afterEach(async () => {
+  resetClocks();
   jest.restoreAllMocks();
   await app.close();
 });
@@ -22,8 +24,9 @@ describe('requests that have arrived only in part while others waited', () => {
     app = await TestApp.start({ HEADERS_TIMEOUT_MS: '500', REQUEST_TIMEOUT_MS: '500' });
     const creates = holdCreates(app);
     const client = new ClientConnection(app.port);
+    const reported = once(app.nest.getHttpServer(), 'clientError');
     await client.write(text);
-    await once(app.nest.getHttpServer(), 'clientError');
+    await reported;
     return [client, creates.release];
   }
 
@@ -32,6 +35,8 @@ describe('requests that have arrived only in part while others waited', () => {
     ['body', LIVE + large.slice(0, -10_000), large.slice(-10_000)],
   ])('get the time for their %s again', async (_, first, second) => {
     const [client, release] = await startAndWrite(writeCreateRequest(TOKEN) + first);
+    // From now on, no time passes for the client.
+    holdTimeouts();
     release();
     await until(() => client.answers.length === 2);
     await client.write(second);

@@ -6,17 +6,21 @@ import { listAnswers, exchange } from './support/http/connection.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 
-const LIMITS = { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' };
+const IMPATIENT = { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' };
 
 let app: TestApp;
+let impatient: TestApp;
 
 beforeAll(async () => {
-  app = await TestApp.start(LIMITS);
+  app = await TestApp.start();
+  impatient = await TestApp.start(IMPATIENT);
 });
 
 afterAll(async () => {
-  expect(await app.rows()).toEqual([]);
-  await app.close();
+  for (const one of [app, impatient]) {
+    expect(await one.rows()).toEqual([]);
+    await one.close();
+  }
 });
 
 function expectError(
@@ -34,15 +38,19 @@ function expectError(
   });
 }
 
-async function expectOneError(request: string, name: keyof typeof ErrorCatalogue): Promise<void> {
-  const [answer, ...others] = listAnswers(await exchange(app.port, request)) as [HttpAnswer];
+async function expectOneError(
+  { port }: TestApp,
+  request: string,
+  name: keyof typeof ErrorCatalogue,
+): Promise<void> {
+  const [answer, ...others] = listAnswers(await exchange(port, request)) as [HttpAnswer];
   expect(others).toEqual([]);
   expectError(answer, name);
 }
 
 describe('a connection that sends', () => {
   it.each(MALFORMED_REQUESTS)('$what gets one whole answer and is closed', async (malformed) => {
-    await expectOneError(malformed.request, malformed.error);
+    await expectOneError(app, malformed.request, malformed.error);
   });
 
   it.each([
@@ -54,7 +62,7 @@ describe('a connection that sends', () => {
       `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{"id":1`,
     ],
   ])('%s and then waits gets 408', async (_, request) => {
-    await expectOneError(request, 'REQUEST_TIMEOUT');
+    await expectOneError(impatient, request, 'REQUEST_TIMEOUT');
   });
 
   it('a good request and then nonsense gets both answers, in order', async () => {
