@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { FairShare, type Holding } from '../src/platform/limits/fair-share.js';
 import { DISCARD_LIMIT } from '../src/platform/requests/discard-body.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
+import { holdTimeouts, resetClocks } from './support/clock.js';
 import { ClientConnection, listAnswers } from './support/http/connection.js';
 import { LARGE, LIVE, writeCreateRequest } from './support/plant-requests.js';
 import { listServerSockets, openSocket } from './support/server-connections.js';
@@ -17,6 +18,7 @@ const PIECE = 64 * 1024;
 let app: TestApp;
 
 afterEach(async () => {
+  resetClocks();
   jest.restoreAllMocks();
   await app.close();
 });
@@ -63,6 +65,8 @@ describe('a client that sends on after an early answer', () => {
 
   it('loses its connection at the limit on bodies that are discarded', async () => {
     app = await TestApp.start();
+    // The time limit would end the connection too.
+    holdTimeouts();
     const [sockets, client] = [listServerSockets(app), openSocket(app.port).resume()];
     client.write(LIVE.replace('Host: a', `Host: a\r\nContent-Length: ${2 * DISCARD_LIMIT}`));
     await until(() => sockets[0]?.bytesWritten !== undefined && sockets[0].bytesWritten > 0);

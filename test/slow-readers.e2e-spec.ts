@@ -50,12 +50,12 @@ describe('a client that does not read', () => {
     app = await TestApp.start({ MAX_CONNECTIONS: '20', SEND_TIMEOUT_MS });
     const sockets = listServerSockets(app);
     const clients = Array.from({ length: 20 }, () => openSocket(app.port).pause());
+    stopClock();
     for (const client of clients) client.write(LARGE.repeat(20));
     const ask = (): Promise<string> => exchange(app.port, LIVE, (text) => text.endsWith('}'));
     expect(listAnswers(await ask())).toMatchObject([{ status: 503 }]);
     const silent = sockets.slice(0, clients.length);
     await until(() => silent.every((socket) => countQueuedBytes(socket) > 0));
-    stopClock();
     // The first of these shows nothing, since bytes have been sent since the one before.
     for (let second = 0; second < 10; second++) {
       for (const socket of silent) checkReading(socket);
@@ -95,10 +95,10 @@ describe('a client that does not read', () => {
     jest.spyOn(app.nest.get(PlantsService), 'create').mockResolvedValue({ name });
     const sockets = listServerSockets(app);
     const client = openSocket(app.port).pause();
+    stopClock();
     client.write(requests);
     await until(() => sockets.some((one) => countQueuedBytes(one) > 0));
     const [socket] = sockets as [Socket];
-    stopClock();
     for (let round = 0; round < 4; round++) {
       const before = countSentBytes(socket);
       // The system sends on only when much has been read.

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SqliteReader } from '../../src/commands/sqlite-reader.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
+import { resetClocks, stopClock } from '../support/clock.js';
 import { ClientConnection } from '../support/http/connection.js';
 import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
 import type { Program } from '../support/program.js';
@@ -88,7 +89,7 @@ describe('the program, when it stops', () => {
 
   it('answers all of many concurrent conditional changes, and closes the store last', async () => {
     await start();
-    const storm = clients(200);
+    const storm = clients(40);
     const creation = writeCreateRequest(TOKEN);
     const id = /"id":(\d+)/.exec(creation)?.[1] ?? '';
     await storm[0]?.write(creation, 1);
@@ -104,7 +105,7 @@ describe('the program, when it stops', () => {
     const statuses = new Set(storm.flatMap(({ answers }) => answers.map(({ status }) => status)));
     // At the end of its time, a stop answers 503 to what is left.
     expect([...statuses].filter((status) => status !== 503)).toEqual([200]);
-    expect(program.output).not.toMatch(/"level":"(warn|error|fatal)"/);
+    expect(program.output).not.toMatch(/"level":[456]0/);
   });
 });
 
@@ -127,6 +128,7 @@ describe('while the application closes', () => {
 
   afterEach(async () => {
     await app.close();
+    resetClocks();
   });
 
   it('requests that are being handled are answered with Connection: close', async () => {
@@ -146,14 +148,14 @@ describe('while the application closes', () => {
     // Five hundred are more than are read at a time.
     await client.write(Array.from({ length: count }, () => writeCreateRequest(TOKEN)).join(''));
     await arrived;
+    // However slow this machine is, the stop has time for all answers.
+    stopClock();
     const closed = app.nest.close();
     while (app.nest.getHttpServer().listening) await nextTurn();
     finish();
     await client.closed;
     expect(client.answers).toHaveLength(count);
-    // At the end of its time, a stop answers 503 to what is left.
-    const statuses = client.answers.map(({ status }) => status);
-    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(new Set(client.answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(client.answers.at(-1)?.headers.connection).toBe('close');
     await closed;
   });

@@ -41,8 +41,7 @@ const FAULTS: readonly Fault[] = [
   {
     what: 'is locked by another process',
     isSlow: true,
-    cause: async (app) => {
-      await commitConnection(app).exec('PRAGMA busy_timeout = 500');
+    cause: async () => {
       const holder = await lock(store);
       return async () => {
         holder.kill('SIGKILL');

@@ -92,6 +92,15 @@ it.each([
   expect(refused.length).toBeLessThan(ITEMS.length);
 });
 
+it('refuses nothing for the time in which the program had other work', async () => {
+  const queue = makeQueue('busy', [5_000, 5_000]);
+  const busy = { idle: 0, active: 0, utilization: 1 };
+  jest.spyOn(performance, 'eventLoopUtilization').mockReturnValue(busy);
+  for (const item of [0, 1]) await queue.add(item);
+  const outcomes = await Promise.all(ITEMS.map((item) => queue.add(item)));
+  expect(outcomes).toEqual(ITEMS.map((item) => `done ${item}`));
+});
+
 it('lets the event loop run while it answers a large batch', async () => {
   const queue = makeQueue('large', [], 1_000);
   let turns = 0;
