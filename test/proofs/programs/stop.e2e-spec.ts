@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { Faults } from '../../support/faults.js';
 import { ClientConnection } from '../../support/http/connection.js';
 import { LARGE, writeCreateRequest } from '../../support/plant-requests.js';
-import { Scene, STEP } from '../../support/scene.js';
+import { LOG_OF_STORE, Scene, STEP } from '../../support/scene.js';
 import { TOKEN } from '../../support/token.js';
 
 const READY = 'GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -131,7 +131,7 @@ async function refusesConnections(url: string): Promise<void> {
       'process.on("SIGUSR2",()=>{Promise.reject(new Error("lost"));throw new Error("boom")})';
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(bugs)}`;
     return Scene.play(
-      async ({ program }) => {
+      async ({ faults, program }) => {
         const url = await program.listening();
         const busy = clients(url, 8);
         const sent = busy.map(async (client) => {
@@ -139,7 +139,12 @@ async function refusesConnections(url: string): Promise<void> {
           while ((await client.next())?.headers.connection === 'keep-alive');
         });
         await fetch(`${url}/health/ready`);
+        // Requests are being handled when the program begins to stop.
+        faults.set({ flushHang: 1 });
+        await faults.hang();
         program.kill('SIGUSR2');
+        await refusesConnections(url);
+        faults.set({ flushHang: 0 });
         expect(await program.exited()).toBe(1);
         await Promise.all(sent);
         const answers = busy.flatMap((client) => client.answers);
@@ -149,7 +154,7 @@ async function refusesConnections(url: string): Promise<void> {
         expect(program.output).toMatch(/"level":60.*lost/);
         expect(program.output).toContain('Stopped');
       },
-      { env: { NODE_OPTIONS } },
+      { ...LOG_OF_STORE, env: { NODE_OPTIONS } },
     );
   });
 });
