@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { type PlantChange, PlantStoreClient } from '../client/plant-store-client.js';
 import { beginEpoch } from '../src/commands/begin-epoch.js';
 import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
+import { readMetric } from './support/change-feed.js';
 import { holdTimeouts, passTimeouts, resetClocks } from './support/clock.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
@@ -66,12 +67,13 @@ describe('the changes of the typed client', () => {
   });
 
   it('begin with the next change', async () => {
+    const untilListeners = (count: number): Promise<void> =>
+      until(async () => (await readMetric(app, 'change_feed_listeners')) === count);
+    // Those of the tests before leave a little later.
+    await untilListeners(0);
     const changes = client.changes();
     const first = changes.next();
-    await until(async () => {
-      const { text } = await app.get('/metrics');
-      return text.includes('change_feed_listeners 1');
-    });
+    await untilListeners(1);
     await client.createPlant({ id: 1, name: 'next' });
     expect((await first).value).toMatchObject({ data: { id: 1n, name: 'next' } });
     await changes.return();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import type { StoreDataSource } from '../src/platform/database/data-source/store-data-source.js';
 import { StoreProbe } from '../src/platform/health/store-probe.js';
-import { passSeconds, resetClocks, setClockBy } from './support/clock.js';
+import { passSeconds, resetClocks, setClockBy, stopClock } from './support/clock.js';
 import { expectError } from './support/expect-error.js';
 import { TestApp } from './support/test-app.js';
 
@@ -10,6 +10,8 @@ let app: TestApp;
 
 beforeAll(async () => {
   app = await TestApp.start();
+  // However slow this machine is, only the tests let time pass.
+  stopClock();
 });
 
 afterAll(async () => {

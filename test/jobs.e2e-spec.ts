@@ -6,7 +6,7 @@ import { JobRunner } from '../src/platform/database/job-runner.js';
 import { JobRun } from '../src/platform/database/jobs/job-run.entity.js';
 import { ApiError } from '../src/platform/errors/api-error.js';
 import { ErrorCatalogue } from '../src/platform/errors/error-catalogue.js';
-import { passSeconds, resetClocks } from './support/clock.js';
+import { passSeconds, resetClocks, stopClock } from './support/clock.js';
 import { type EntityStore, openEntityStore } from './support/entity-store.js';
 import { until } from './support/until.js';
 
@@ -100,6 +100,7 @@ describe('a job', () => {
   it('is aborted before another program may take it over, even if the store does not answer', async () => {
     let hasBegun = (): void => undefined;
     const begun = new Promise<void>((resolve) => (hasBegun = resolve));
+    stopClock();
     const run = one.runOnce('tidy', DAY, (signal) => {
       jest.spyOn(store.dataSource, 'readClock').mockReturnValue(new Promise(() => undefined));
       hasBegun();
