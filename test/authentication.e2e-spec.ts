@@ -70,7 +70,6 @@ describe('a request without a token', () => {
     ['a body that is not JSON', '{', 'application/json'],
     ['an empty body', '', 'application/json'],
     ['another media type', '{}', 'text/plain'],
-    ['too long a body', ' '.repeat(200_000), 'application/json'],
   ])('gets 401 whatever it sends: %s', async (_, body, type) => {
     const init = { method: 'POST', body, headers: { 'Content-Type': type } };
     expectError(await app.request('POST', '/plants', init), 'TOKEN_MISSING');
