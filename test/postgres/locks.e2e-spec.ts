@@ -6,6 +6,7 @@ import { StoreUnavailableError } from '../../src/platform/database/store-unavail
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { countDeadlocks, waitForLocks } from '../support/lock-waits.js';
 import { TestStore } from '../support/test-store.js';
 
 let store: TestStore;
@@ -141,6 +142,9 @@ it('changes of the same rows in opposite orders do not wait for each other for e
   await Promise.all(ids(300).map((id) => rows.create(plant(id))));
   const other = await openEntityStore([Plant], { url: store.url });
   const theirs = new BatchedRepository(other.dataSource.getRepository(Plant));
+  // A row whose lock takes long would fail alone.
+  for (const { dataSource } of [opened, other]) await waitForLocks(dataSource);
+  const query = jest.spyOn(pg.Client.prototype, 'query');
   for (let round = 0; round < 5; round++) {
     const outcomes = await Promise.all([
       ...ids(300).map((id) => rows.replace(plant(id, `ours ${round}`))),
@@ -150,5 +154,7 @@ it('changes of the same rows in opposite orders do not wait for each other for e
     ]);
     expect(new Set(outcomes)).toEqual(new Set([true]));
   }
+  expect(await countDeadlocks(query)).toBe(0);
+  query.mockRestore();
   await other.close();
 });
