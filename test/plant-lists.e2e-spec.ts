@@ -55,6 +55,19 @@ function listIds({ text }: Answer): string[] {
   return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);
 }
 
+/** Reads a page and all that follow by the Links. */
+async function listByLinks(path: string): Promise<string[]> {
+  const listed: string[] = [];
+  let next: string | undefined = path;
+  while (next !== undefined) {
+    const answer = await app.get(next);
+    expect(answer.status).toBe(200);
+    listed.push(...listIds(answer));
+    [, next] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '') ?? [];
+  }
+  return listed;
+}
+
 /** Sorts by the start of the name in the order of its code points, then by id. */
 const byName = IN_ORDER.map(([id, name]) => ({
   id: BigInt(id),
@@ -78,15 +91,7 @@ const ORDERS = {
 
 describe.each(Object.entries(ORDERS))('GET /plants?sort=%s', (sort, ids) => {
   it.each([1, 2, 7, 1000])('lists every plant once, on pages of %i', async (limit) => {
-    const listed: string[] = [];
-    let path: string | undefined = `/plants?sort=${sort}&limit=${limit}`;
-    while (path !== undefined) {
-      const answer = await app.get(path);
-      expect(answer.status).toBe(200);
-      listed.push(...listIds(answer));
-      [, path] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '') ?? [];
-    }
-    expect(listed).toEqual(ids);
+    expect(await listByLinks(`/plants?sort=${sort}&limit=${limit}`)).toEqual(ids);
   });
 
   it('writes the same plants as lines', async () => {
@@ -126,6 +131,8 @@ describe('GET /plants?name=', () => {
     expect(listIds(await app.get(`/plants?${query}`))).toEqual(ids);
     expect(listIds(await app.get(`/plants?sort=-name&${query}`))).toEqual(ids.toReversed());
     expect(listIds(await app.get(`/plants?${query}`, LINES))).toEqual(ids);
+    expect(await listByLinks(`/plants?limit=1&${query}`)).toEqual(ids);
+    expect(await listByLinks(`/plants?limit=1&sort=-name&${query}`)).toEqual(ids.toReversed());
   });
 
   it('continues by the Link, which has the name in it', async () => {
@@ -197,6 +204,20 @@ describe('GET /plants with a query that no page has', () => {
     const forged = btoa(JSON.stringify([...parts.slice(0, -1), 'x'])).replaceAll('=', '');
     const answer = await app.get(`/plants?sort=name&after=${forged}`);
     expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining('taken from a Link'));
+  });
+
+  it.each([
+    ['name=mon', ['', 'mom\u{10FFFF}', 'moo', 'z']],
+    ['name=MON', ['', 'mom\u{10FFFF}', 'moo', 'Mon', 'z']],
+    ['name=mon&sort=-name', ['', 'mom\u{10FFFF}', 'moo', 'z']],
+    [`name=${LONG}B`, ['', LONG, LONG.slice(1).toLowerCase(), `${LONG.toLowerCase()}b`]],
+  ])('refuses a cursor of ?%s whose name does not match', async (query, names) => {
+    const [signature] = JSON.parse(atob(await cursor(query))) as string[];
+    for (const name of names) {
+      const forged = Buffer.from(JSON.stringify([signature, name, '0'])).toString('base64url');
+      const answer = await app.get(`/plants?${query}&after=${forged}`);
+      expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining('taken from a Link'));
+    }
   });
 
   it('takes a value of 4096 bytes', async () => {

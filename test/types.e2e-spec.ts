@@ -278,22 +278,36 @@ describe.each(SORTED)('a list by the type %s', (type, { valid, spellings = {}, i
     }
   });
 
-  it('finds the values of a range', async () => {
+  it('finds the values of a range, and pages through them in both directions', async () => {
     await createAll(type);
     const repository = app.nest.get(SpecimensRepository);
     const { rows } = await repository.list({ limit: 100 });
     const values = rows.map((row) => row[type as keyof Specimen]);
-    const list = async (range: object): Promise<string[]> => {
-      const page = await repository.list({ limit: 100, sort: type }, { [type]: inRange(range) });
-      return page.rows.map(({ id }) => id);
+    const list = async (condition: unknown): Promise<string[]> => {
+      const pages = async (sort: string): Promise<string[]> => {
+        const found: string[] = [];
+        let after: string | undefined;
+        do {
+          const page = await repository.list({ limit: 1, sort, after }, { [type]: condition });
+          found.push(...page.rows.map(({ id }) => id));
+          after = page.next;
+        } while (after !== undefined);
+        return found;
+      };
+      const ids = await pages(type);
+      expect(await pages(`-${type}`)).toEqual(ids.toReversed());
+      return ids;
     };
     const ids = rows.map(({ id }) => id);
     for (const [index, value] of values.entries()) {
-      expect(await list({ from: value })).toEqual(ids.slice(index));
-      expect(await list({ after: value })).toEqual(ids.slice(index + 1));
-      expect(await list({ to: value })).toEqual(ids.slice(0, index + 1));
-      expect(await list({ before: value })).toEqual(ids.slice(0, index));
+      expect(await list(inRange({ from: value }))).toEqual(ids.slice(index));
+      expect(await list(inRange({ after: value }))).toEqual(ids.slice(index + 1));
+      expect(await list(inRange({ to: value }))).toEqual(ids.slice(0, index + 1));
+      expect(await list(inRange({ before: value }))).toEqual(ids.slice(0, index));
     }
+    const [value = ''] = valid;
+    await create(50, type, value);
+    expect(await list(values[0])).toEqual(['1', '50']);
   });
 });
 

@@ -15,6 +15,16 @@ export interface CursorScope {
 /** The types of keys that serve as cursors without encoding. */
 const PLAIN_TYPES = new Set<unknown>(['integer', 'bigint']);
 
+/** The types whose values are sorted by the code points of their texts. */
+const SORTED_AS_TEXT = new Set<unknown>([
+  'text',
+  'varchar',
+  'character varying',
+  String,
+  'date',
+  'uuid',
+]);
+
 /** The checks of values in a cursor, by the types of their columns. Other values may be any text. */
 const TEXTS = new Map<unknown, (text: string) => boolean>([
   ['integer', (text) => isInt64Text(text) && Number(text) === (Number(text) | 0)],
@@ -52,7 +62,9 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
   const end = isPlain(scope) ? [cursor] : readParts(scope, cursor);
   const isValid =
     end?.length === scope.order.length &&
-    end.every((part, index) => isValidText(scope.order[index], part));
+    end.every((part, index) => isValidText(scope.order[index], part)) &&
+    // A client may continue after any key, even one outside of the list.
+    (isPlain(scope) || isInList(scope, end));
   if (isValid) return end;
   const [{ column } = { column: undefined }] = scope.order;
   const what = isPlain(scope)
@@ -79,6 +91,52 @@ function readParts(scope: CursorScope, cursor: string): string[] | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Engines begin to read at the cursor, and would read all rows from a forged one up to the first row
+ * of the list.
+ */
+function isInList({ order, conditions }: CursorScope, end: readonly string[]): boolean {
+  return conditions.every((condition) => {
+    const { column, ignoresCase } = condition.key;
+    const index = order.findIndex(
+      (key) => key.column === column && key.ignoresCase === ignoresCase,
+    );
+    const text = end[index];
+    return text === undefined || mayFulfil(condition, text);
+  });
+}
+
+function mayFulfil({ key, operator, value }: Condition, text: string): boolean {
+  if (typeof value !== 'string' && typeof value !== 'number') return true;
+  const order = compare(key, text, String(value));
+  if (order === undefined) return true;
+  switch (operator) {
+    case '=':
+      return order === 0;
+    case '>':
+      return order > 0;
+    case '>=':
+      return order >= 0;
+    case '<':
+      return order < 0;
+    case '<=':
+      return order <= 0;
+    default:
+      return true;
+  }
+}
+
+/** Compares values that have one spelling each; undefined for others. */
+function compare(key: SortKey, text: string, other: string): number | undefined {
+  const { type } = key.column;
+  if (!isValidText(key, other)) return undefined;
+  if (key.ignoresCase || SORTED_AS_TEXT.has(type)) {
+    return Buffer.compare(Buffer.from(text), Buffer.from(other));
+  }
+  if (!PLAIN_TYPES.has(type)) return undefined;
+  return BigInt(text) < BigInt(other) ? -1 : Number(text !== other);
 }
 
 /** Makes a short digest of the order and the filters. */
