@@ -316,6 +316,26 @@ describe('rows of an entity of any shape', () => {
     expect(await seats.remove(key)).toBe(false);
   });
 
+  it('are listed in pages under a condition on a part of their key', async () => {
+    const seats = openRepository(Seat);
+    const seat = (row: string, place: string): Seat => ({ row, place, guest: 'Ann' });
+    await seats.createAll([seat('a', '1'), seat('a', '2'), seat('b', '1'), seat('b', '3')]);
+    for (const [where, keys] of [
+      [{ row: 'a' }, ['a1', 'a2']],
+      [{ row: 'b' }, ['b1', 'b3']],
+      [{ place: '1' }, ['a1', 'b1']],
+    ] as const) {
+      const listed: string[] = [];
+      let after: string | undefined;
+      do {
+        const { rows, next } = await seats.list({ limit: 1, after }, where);
+        listed.push(...rows.map(({ row, place }) => row + place));
+        after = next;
+      } while (after !== undefined);
+      expect(listed).toEqual(keys);
+    }
+  });
+
   it('get a key where the entity makes one', async () => {
     const tokens = openRepository(Token);
     expect(await tokens.create(Object.assign(new Token(), { name: 'a' }))).toBe('created');
@@ -563,6 +583,8 @@ describe('rows by key', () => {
     expect(await page({}, { size: 7 })).toEqual(['2']);
     expect(await page({ after: '1' }, { size: 7, colours: ['red'] })).toEqual(['2']);
     expect(await page({ after: '1' }, { size: null })).toEqual(['10', '9007199254740993']);
+    expect(await page({ after: '1' }, { id: '2' })).toEqual(['2']);
+    expect(await page({ after: '2' }, { id: '2' })).toEqual([]);
     await expect(page({}, { nothing: 1 })).rejects.toThrow('Pot has no nothing');
   });
 

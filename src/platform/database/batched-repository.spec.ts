@@ -12,7 +12,8 @@ import { createDataSourceOptions } from './data-source/data-source-options.js';
 
 import { openDatabase } from './data-source/open-database.js';
 import { schema } from '../../schema.js';
-import type { SqliteConnection } from './sqlite/sqlite-connection.js';
+import { startsWithIgnoringCase } from './filters.js';
+import { SqliteConnection } from './sqlite/sqlite-connection.js';
 import type { SqliteDataSource } from './sqlite/sqlite-data-source.js';
 import { JsonText } from '../json/json-text.js';
 import { BatchedRepository } from './batched-repository.js';
@@ -198,6 +199,32 @@ describe('BatchedRepository', () => {
       /SEARCH stored USING INTEGER PRIMARY KEY/,
     );
   });
+
+  it.each([
+    ['any name', undefined, ['id>?', '<expr>>?']],
+    ['a prefix', 'mi', ['id>?', '<expr>>? AND <expr><?']],
+    ['a prefix of more than 64 characters', 'm'.repeat(70), ['id>?']],
+  ])(
+    'finds the first row of a page by name in an index, among equal names too, for %s',
+    async (_, prefix, bounds) => {
+      const read = jest.spyOn(SqliteConnection.prototype, 'all');
+      const orders = { name: [{ ignoringCase: 'name' as const }] };
+      const byName = new BatchedRepository(dataSource.getRepository(Plant), { orders });
+      const name = prefix === undefined ? undefined : startsWithIgnoringCase(prefix);
+      await byName.createAll([1, 2].map((id) => plant(id, prefix)));
+      const query = { sort: 'name', limit: 1 };
+      const { next: after } = await byName.page(query, { name });
+      expect((await byName.page({ ...query, after }, { name })).next).toBeUndefined();
+      const [sql, values] = read.mock.lastCall ?? ['', []];
+      read.mockRestore();
+      const plan = await connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, values);
+      const searches = plan
+        .map(({ detail }) => /^(?:SEARCH|SCAN) plants(.*)/.exec(detail)?.[1])
+        .filter((search) => search !== undefined);
+      const found = searches.map((search) => /\((?:<expr>=\? AND )?(.+)\)/.exec(search)?.[1]);
+      expect(new Set(found)).toEqual(new Set(bounds));
+    },
+  );
 
   it('refuses at once what exceeds the queue, and answers the rest', async () => {
     // A stopped clock: no item waits for too long.

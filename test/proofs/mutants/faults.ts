@@ -209,14 +209,10 @@ export const MUTANTS: readonly Mutant[] = [
   ...plant('database/batching/sql-builder.ts', PLANTS, [
     [
       'a page begins with the last row of the page before',
-      "compare(page.isDescending ? '<' : '>')",
-      "compare(page.isDescending ? '<=' : '>=')",
+      "const operator = isDescending ? '<' : '>';",
+      "const operator = isDescending ? '<=' : '>=';",
     ],
-    [
-      'a page is always in ascending order',
-      "const direction = isDescending ? ' DESC' : '';",
-      "const direction = '';",
-    ],
+    ['a page is always in ascending order', "text + (isDescending ? ' DESC' : '')", 'text'],
   ]),
   ...plant('database/batching/page-cursor.ts', 'sqlite test/plant-lists', [
     [
@@ -229,6 +225,7 @@ export const MUTANTS: readonly Mutant[] = [
       'end.every((part, index) => isValidText(scope.order[index], part))',
       'true',
     ],
+    ['a cursor may lie outside of its list', 'isInList(scope, end)', 'true'],
   ]),
   ...plant('database/sqlite/sqlite-page-reader.ts', REPOSITORY, [
     [

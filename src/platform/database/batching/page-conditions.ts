@@ -13,6 +13,10 @@ export interface SortKey {
   readonly ignoresCase: boolean;
 }
 
+export function isSameKey(key: SortKey, other: SortKey | undefined): boolean {
+  return key.column === other?.column && key.ignoresCase === other.ignoresCase;
+}
+
 /** A condition on the rows of a page. The value is encoded for the engine. */
 export interface Condition {
   readonly key: SortKey;

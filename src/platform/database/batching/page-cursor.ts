@@ -3,7 +3,7 @@ import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { isInt64Text } from '../../json/json-number.js';
 import { CALENDAR_DATE } from '../../validation/value-types.js';
-import type { Condition, SortKey } from './page-conditions.js';
+import { type Condition, isSameKey, type SortKey } from './page-conditions.js';
 
 /** The order and the filters that a cursor belongs to. */
 export interface CursorScope {
@@ -99,11 +99,7 @@ function readParts(scope: CursorScope, cursor: string): string[] | undefined {
  */
 function isInList({ order, conditions }: CursorScope, end: readonly string[]): boolean {
   return conditions.every((condition) => {
-    const { column, ignoresCase } = condition.key;
-    const index = order.findIndex(
-      (key) => key.column === column && key.ignoresCase === ignoresCase,
-    );
-    const text = end[index];
+    const text = end[order.findIndex((key) => isSameKey(key, condition.key))];
     return text === undefined || mayFulfil(condition, text);
   });
 }

@@ -5,6 +5,7 @@ import {
   type Condition,
   describeShape,
   INDEXED_LENGTH,
+  isSameKey,
   replaceNull,
   type Page,
   type SortKey,
@@ -57,6 +58,9 @@ export interface SqlDialect {
 
   /** The sort expression of a column: text is sorted by code point. */
   sorted(sql: string, type: unknown): string;
+
+  /** Whether an index finds the first row by a comparison of several expressions at once. */
+  readonly searchesByRow: boolean;
 
   /** The first code points of a text, with A to Z as small letters. */
   caseless(sql: string, length: string): string;
@@ -213,9 +217,10 @@ export class TableSql {
         ...this.columns.readable.map((column) => this.dialect.selected(this.columns, column)),
         ...this.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`),
       ];
-      const filter = this.pageFilter(page, (index) => this.dialect.parameter(index + 2));
-      return `SELECT ${selected.join(', ')} FROM ${this.columns.table} ${filter}
-        ${this.pageOrder(page)} LIMIT ${this.dialect.parameter(1)}`;
+      const select = this.selectPage(selected.join(', '), page, (index) =>
+        this.dialect.parameter(index + 2),
+      );
+      return `${select} LIMIT ${this.dialect.parameter(1)}`;
     });
   }
 
@@ -232,40 +237,49 @@ export class TableSql {
   }
 
   /**
-   * Writes the condition for the rows of a page.
+   * Writes the SELECT of the rows of a page, to which the caller adds the LIMIT.
    *
    * @param value the SQL of the value with this index; see `listValues()`
    */
-  pageFilter(page: Page, value: (index: number) => string): string {
+  selectPage(selected: string, page: Page, value: (index: number) => string): string {
+    const { order, isDescending } = page;
     let index = 0;
-    const conditions = page.conditions.map((condition) =>
-      this.condition(condition, () => value(index++)),
-    );
-    const bounds: string[] = [];
-    const compare = (operator: '<' | '>' | '<=' | '>='): void => {
-      const left = page.order.map((key) => this.sortExpression(key));
-      const right = page.order.map(({ column, ignoresCase }) =>
-        ignoresCase ? value(index++) : this.dialect.fromText(value(index++), column),
+    const next = (): string => value(index++);
+    const conditions = page.conditions.map((condition) => this.condition(condition, next));
+    const readEnd = (): string[] =>
+      order.map(({ column, ignoresCase }) =>
+        ignoresCase ? next() : this.dialect.fromText(next(), column),
       );
-      if (page.order.length === 1) {
-        bounds.push(`${left.join()} ${operator} ${right.join()}`);
-        return;
-      }
-      // Not every engine finds the first row by a comparison of several expressions.
-      bounds.push(`${left[0]} ${operator[0]}= ${right[0]}`);
-      bounds.push(`(${left.join(', ')}) ${operator} (${right.join(', ')})`);
-    };
-    if (page.after !== undefined) compare(page.isDescending ? '<' : '>');
-    if (page.until !== undefined) compare(page.isDescending ? '>=' : '<=');
-    // An engine may search an index by the first bound only. The bounds of a page are narrower than
-    // those of a prefix.
-    const all = [...bounds, ...conditions];
-    return all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
-  }
+    const after = page.after && readEnd();
+    const until = page.until && readEnd();
 
-  pageOrder({ order, isDescending }: Page): string {
-    const direction = isDescending ? ' DESC' : '';
-    return `ORDER BY ${order.map((key) => this.sortExpression(key) + direction).join(', ')}`;
+    const sorted = order.map((key) => this.sortExpression(key));
+    const inOrder = sorted.map((text) => text + (isDescending ? ' DESC' : ''));
+    const last = until === undefined ? [] : compare(sorted, isDescending ? '>=' : '<=', until);
+    const select = (first: readonly string[], equal = 0): string => {
+      // An engine may search an index by the first bound only. The bounds of a page are narrower
+      // than those of a prefix.
+      const all = [...first, ...last, ...conditions];
+      const where = all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
+      return `SELECT ${selected} FROM ${this.columns.table} ${where}
+        ORDER BY ${inOrder.slice(equal).join(', ')}`;
+    };
+    const operator = isDescending ? '<' : '>';
+    if (after === undefined) return select([]);
+    if (this.dialect.searchesByRow) return select(compare(sorted, operator, after));
+    // Such an engine would pass all rows that equal the row before in the first sort value. The
+    // first search is for rows that equal it in all sort values but the last, the next for rows that
+    // equal it in one less, and so on.
+    const searches = sorted
+      .map((text, equal) => {
+        const ties = sorted.slice(0, equal).map((tied, place) => `${tied} = ${after[place]}`);
+        return select([...ties, `${text} ${operator} ${after[equal]}`], equal);
+      })
+      .filter((_, equal) => equal === order.length - 1 || !hasOneValue(page, order[equal]))
+      .toReversed();
+    if (searches.length === 1) return searches.join('');
+    // Without a LIMIT, a subquery may lose its order.
+    return searches.map((search) => `SELECT * FROM (${search} LIMIT -1)`).join(' UNION ALL ');
   }
 
   /** The sort values as text, so that the next page can begin after a row. */
@@ -381,6 +395,24 @@ export class TableSql {
       rows.map((row) => columns.joinKey(columns.keys.map((_, index) => row[`key${index}`]))),
     );
   }
+}
+
+/** Whether the conditions of a page allow one value only. */
+function hasOneValue({ conditions }: Page, sortKey: SortKey | undefined): boolean {
+  return conditions.some(
+    ({ key, operator, value }) => operator === '=' && value !== null && isSameKey(key, sortKey),
+  );
+}
+
+/** Compares rows by their sort values. */
+function compare(
+  sorted: readonly string[],
+  operator: '<' | '>' | '<=' | '>=',
+  values: readonly string[],
+): string[] {
+  const whole = `(${sorted.join(', ')}) ${operator} (${values.join(', ')})`;
+  // Not every engine searches an index by the whole comparison.
+  return sorted.length === 1 ? [whole] : [`${sorted[0]} ${operator[0]}= ${values[0]}`, whole];
 }
 
 /**

@@ -63,6 +63,8 @@ export const postgresDialect: SqlDialect = {
   // The order of most locales is not that of the code points.
   sorted: (sql: string, type: unknown) => (TEXTS.has(type) ? `${sql} COLLATE "C"` : sql),
 
+  searchesByRow: true,
+
   caseless: (sql: string, length: string) => `lower(left(${sql}, ${length}) COLLATE "C")`,
 
   drawNumbers: `

@@ -85,15 +85,18 @@ export class PostgresPageReader implements PageReader {
         ({ column }) => `coalesce(octet_length(${columns.quoteColumn(column)}::text), 0)`,
       );
       const sorts = sql.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`);
-      const filter = sql.pageFilter(page, (index) => `$${index + 2}`);
+      const selected = [
+        ...this.members.map(({ column }) => columns.quoteColumn(column)),
+        ...sorts,
+        `${bytes.join(' + ') || '0'} AS page_bytes`,
+      ];
+      const select = sql.selectPage(selected.join(', '), page, (index) => `$${index + 2}`);
       // The server knows the length of a long text without reading it.
       return `
         SELECT * FROM (
           SELECT *, count(*) OVER () AS page_rows,
             sum(page_bytes) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - page_bytes AS page_before
-          FROM (SELECT ${this.members.map(({ column }) => columns.quoteColumn(column)).join(', ')},
-              ${sorts.join(', ')}, ${bytes.join(' + ') || '0'} AS page_bytes
-            FROM ${columns.table} ${filter} ${sql.pageOrder(page)} LIMIT $1) AS found) AS measured
+          FROM (${select} LIMIT $1) AS found) AS measured
         WHERE page_before < ${PIECE_BYTES}`;
     });
   }
@@ -106,9 +109,8 @@ export class PostgresPageReader implements PageReader {
     return this.sql.shaped('end', page, () => {
       const { sql } = this;
       const sorts = sql.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`);
-      const filter = sql.pageFilter(page, (index) => `$${index + 2}`);
-      return `SELECT ${sorts.join(', ')} FROM ${sql.columns.table} ${filter}
-        ${sql.pageOrder(page)} LIMIT 2 OFFSET $1 - 1`;
+      const select = sql.selectPage(sorts.join(', '), page, (index) => `$${index + 2}`);
+      return `${select} LIMIT 2 OFFSET $1 - 1`;
     });
   }
 

@@ -61,6 +61,8 @@ export const sqliteDialect: SqlDialect = {
 
   sorted: (sql: string) => sql,
 
+  searchesByRow: false,
+
   caseless: (sql: string, length: string) => `lower(substr(${sql}, 1, ${length}))`,
 
   drawNumbers: `

@@ -112,9 +112,7 @@ export class SqlitePageReader implements PageReader {
     value: (index: number) => string,
     range: string,
   ): string {
-    const { sql } = this;
-    return `SELECT ${selected} FROM ${sql.columns.table} ${sql.pageFilter(page, value)}
-      ${sql.pageOrder(page)} LIMIT ${range}`;
+    return `${this.sql.selectPage(selected, page, value)} LIMIT ${range}`;
   }
 
   private sortedBy(page: Page): string {
