@@ -5,7 +5,7 @@ import type { PooledSession, SessionPool } from '../batching/session.js';
 import { FairWriteLock, type ReleaseLock } from './fair-write-lock.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { StoreFiles } from './store-files.js';
-import { SqlitePooledSession } from './sqlite-session.js';
+import { SqlitePooledSession, SqliteReadingSession } from './sqlite-session.js';
 import { assertOutsideTransaction } from './transaction-scope.js';
 
 export const IN_MEMORY = ':memory:';
@@ -172,7 +172,7 @@ export class SqliteConnectionPool {
     return new SqlitePooledSession(this.commits, () => this.assertSameStore(), release);
   }
 
-  /** Creates a pool of one connection for reading. */
+  /** Creates a pool of one connection that only reads. */
   private createSinglePool(connection: SqliteConnection): SessionPool {
     let last: Promise<unknown> = Promise.resolve();
     return {
@@ -188,7 +188,7 @@ export class SqliteConnectionPool {
           release();
           throw error;
         }
-        return new SqlitePooledSession(connection, () => undefined, release);
+        return new SqliteReadingSession(connection, () => undefined, release);
       },
     };
   }

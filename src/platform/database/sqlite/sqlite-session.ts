@@ -1,3 +1,4 @@
+import { WRITE_TIMEOUT_MS } from '../../config/env.js';
 import type { PooledSession, Session, Statement, Transaction } from '../batching/session.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 
@@ -68,5 +69,18 @@ export class SqlitePooledSession extends SqliteSession implements PooledSession 
     // left open.
     if (isBroken) void this.connection.exec('ROLLBACK').catch(() => undefined);
     this.releaseLock();
+  }
+}
+
+/** A session that only reads. It aborts a statement that takes so long that nobody waits for it. */
+export class SqliteReadingSession extends SqlitePooledSession {
+  override async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    // More than once, since the statement may not have begun.
+    const timer = setInterval(() => this.connection.interrupt(), WRITE_TIMEOUT_MS);
+    try {
+      return await super.query<Row>(statement, parameters);
+    } finally {
+      clearInterval(timer);
+    }
   }
 }
