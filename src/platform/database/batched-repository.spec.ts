@@ -205,7 +205,7 @@ describe('BatchedRepository', () => {
     ['a prefix', 'mi', ['id>?', '<expr>>? AND <expr><?']],
     ['a prefix of more than 64 characters', 'm'.repeat(70), ['id>?']],
   ])(
-    'finds the first row of a page by name in an index, among equal names too, for %s',
+    'finds and sorts a page by name with an index, among equal names too, for %s',
     async (_, prefix, bounds) => {
       const read = jest.spyOn(SqliteConnection.prototype, 'all');
       const orders = { name: [{ ignoringCase: 'name' as const }] };
@@ -213,15 +213,22 @@ describe('BatchedRepository', () => {
       const name = prefix === undefined ? undefined : startsWithIgnoringCase(prefix);
       await byName.createAll([1, 2].map((id) => plant(id, prefix)));
       const query = { sort: 'name', limit: 1 };
+      const explain = async (): Promise<string[]> => {
+        const [sql, values] = read.mock.lastCall ?? ['', []];
+        const plan = await connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, values);
+        return plan.map(({ detail }) => detail);
+      };
       const { next: after } = await byName.page(query, { name });
+      const first = await explain();
       expect((await byName.page({ ...query, after }, { name })).next).toBeUndefined();
-      const [sql, values] = read.mock.lastCall ?? ['', []];
+      const second = await explain();
       read.mockRestore();
-      const plan = await connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, values);
-      const searches = plan
-        .map(({ detail }) => /^(?:SEARCH|SCAN) plants(.*)/.exec(detail)?.[1])
-        .filter((search) => search !== undefined);
+      const searches = second.filter((detail) => /^(?:SEARCH|SCAN) plants/.test(detail));
       const found = searches.map((search) => /\((?:<expr>=\? AND )?(.+)\)/.exec(search)?.[1]);
+      // Only the pages themselves are sorted.
+      for (const plan of [first, second]) {
+        expect(plan.filter((detail) => detail.includes('TEMP B-TREE'))).toHaveLength(1);
+      }
       expect(new Set(found)).toEqual(new Set(bounds));
     },
   );

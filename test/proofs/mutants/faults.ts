@@ -212,7 +212,7 @@ export const MUTANTS: readonly Mutant[] = [
       "const operator = isDescending ? '<' : '>';",
       "const operator = isDescending ? '<=' : '>=';",
     ],
-    ['a page is always in ascending order', "text + (isDescending ? ' DESC' : '')", 'text'],
+    ['a page is always in ascending order', "${isDescending ? ' DESC' : ''}`", '`'],
   ]),
   ...plant('database/batching/page-cursor.ts', 'sqlite test/plant-lists', [
     [

@@ -254,15 +254,20 @@ export class TableSql {
     const until = page.until && readEnd();
 
     const sorted = order.map((key) => this.sortExpression(key));
-    const inOrder = sorted.map((text) => text + (isDescending ? ' DESC' : ''));
+    // An engine may sort the rows even by a value that is the same for all of them.
+    const places = [...order.keys()].filter(
+      (place) => place === order.length - 1 || !hasOneValue(page, order[place]),
+    );
     const last = until === undefined ? [] : compare(sorted, isDescending ? '>=' : '<=', until);
     const select = (first: readonly string[], equal = 0): string => {
       // An engine may search an index by the first bound only. The bounds of a page are narrower
       // than those of a prefix.
       const all = [...first, ...last, ...conditions];
       const where = all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
-      return `SELECT ${selected} FROM ${this.columns.table} ${where}
-        ORDER BY ${inOrder.slice(equal).join(', ')}`;
+      const inOrder = places
+        .filter((place) => place >= equal)
+        .map((place) => `${sorted[place]}${isDescending ? ' DESC' : ''}`);
+      return `SELECT ${selected} FROM ${this.columns.table} ${where} ORDER BY ${inOrder.join(', ')}`;
     };
     const operator = isDescending ? '<' : '>';
     if (after === undefined) return select([]);
@@ -270,12 +275,11 @@ export class TableSql {
     // Such an engine would pass all rows that equal the row before in the first sort value. The
     // first search is for rows that equal it in all sort values but the last, the next for rows that
     // equal it in one less, and so on.
-    const searches = sorted
-      .map((text, equal) => {
-        const ties = sorted.slice(0, equal).map((tied, place) => `${tied} = ${after[place]}`);
-        return select([...ties, `${text} ${operator} ${after[equal]}`], equal);
+    const searches = places
+      .map((equal) => {
+        const ties = sorted.slice(0, equal).map((text, place) => `${text} = ${after[place]}`);
+        return select([...ties, `${sorted[equal]} ${operator} ${after[equal]}`], equal);
       })
-      .filter((_, equal) => equal === order.length - 1 || !hasOneValue(page, order[equal]))
       .toReversed();
     if (searches.length === 1) return searches.join('');
     // Without a LIMIT, a subquery may lose its order.
