@@ -55,6 +55,8 @@ export default {
   maxWorkers: '100%',
   // Modules of finished suites stay in memory. Freeing them at the end takes a busy machine long.
   workerIdleMemoryLimit: '800MB',
+  // A busy machine may take longer than half a second to end a worker.
+  workerGracefulExitTimeout: 60_000,
   // Tests start programs, and a machine may be busy: how long something may take is what they check.
   testTimeout: 300_000,
   projects: [

@@ -1,11 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { TestEnvironment } from 'jest-environment-node';
 
-// At the end of a run, Jest gives its workers half a second to exit. Freeing the memory of all
-// tests first may take Node longer, and Jest would then report open handles.
-// Only workers have `send`: the main process has an exit code to set.
-if (process.send !== undefined) process.once('exit', () => process.exit());
-
 /** The storages that the current test file has used. Jest uses one, and leaves it on. */
 const storages = new Set();
 const { run } = AsyncLocalStorage.prototype;

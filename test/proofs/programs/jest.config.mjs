@@ -7,6 +7,7 @@ const E2E = String.raw`/test/(proofs/programs/|fuzz/planted-faults).*\.e2e-spec\
 export default {
   rootDir: ROOT,
   testTimeout: 300_000,
+  workerGracefulExitTimeout: 60_000,
   projects: [
     {
       ...shared,
