@@ -205,7 +205,7 @@ describe('BatchedRepository', () => {
     ['a prefix', 'mi', ['id>?', '<expr>>? AND <expr><?']],
     ['a prefix of more than 64 characters', 'm'.repeat(70), ['id>?']],
   ])(
-    'finds and sorts a page by name with an index, among equal names too, for %s',
+    'reads a page by name through the index, also among equal names: %s',
     async (_, prefix, bounds) => {
       const read = jest.spyOn(SqliteConnection.prototype, 'all');
       const orders = { name: [{ ignoringCase: 'name' as const }] };
@@ -225,7 +225,7 @@ describe('BatchedRepository', () => {
       read.mockRestore();
       const searches = second.filter((detail) => /^(?:SEARCH|SCAN) plants/.test(detail));
       const found = searches.map((search) => /\((?:<expr>=\? AND )?(.+)\)/.exec(search)?.[1]);
-      // Only the pages themselves are sorted.
+      // The order of the pages that one statement reads is sorted, and no rows are.
       for (const plan of [first, second]) {
         expect(plan.filter((detail) => detail.includes('TEMP B-TREE'))).toHaveLength(1);
       }

@@ -26,7 +26,12 @@ import {
   type ListOutcome,
   type NewRow,
 } from './batching/insert-rows.js';
-import { assertSortable, type Page, type SortKey } from './batching/page-conditions.js';
+import {
+  assertSortable,
+  hasOneValue,
+  type Page,
+  type SortKey,
+} from './batching/page-conditions.js';
 import {
   type PageText,
   type Piece,
@@ -400,15 +405,15 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     let separator: '[' | ',' | undefined = '[';
     return iterate(async () => {
       if (separator === undefined) return undefined;
-      const before = separator;
+      const start = separator;
       const piece = await readNext();
       separator = piece === undefined ? undefined : ',';
-      if (piece === undefined) return before === '[' ? '[]' : ']';
-      return before + piece;
+      if (piece !== undefined) return start + piece;
+      return start === '[' ? '[]' : ']';
     });
   }
 
-  /** Returns a function that reads the next piece of a page; undefined at the end. */
+  /** Returns a function that reads the next piece of a page, or undefined after the last one. */
   private readPieces(
     page: Page,
     separator: PieceRequest['separator'],
@@ -469,11 +474,15 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     where: Where<Row>,
   ): Page & CursorScope {
     const isDescending = sort?.startsWith('-') === true;
-    const order = this.orders.get(isDescending ? sort.slice(1) : sort);
-    if (order === undefined) {
+    const sortKeys = this.orders.get(isDescending ? sort.slice(1) : sort);
+    if (sortKeys === undefined) {
       throw new TypeError(`${this.columns.metadata.name} has no order ${String(sort)}`);
     }
     const conditions = readConditions(this.columns, where, this.hashed);
+    // To sort by a value that all rows share is useless, and keeps SQLite from using an index.
+    const order = sortKeys.filter(
+      (key, place) => place === sortKeys.length - 1 || !hasOneValue(conditions, key),
+    );
     const page = { conditions, order, isDescending, after: undefined, limit };
     return cursor === undefined ? page : { ...page, after: readCursor(page, cursor) };
   }

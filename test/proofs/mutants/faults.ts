@@ -212,7 +212,7 @@ export const MUTANTS: readonly Mutant[] = [
       "const operator = isDescending ? '<' : '>';",
       "const operator = isDescending ? '<=' : '>=';",
     ],
-    ['a page is always in ascending order', "${isDescending ? ' DESC' : ''}`", '`'],
+    ['a page is always in ascending order', '(isDescending ? `${key} DESC` : key)', 'key'],
   ]),
   ...plant('database/batching/page-cursor.ts', 'sqlite test/plant-lists', [
     [

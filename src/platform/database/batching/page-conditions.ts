@@ -13,8 +13,8 @@ export interface SortKey {
   readonly ignoresCase: boolean;
 }
 
-export function isSameKey(key: SortKey, other: SortKey | undefined): boolean {
-  return key.column === other?.column && key.ignoresCase === other.ignoresCase;
+export function isSameKey(key: SortKey, other: SortKey): boolean {
+  return key.column === other.column && key.ignoresCase === other.ignoresCase;
 }
 
 /** A condition on the rows of a page. The value is encoded for the engine. */
@@ -23,6 +23,17 @@ export interface Condition {
   /** `hash`: the hash of the text is that of the value. `starts`: the text begins with the value. */
   readonly operator: '=' | '>' | '>=' | '<' | '<=' | 'hash' | 'starts';
   readonly value: unknown;
+}
+
+/**
+ * Whether the conditions allow only one value of a key. IS NULL does not count, since no index on
+ * a sort expression serves it.
+ */
+export function hasOneValue(conditions: readonly Condition[], key: SortKey): boolean {
+  return conditions.some(
+    (condition) =>
+      condition.operator === '=' && condition.value !== null && isSameKey(condition.key, key),
+  );
 }
 
 /** Consecutive rows of a table in an order. */

@@ -3,6 +3,7 @@ import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { isInt64Text } from '../../json/json-number.js';
 import { CALENDAR_DATE } from '../../validation/value-types.js';
+import { TEXTS } from './entity-columns.js';
 import { type Condition, isSameKey, type SortKey } from './page-conditions.js';
 
 /** The order and the filters that a cursor belongs to. */
@@ -16,17 +17,18 @@ export interface CursorScope {
 const PLAIN_TYPES = new Set<unknown>(['integer', 'bigint']);
 
 /** The types whose values are sorted by the code points of their texts. */
-const SORTED_AS_TEXT = new Set<unknown>([
-  'text',
-  'varchar',
-  'character varying',
-  String,
-  'date',
-  'uuid',
-]);
+const SORTED_AS_TEXT = new Set<unknown>([...TEXTS, 'date', 'uuid']);
+
+const FULFILS: Partial<Record<Condition['operator'], (order: number) => boolean>> = {
+  '=': (order) => order === 0,
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+};
 
 /** The checks of values in a cursor, by the types of their columns. Other values may be any text. */
-const TEXTS = new Map<unknown, (text: string) => boolean>([
+const CHECKS = new Map<unknown, (text: string) => boolean>([
   ['integer', (text) => isInt64Text(text) && Number(text) === (Number(text) | 0)],
   ['bigint', isInt64Text],
   ['boolean', (text) => /^(?:true|false|0|1)$/.test(text)],
@@ -63,7 +65,7 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
   const isValid =
     end?.length === scope.order.length &&
     end.every((part, index) => isValidText(scope.order[index], part)) &&
-    // A client may continue after any key, even one outside of the list.
+    // In a list by an integer key, a client may start after any key.
     (isPlain(scope) || isInList(scope, end));
   if (isValid) return end;
   const [{ column } = { column: undefined }] = scope.order;
@@ -94,38 +96,22 @@ function readParts(scope: CursorScope, cursor: string): string[] | undefined {
 }
 
 /**
- * Engines begin to read at the cursor, and would read all rows from a forged one up to the first row
- * of the list.
+ * Whether a row with these sort values may be in the list. A forged cursor could otherwise make an
+ * engine read all rows before the list.
  */
 function isInList({ order, conditions }: CursorScope, end: readonly string[]): boolean {
-  return conditions.every((condition) => {
-    const text = end[order.findIndex((key) => isSameKey(key, condition.key))];
-    return text === undefined || mayFulfil(condition, text);
+  return conditions.every(({ key, operator, value }) => {
+    const text = end[order.findIndex((other) => isSameKey(other, key))];
+    const fulfils = FULFILS[operator];
+    const given = typeof value === 'number' ? String(value) : value;
+    if (text === undefined || fulfils === undefined || typeof given !== 'string') return true;
+    const compared = compareValues(key, text, given);
+    return compared === undefined || fulfils(compared);
   });
 }
 
-function mayFulfil({ key, operator, value }: Condition, text: string): boolean {
-  if (typeof value !== 'string' && typeof value !== 'number') return true;
-  const order = compare(key, text, String(value));
-  if (order === undefined) return true;
-  switch (operator) {
-    case '=':
-      return order === 0;
-    case '>':
-      return order > 0;
-    case '>=':
-      return order >= 0;
-    case '<':
-      return order < 0;
-    case '<=':
-      return order <= 0;
-    default:
-      return true;
-  }
-}
-
-/** Compares values that have one spelling each; undefined for others. */
-function compare(key: SortKey, text: string, other: string): number | undefined {
+/** Compares two values of a sort key; undefined for types whose values have several spellings. */
+function compareValues(key: SortKey, text: string, other: string): number | undefined {
   const { type } = key.column;
   if (!isValidText(key, other)) return undefined;
   if (key.ignoresCase || SORTED_AS_TEXT.has(type)) {
@@ -147,7 +133,7 @@ function sign({ order, isDescending, conditions }: CursorScope): string {
 }
 
 function isValidText(key: SortKey | undefined, text: string): boolean {
-  const isText = key?.ignoresCase === true ? undefined : TEXTS.get(key?.column.type);
+  const isText = key?.ignoresCase === true ? undefined : CHECKS.get(key?.column.type);
   // Engines store neither U+0000 nor unpaired surrogates.
   return isText?.(text) ?? !/[\0\ud800-\udfff]/u.test(text);
 }

@@ -5,7 +5,6 @@ import {
   type Condition,
   describeShape,
   INDEXED_LENGTH,
-  isSameKey,
   replaceNull,
   type Page,
   type SortKey,
@@ -59,7 +58,7 @@ export interface SqlDialect {
   /** The sort expression of a column: text is sorted by code point. */
   sorted(sql: string, type: unknown): string;
 
-  /** Whether an index finds the first row by a comparison of several expressions at once. */
+  /** Whether the engine searches an index by a comparison of rows, such as (a, b) > (1, 2). */
   readonly searchesByRow: boolean;
 
   /** The first code points of a text, with A to Z as small letters. */
@@ -246,44 +245,39 @@ export class TableSql {
     let index = 0;
     const next = (): string => value(index++);
     const conditions = page.conditions.map((condition) => this.condition(condition, next));
-    const readEnd = (): string[] =>
+    const readRow = (): string[] =>
       order.map(({ column, ignoresCase }) =>
         ignoresCase ? next() : this.dialect.fromText(next(), column),
       );
-    const after = page.after && readEnd();
-    const until = page.until && readEnd();
+    const after = page.after && readRow();
+    const until = page.until && readRow();
 
-    const sorted = order.map((key) => this.sortExpression(key));
-    // An engine may sort the rows even by a value that is the same for all of them.
-    const places = [...order.keys()].filter(
-      (place) => place === order.length - 1 || !hasOneValue(page, order[place]),
-    );
-    const last = until === undefined ? [] : compare(sorted, isDescending ? '>=' : '<=', until);
-    const select = (first: readonly string[], equal = 0): string => {
-      // An engine may search an index by the first bound only. The bounds of a page are narrower
-      // than those of a prefix.
-      const all = [...first, ...last, ...conditions];
-      const where = all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
-      const inOrder = places
-        .filter((place) => place >= equal)
-        .map((place) => `${sorted[place]}${isDescending ? ' DESC' : ''}`);
-      return `SELECT ${selected} FROM ${this.columns.table} ${where} ORDER BY ${inOrder.join(', ')}`;
+    const keys = order.map((key) => this.sortExpression(key));
+    const end = until === undefined ? [] : compareRows(keys, isDescending ? '>=' : '<=', until);
+    /** Sorts the rows by all keys but the first, of which each has one value. */
+    const select = (start: readonly string[], equalKeys = 0): string => {
+      // An engine may search an index only by the first condition. The start of a page is narrower
+      // than a prefix.
+      const where = [...start, ...end, ...conditions].join(' AND ') || 'true';
+      const sorted = keys.slice(equalKeys).map((key) => (isDescending ? `${key} DESC` : key));
+      return `SELECT ${selected} FROM ${this.columns.table} WHERE ${where} ORDER BY ${sorted.join(', ')}`;
     };
+
     const operator = isDescending ? '<' : '>';
     if (after === undefined) return select([]);
-    if (this.dialect.searchesByRow) return select(compare(sorted, operator, after));
-    // Such an engine would pass all rows that equal the row before in the first sort value. The
-    // first search is for rows that equal it in all sort values but the last, the next for rows that
-    // equal it in one less, and so on.
-    const searches = places
-      .map((equal) => {
-        const ties = sorted.slice(0, equal).map((text, place) => `${text} = ${after[place]}`);
-        return select([...ties, `${sorted[equal]} ${operator} ${after[equal]}`], equal);
-      })
-      .toReversed();
-    if (searches.length === 1) return searches.join('');
+    if (keys.length === 1 || this.dialect.searchesByRow) {
+      return select(compareRows(keys, operator, after));
+    }
+    // SQLite would read all rows with the first sort value of the row before. So the first SELECT
+    // reads the rows that have all its sort values but the last, the next one those that have all
+    // but the last two, and so on. SQLite returns the parts of a UNION ALL one after the other.
+    const parts = keys.map((key, place) => {
+      const equal = keys.slice(0, place).map((other, index) => `${other} = ${after[index]}`);
+      return select([...equal, `${key} ${operator} ${after[place]}`], place);
+    });
     // Without a LIMIT, a subquery may lose its order.
-    return searches.map((search) => `SELECT * FROM (${search} LIMIT -1)`).join(' UNION ALL ');
+    const ordered = parts.toReversed().map((part) => `SELECT * FROM (${part} LIMIT -1)`);
+    return ordered.join(' UNION ALL ');
   }
 
   /** The sort values as text, so that the next page can begin after a row. */
@@ -401,22 +395,15 @@ export class TableSql {
   }
 }
 
-/** Whether the conditions of a page allow one value only. */
-function hasOneValue({ conditions }: Page, sortKey: SortKey | undefined): boolean {
-  return conditions.some(
-    ({ key, operator, value }) => operator === '=' && value !== null && isSameKey(key, sortKey),
-  );
-}
-
-/** Compares rows by their sort values. */
-function compare(
-  sorted: readonly string[],
+/** Writes the conditions that compare the sort keys with the values of a row. */
+function compareRows(
+  keys: readonly string[],
   operator: '<' | '>' | '<=' | '>=',
   values: readonly string[],
 ): string[] {
-  const whole = `(${sorted.join(', ')}) ${operator} (${values.join(', ')})`;
-  // Not every engine searches an index by the whole comparison.
-  return sorted.length === 1 ? [whole] : [`${sorted[0]} ${operator[0]}= ${values[0]}`, whole];
+  const whole = `(${keys.join(', ')}) ${operator} (${values.join(', ')})`;
+  // SQLite searches an index only by the first sort key.
+  return keys.length === 1 ? [whole] : [`${keys[0]} ${operator[0]}= ${values[0]}`, whole];
 }
 
 /**

@@ -1,13 +1,11 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { EntityColumns, Values } from '../batching/entity-columns.js';
+import { type EntityColumns, TEXTS, type Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 
 /**
  * A function that a migration creates: the SHA-256 digest of a text, which has no known collisions.
  */
 export const TEXT_HASH_FUNCTION = 'plant_store_text_hash';
-
-const TEXTS = new Set<unknown>(['text', 'varchar', 'character varying', 'simple-enum', String]);
 
 /**
  * The SQL of PostgreSQL. Rows are one parameter, a JSON array of objects, so that a statement has a
