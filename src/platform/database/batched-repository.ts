@@ -479,7 +479,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       throw new TypeError(`${this.columns.metadata.name} has no order ${String(sort)}`);
     }
     const conditions = readConditions(this.columns, where, this.hashed);
-    // To sort by a value that all rows share is useless, and keeps SQLite from using an index.
+    // To sort by a value that all rows share is useless, and may keep an engine from using an index.
     const order = sortKeys.filter(
       (key, place) => place === sortKeys.length - 1 || !hasOneValue(conditions, key),
     );

@@ -11,10 +11,10 @@ export interface Items<Item extends object | string> extends AsyncIterableIterat
  *
  * Answers to slow clients use this in place of a generator. The variables of a generator would keep
  * the last item in memory while the client takes it, and while the next one waits for its turn. A
- * function that has returned keeps nothing.
+ * function that has returned keeps nothing. A generator that has not begun would also skip its
+ * `finally`.
  *
- * @param end is called once, after the last item, after an error, or when the consumer needs no
- *   more items
+ * @param end is called once: after the last item, after an error, or when the consumer stops
  */
 export function iterate<Item extends object | string>(
   readNext: () => Promise<Item | undefined>,
@@ -30,13 +30,14 @@ export function iterate<Item extends object | string>(
   };
   return {
     async next() {
-      let value: Item | undefined;
+      if (hasEnded) return await finish();
       try {
-        if (!hasEnded) value = await readNext();
-      } finally {
-        if (value === undefined) await finish();
+        const value = await readNext();
+        return value === undefined ? await finish() : { done: false, value };
+      } catch (error) {
+        await finish();
+        throw error;
       }
-      return value === undefined ? { done: true, value } : { done: false, value };
     },
     return: finish,
     [Symbol.asyncIterator]() {

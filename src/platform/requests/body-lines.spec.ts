@@ -28,8 +28,8 @@ function receive(body: string): BodyLines<CountDto> {
 /** Reads a body that arrives as a whole, and returns the batches. */
 async function read(body: string): Promise<{ numbers: number[]; failed: number[] }[]> {
   const batches: { numbers: number[]; failed: number[] }[] = [];
-  for await (const batch of receive(body)) {
-    const { numbers, failures } = batch.read();
+  for await (const readLines of receive(body)) {
+    const { numbers, failures } = readLines();
     batches.push({ numbers, failed: [...failures.keys()] });
   }
   return batches;
@@ -60,9 +60,11 @@ it('reads values and failures under the numbers of their lines, without stacks',
   expect(new Error('a later one').stack).toContain('body-lines.spec');
 });
 
-it('refuses a body of which more is kept than all clients may hold', async () => {
+it('refuses a body whose results take more memory than all clients may hold', async () => {
+  const body = receive('x\n'.repeat(40_000));
+  body.setResultBytes(WAITING_BODIES_LIMIT + 1);
   const reading = (async () => {
-    for await (const batch of receive('x\n'.repeat(40_000))) batch.keep(WAITING_BODIES_LIMIT + 1);
+    for await (const readLines of body) readLines();
   })();
   await expect(reading).rejects.toMatchObject({ status: 503 });
 });

@@ -21,7 +21,7 @@ export const NDJSON_TYPE = 'application/x-ndjson';
 
 /** The least average speed of a client, in bytes per millisecond of waiting for it. */
 const MIN_RATE = 1;
-/** How many bytes are stored as one batch: a longer commit would delay those of others. */
+/** How many bytes are read before they are split: longer batches would delay commits of others. */
 const BATCH_BYTES = 64 * 1024;
 /** How many lines are read at once, so that other requests are handled between batches. */
 const BATCH_LINES = 1_024;
@@ -30,16 +30,13 @@ const LINE_FEED = 0x0a;
 /** A line of only spaces and tabs, which is skipped. */
 const BLANK = /^[ \t]*\r?$/;
 
-/** Some lines of a body. Until they are read, they take no more memory than their bytes. */
-export interface LineBatch<Dto> {
-  /** The client that sent them. */
+/** The lines of a body in batches. Each is a function that reads its lines, to be called once. */
+export interface LineBatches<Dto> extends AsyncIterable<() => ReadLines<Dto>> {
   readonly client: Client;
   /** Aborts when the body is read no further. Its reason is the error. */
   readonly signal: AbortSignal;
-  /** Reads the lines. Every batch is read once, before the next one is requested. */
-  read(): ReadLines<Dto>;
-  /** Counts what is kept of this body and the earlier ones as memory of the client, in bytes. */
-  keep(bytes: number): void;
+  /** Sets how much memory the results of the batches take, which counts from the next chunk on. */
+  setResultBytes(bytes: number): void;
 }
 
 /** The lines of a batch, without those that are blank. */
@@ -64,8 +61,10 @@ export function hasOwnTimeLimits(socket: Socket): boolean {
  * own. The lines are iterated in batches. Until the next batch is requested, the client can send only as
  * much as the operating system buffers, so a body may have any length.
  */
-export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dto>> {
-  private readonly client: Client;
+export class BodyLines<Dto extends object> implements LineBatches<Dto> {
+  readonly client: Client;
+  private readonly ended = new AbortController();
+  private resultBytes = 0;
   private lastNumber = 0;
 
   /**
@@ -87,44 +86,44 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
    *   bodies of all clients are too much to hold
    * @throws RequestAbortedError
    */
-  async *[Symbol.asyncIterator](): AsyncGenerator<LineBatch<Dto>, void, undefined> {
-    const { client, response, stop } = this;
+  async *[Symbol.asyncIterator](): AsyncGenerator<() => ReadLines<Dto>, void, undefined> {
+    const { response, stop, ended } = this;
     /** The start of an incomplete line. Of one that is too long, only as much as proves it. */
     const rest = new GrowingBuffer(BODY_LIMIT + 2);
-    const ended = new AbortController();
     const refuse = (): void => ended.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
     const leave = (): void => ended.abort(new RequestAbortedError());
-    const holding = waitingBodies.hold(client, refuse);
-    let kept = 0;
-    const keep = (bytes: number): void => {
-      kept = bytes;
-    };
-    const toBatch = (bytes: Buffer): LineBatch<Dto> => {
-      return { client, signal: ended.signal, read: () => this.readBatch(bytes), keep };
-    };
+    const holding = waitingBodies.hold(this.client, refuse);
     response.on('close', leave);
     stop.addEventListener('abort', refuse);
     if (stop.aborted) refuse();
     try {
-      for await (const chunk of this.readChunks(ended.signal)) {
+      for await (const chunk of this.readChunks()) {
         const end = chunk.lastIndexOf(LINE_FEED);
-        if (end === -1) holding.update(kept + rest.capacity + chunk.length);
-        else {
+        holding.update(this.resultBytes + rest.capacity + chunk.length);
+        if (end !== -1) {
           const lines = chunk.subarray(0, end);
           const bytes = rest.isEmpty ? lines : Buffer.concat([rest.bytes, lines]);
-          holding.update(kept + rest.capacity + chunk.length + bytes.length);
-          for (const batch of splitBatches(bytes)) yield toBatch(batch);
+          if (bytes !== lines) holding.update(holding.amount + bytes.length);
+          for (const batch of splitBatches(bytes)) yield () => this.readBatch(batch);
           rest.clear();
         }
         rest.add(chunk.subarray(end + 1));
-        holding.update(kept + rest.capacity);
+        holding.update(this.resultBytes + rest.capacity);
       }
-      if (!rest.isEmpty) yield toBatch(rest.bytes);
+      if (!rest.isEmpty) yield () => this.readBatch(rest.bytes);
     } finally {
       response.off('close', leave);
       stop.removeEventListener('abort', refuse);
       holding.end();
     }
+  }
+
+  get signal(): AbortSignal {
+    return this.ended.signal;
+  }
+
+  setResultBytes(bytes: number): void {
+    this.resultBytes = bytes;
   }
 
   private readBatch(bytes: Buffer): ReadLines<Dto> {
@@ -171,9 +170,9 @@ export class BodyLines<Dto extends object> implements AsyncIterable<LineBatch<Dt
     return BLANK.test(text) ? undefined : (parseObject(text, this.dto, 'line') as Dto);
   }
 
-  /** @param signal aborts when the body is read no further; its reason is thrown */
-  private async *readChunks(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
-    const { request, response } = this;
+  /** @throws the reason of the signal, ApiError 40800, 41500, RequestAbortedError */
+  private async *readChunks(): AsyncGenerator<Buffer, void, undefined> {
+    const { request, response, signal } = this;
     checkMediaType(request, [NDJSON_TYPE]);
     continueIfExpected(request, response);
     const { socket } = request;
@@ -242,10 +241,12 @@ function countBytes(line: string | Buffer): number {
   return Buffer.byteLength(line) - (end === '\r' || end === 0x0d ? 1 : 0);
 }
 
-/** Splits complete lines into batches without looking at further bytes than those of the next. */
+/** Splits complete lines into batches. The end of a batch is looked for when it is requested. */
 function* splitBatches(bytes: Buffer): Generator<Buffer, void, undefined> {
   let start = 0;
-  for (let end = -1, lines = 1; (end = bytes.indexOf(LINE_FEED, end + 1)) !== -1; lines++) {
+  let lines = 0;
+  for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, end + 1)) {
+    lines++;
     if (lines % BATCH_LINES !== 0) continue;
     yield bytes.subarray(start, end);
     start = end + 1;

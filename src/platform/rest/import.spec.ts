@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ListOutcome } from '../database/batched-repository.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import type { LineBatch, ReadLines } from '../requests/body-lines.js';
+import type { LineBatches, ReadLines } from '../requests/body-lines.js';
 import { type ImportResultDto, importLines, MAX_BATCHES } from './import.js';
 
 beforeEach(() => {
@@ -16,35 +16,32 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-function createBatch(name = 'a'): LineBatch<string> {
+function createBody(
+  name = 'a',
+  times = 1,
+  readLines = (): ReadLines<string> => ({ values: [name], numbers: [1], failures: new Map() }),
+): LineBatches<string> {
   return {
     client: { name, address: '192.0.2.1' },
     signal: new AbortController().signal,
-    read: () => ({ values: [name], numbers: [1], failures: new Map() }),
-    keep: () => undefined,
+    setResultBytes: () => undefined,
+    async *[Symbol.asyncIterator]() {
+      for (let time = 0; time < times; time++) yield await Promise.resolve(readLines);
+    },
   };
-}
-
-async function* repeat(batch: LineBatch<string>, times = 1): AsyncGenerator<LineBatch<string>> {
-  for (let time = 0; time < times; time++) yield await Promise.resolve(batch);
 }
 
 function store(names: readonly string[]): Promise<ListOutcome> {
   return Promise.resolve({ created: names.length, identical: 0, failures: new Map() });
 }
 
-function begin(
-  batches: AsyncIterable<LineBatch<string>>,
-  createAll = store,
-): Promise<ImportResultDto> {
-  return importLines(batches, createAll, ErrorCatalogue.INVALID_BODY);
+function begin(body = createBody(), createAll = store): Promise<ImportResultDto> {
+  return importLines(body, createAll, ErrorCatalogue.INVALID_BODY);
 }
 
 it('reports no more progress once the store has failed', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
-  const failing = begin(repeat(createBatch()), () =>
-    Promise.reject(new Error('the store is gone')),
-  );
+  const failing = begin(createBody(), () => Promise.reject(new Error('the store is gone')));
   await expect(failing).rejects.toThrow('the store is gone');
   expect(jest.getTimerCount()).toBe(0);
 });
@@ -57,7 +54,7 @@ it('stores the lines of one client after few of another, however many imports th
     return store(names);
   };
   const clients = [...Array.from({ length: 500 }, () => 'many'), 'one'];
-  await Promise.all(clients.map((name) => begin(repeat(createBatch(name)), storeSoon)));
+  await Promise.all(clients.map((name) => begin(createBody(name), storeSoon)));
   expect(stored).toHaveLength(clients.length);
   expect(stored.indexOf('one')).toBeLessThan(40);
 });
@@ -65,11 +62,11 @@ it('stores the lines of one client after few of another, however many imports th
 it('reads one batch of all imports in each turn of the event loop', async () => {
   let turn = 0;
   const turns: number[] = [];
-  const read = (): ReadLines<string> => {
+  const readLines = (): ReadLines<string> => {
     turns.push(turn);
-    return createBatch().read();
+    return { values: ['a'], numbers: [1], failures: new Map() };
   };
-  const imports = Array.from({ length: 50 }, () => begin(repeat({ ...createBatch(), read }, 2)));
+  const imports = Array.from({ length: 50 }, () => begin(createBody('a', 2, readLines)));
   let isDone = false as boolean;
   void Promise.all(imports).then(() => (isDone = true));
   for (; !isDone; turn++) await nextTurn();
@@ -79,10 +76,10 @@ it('reads one batch of all imports in each turn of the event loop', async () => 
 
 it('counts the failures that it lists as memory of the client', async () => {
   const failures = new Map([[1, new ApiError(ErrorCatalogue.INVALID_BODY)]]);
-  const keep = jest.fn<(bytes: number) => void>();
-  const read = (): ReadLines<string> => ({ values: [], numbers: [], failures });
-  await begin(repeat({ ...createBatch(), read, keep }, 3));
-  const [first = 0, , last = 0] = keep.mock.calls.map(([bytes]) => bytes);
+  const body = createBody('a', 3, () => ({ values: [], numbers: [], failures }));
+  const counted = jest.spyOn(body, 'setResultBytes');
+  await begin(body);
+  const [first = 0, , last = 0] = counted.mock.calls.map(([bytes]) => bytes);
   expect(first).toBeGreaterThan(100);
   expect(last).toBe(3 * first);
 });
@@ -94,13 +91,13 @@ it('begins no more batches than may be stored at a time, and none of a body that
     await finished;
     return store(names);
   });
-  const imports = Array.from({ length: 100 }, () => begin(repeat(createBatch()), storeLater));
+  const imports = Array.from({ length: 100 }, () => begin(createBody(), storeLater));
   for (let turn = 0; turn < 100; turn++) await nextTurn();
   expect(storeLater).toHaveBeenCalledTimes(MAX_BATCHES);
   const body = new AbortController();
   setMaxListeners(0, body.signal);
   const ended = Array.from({ length: 100 }, () =>
-    begin(repeat({ ...createBatch('b'), signal: body.signal })),
+    begin({ ...createBody('b'), signal: body.signal }),
   );
   for (let turn = 0; turn < 10; turn++) await nextTurn();
   body.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));

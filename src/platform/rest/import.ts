@@ -27,7 +27,12 @@ import { ApiError } from '../errors/api-error.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
 import { FairQueue } from '../limits/fair-queue.js';
 import { importedLines } from '../observability/metrics.js';
-import { BodyLines, type LineBatch, NDJSON_TYPE, type ReadLines } from '../requests/body-lines.js';
+import {
+  BodyLines,
+  type LineBatches,
+  NDJSON_TYPE,
+  type ReadLines,
+} from '../requests/body-lines.js';
 import { endTurn, Turns } from '../requests/concurrent-requests.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { describeLines } from './page.js';
@@ -47,10 +52,10 @@ const logger = new Logger('Import');
 
 /** How many batches of all imports are stored at a time. */
 export const MAX_BATCHES = 16;
-let turnsLeft = MAX_BATCHES;
-/** Begin the batches that wait, the clients in turn. */
+let freeSlots = MAX_BATCHES;
+/** The functions that start the next batches of imports. The clients take turns. */
 const waiting = new FairQueue<() => void>();
-let beginning: NodeJS.Immediate | undefined;
+let nextStart: NodeJS.Immediate | undefined;
 
 @ApiSchema({ name: 'ImportFailure' })
 class ImportFailureDto {
@@ -85,21 +90,35 @@ export class ImportResultDto {
 
 /**
  * Stores the lines of a body, one batch after another. Of several lines with the same key, the
- * first wins. A refused line fails alone.
+ * first wins. A refused line fails alone. After each batch, an import pauses as long as the batch
+ * took if other requests are being handled.
  *
  * @param createAll stores the values of a batch
  * @param keyTaken the error of a line whose key a different row has
  * @throws ApiError 40800, 41500, 50300; lines that have been stored stay stored
+ * @throws RequestAbortedError when the client has left; batches that have not started are not stored
  */
 export async function importLines<Dto>(
-  batches: AsyncIterable<LineBatch<Dto>>,
+  body: LineBatches<Dto>,
   createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
   keyTaken: ErrorKind,
 ): Promise<ImportResultDto> {
   const result = new ImportResultDto();
   const progress = setInterval(() => logger.log(describe(result)), PROGRESS_MS);
   try {
-    for await (const batch of batches) await importBatch(batch, createAll, keyTaken, result);
+    for await (const readLines of body) {
+      await waitForSlot(body);
+      const began = performance.now();
+      try {
+        await storeLines(readLines(), createAll, keyTaken, result);
+      } finally {
+        freeSlots++;
+        scheduleStart();
+      }
+      body.setResultBytes(result.failures.length * FAILURE_BYTES);
+      if (Turns.ofHandlers.isIdle) continue;
+      await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
+    }
     return result;
   } finally {
     clearInterval(progress);
@@ -107,55 +126,32 @@ export async function importLines<Dto>(
   }
 }
 
-/**
- * Reads and stores a batch when it is the turn of its client. Pauses as long as that took if other
- * requests are being handled.
- */
-async function importBatch<Dto>(
-  batch: LineBatch<Dto>,
-  createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
-  keyTaken: ErrorKind,
-  result: ImportResultDto,
-): Promise<void> {
-  await waitForTurn(batch);
-  const began = performance.now();
-  try {
-    await storeLines(batch.read(), createAll, keyTaken, result);
-  } finally {
-    turnsLeft++;
-    beginNext();
-  }
-  batch.keep(result.failures.length * FAILURE_BYTES);
-  if (Turns.ofHandlers.isIdle) return;
-  await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
-}
-
-/** @throws the reason of the signal when the body is read no further meanwhile */
-function waitForTurn<Dto>({ client, signal }: LineBatch<Dto>): Promise<void> {
+/** @throws the reason of the signal if it aborts first */
+function waitForSlot<Dto>({ client, signal }: LineBatches<Dto>): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const begin = (): void => {
+    const start = (): void => {
       signal.removeEventListener('abort', leave);
-      turnsLeft--;
+      freeSlots--;
       resolve();
     };
     const leave = (): void => {
-      waiting.delete(client, begin);
+      waiting.delete(client, start);
       reject(signal.reason as Error);
     };
     signal.addEventListener('abort', leave);
-    waiting.push(client, begin);
-    beginNext();
+    waiting.push(client, start);
+    scheduleStart();
   });
 }
 
-/** Begins one batch per turn of the event loop, because reading its lines takes milliseconds. */
-function beginNext(): void {
-  if (turnsLeft === 0 || waiting.isEmpty) return;
-  beginning ??= setImmediate(() => {
-    beginning = undefined;
+/** Starts one batch per turn of the event loop, because reading its lines takes milliseconds. */
+function scheduleStart(): void {
+  if (freeSlots === 0 || waiting.isEmpty) return;
+  nextStart ??= setImmediate(() => {
+    nextStart = undefined;
     waiting.shift()?.();
-    beginNext();
+    scheduleStart();
   });
 }
 

@@ -51,11 +51,11 @@ export const MUTANTS: readonly Mutant[] = [
     ['every row has the same ETag', 'JSON.stringify(values)', "''"],
   ]),
   ...plant('rest/import.ts', 'unit rest/import', [
-    ['batches begin in one turn of the event loop', 'beginning ??= setImmediate', 'setImmediate'],
-    ['the failures of an import are not counted', 'batch.keep(', 'void ('],
+    ['batches begin in one turn of the event loop', 'nextStart ??= setImmediate', 'setImmediate'],
+    ['the failures of an import are not counted', 'body.setResultBytes(', 'void ('],
     [
       'an import that has ended stays in the queue',
-      'waiting.delete(client, begin);\n      reject(signal.reason as Error);',
+      'waiting.delete(client, start);\n      reject(signal.reason as Error);',
       'reject(signal.reason as Error);',
     ],
   ]),

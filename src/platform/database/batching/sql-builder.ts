@@ -58,7 +58,10 @@ export interface SqlDialect {
   /** The sort expression of a column: text is sorted by code point. */
   sorted(sql: string, type: unknown): string;
 
-  /** Whether the engine searches an index by a comparison of rows, such as (a, b) > (1, 2). */
+  /**
+   * Whether the engine searches an index by a comparison of rows, such as (a, b) > (1, 2). Any other
+   * engine must return the parts of a UNION ALL one after the other.
+   */
   readonly searchesByRow: boolean;
 
   /** The first code points of a text, with A to Z as small letters. */
@@ -268,9 +271,9 @@ export class TableSql {
     if (keys.length === 1 || this.dialect.searchesByRow) {
       return select(compareRows(keys, operator, after));
     }
-    // SQLite would read all rows with the first sort value of the row before. So the first SELECT
-    // reads the rows that have all its sort values but the last, the next one those that have all
-    // but the last two, and so on. SQLite returns the parts of a UNION ALL one after the other.
+    // Such an engine would read all rows with the first sort value of the row before. So the first
+    // SELECT reads the rows that have all its sort values but the last, the next one those that
+    // have all but the last two, and so on.
     const parts = keys.map((key, place) => {
       const equal = keys.slice(0, place).map((other, index) => `${other} = ${after[index]}`);
       return select([...equal, `${key} ${operator} ${after[place]}`], place);
@@ -402,7 +405,7 @@ function compareRows(
   values: readonly string[],
 ): string[] {
   const whole = `(${keys.join(', ')}) ${operator} (${values.join(', ')})`;
-  // SQLite searches an index only by the first sort key.
+  // Not every engine searches an index by more than the first sort key.
   return keys.length === 1 ? [whole] : [`${keys[0]} ${operator[0]}= ${values[0]}`, whole];
 }
 
