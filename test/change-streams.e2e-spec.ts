@@ -15,7 +15,13 @@ import {
   readMetric,
   sendChangesRequest,
 } from './support/change-feed.js';
-import { holdTimeouts, passSeconds, passTimeouts, resetClocks, stopClock } from './support/clock.js';
+import {
+  holdTimeouts,
+  passSeconds,
+  passTimeouts,
+  resetClocks,
+  stopClock,
+} from './support/clock.js';
 import { readEvents } from './support/event-source.js';
 import { heapUsed } from './support/heap-used.js';
 import { listServerSockets } from './support/server-connections.js';
@@ -84,16 +90,18 @@ describe('a page of changes', () => {
 });
 
 describe('a stream of changes', () => {
-  it('is shared: many listeners at one place cost one statement', async () => {
+  it('is shared: many listeners at one place cost one statement, and a turn each', async () => {
     const streams = await Promise.all(Array.from({ length: 50 }, () => openStream(app)));
     const events = streams.map((response) => readEvents(response));
     await Promise.all(events.map(readEvent));
     const pages = String.raw`store_operations_total\{table="changes",operation="page".*\}`;
     const before = await readMetric(app, pages);
+    const turns = jest.spyOn(Turns.ofPages, 'take');
     await app.create(MONSTERA);
     for (const one of events)
       expect(await readEvent(one)).toMatchObject({ event: 'plant.created' });
     expect((await readMetric(app, pages)) - before).toBe(1);
+    expect(turns).toHaveBeenCalledTimes(events.length);
     await Promise.all(events.map((one) => one.return()));
   });
 

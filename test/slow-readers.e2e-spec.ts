@@ -135,7 +135,7 @@ it('exports that wait for their turn to read on keep no piece in memory', async 
   const name = 'x'.repeat(100_000);
   const plants = Array.from({ length: 10 }, (_, id) => ({ id: String(id), name, tag: null }));
   await app.nest.get(PlantsRepository).createAll(plants);
-  const turns = holdThirdTurns();
+  const turns = holdSecondPieces();
   // However slow this machine is, no export waits too long for its first turns.
   holdTimeouts();
   stopClock();
@@ -149,8 +149,8 @@ it('exports that wait for their turn to read on keep no piece in memory', async 
   turns.release();
 });
 
-/** Holds each export once it has sent its first piece: the first turn is that of its handler. */
-function holdThirdTurns(): { waiting: number; readonly release: () => void } {
+/** Holds the second piece of each export. The handler takes the first turn. */
+function holdSecondPieces(): { waiting: number; readonly release: () => void } {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
   const held = { waiting: 0, release };

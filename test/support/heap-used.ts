@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Counts the bytes of all objects and texts that are alive, after a full collection. */
+/** The size of the objects on the heap that are alive, in bytes. */
 export function heapUsed(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

@@ -4,18 +4,18 @@ import type { StoreDataSource } from '../../src/platform/database/data-source/st
 /** PostgreSQL's code for a deadlock. */
 const DEADLOCK = '40P01';
 
-const WAIT = { name: 'wait', text: "SELECT set_config('lock_timeout', '0', false)" };
+const NO_TIMEOUT = { name: 'no-timeout', text: "SELECT set_config('lock_timeout', '0', false)" };
 
-/** Lets the batches of a PostgreSQL store wait for locks until the server finds a deadlock. */
-export async function waitForLocks({ writers }: StoreDataSource): Promise<void> {
+/** Lets the writers of a PostgreSQL store wait for locks until the server finds a deadlock. */
+export async function removeLockTimeout({ writers }: StoreDataSource): Promise<void> {
   const sessions = await Promise.all(Array.from({ length: writers.size }, () => writers.acquire()));
   for (const session of sessions) {
-    await session.query(WAIT, []);
+    await session.query(NO_TIMEOUT, []);
     session.release(false);
   }
 }
 
-/** Counts the deadlocks among statements, whose callers may have repeated them. */
+/** Counts the statements that failed by a deadlock, also those that were repeated. */
 export async function countDeadlocks(
   query: jest.Spied<(...args: never[]) => unknown>,
 ): Promise<number> {

@@ -30,8 +30,8 @@ const POLL_MS = 1_000;
 /** How long the feed gathers commits before it reads the progress, in milliseconds. */
 const GATHER_MS = 50;
 /**
- * How long the feed then gathers changes for each listener before it wakes all, in milliseconds, so
- * that many listeners do not slow down every write.
+ * How much longer the feed waits for each listener before it wakes all of them, in milliseconds.
+ * Otherwise many listeners would slow down every write.
  */
 const GATHER_MS_PER_LISTENER = 0.25;
 /**
@@ -198,7 +198,7 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     return iterate(readNext, () => this.count(-1));
   }
 
-  /** Reads the page after a position. An empty page is returned when the feed may have changed. */
+  /** Reads the page after a position. If it is empty, waits for the next change or poll. */
   private async awaitPage(position: Position, inTurn: InTurn): Promise<ChangePage | undefined> {
     const event = this.next;
     const page = await this.readShared(position, inTurn);
@@ -235,13 +235,15 @@ export class ChangeFeed implements OnModuleInit, BeforeApplicationShutdown, OnAp
     return { ...progress, epoch };
   }
 
-  /** Reads a page once for all listeners that continue from the same change. */
+  /**
+   * Reads a page once for all listeners that continue from the same change. Each listener takes a
+   * turn even if the page is known, since thousands that send large pages would delay all requests.
+   */
   private async readShared(position: Position, inTurn: InTurn): Promise<ChangePage | undefined> {
     const { epoch, settled } = this.last ?? (await this.readProgress());
     if (epoch !== position.epoch) return undefined;
     if (settled <= position.number) return { changes: [], cursor: writeCursor(position) };
-    const known = this.shared.get(position.number);
-    return await (known ?? inTurn(() => this.readAndShare(position, settled)));
+    return await inTurn(() => this.readAndShare(position, settled));
   }
 
   private async readAndShare(position: Position, until: number): Promise<ChangePage | undefined> {

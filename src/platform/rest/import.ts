@@ -41,8 +41,8 @@ export type { BodyLines };
 
 /** How many failures an answer lists. */
 const MAX_FAILURES = 1_000;
-/** About how much memory a listed failure takes, in bytes. */
-const FAILURE_BYTES = 256;
+/** About how much memory a listed failure takes at most, in bytes. */
+const FAILURE_BYTES = 512;
 /** The longest pause of an import after a batch, in milliseconds. */
 const MAX_PAUSE_MS = 1_000;
 /** How often the progress of an import is logged, in milliseconds. */

@@ -24,7 +24,7 @@ function client(): Socket {
 }
 
 describe('configureNode()', () => {
-  it('makes the server look at its time limits each second, where it looks twice a minute', () => {
+  it('makes the server check its time limits each second instead of every 30 seconds', () => {
     const timers = Object.getOwnPropertySymbols(server)
       .filter(({ description }) => description === 'http.server.connectionsCheckingInterval')
       .map((name) => (server as unknown as Record<symbol, unknown>)[name]);

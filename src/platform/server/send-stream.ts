@@ -48,8 +48,8 @@ export async function sendStream(
 }
 
 /**
- * Writes the next piece, and returns whether others may follow. This is a function, since a
- * variable of the caller would keep the piece in memory while the next one is awaited.
+ * Writes the next piece, and returns whether there may be another one. A variable of sendStream()
+ * would keep the piece in memory while it waits for the next one.
  */
 async function writeNext(
   response: Response,

@@ -343,6 +343,12 @@ export const MUTANTS: readonly Mutant[] = [
       '',
     ],
     [
+      'a stream sends a page that is known without a turn',
+      'return await inTurn(() => this.readAndShare(position, settled));',
+      'return await (this.shared.get(position.number) ?? inTurn(() => this.readAndShare(position, settled)));',
+      'sqlite test/change-streams',
+    ],
+    [
       'every change wakes all streams at once',
       'this.listeners * GATHER_MS_PER_LISTENER',
       '0',

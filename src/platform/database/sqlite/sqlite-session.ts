@@ -72,10 +72,10 @@ export class SqlitePooledSession extends SqliteSession implements PooledSession 
   }
 }
 
-/** A session that only reads. It aborts a statement that takes so long that nobody waits for it. */
+/** A session that only reads. It aborts a statement whose requests have got 503 meanwhile. */
 export class SqliteReadingSession extends SqlitePooledSession {
   override async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    // More than once, since the statement may not have begun.
+    // More than once, since an interrupt has no effect before the statement has begun.
     const timer = setInterval(() => this.connection.interrupt(), WRITE_TIMEOUT_MS);
     try {
       return await super.query<Row>(statement, parameters);
