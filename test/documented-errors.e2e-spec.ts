@@ -14,7 +14,7 @@ import { TokenIssuer } from './support/token-issuer.js';
 const PLANT = '{"id":1,"name":"n"}';
 const POST = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
 
-const IMPATIENT = { HEADERS_TIMEOUT_MS: '200', REQUEST_TIMEOUT_MS: '200' };
+const SHORT_TIMEOUTS = { HEADERS_TIMEOUT_MS: '200', REQUEST_TIMEOUT_MS: '200' };
 
 /** One cause for each shared error. */
 const SHARED = listCauses({
@@ -89,7 +89,7 @@ describe('every error of the catalogue', () => {
   it.each(CAUSES)('%s is answered, with its headers', async (_, entry, cause) => {
     app = await TestApp.start(
       {
-        ...(entry === ErrorCatalogue.REQUEST_TIMEOUT && IMPATIENT),
+        ...(entry === ErrorCatalogue.REQUEST_TIMEOUT && SHORT_TIMEOUTS),
         RATE_LIMIT: entry === ErrorCatalogue.TOO_MANY_REQUESTS ? '3/60' : 'off',
         CHANGE_FEED: 'on',
         AUTH_SCOPE: 'plants:write',

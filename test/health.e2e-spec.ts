@@ -10,7 +10,7 @@ let app: TestApp;
 
 beforeAll(async () => {
   app = await TestApp.start();
-  // However slow this machine is, only the tests let time pass.
+  // Otherwise a busy machine could reach a time limit.
   stopClock();
 });
 

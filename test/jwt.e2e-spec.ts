@@ -22,7 +22,7 @@ beforeAll(async () => {
 async function start(): Promise<void> {
   issuer = await TokenIssuer.start();
   app = await TestApp.start({ ...SCOPES, ...issuer.env, AUTH_FAILURE_LIMIT: 'off' });
-  // However slow this machine is, only the tests let time pass.
+  // Otherwise a busy machine could reach a time limit.
   stopClock();
 }
 

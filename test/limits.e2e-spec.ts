@@ -26,7 +26,7 @@ afterEach(async () => {
 async function start(env: Record<string, string>): Promise<void> {
   const ACCESS_TOKENS = `${TOKEN},${OTHER_TOKEN}`;
   app = await TestApp.start({ ...OFF, ...issuer.env, ACCESS_TOKENS, ...env });
-  // However slow this machine is, only the tests let time pass.
+  // Otherwise a busy machine could reach a time limit.
   stopClock();
 }
 

@@ -6,14 +6,14 @@ import { listAnswers, exchange } from './support/http/connection.js';
 import { TestApp } from './support/test-app.js';
 import { TOKEN } from './support/token.js';
 
-const IMPATIENT = { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' };
+const SHORT_TIMEOUTS = { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' };
 
 let app: TestApp;
 let impatient: TestApp;
 
 beforeAll(async () => {
   app = await TestApp.start();
-  impatient = await TestApp.start(IMPATIENT);
+  impatient = await TestApp.start(SHORT_TIMEOUTS);
 });
 
 afterAll(async () => {

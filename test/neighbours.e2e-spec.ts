@@ -45,7 +45,7 @@ describe('creates beside transactions and saves of other modules', () => {
   });
 
   it('leave each transaction whole or undone', () => {
-    // A busy machine may let some wait too long.
+    // On a busy machine some time out. These may fail, but must not be stored in part.
     const decided = entries.filter(({ error = '' }) => !/^(StoreUnavailable|Api)Error/.test(error));
     const kinds = new Set(decided.map(({ kind }) => kind));
     expect(kinds).toEqual(new Set(['committed', 'rolled back', 'saved']));

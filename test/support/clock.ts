@@ -13,7 +13,8 @@ export function passSeconds(seconds: number): void {
 
 /** From now on {@link passSeconds} alone moves `performance.now()`. */
 export function stopClock(): void {
-  stoppedAt = monotonicNow();
+  // The sums of whole numbers are exact.
+  stoppedAt = Math.ceil(monotonicNow());
   passSeconds(0);
 }
 

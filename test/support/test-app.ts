@@ -14,7 +14,7 @@ export interface Row {
 }
 
 /** Lets clients take any time for their requests, since a busy machine may slow them down. */
-export const PATIENT = { HEADERS_TIMEOUT_MS: '3600000', REQUEST_TIMEOUT_MS: '3600000' };
+export const LONG_TIMEOUTS = { HEADERS_TIMEOUT_MS: '3600000', REQUEST_TIMEOUT_MS: '3600000' };
 
 /** The environment of the tests. */
 const ENV = { ...process.env };
@@ -30,7 +30,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The application as in production, but patient, on a free port and an own store. */
+/** The application as in production, but with long time limits, a free port and its own store. */
 export class TestApp {
   private constructor(
     public nest: NestExpressApplication,
@@ -171,7 +171,7 @@ async function startNest(
     DATABASE_URL: store.url,
     ACCESS_TOKENS: TOKEN,
     LOG_LEVEL: 'silent',
-    ...PATIENT,
+    ...LONG_TIMEOUTS,
     ...env,
   };
   const nest = await createApp(features);

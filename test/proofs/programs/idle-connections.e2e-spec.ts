@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { listAnswers, ClientConnection, exchange } from '../../support/http/connection.js';
 import { writeCreateRequest } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
-import { PATIENT } from '../../support/test-app.js';
+import { LONG_TIMEOUTS } from '../../support/test-app.js';
 import { TOKEN } from '../../support/token.js';
 
 const CONNECTIONS = 10_000;
@@ -16,7 +16,7 @@ let port: number;
 const idle: Socket[] = [];
 
 beforeEach(async () => {
-  const env = { ACCESS_TOKENS: TOKEN, DATABASE_URL: 'sqlite::memory:', ...PATIENT };
+  const env = { ACCESS_TOKENS: TOKEN, DATABASE_URL: 'sqlite::memory:', ...LONG_TIMEOUTS };
   program = Program.start('.', env);
   port = Number(new URL(await program.listening()).port);
 });
