@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
 import { join } from 'node:path';
 import { MAX_WAITING_TOKENS } from '../src/platform/auth/provider-keys.js';
-import { Env, WRITE_TIMEOUT_MS } from '../src/platform/config/env.js';
+import { Env, WAIT_TIMEOUT_MS } from '../src/platform/config/env.js';
 import { MAX_WAITING } from '../src/platform/database/batching/batch-queue.js';
 import { BODY_LIMIT, WAITING_BODIES_LIMIT } from '../src/platform/requests/body-reader.js';
 import {
@@ -35,8 +35,8 @@ const BOUNDS: Readonly<Record<string, string>> = {
   'requests handled at the same time': count(MAX_HANDLED),
   'concurrent reads of pages and pieces': count(MAX_PAGES),
   'batches of imports that are stored at a time': count(MAX_BATCHES),
-  'a wait for a turn': `${WRITE_TIMEOUT_MS / 1_000} s`,
-  'a wait for the store': `${WRITE_TIMEOUT_MS / 1_000} s`,
+  'a wait for a turn': `${WAIT_TIMEOUT_MS / 1_000} s`,
+  'a wait for the store': `${WAIT_TIMEOUT_MS / 1_000} s`,
   'rows that wait for a commit or to be read': count(MAX_WAITING.items),
   'characters of rows that wait': `${MAX_WAITING.characters / MIB} Mi`,
   'answers that clients have not yet read': `${UNSENT_LIMIT / MIB} MiB`,

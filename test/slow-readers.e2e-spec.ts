@@ -121,9 +121,12 @@ it('many clients that do not read their long pages keep no long page from others
   // However slow this machine is, no page waits too long for its turn or its client.
   holdTimeouts();
   stopClock();
+  const sockets = listServerSockets(app);
   const silent = Array.from({ length: 40 }, () => openSocket(app.port).pause());
   const head = `GET /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
   for (const socket of silent) socket.write(head);
+  await until(() => sockets.length === silent.length);
+  await until(() => sockets.every((socket) => countQueuedBytes(socket) > 0));
   for (let count = 0; count < 3; count++) {
     expect(await app.get('/plants')).toMatchObject({ status: 200 });
   }

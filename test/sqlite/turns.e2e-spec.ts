@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityManager, MigrationInterface, QueryRunner, Repository } from 'typeorm';
-import { WRITE_TIMEOUT_MS } from '../../src/platform/config/env.js';
+import { WAIT_TIMEOUT_MS } from '../../src/platform/config/env.js';
 import type { SqliteDataSource } from '../../src/platform/database/sqlite/sqlite-data-source.js';
 import { SqliteSession } from '../../src/platform/database/sqlite/sqlite-session.js';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
@@ -53,7 +53,7 @@ async function passTimeUntil(work: Promise<unknown>): Promise<void> {
   work.then(end, end);
   while (!state.isOver) {
     await nextTurn();
-    passTimeouts(WRITE_TIMEOUT_MS / 10);
+    passTimeouts(WAIT_TIMEOUT_MS / 10);
   }
 }
 

@@ -2,7 +2,7 @@ import { SetMetadata } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { type Client, getClient } from '../limits/client.js';
 import { FairQueue } from '../limits/fair-queue.js';
-import { WRITE_TIMEOUT_MS } from '../config/env.js';
+import { WAIT_TIMEOUT_MS } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { RequestAbortedError, waitingBodies } from './body-reader.js';
@@ -112,7 +112,7 @@ export class Turns {
           response.closed ? new RequestAbortedError() : new ApiError(ErrorCatalogue.UNAVAILABLE),
         );
       };
-      const timer = setTimeout(leave, WRITE_TIMEOUT_MS);
+      const timer = setTimeout(leave, WAIT_TIMEOUT_MS);
       const holding = waitingBodies.hold(client, leave);
       response.on('close', leave);
       waiting.push(client, begin);
@@ -145,6 +145,6 @@ export function endTurn({ locals }: Response): void {
 function endTurnSoon(response: Response): void {
   if (response.writableEnded) endTurn(response);
   else if (response.locals.turn !== undefined) {
-    setTimeout(() => endTurn(response), WRITE_TIMEOUT_MS).unref();
+    setTimeout(() => endTurn(response), WAIT_TIMEOUT_MS).unref();
   }
 }

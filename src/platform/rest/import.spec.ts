@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -84,28 +84,46 @@ it('counts the failures that it lists as memory of the client', async () => {
   expect(last).toBe(3 * first);
 });
 
-it('begins no more batches than may be stored at a time, and none of a body that has ended', async () => {
+describe('while as many batches are stored as may be at a time', () => {
   let finish = (): void => undefined;
-  const finished = new Promise<void>((resolve) => (finish = resolve));
-  const storeLater = jest.fn(async (names: readonly string[]) => {
-    await finished;
-    return store(names);
+  let storeLater: typeof store;
+  let imports: Promise<ImportResultDto>[];
+
+  beforeEach(async () => {
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    storeLater = jest.fn(async (names: readonly string[]) => {
+      await finished;
+      return store(names);
+    });
+    imports = Array.from({ length: 100 }, () => begin(createBody(), storeLater));
+    await passTurns(100);
   });
-  const imports = Array.from({ length: 100 }, () => begin(createBody(), storeLater));
-  for (let turn = 0; turn < 100; turn++) await nextTurn();
-  expect(storeLater).toHaveBeenCalledTimes(MAX_BATCHES);
-  const body = new AbortController();
-  setMaxListeners(0, body.signal);
-  const ended = Array.from({ length: 100 }, () =>
-    begin({ ...createBody('b'), signal: body.signal }),
-  );
-  for (let turn = 0; turn < 10; turn++) await nextTurn();
-  body.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
-  for (const outcome of await Promise.allSettled(ended)) {
-    expect(outcome).toMatchObject({ reason: { status: 503 } });
-  }
-  finish();
-  for (let turn = 0; turn < 200; turn++) await nextTurn();
-  expect(storeLater).toHaveBeenCalledTimes(100);
-  await Promise.all(imports);
+
+  it('begins no other, and begins the others afterwards', async () => {
+    expect(storeLater).toHaveBeenCalledTimes(MAX_BATCHES);
+    finish();
+    await Promise.all(imports);
+    expect(storeLater).toHaveBeenCalledTimes(imports.length);
+  });
+
+  it('never begins those of a body that has ended meanwhile', async () => {
+    const body = new AbortController();
+    setMaxListeners(0, body.signal);
+    const ended = Array.from({ length: 100 }, () =>
+      begin({ ...createBody('b'), signal: body.signal }, storeLater),
+    );
+    await passTurns(10);
+    body.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
+    for (const outcome of await Promise.allSettled(ended)) {
+      expect(outcome).toMatchObject({ reason: { status: 503 } });
+    }
+    finish();
+    await passTurns(200);
+    expect(storeLater).toHaveBeenCalledTimes(imports.length);
+    await Promise.all(imports);
+  });
 });
+
+async function passTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await nextTurn();
+}

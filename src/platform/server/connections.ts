@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Env } from '../config/env.js';
-import { WRITE_TIMEOUT_MS } from '../config/env.js';
+import { WAIT_TIMEOUT_MS } from '../config/env.js';
 import { droppedConnections, openConnections } from '../observability/metrics.js';
 import { ConnectionDrain, DRAIN_CLIENT_MS, readReceived } from './connection-drain.js';
 import { SendTimeout } from './send-timeout.js';
@@ -18,7 +18,7 @@ const DRAIN_ACCEPT_MS = 1_000;
 /**
  * How long a handler may take when the server stops, in milliseconds: longer than any write waits.
  */
-const DRAIN_HANDLER_MS = WRITE_TIMEOUT_MS + 250;
+const DRAIN_HANDLER_MS = WAIT_TIMEOUT_MS + 250;
 /** How long before its end a stop refuses requests without an answer, in milliseconds. */
 const DRAIN_REFUSE_MS = 500;
 /** How often a stopping server looks for connections to close, in milliseconds. */

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { constants } from 'node:os';
-import { WRITE_TIMEOUT_MS } from '../../../src/platform/config/env.js';
+import { WAIT_TIMEOUT_MS } from '../../../src/platform/config/env.js';
 import { Faults } from '../../support/faults.js';
 import { expectUnavailable } from '../../support/plant-client.js';
 import { LOG_OF_STORE, LONGEST_STOP, Scene } from '../../support/scene.js';
@@ -37,7 +37,7 @@ afterAll(() => Scene.close());
       expect((await fetch(`${url}/health/live`)).status).toBe(200);
       const ready = fetch(`${url}/health/ready`);
       const passed = await scene.passTimeUntil(Promise.all([creates, ready]));
-      expect(passed).toBeLessThanOrEqual(WRITE_TIMEOUT_MS + 1_500);
+      expect(passed).toBeLessThanOrEqual(WAIT_TIMEOUT_MS + 1_500);
       await creates;
       expect((await ready).status).toBe(503);
       scene.faults.set({ flushHang: 0 });

@@ -1,7 +1,7 @@
 import { type Context, context } from '@opentelemetry/api';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { WRITE_TIMEOUT_MS } from '../../config/env.js';
+import { WAIT_TIMEOUT_MS } from '../../config/env.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { StoreMetrics } from '../../observability/metrics.js';
@@ -41,7 +41,7 @@ const EXPIRY_CHECK_MS = 250;
  * This is less than an item may wait, so that one which takes a little longer than expected is still
  * answered.
  */
-const MAX_EXPECTED_MS = 0.8 * WRITE_TIMEOUT_MS;
+const MAX_EXPECTED_MS = 0.8 * WAIT_TIMEOUT_MS;
 
 /**
  * One error for all items that are refused or fail: capturing a stack takes a tenth of a refusal's
@@ -148,7 +148,7 @@ export class BatchQueue<Item, Outcome> {
     }
     return new Promise((resolve, reject) => {
       const size = this.operation.measure?.(item) ?? 0;
-      const deadline = performance.now() + WRITE_TIMEOUT_MS;
+      const deadline = performance.now() + WAIT_TIMEOUT_MS;
       this.waiting.push({ item, size, deadline, context: context.active(), resolve, reject });
       this.waitingSize += size;
       this.expiryTimer ??= setInterval(() => this.expire(), EXPIRY_CHECK_MS).unref();

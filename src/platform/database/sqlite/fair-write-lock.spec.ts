@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { WRITE_TIMEOUT_MS } from '../../config/env.js';
+import { WAIT_TIMEOUT_MS } from '../../config/env.js';
 import { FairWriteLock, type ReleaseLock } from './fair-write-lock.js';
 
 let lock: FairWriteLock;
@@ -64,7 +64,7 @@ describe('the lock to write', () => {
     const warned = jest.spyOn(Logger.prototype, 'warn');
     const release = await lock.acquire(new Error('the transaction that holds the lock'));
     const late = write('other');
-    jest.advanceTimersByTime(WRITE_TIMEOUT_MS - 1);
+    jest.advanceTimersByTime(WAIT_TIMEOUT_MS - 1);
     const inTime = write('other');
     const refused = expect(late).rejects.toMatchObject({ status: 503 });
     jest.advanceTimersByTime(1);

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { WRITE_TIMEOUT_MS } from '../../config/env.js';
+import { WAIT_TIMEOUT_MS } from '../../config/env.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 
@@ -31,7 +31,7 @@ export class FairWriteLock {
    * Acquires the lock for a transaction, or for a statement outside of one.
    *
    * @param origin where the transaction began, for the log
-   * @throws ApiError 50300 when the lock is not free within {@link WRITE_TIMEOUT_MS}
+   * @throws ApiError 50300 when the lock is not free within {@link WAIT_TIMEOUT_MS}
    */
   acquire(origin?: Error): ReleaseLock | Promise<ReleaseLock> {
     if (!this.isTaken) return this.take(false, origin);
@@ -44,7 +44,7 @@ export class FairWriteLock {
         this.others.splice(this.others.indexOf(grant), 1);
         this.logger.warn(this.describeTimeout());
         reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
-      }, WRITE_TIMEOUT_MS);
+      }, WAIT_TIMEOUT_MS);
       this.others.push(grant);
     });
   }
@@ -69,7 +69,7 @@ export class FairWriteLock {
   }
 
   private describeTimeout(): string {
-    const reason = `A statement was refused after it had waited ${WRITE_TIMEOUT_MS} ms for the write lock`;
+    const reason = `A statement was refused after it had waited ${WAIT_TIMEOUT_MS} ms for the write lock`;
     return this.origin?.stack === undefined
       ? reason
       : `${reason}. A statement inside a transaction must use the transaction's manager. The transaction that holds the lock began at:\n${this.origin.stack}`;

@@ -1,4 +1,4 @@
-import { WRITE_TIMEOUT_MS } from '../../config/env.js';
+import { WAIT_TIMEOUT_MS } from '../../config/env.js';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import type { PooledSession, SessionPool } from '../batching/session.js';
@@ -214,7 +214,7 @@ export class SqliteConnectionPool {
       const timer = setTimeout(() => {
         waitingReads.splice(waitingReads.indexOf(enter), 1);
         reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
-      }, WRITE_TIMEOUT_MS);
+      }, WAIT_TIMEOUT_MS);
       waitingReads.push(enter);
     });
   }

@@ -1,4 +1,4 @@
-import { WRITE_TIMEOUT_MS } from '../../config/env.js';
+import { WAIT_TIMEOUT_MS } from '../../config/env.js';
 import type { PooledSession, Session, Statement, Transaction } from '../batching/session.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 
@@ -76,7 +76,7 @@ export class SqlitePooledSession extends SqliteSession implements PooledSession 
 export class SqliteReadingSession extends SqlitePooledSession {
   override async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     // More than once, since an interrupt has no effect before the statement has begun.
-    const timer = setInterval(() => this.connection.interrupt(), WRITE_TIMEOUT_MS);
+    const timer = setInterval(() => this.connection.interrupt(), WAIT_TIMEOUT_MS);
     try {
       return await super.query<Row>(statement, parameters);
     } finally {
