@@ -57,15 +57,9 @@ function listIds({ text }: Answer): string[] {
 
 /** Reads a page and all that follow by the Links. */
 async function listByLinks(path: string): Promise<string[]> {
-  const listed: string[] = [];
-  let next: string | undefined = path;
-  while (next !== undefined) {
-    const answer = await app.get(next);
-    expect(answer.status).toBe(200);
-    listed.push(...listIds(answer));
-    [, next] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '') ?? [];
-  }
-  return listed;
+  const pages = await app.getPages(path);
+  expect(pages.filter(({ status }) => status !== 200)).toEqual([]);
+  return pages.flatMap(listIds);
 }
 
 /** Sorts by the start of the name in the order of its code points, then by id. */

@@ -161,15 +161,9 @@ async function createAll(type: string): Promise<void> {
 
 /** All ids of a list, read page after page. */
 async function listIds(path: string): Promise<number[]> {
-  const ids: number[] = [];
-  let next: string | undefined = path;
-  while (next !== undefined) {
-    const { status, body, headers } = await app.get(next);
-    expect(status).toBe(200);
-    ids.push(...(body as { id: number }[]).map(({ id }) => id));
-    next = /<(.*?)>/.exec(headers.get('link') ?? '')?.[1];
-  }
-  return ids;
+  const pages = await app.getPages(path);
+  expect(pages.filter(({ status }) => status !== 200)).toEqual([]);
+  return pages.flatMap(({ body }) => body as { id: number }[]).map(({ id }) => id);
 }
 
 describe.each(Object.entries(TYPES))('a value of the type %s', (type, { valid, ...others }) => {

@@ -940,8 +940,7 @@ function writeSpec(module) {
       it('lists ${many} in pages, each with a link to the next', async () => {
         const page = await app.get('/${plural}?limit=2');
         expect(page.text).toBe(\`[\${rows.slice(0, 2).map(writeMembers).join()}]\`);
-        const [, next = ''] = /^<(.*)>; rel="next"$/.exec(page.headers.get('link') ?? '') ?? [];
-        const last = await app.get(next);
+        const last = await app.get(page.next ?? '');
         expect(last.text).toBe(\`[\${writeMembers(rows[2])}]\`);
         expect(last.headers.has('link')).toBe(false);
       });

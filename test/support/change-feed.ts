@@ -1,19 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import { readEvents, type StreamEvent } from './event-source.js';
-import type { Answer, TestApp } from './test-app.js';
+import type { TestApp } from './test-app.js';
 
 /** Idle connections of tests need no time to end by themselves. */
 export const FEED = { CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' };
 
-/** The path of the next page, from the header Link. */
-export function nextPath({ headers }: Answer): string {
-  return /^<(.*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
-}
-
 /** The cursor after the last change. */
 export async function latestCursor(app: TestApp): Promise<string> {
   const page = await app.get('/changes?after=latest');
-  return new URL(nextPath(page), app.url).searchParams.get('after') ?? '';
+  return new URL(page.next ?? '', app.url).searchParams.get('after') ?? '';
 }
 
 /** Sends GET /changes for an event stream. */

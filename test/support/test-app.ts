@@ -28,6 +28,8 @@ export interface Answer {
   readonly body: unknown;
   /** The body as it was received. Its numbers are exact only as text. */
   readonly text: string;
+  /** The target of the link to the next page. */
+  readonly next?: string | undefined;
 }
 
 /** The application as in production, but with long time limits, a free port and its own store. */
@@ -97,6 +99,18 @@ export class TestApp {
     });
   }
 
+  /** Gets a page and all that follow it. */
+  async getPages(path: string): Promise<Answer[]> {
+    const pages: Answer[] = [];
+    let next: string | undefined = path;
+    while (next !== undefined) {
+      const page = await this.get(next);
+      pages.push(page);
+      next = page.next;
+    }
+    return pages;
+  }
+
   /** Sends PUT with a valid token and exactly this text as the body. */
   async put(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
     return await this.sendBody('PUT', path, body, headers);
@@ -128,10 +142,9 @@ export class TestApp {
   }
 
   async request(method: string, path: string, init: RequestInit = {}): Promise<Answer> {
-    const { status, headers, ...rest } = await parse(
+    return await parse(
       await fetch(this.url.origin + path, { method, redirect: 'manual', ...init }),
     );
-    return { status, headers, ...rest };
   }
 
   /** Reads the stored plants, sorted by id. */
@@ -188,5 +201,6 @@ async function parse(response: Response): Promise<Answer> {
     headers: response.headers,
     body: isJson && text !== '' ? JSON.parse(text) : text,
     text,
+    next: /^<(.*)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1],
   };
 }

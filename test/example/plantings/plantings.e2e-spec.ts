@@ -81,8 +81,7 @@ describe('/plantings', () => {
   it('lists plantings in pages, each with a link to the next', async () => {
     const page = await app.get('/plantings?limit=2');
     expect(page.text).toBe(`[${rows.slice(0, 2).map(writeMembers).join()}]`);
-    const [, next = ''] = /^<(.*)>; rel="next"$/.exec(page.headers.get('link') ?? '') ?? [];
-    const last = await app.get(next);
+    const last = await app.get(page.next ?? '');
     expect(last.text).toBe(`[${writeMembers(rows[2])}]`);
     expect(last.headers.has('link')).toBe(false);
   });
