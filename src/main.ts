@@ -14,14 +14,8 @@ import {
   type StoreDataSource,
 } from './platform/database/data-source/store-data-source.js';
 import { PinoLogger } from './platform/observability/pino-logger.js';
+import { BACKLOG } from './platform/server/connections.js';
 import { exitOnSignals, shutDownOnSignals } from './shutdown.js';
-
-/**
- * How many connections the operating system queues until they are accepted. It drops the others
- * without a refusal, and their clients try again after 1 second. Node accepts one in each turn of
- * its event loop, so in a flood a longer queue would make each connection wait longer than that.
- */
-const BACKLOG = 1_024;
 
 /** The addresses that listen on all interfaces, and for each an address to connect to. */
 const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };

@@ -2,7 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SqliteReader } from '../../src/commands/sqlite-reader.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
-import { resetClocks, stopClock } from '../support/clock.js';
+import { Env } from '../../src/platform/config/env.js';
+import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
+import { getMaxDrainMs } from '../../src/platform/server/connections.js';
+import { passSeconds, resetClocks, stopClock } from '../support/clock.js';
 import { ClientConnection } from '../support/http/connection.js';
 import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
 import type { Program } from '../support/program.js';
@@ -141,6 +144,36 @@ describe('while the application closes', () => {
     await client.closed;
     expect(client.answers).toMatchObject([{ status: 200, headers: { connection: 'close' } }]);
     await closed;
+  });
+
+  it('all connections in the backlog are answered, also if accepting them takes long', async () => {
+    stopClock();
+    app.nest.getHttpServer().on('connection', () => passSeconds(0.005));
+    const late = Array.from({ length: 500 }, () => new ClientConnection(app.port));
+    const written = late.map(async (client) => await client.write(LIVE, 1));
+    const closed = app.nest.close();
+    await Promise.all(written);
+    await Promise.all(late.map((client) => client.closed));
+    const statuses = late.map(({ answers }) => answers.map(({ status }) => status));
+    expect(statuses).toEqual(late.map(() => [200]));
+    await closed;
+  });
+
+  it('a request for which no time is left gets 503, and is logged once', async () => {
+    const logged = jest.spyOn(app.nest.get(PinoLogger), 'request');
+    const client = new ClientConnection(app.port);
+    stopClock();
+    await create(client);
+    await arrived;
+    const closed = app.nest.close();
+    while (app.nest.getHttpServer().listening) await nextTurn();
+    passSeconds(getMaxDrainMs(app.nest.get(Env).SHUTDOWN_GRACE_MS) / 1_000 - 0.1);
+    await client.closed;
+    expect(client.answers).toMatchObject([{ status: 503 }]);
+    finish();
+    await closed;
+    const line = { method: 'POST', path: '/plants', status: 503, error: 50300 };
+    expect(logged.mock.calls).toMatchObject([['info', line]]);
   });
 
   it.each([3, 500])('pipelined requests that were sent are all answered: %s', async (count) => {

@@ -13,8 +13,14 @@ import { type Handler, PipelinedRequests } from './pipelined-requests.js';
 const REFUSAL_HEADROOM = 1_000;
 /** How often the server looks for clients that do not read, in milliseconds. */
 const READING_CHECK_MS = 1_000;
+/**
+ * How many connections the operating system queues until they are accepted. It drops the others
+ * without a refusal, and their clients try again after 1 second. Node accepts one in each turn of
+ * its event loop, so in a flood a longer queue would make each connection wait longer than that.
+ */
+export const BACKLOG = 1_024;
 /** How long a stopping server accepts connections from the backlog, in milliseconds. */
-const DRAIN_ACCEPT_MS = 1_000;
+const DRAIN_ACCEPT_MS = 3_000;
 /**
  * How long a handler may take when the server stops, in milliseconds: longer than any write waits.
  */
@@ -109,11 +115,13 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   /** Accepts the connections in the backlog, which their clients consider open. */
   private async acceptBacklog(): Promise<void> {
     const end = performance.now() + DRAIN_ACCEPT_MS;
+    // Those beyond the length of the queue came after the beginning of the stop.
+    const last = this.accepted + BACKLOG;
     let before: number;
     do {
       before = this.accepted;
       await readReceived();
-    } while (this.accepted > before && performance.now() < end);
+    } while (this.accepted > before && this.accepted <= last && performance.now() < end);
   }
 
   private add(socket: Socket): void {

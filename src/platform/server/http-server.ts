@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import type { Env } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
-import type { PinoLogger } from '../observability/pino-logger.js';
+import type { PinoLogger, RequestLocals } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
 import { hasOwnTimeLimits } from '../requests/body-lines.js';
 import type { Connections } from './connections.js';
@@ -94,23 +94,32 @@ export function configureServer(
   });
 }
 
-/** Answers a request that does not reach Express, or that Express cannot parse. */
+/**
+ * Answers a request that has not reached Express, that Express cannot parse, or for which a stop
+ * leaves no time.
+ */
 function answer(
   req: IncomingMessage,
   res: ServerResponse,
   { status, headers, body }: ApiError,
   logger: PinoLogger,
 ): void {
-  const requestId = getRequestId(req);
-  logger.request('info', {
-    requestId,
-    method: req.method,
-    status,
-    error: body.error,
-    ...describeOrigin(req as Request, trace.getActiveSpan()),
-    msg: body.message,
-  });
-  countRequest(req.method, undefined, status, 0);
+  const locals = (res as Partial<Response>).locals as RequestLocals | undefined;
+  const requestId = locals?.requestId ?? getRequestId(req);
+  if (locals?.requestId === undefined) {
+    logger.request('info', {
+      requestId,
+      method: req.method,
+      status,
+      error: body.error,
+      ...describeOrigin(req as Request, trace.getActiveSpan()),
+      msg: body.message,
+    });
+    countRequest(req.method, undefined, status, 0);
+  } else {
+    // The first middleware logs and counts the request at its end.
+    locals.error = body.error;
+  }
   const fields = { ...headers, ...SECURITY_HEADERS, [REQUEST_ID]: requestId, Connection: 'close' };
   sendError(req, res as Response, status, fields, body);
 }

@@ -1,10 +1,15 @@
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { EventEmitter } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { PostgresPool } from './postgres-pool.js';
 
 /** Opens connections whose commits wait for a standby. */
-function openPool(size: number): { pool: PostgresPool; processes: Set<number> } {
+function openPool(size: number): {
+  pool: PostgresPool;
+  processes: Set<number>;
+  end: jest.Mock<() => void>;
+} {
   const processes = new Set<number>();
   let opened = 0;
   const client = {
@@ -17,7 +22,8 @@ function openPool(size: number): { pool: PostgresPool; processes: Set<number> } 
     processes.add(processID);
     return Promise.resolve(Object.assign(new EventEmitter(), client, { processID }));
   };
-  return { pool: new PostgresPool({ connect } as unknown as Pool, size), processes };
+  const end = jest.fn<() => void>();
+  return { pool: new PostgresPool({ connect, end } as unknown as Pool, size), processes, end };
 }
 
 it('makes no further commits beside too many that wait for a standby', async () => {
@@ -28,4 +34,17 @@ it('makes no further commits beside too many that wait for a standby', async () 
   processes.delete(1);
   const sessions = [await pool.acquire(), await pool.acquire()];
   for (const session of sessions) session.release(false);
+});
+
+it('closes once all sessions are released, and makes later callers wait', async () => {
+  const { pool, end } = openPool(2);
+  const session = await pool.acquire();
+  const closing = pool.close();
+  const later = pool.acquire();
+  await nextTurn();
+  expect(end).not.toHaveBeenCalled();
+  session.release(false);
+  await closing;
+  expect(end).toHaveBeenCalledTimes(1);
+  expect(await Promise.race([later, nextTurn('waits')])).toBe('waits');
 });

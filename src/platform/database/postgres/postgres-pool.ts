@@ -27,8 +27,7 @@ export class PostgresPool implements SessionPool {
   }
 
   async acquire(): Promise<PooledSession> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    await this.takePlace();
     try {
       const client = (await this.pool.connect()) as PoolClient & { readonly processID: number };
       // An error event without a listener would end the program. The statements fail anyway.
@@ -63,8 +62,17 @@ export class PostgresPool implements SessionPool {
     throw new Error('The commits of broken connections wait for a synchronous standby');
   }
 
+  /**
+   * Closes the pool once all sessions are released. Later calls of acquire() wait for ever.
+   */
   async close(): Promise<void> {
+    await Promise.all(Array.from({ length: this.size }, () => this.takePlace()));
     await this.pool.end();
+  }
+
+  private async takePlace(): Promise<void> {
+    if (this.free > 0) this.free--;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
   private passOn(): void {
