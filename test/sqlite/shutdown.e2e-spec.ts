@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SqliteReader } from '../../src/commands/sqlite-reader.js';
+import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { Env } from '../../src/platform/config/env.js';
 import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
+import { ConnectionDrain, DRAIN_CLIENT_MS } from '../../src/platform/server/connection-drain.js';
 import { getMaxDrainMs } from '../../src/platform/server/connections.js';
 import { passSeconds, resetClocks, stopClock } from '../support/clock.js';
 import { ClientConnection } from '../support/http/connection.js';
@@ -115,11 +117,12 @@ describe('the program, when it stops', () => {
 describe('while the application closes', () => {
   let app: TestApp;
   let finish: () => void;
+  let held: Promise<void>;
   let arrived: Promise<void>;
 
   beforeEach(async () => {
     app = await TestApp.start();
-    const held = new Promise<void>((resolve) => (finish = resolve));
+    held = new Promise<void>((resolve) => (finish = resolve));
     arrived = new Promise((resolve) => {
       jest.spyOn(app.nest.get(PlantsService), 'create').mockImplementation(async () => {
         resolve();
@@ -131,6 +134,7 @@ describe('while the application closes', () => {
 
   afterEach(async () => {
     await app.close();
+    jest.restoreAllMocks();
     resetClocks();
   });
 
@@ -174,6 +178,35 @@ describe('while the application closes', () => {
     await closed;
     const line = { method: 'POST', path: '/plants', status: 503, error: 50300 };
     expect(logged.mock.calls).toMatchObject([['info', line]]);
+  });
+
+  it('an import whose lines are being stored when no time is left gets 503', async () => {
+    const drain = jest.spyOn(ConnectionDrain.prototype, 'check');
+    const storing = new Promise<void>((resolve) => {
+      jest.spyOn(app.nest.get(PlantsRepository), 'createAll').mockImplementation(async () => {
+        resolve();
+        await held;
+        return { created: 0, identical: 0, failures: new Map() };
+      });
+    });
+    stopClock();
+    const body = '{"id":1,"name":"n"}\n'.repeat(10_000);
+    const client = new ClientConnection(app.port);
+    void client.write(
+      `POST /plants/import HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/x-ndjson\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await storing;
+    const closed = app.nest.close();
+    await until(() => drain.mock.calls.length > 0);
+    const clientMs = DRAIN_CLIENT_MS + 1;
+    passSeconds(clientMs / 1_000);
+    const checks = drain.mock.calls.length;
+    await until(() => drain.mock.calls.length > checks + 1);
+    passSeconds((getMaxDrainMs(app.nest.get(Env).SHUTDOWN_GRACE_MS) - clientMs - 100) / 1_000);
+    await client.closed;
+    expect(client.answers).toMatchObject([{ status: 503 }]);
+    finish();
+    await closed;
   });
 
   it.each([3, 500])('pipelined requests that were sent are all answered: %s', async (count) => {

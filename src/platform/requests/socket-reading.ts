@@ -24,6 +24,10 @@ export function releaseReading(socket: Socket, holder: unknown): void {
   socket.off('resume', pauseAgain).resume();
 }
 
+export function isReadingHeld(socket: Socket): boolean {
+  return holders.has(socket);
+}
+
 /**
  * Pauses a socket again, since Node resumes it at the end of each request and when a body is read.
  */

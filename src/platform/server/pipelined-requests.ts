@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getClient } from '../limits/client.js';
 import { FairShare, type Holding } from '../limits/fair-share.js';
-import { holdReading, releaseReading } from '../requests/socket-reading.js';
+import { holdReading, isReadingHeld, releaseReading } from '../requests/socket-reading.js';
 import { breakOff } from './break-off.js';
 import { isEndUncertain } from './http-rules.js';
 
@@ -73,9 +73,14 @@ export class PipelinedRequests {
     return this.current === undefined;
   }
 
-  /** Whether the current request has fully arrived, and its answer has not begun. */
+  /**
+   * Whether the answer to the current request has not begun, and the server waits for no further
+   * part of the request.
+   */
   get isAnswerDue(): boolean {
-    return this.current?.req.complete === true && !this.current.headersSent;
+    const { current, socket } = this;
+    if (current === undefined || current.headersSent) return false;
+    return current.req.complete || isReadingHeld(socket);
   }
 
   /** Handles a request once those before it have been answered. */
@@ -147,12 +152,11 @@ export class PipelinedRequests {
   }
 
   /**
-   * Refuses the current request if it has fully arrived without an answer so far, and closes the
-   * connection.
+   * Refuses the current request unless its answer has begun, and closes the connection.
    */
   refuseCurrent(refuse: Handler): void {
-    const { current, isAnswerDue } = this;
-    if (current === undefined || !isAnswerDue) {
+    const { current } = this;
+    if (current === undefined || current.headersSent) {
       this.destroy();
     } else {
       this.intake = 'closed';

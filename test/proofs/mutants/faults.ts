@@ -24,6 +24,7 @@ const PLANTS = 'sqlite test/plants.e2e';
 const CREATES = 'sqlite test/create-plant';
 const CONNECTIONS = 'sqlite test/connections';
 const TRANSACTIONS = 'sqlite test/transactions';
+const STOP = 'sqlite test/sqlite/shutdown while the application closes';
 
 export const MUTANTS: readonly Mutant[] = [
   ...plant('rest/preconditions.ts', PLANTS, [
@@ -502,6 +503,28 @@ export const MUTANTS: readonly Mutant[] = [
     [
       'any number of requests may wait',
       '    this.holding ??= waitingInAll.hold(getClient({ socket: this.socket }), () => this.destroy());\n',
+      '',
+    ],
+  ]),
+  ...plant('server/connections.ts', STOP, [
+    [
+      'a stop accepts no connections that wait',
+      'this.accepted > before &&',
+      'this.accepted < before &&',
+    ],
+    ['a stop never refuses', 'else if (left < DRAIN_REFUSE_MS)', 'else if (false)'],
+  ]),
+  ...plant('server/http-server.ts', STOP, [
+    [
+      'a refusal of a stop is logged twice',
+      'if (locals?.requestId === undefined) {',
+      'if (true) {',
+    ],
+  ]),
+  ...plant('database/postgres/postgres-pool.ts', 'unit postgres/postgres-pool', [
+    [
+      'a pool closes before its users',
+      '    await Promise.all(Array.from({ length: this.size }, () => this.takePlace()));\n',
       '',
     ],
   ]),
