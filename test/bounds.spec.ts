@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
 import { join } from 'node:path';
+import { MAX_CACHED } from '../src/platform/auth/jwt-tokens.js';
 import { MAX_WAITING_TOKENS } from '../src/platform/auth/provider-keys.js';
 import { Env, WAIT_TIMEOUT_MS } from '../src/platform/config/env.js';
 import { MAX_WAITING } from '../src/platform/database/batching/batch-queue.js';
@@ -41,6 +42,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   'characters of rows that wait': `${MAX_WAITING.characters / MIB} Mi`,
   'answers that clients have not yet read': `${UNSENT_LIMIT / MIB} MiB`,
   'time in which a client reads nothing': `${new Env().SEND_TIMEOUT_MS / 1_000} s`,
+  'JWTs that are known to be valid': count(MAX_CACHED),
   "tokens that wait for the provider's keys": count(MAX_WAITING_TOKENS),
   'pipelined requests that wait': count(WAITING_LIMIT),
   'event streams': count(MAX_STREAMS),

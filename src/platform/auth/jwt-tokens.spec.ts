@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { passSeconds, resetClocks } from '../../../test/support/clock.js';
+import { heapUsed } from '../../../test/support/heap-used.js';
 import { AUDIENCE, ISSUER, TokenIssuer } from '../../../test/support/token-issuer.js';
 import { digestToken } from './access-tokens.js';
 import { isJwtLike, JwtTokens } from './jwt-tokens.js';
@@ -16,6 +17,11 @@ beforeAll(() => {
 });
 
 afterEach(resetClocks);
+
+function acceptTokensOf(provider: TokenIssuer): JwtTokens {
+  const jwksUrl = new URL(provider.env.AUTH_JWKS_URL ?? '');
+  return new JwtTokens({ jwksUrl, issuer: ISSUER, audience: AUDIENCE, scopes: ['plants'] });
+}
 
 describe('isJwtLike', () => {
   it.each([
@@ -33,8 +39,7 @@ describe('isJwtLike', () => {
 describe('cached tokens', () => {
   it('are remembered up to 10000, and then the first of them is forgotten', async () => {
     const provider = await TokenIssuer.start();
-    const jwksUrl = new URL(provider.env.AUTH_JWKS_URL ?? '');
-    const jwts = new JwtTokens({ jwksUrl, issuer: ISSUER, audience: AUDIENCE });
+    const jwts = acceptTokensOf(provider);
     const { cached } = jwts as unknown as { cached: Map<string, object> };
     for (let index = 0; index < 10_000; index++) cached.set(String(index), {});
     const token = await provider.token();
@@ -42,6 +47,31 @@ describe('cached tokens', () => {
     expect(jwts.getCached(digestToken(token))).toBeDefined();
     expect(cached.size).toBe(10_000);
     expect(cached.has('0')).toBe(false);
+    await provider.stop();
+  });
+
+  it.each([
+    [
+      'scopes',
+      { scope: Array.from({ length: 1_700 }, (_, index) => index.toString(36)).join(' ') },
+    ],
+    ['names', { client_id: 'c'.repeat(2_700), sub: 's'.repeat(2_700) }],
+    ['user names', { sub: 's'.repeat(5_400) }],
+  ])('take up no more memory for long %s', async (_, claims) => {
+    const provider = await TokenIssuer.start();
+    const jwts = acceptTokensOf(provider);
+    const verifyMany = async (count: number): Promise<void> => {
+      for (let index = 0; index < count; index++) {
+        const token = await provider.token(claims);
+        await expect(jwts.verify(digestToken(token), token, CLIENT)).resolves.toBeInstanceOf(
+          Object,
+        );
+      }
+    };
+    await verifyMany(50);
+    const before = heapUsed();
+    await verifyMany(300);
+    expect(heapUsed() - before).toBeLessThan(300 * 2_500);
     await provider.stop();
   });
 });
@@ -52,7 +82,7 @@ describe('tokens that wait for the keys of a provider', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const jwksUrl = new URL(`http://127.0.0.1:${port}`);
-    const jwts = new JwtTokens({ jwksUrl, issuer: 'i', audience: 'a' });
+    const jwts = new JwtTokens({ jwksUrl, issuer: 'i', audience: 'a', scopes: [] });
     const verify = (index: number, client = CLIENT): Promise<unknown> => {
       const token = `${HEADER}.${Buffer.from(String(index)).toString('base64url')}.AA`;
       return jwts.verify(digestToken(token), token, client);
@@ -73,8 +103,7 @@ describe('tokens that wait for the keys of a provider', () => {
 
   it('do not keep those of a known key waiting', async () => {
     const provider = await TokenIssuer.start();
-    const jwksUrl = new URL(provider.env.AUTH_JWKS_URL ?? '');
-    const jwts = new JwtTokens({ jwksUrl, issuer: ISSUER, audience: AUDIENCE });
+    const jwts = acceptTokensOf(provider);
     const verify = (token: string): Promise<unknown> =>
       jwts.verify(digestToken(token), token, CLIENT);
     await verify(await provider.token());

@@ -7,12 +7,15 @@ import {
   type JWTVerifyGetKey,
   type JWTVerifyResult,
 } from 'jose';
+import { hash } from 'node:crypto';
 import { ApiError } from '../errors/api-error.js';
 import type { AuthFailure } from '../observability/metrics.js';
 import type { Env } from '../config/env.js';
+import { parseScopes } from '../config/setting-formats.js';
 import type { Caller } from '../observability/pino-logger.js';
 import type { TraceHeaders } from '../observability/trace-context.js';
 import type { Client } from '../limits/client.js';
+import { scopesOfRoutes } from './auth.decorators.js';
 import { ProviderKeys, providerUnavailable } from './provider-keys.js';
 import type { Grant } from './permissions.js';
 
@@ -32,7 +35,7 @@ const CLOCK_TOLERANCE_SECONDS = 5;
 /** How long a verified token is accepted without being verified again, in milliseconds. */
 const CACHE_TTL_MS = 5 * 60_000;
 /** How many verified tokens are cached. */
-const MAX_CACHED = 10_000;
+export const MAX_CACHED = 10_000;
 /** How much of a claim that names the caller is logged, in characters. */
 const MAX_LOGGED_CLAIM = 64;
 /** The latest time of a Date (ECMA-262 section 21.4.1.1), in seconds since 1970. */
@@ -43,6 +46,8 @@ export interface JwtRules {
   readonly jwksUrl: URL;
   readonly issuer: string;
   readonly audience: string;
+  /** The scopes that routes without their own require. */
+  readonly scopes: readonly string[];
 }
 
 interface CachedGrant extends Grant {
@@ -159,7 +164,7 @@ export class JwtTokens {
     const grant = {
       expiry: ((payload.exp ?? 0) + CLOCK_TOLERANCE_SECONDS) * 1_000,
       cachedUntil: performance.now() + CACHE_TTL_MS,
-      scopes: parseScopeClaims(payload),
+      scopes: this.findNeededScopes(payload),
       caller: readCaller(payload),
       client: readClient(payload),
     };
@@ -169,6 +174,13 @@ export class JwtTokens {
     }
     this.cached.set(key, grant);
     return grant;
+  }
+
+  /** A token may have thousands of scopes. Only those that some route requires are kept. */
+  private findNeededScopes(payload: JWTPayload): Set<string> {
+    const scopes = parseScopeClaims(payload);
+    const needed = [...this.rules.scopes, ...scopesOfRoutes];
+    return new Set(needed.filter((scope) => scopes.has(scope)));
   }
 }
 
@@ -195,9 +207,13 @@ function readCaller({ client_id, azp, sub }: JWTPayload): Caller {
   return { client: toLoggedClaim(client_id ?? azp), sub: toLoggedClaim(sub) };
 }
 
-/** A claim may be cut inside a surrogate pair, half of which is not valid in JSON. */
+/**
+ * A part of a text keeps the whole text in memory, so the part is copied. Half of a surrogate pair,
+ * which is not valid in JSON, becomes another character.
+ */
 function toLoggedClaim(value: unknown): string | undefined {
-  return typeof value === 'string' ? value.slice(0, MAX_LOGGED_CLAIM).toWellFormed() : undefined;
+  if (typeof value !== 'string') return undefined;
+  return Buffer.from(value.slice(0, MAX_LOGGED_CLAIM)).toString();
 }
 
 function hasAcceptedType({ typ }: JWTHeaderParameters): boolean {
@@ -205,11 +221,14 @@ function hasAcceptedType({ typ }: JWTHeaderParameters): boolean {
   return TYPES.includes(typeof type === 'string' ? type.toLowerCase() : type);
 }
 
-/** The client that a token was issued to (RFC 9068 section 2.2), or else the user. */
+/**
+ * Identifies the client that a token was issued to (RFC 9068 section 2.2), or else the user. The
+ * claim itself may be long.
+ */
 function readClient({ client_id: clientId, azp, sub }: JWTPayload): string | undefined {
   const client = [clientId, azp].find((claim) => typeof claim === 'string');
-  if (client !== undefined) return `client ${client}`;
-  return typeof sub === 'string' ? `user ${sub}` : undefined;
+  if (client !== undefined) return hash('sha256', `client ${client}`, 'base64url');
+  return typeof sub === 'string' ? hash('sha256', `user ${sub}`, 'base64url') : undefined;
 }
 
 /** Reads the scopes from `scope` (RFC 9068 section 2.2.3) and `scp`, which some providers use, also as a list. */
@@ -232,11 +251,14 @@ export function createJwtTokens({
   AUTH_JWKS_URL,
   AUTH_ISSUER,
   AUTH_AUDIENCE,
+  AUTH_SCOPE,
+  AUTH_READ_SCOPE,
 }: Env): JwtTokens | null {
   if (AUTH_JWKS_URL === '') return null;
   return new JwtTokens({
     jwksUrl: new URL(AUTH_JWKS_URL),
     issuer: AUTH_ISSUER,
     audience: AUTH_AUDIENCE,
+    scopes: [...parseScopes(AUTH_SCOPE), ...parseScopes(AUTH_READ_SCOPE)],
   });
 }

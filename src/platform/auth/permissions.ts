@@ -19,12 +19,13 @@ export interface Grant {
   /** Whether the token is a static one that may only read. */
   readonly isReadOnly?: boolean;
   /**
-   * The scopes of a token of the identity provider; undefined for static tokens, which need none.
+   * The scopes of a token of the identity provider, as far as any route requires them; undefined for
+   * static tokens, which need none.
    */
-  readonly scopes?: ReadonlySet<unknown>;
+  readonly scopes?: ReadonlySet<string>;
   /** The owner of the token, for the log; undefined for a token without a name. */
   readonly caller?: Caller;
-  /** The client, or else the user, that the identity provider issued the token to. */
+  /** Identifies the client, or else the user, that the identity provider issued the token to. */
   readonly client?: string | undefined;
   /** When the token expires, as a time of `Date.now()`; undefined for static tokens. */
   readonly expiry?: number;
