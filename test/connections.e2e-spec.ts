@@ -49,6 +49,18 @@ describe('clients that leave before the end of their bodies', () => {
   });
 });
 
+it('the headers of a request count as long as its body has not arrived', async () => {
+  app = await TestApp.start();
+  const holdings = jest.spyOn(FairShare.prototype, 'hold').mock.results;
+  const client = openSocket(app.port);
+  const header = `X-Long: ${'x'.repeat(14_000)}`;
+  client.write(writeCreateRequest(TOKEN).replace('\r\n', `\r\n${header}\r\n`).slice(0, -1));
+  await until(() => holdings.length > 0);
+  const [amount = 0] = holdings.map(({ value }) => (value as Holding).amount);
+  expect(amount).toBeGreaterThan(header.length);
+  client.destroy();
+});
+
 describe('a client that sends on after an early answer', () => {
   it('has the chunks of its body counted', async () => {
     app = await TestApp.start();

@@ -14,10 +14,11 @@ class CountDto {
 }
 
 /** The lines of a body that arrives as a whole. */
-function receive(body: string): BodyLines<CountDto> {
+function receive(body: string, rawHeaders: string[] = []): BodyLines<CountDto> {
   const headers = { 'content-type': NDJSON_TYPE, 'transfer-encoding': 'chunked' };
   const request = Object.assign(Readable.from([Buffer.from(body)], { objectMode: false }), {
     headers,
+    rawHeaders,
     socket: new Socket(),
   }) as unknown as IncomingMessage;
   const response = new EventEmitter() as unknown as ServerResponse;
@@ -63,6 +64,14 @@ it('reads values and failures under the numbers of their lines, without stacks',
 it('refuses a body whose results take more memory than all clients may hold', async () => {
   const body = receive('x\n'.repeat(40_000));
   body.setResultBytes(WAITING_BODIES_LIMIT + 1);
+  const reading = (async () => {
+    for await (const readLines of body) readLines();
+  })();
+  await expect(reading).rejects.toMatchObject({ status: 503 });
+});
+
+it('refuses a body whose headers take more memory than all clients may hold', async () => {
+  const body = receive('x\n', ['X', 'x'.repeat(WAITING_BODIES_LIMIT)]);
   const reading = (async () => {
     for await (const readLines of body) readLines();
   })();

@@ -9,6 +9,7 @@ import {
   BODY_LIMIT,
   checkMediaType,
   continueIfExpected,
+  countHead,
   GrowingBuffer,
   RequestAbortedError,
   waitingBodies,
@@ -87,7 +88,8 @@ export class BodyLines<Dto extends object> implements LineBatches<Dto> {
    * @throws RequestAbortedError
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<() => ReadLines<Dto>, void, undefined> {
-    const { response, stop, ended } = this;
+    const { request, response, stop, ended } = this;
+    const head = countHead(request);
     /** The start of an incomplete line. Of one that is too long, only as much as proves it. */
     const rest = new GrowingBuffer(BODY_LIMIT + 2);
     const refuse = (): void => ended.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
@@ -96,10 +98,11 @@ export class BodyLines<Dto extends object> implements LineBatches<Dto> {
     response.on('close', leave);
     stop.addEventListener('abort', refuse);
     if (stop.aborted) refuse();
+    holding.update(head + rest.capacity);
     try {
       for await (const chunk of this.readChunks()) {
         const end = chunk.lastIndexOf(LINE_FEED);
-        holding.update(this.resultBytes + rest.capacity + chunk.length);
+        holding.update(head + this.resultBytes + rest.capacity + chunk.length);
         if (end !== -1) {
           const lines = chunk.subarray(0, end);
           const bytes = rest.isEmpty ? lines : Buffer.concat([rest.bytes, lines]);
@@ -108,7 +111,7 @@ export class BodyLines<Dto extends object> implements LineBatches<Dto> {
           rest.clear();
         }
         rest.add(chunk.subarray(end + 1));
-        holding.update(this.resultBytes + rest.capacity);
+        holding.update(head + this.resultBytes + rest.capacity);
       }
       if (!rest.isEmpty) yield () => this.readBatch(rest.bytes);
     } finally {

@@ -1,14 +1,18 @@
 import { expect, it } from '@jest/globals';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { BODY_LIMIT, GrowingBuffer, readJsonText } from './body-reader.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ApiError } from '../errors/api-error.js';
+import { BODY_LIMIT, GrowingBuffer, readJsonText, WAITING_BODIES_LIMIT } from './body-reader.js';
 
 const MIB = 1024 * 1024;
 
-function request(): PassThrough & IncomingMessage {
+function request(ip = '192.0.2.1', rawHeaders: string[] = []): PassThrough & IncomingMessage {
   return Object.assign(new PassThrough(), {
     headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
     socket: {},
+    ip,
+    rawHeaders,
     httpVersion: '1.1',
   }) as unknown as PassThrough & IncomingMessage;
 }
@@ -32,6 +36,25 @@ it('keeps no more of a body than says that it is too long', async () => {
   const text = readJsonText(req, {} as ServerResponse, ['application/json']);
   for (let index = 0; index < 4; index++) req.write(Buffer.alloc(BODY_LIMIT / 2));
   await expect(text).rejects.toMatchObject({ status: 413 });
+});
+
+it('counts the headers of requests whose bodies have not arrived, and drops the first of a client', async () => {
+  const types = ['application/json'];
+  const others = request('192.0.2.2', ['Host', 'a', 'Content-Type', 'application/json']);
+  const honest = readJsonText(others, {} as ServerResponse, types);
+  const outcomes = Array.from({ length: WAITING_BODIES_LIMIT / MIB }, () => 'waits');
+  const waiting = outcomes.map((_, index) => {
+    const req = request('192.0.2.1', ['X', 'x'.repeat(MIB)]);
+    void readJsonText(req, {} as ServerResponse, types).catch((error: unknown) => {
+      outcomes[index] = `gets ${(error as ApiError).status}`;
+    });
+    return req;
+  });
+  await nextTurn();
+  expect(outcomes).toEqual(['gets 503', ...outcomes.slice(1).fill('waits')]);
+  others.end('{}');
+  expect(await honest).toBe('{}');
+  for (const req of waiting) req.destroy();
 });
 
 it('a growing buffer keeps all bytes in their order, up to its limit', () => {

@@ -12,6 +12,8 @@ export const BODY_LIMIT = 102_400;
 export const WAITING_BODIES_LIMIT = 64 * 1024 * 1024;
 /** How much memory is first allocated for a body, in bytes. */
 const FIRST_CAPACITY = 2_048;
+/** About how much memory the name or the value of a header takes besides its characters, in bytes. */
+const HEADER_OVERHEAD = 64;
 
 /** The client disconnected before its request was complete, so there is no answer. */
 export class RequestAbortedError extends Error {}
@@ -71,8 +73,16 @@ function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
   return bytes;
 }
 
-/** Partly received bodies, and those whose requests wait for their turn. */
+/**
+ * Requests whose bodies are partly received, or that wait for their turn, by the bytes of their
+ * bodies and headers.
+ */
 export const waitingBodies = new FairShare(WAITING_BODIES_LIMIT);
+
+/** Estimates the memory of the URL and the headers of a request, which is held while it waits. */
+export function countHead({ url = '', rawHeaders }: IncomingMessage): number {
+  return rawHeaders.reduce((bytes, text) => bytes + text.length + HEADER_OVERHEAD, url.length);
+}
 
 /**
  * Copies chunks into one buffer. A chunk itself, however small, keeps everything in memory that was
@@ -133,6 +143,7 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
   if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
   return new Promise((resolve, reject) => {
     const body = new GrowingBuffer(BODY_LIMIT + 1);
+    const head = countHead(req);
     const settle = (): void => {
       holding.end();
       req.off('data', onData).off('end', onEnd).off('close', onClose);
@@ -140,7 +151,7 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
     };
     const onData = (chunk: Buffer): void => {
       body.add(chunk);
-      holding.update(body.capacity);
+      holding.update(head + body.capacity);
       if (body.isFull) onEnd();
     };
     const onEnd = (): void => {
@@ -156,6 +167,7 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
       reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
     });
     req.on('data', onData).on('end', onEnd).on('close', onClose);
+    holding.update(head + body.capacity);
   });
 }
 

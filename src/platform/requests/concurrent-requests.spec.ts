@@ -2,14 +2,14 @@ import { afterEach, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { RequestAbortedError } from './body-reader.js';
+import { RequestAbortedError, WAITING_BODIES_LIMIT } from './body-reader.js';
 import { endTurn, HANDLED_BODIES_LIMIT, MAX_PAGES, Turns } from './concurrent-requests.js';
 
 /** A request of a client at this address, and its answer. */
-function ask(ip: string): [Request, Response & { closed: boolean }] {
+function ask(ip: string, rawHeaders: string[] = []): [Request, Response & { closed: boolean }] {
   const response = Object.assign(new EventEmitter(), { locals: {}, closed: false });
   return [
-    { ip, socket: {} } as unknown as Request,
+    { ip, rawHeaders, socket: {} } as unknown as Request,
     response as unknown as Response & { closed: boolean },
   ];
 }
@@ -92,6 +92,17 @@ it('waits for no disconnected client, and for none longer than its deadline', as
   closed.closed = true;
   expect(() => Turns.ofPages.take(again, closed)).toThrow(RequestAbortedError);
   for (const holder of holders) endTurn(holder);
+});
+
+it('counts the headers of requests that wait, and refuses the client with the largest', async () => {
+  const holders = await takeAll();
+  const [request, response] = ask('192.0.2.2', ['Host', 'a']);
+  const turn = Turns.ofPages.take(request, response);
+  const large = Turns.ofPages.take(...ask('192.0.2.1', ['X', 'x'.repeat(WAITING_BODIES_LIMIT)]));
+  for (const holder of holders) endTurn(holder);
+  await expect(large).rejects.toMatchObject({ status: 503 });
+  await turn;
+  endTurn(response);
 });
 
 it('counts the work for a disconnected client until the work has ended', async () => {

@@ -1,11 +1,11 @@
 import { SetMetadata } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { type Client, getClient } from '../limits/client.js';
+import { getClient } from '../limits/client.js';
 import { FairQueue } from '../limits/fair-queue.js';
 import { WAIT_TIMEOUT_MS } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { RequestAbortedError, waitingBodies } from './body-reader.js';
+import { countHead, RequestAbortedError, waitingBodies } from './body-reader.js';
 
 /** How many requests are handled at a time. On a slow disk, one flush answers many at once. */
 export const MAX_HANDLED = 4_096;
@@ -56,7 +56,7 @@ export class Turns {
     if ('turn' in locals) endTurn(response);
     else response.on('close', () => endTurnSoon(response));
     const bytes = body === '' ? 0 : countMemory(body);
-    if (!this.mayBegin()) return this.wait(getClient(request), response, bytes);
+    if (!this.mayBegin()) return this.wait(request, response, bytes);
     this.begin(response, bytes);
     return undefined;
   }
@@ -91,8 +91,9 @@ export class Turns {
     while (!this.waiting.isEmpty && this.mayBegin()) this.waiting.shift()?.();
   }
 
-  private async wait(client: Client, response: Response, bytes: number): Promise<void> {
+  private async wait(request: Request, response: Response, bytes: number): Promise<void> {
     const { waiting } = this;
+    const client = getClient(request);
     response.locals.turn = undefined;
     await new Promise<void>((resolve, reject) => {
       const stopWaiting = (): void => {
@@ -116,7 +117,7 @@ export class Turns {
       const holding = waitingBodies.hold(client, leave);
       response.on('close', leave);
       waiting.push(client, begin);
-      holding.update(bytes);
+      holding.update(countHead(request) + bytes);
     });
   }
 }
