@@ -75,6 +75,18 @@ describe('a client that sends on after an early answer', () => {
     client.reset();
   });
 
+  it('has its headers forgotten at a refusal', async () => {
+    app = await TestApp.start();
+    const requests: IncomingMessage[] = [];
+    app.nest.getHttpServer().on('request', (request: IncomingMessage) => requests.push(request));
+    const client = new ClientConnection(app.port);
+    await client.write(writeCreateRequest('wrong').slice(0, -1));
+    await until(() => client.answers.length === 1);
+    const kept = requests.map(({ headers, rawHeaders }) => [headers, rawHeaders]);
+    expect(kept).toEqual([[{}, []]]);
+    client.reset();
+  });
+
   it('loses its connection at the limit on bodies that are discarded', async () => {
     app = await TestApp.start();
     // The time limit would end the connection too.

@@ -1,8 +1,9 @@
-import { link, open, realpath, rm, stat, statfs } from 'node:fs/promises';
+import { link, open, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CommandError, formatSize } from './command.js';
 import { getErrorCode } from '../platform/database/data-source/error-code.js';
 import { flush, flushFolder } from '../platform/database/sqlite/flush-files.js';
+import { isFileOfStore } from '../platform/database/sqlite/store-files.js';
 import { SqliteReader } from './sqlite-reader.js';
 
 /** How often progress is reported, in milliseconds. */
@@ -55,12 +56,7 @@ export async function backUpStore(
 }
 
 async function assertNewFile(source: string, target: string): Promise<void> {
-  // One folder may have several paths: compare real ones. The target itself does not exist yet.
-  const sourcePath = await realpath(source);
-  const targetPath = join(await realpath(dirname(target)), basename(target));
-  if (
-    ['', '-wal', '-shm', '-journal', '-lock'].some((suffix) => sourcePath + suffix === targetPath)
-  ) {
+  if (isFileOfStore(target, source)) {
     throw new CommandError('The copy would be a file of the store itself: name another');
   }
   const isThere = await stat(target).then(

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { EntityMetadata } from 'typeorm';
 import { parseDatabaseUrl } from '../platform/config/database-url.js';
@@ -10,6 +10,7 @@ import {
   type StoreDataSource,
 } from '../platform/database/data-source/store-data-source.js';
 import { JobRun } from '../platform/database/jobs/job-run.entity.js';
+import { isFileOfStore } from '../platform/database/sqlite/store-files.js';
 import { schema } from '../schema.js';
 import { beginEpochIn } from './begin-epoch.js';
 import { CommandError } from './command.js';
@@ -31,7 +32,7 @@ export async function copyStore(
   to: string,
   onProgress: (line: string) => void,
 ): Promise<CopiedTable[]> {
-  if (toRealUrl(from) === toRealUrl(to)) throw new CommandError('The two stores are the same');
+  assertApart(from, to);
   const source = await openSource(from);
   try {
     const target = await openDatabase(toOptions(to));
@@ -80,11 +81,21 @@ async function openSource(from: string): Promise<StoreDataSource> {
   return source;
 }
 
-/** One file may have several paths. */
-function toRealUrl(url: string): string {
-  const options = toOptions(url);
-  const isFile = options.type === 'sqlite' && existsSync(options.database);
-  return isFile ? `sqlite:${realpathSync(options.database)}` : url;
+/**
+ * SQLite would take one store for the log of the other, and destroy it.
+ *
+ * @throws CommandError when the stores are the same, or one is a file of the other
+ */
+function assertApart(from: string, to: string): void {
+  const [source, target] = [toOptions(from), toOptions(to)];
+  const shareFiles =
+    source.type === 'sqlite' &&
+    target.type === 'sqlite' &&
+    (isFileOfStore(target.database, source.database) ||
+      isFileOfStore(source.database, target.database));
+  if (from === to || shareFiles) {
+    throw new CommandError('The two stores are the same, or one is a file of the other');
+  }
 }
 
 function toOptions(url: string): ReturnType<typeof createDataSourceOptions> {

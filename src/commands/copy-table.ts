@@ -6,7 +6,10 @@ import { ConstraintError } from '../platform/database/constraint.error.js';
 import type { StoreDataSource } from '../platform/database/data-source/store-data-source.js';
 import { CommandError, formatCount } from './command.js';
 
-/** How many rows are read, and written, at a time. */
+/** How many rows are read at a time. A row may have 100 KB. */
+const ROWS_READ = 100;
+
+/** How many rows are written at a time. */
 const MAX_ROWS = 1_000;
 
 /** About how many characters are written at a time: far fewer than may wait for a commit. */
@@ -71,15 +74,18 @@ async function copyRows(from: Table, to: Table, onProgress: (rows: number) => vo
   const progress = setInterval(() => onProgress(copied), PROGRESS_INTERVAL_MS);
   try {
     let waiting: ObjectLiteral[] = [];
-    for await (const page of readPages(from)) {
-      const orphans = await createRows(to, page);
-      copied += page.length - orphans.length;
+    for await (const part of splitBySize(to, readRows(from))) {
+      const orphans = await createRows(to, part);
+      copied += part.length - orphans.length;
       waiting.push(...orphans);
     }
     // In a table that refers to itself, a row may come before the one that it refers to. In the
     // reverse order, it comes after that one.
     while (waiting.length > 0) {
-      const orphans = await createRows(to, waiting.reverse());
+      const orphans: ObjectLiteral[] = [];
+      for await (const part of splitBySize(to, waiting.reverse())) {
+        orphans.push(...(await createRows(to, part)));
+      }
       if (orphans.length === waiting.length) {
         throw new CommandError(
           `${to.columns.metadata.tableName} has rows that refer to missing rows, such as the one with the key ${describeKey(to, orphans.at(-1))}`,
@@ -112,18 +118,18 @@ async function createRows(to: Table, rows: readonly ObjectLiteral[]): Promise<Ob
       );
     }
   };
-  for (const part of splitBySize(to, rows)) await Promise.all(part.map(create));
+  await Promise.all(rows.map(create));
   return refused;
 }
 
 /** Splits rows into parts that are written at a time. */
-function* splitBySize(
+async function* splitBySize(
   { columns }: Table,
-  rows: readonly ObjectLiteral[],
-): Generator<readonly ObjectLiteral[]> {
+  rows: AsyncIterable<ObjectLiteral> | Iterable<ObjectLiteral>,
+): AsyncGenerator<readonly ObjectLiteral[]> {
   let part: ObjectLiteral[] = [];
   let characters = 0;
-  for (const row of rows) {
+  for await (const row of rows) {
     part.push(row);
     characters += countCharacters(columns.encodeRow(row));
     if (part.length === MAX_ROWS || characters >= MAX_CHARACTERS) {
@@ -140,22 +146,20 @@ async function digestTable(table: Table): Promise<{ rows: number; digest: string
   const { columns } = table.columns.metadata;
   let count = 0;
   let sum = 0n;
-  for await (const page of readPages(table)) {
-    for (const row of page) {
-      const values = columns.map((column) => column.getEntityValue(row) as unknown);
-      sum += BigInt(`0x${hash('sha256', JSON.stringify(values))}`);
-    }
-    count += page.length;
+  for await (const row of readRows(table)) {
+    const values = columns.map((column) => column.getEntityValue(row) as unknown);
+    sum += BigInt(`0x${hash('sha256', JSON.stringify(values))}`);
+    count++;
   }
   return { rows: count, digest: BigInt.asUintN(256, sum).toString(16).padStart(64, '0') };
 }
 
 /** Reads all rows of a table in the order of the key. */
-async function* readPages({ rows }: Table): AsyncGenerator<readonly ObjectLiteral[]> {
+async function* readRows({ rows }: Table): AsyncGenerator<ObjectLiteral> {
   let after: string | undefined;
   do {
-    const page = await rows.list({ limit: MAX_ROWS, after });
-    if (page.rows.length > 0) yield page.rows;
+    const page = await rows.list({ limit: ROWS_READ, after });
+    yield* page.rows;
     after = page.next;
   } while (after !== undefined);
 }

@@ -35,6 +35,9 @@ export function sendError(
         res.writeHead(status, allHeaders).end(text);
       } else {
         res.writeHead(status, { ...allHeaders, Connection: 'close' }).write(text);
+        // Nothing reads them any more, and discarding the body may take seconds.
+        req.headers = {};
+        req.rawHeaders = [];
         discardBody(req, () => res.end());
       }
     } catch (error) {

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import { readdir, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { copyStore } from '../../../../src/commands/copy-store.js';
 import { createDataSourceOptions } from '../../../../src/platform/database/data-source/data-source-options.js';
@@ -8,6 +10,7 @@ import { Plant } from '../../../../src/modules/plants/plant.entity.js';
 import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
 import { JobRun } from '../../../../src/platform/database/jobs/job-run.entity.js';
 import { schema } from '../../../../src/schema.js';
+import { querySqlite } from '../../../support/query-sqlite.js';
 import { TestStore } from '../../../support/test-store.js';
 import { useStore } from '../../../support/use-store.js';
 
@@ -73,6 +76,17 @@ describe('copying a store to another engine', () => {
     expect(await copy()).toContainEqual(expect.objectContaining({ table: 'plants', rows }));
   });
 
+  it('does not need memory for a thousand long rows at once', async () => {
+    await querySqlite(
+      from.url.replace('sqlite:', ''),
+      `WITH RECURSIVE numbers(n) AS (SELECT 10000 UNION ALL SELECT n + 1 FROM numbers WHERE n < 11999)
+       INSERT INTO plants (id, name) SELECT n, printf('%.*c', 100000, 'x') FROM numbers`,
+    );
+    const args = ['--max-old-space-size=100', COMMAND, from.url, to.url];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: '/' });
+    expect(stdout).toMatch(/^plants: 4503 rows, digest \w{64}, the same in both$/m);
+  });
+
   it('leaves the jobs of both stores as they are', async () => {
     for (const [store, doneFor] of [
       [from, '1'],
@@ -135,6 +149,26 @@ describe('copying a store to another engine', () => {
       'The store to copy from cannot be used, the PostgreSQL database plants at 127.0.0.1:1 as the user me: no server listens there',
     );
   });
+
+  it.each(['-wal', '-shm', '-journal', '-lock'])(
+    'copies no store into its own file plants.db%s, and from none, also through a link',
+    async (suffix) => {
+      const folder = dirname(from.url.replace('sqlite:', ''));
+      await symlink(folder, join(folder, 'link'));
+      const before = await readdir(folder);
+      const linked = from.url.replace('/plants.db', '/link/plants.db');
+      for (const file of [from.url + suffix, linked + suffix]) {
+        for (const [source, target] of [
+          [from.url, file],
+          [file, from.url],
+        ] as const) {
+          const copied = copyStore(source, target, () => undefined);
+          await expect(copied).rejects.toThrow('one is a file of the other');
+        }
+      }
+      expect(await readdir(folder)).toEqual(before);
+    },
+  );
 
   it('is a command, with DATABASE_URL as the second store', async () => {
     const run = (args: string[], env = {}): Promise<{ stdout: string; stderr: string }> =>
