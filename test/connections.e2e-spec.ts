@@ -6,6 +6,7 @@ import { FairShare, type Holding } from '../src/platform/limits/fair-share.js';
 import { DISCARD_LIMIT } from '../src/platform/requests/discard-body.js';
 import { PlantsService } from '../src/modules/plants/plants.service.js';
 import { holdTimeouts, resetClocks } from './support/clock.js';
+import { heapUsed } from './support/heap-used.js';
 import { ClientConnection, listAnswers } from './support/http/connection.js';
 import { LARGE, LIVE, writeCreateRequest } from './support/plant-requests.js';
 import { listServerSockets, openSocket } from './support/server-connections.js';
@@ -59,6 +60,22 @@ it('the headers of a request count as long as its body has not arrived', async (
   const [amount = 0] = holdings.map(({ value }) => (value as Holding).amount);
   expect(amount).toBeGreaterThan(header.length);
   client.destroy();
+});
+
+it('idle connections keep no long tokens in memory', async () => {
+  app = await TestApp.start();
+  const length = 15_000;
+  const head = `GET /plants/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${'x'.repeat(length)}\r\n\r\n`;
+  const clients = Array.from({ length: 300 }, () => new ClientConnection(app.port));
+  const askAll = async (request: string): Promise<void> => {
+    await Promise.all(clients.map((client) => client.write(request)));
+    await Promise.all(clients.map((client) => client.next()));
+  };
+  await askAll(LIVE);
+  const before = heapUsed();
+  await askAll(head);
+  expect(heapUsed() - before).toBeLessThan((clients.length * length) / 2);
+  for (const client of clients) client.reset();
 });
 
 describe('a client that sends on after an early answer', () => {

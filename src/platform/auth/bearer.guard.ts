@@ -22,6 +22,8 @@ import { type Grant, Permissions } from './permissions.js';
 
 // RFC 6750 section 2.1, RFC 9110 section 11.4: the scheme is case-insensitive, spaces follow it.
 const CREDENTIALS = /^bearer +(.+)$/i;
+/** How long a header is at most whose credentials are kept for the next request, in characters. */
+const MAX_REMEMBERED = 2_048;
 
 interface Credentials {
   readonly token: string;
@@ -50,7 +52,7 @@ function setTokenExpiry(context: ExecutionContext, expiry: number): void {
 export class BearerGuard implements CanActivate {
   private readonly logger = new Logger('Auth');
 
-  /** The last credentials of each connection, by the value of their header. */
+  /** The last credentials of each connection, by the value of their header, unless it is long. */
   private readonly lastCredentials = new WeakMap<Socket, ReadonlyMap<string, Credentials>>();
 
   /** Cached `@Public()` lookups, since the reflector takes about a microsecond. */
@@ -93,7 +95,9 @@ export class BearerGuard implements CanActivate {
     const grant = this.tokens.find(digest);
     const name = grant && digest.toString('base64url');
     const credentials = { token, digest, grant, name };
-    this.lastCredentials.set(socket, new Map([[authorization, credentials]]));
+    if (authorization.length <= MAX_REMEMBERED) {
+      this.lastCredentials.set(socket, new Map([[authorization, credentials]]));
+    }
     return credentials;
   }
 
