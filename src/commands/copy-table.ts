@@ -32,6 +32,8 @@ interface Table {
   readonly rows: BatchedRepository<ObjectLiteral>;
 }
 
+type Rows = AsyncIterable<ObjectLiteral> | Iterable<ObjectLiteral>;
+
 /**
  * Copies the rows of one table into the same table of another store, and then compares the two.
  *
@@ -72,26 +74,20 @@ function openTable(store: StoreDataSource, { target }: EntityMetadata): Table {
 async function copyRows(from: Table, to: Table, onProgress: (rows: number) => void): Promise<void> {
   let copied = 0;
   const progress = setInterval(() => onProgress(copied), PROGRESS_INTERVAL_MS);
+  const onCopied = (): void => {
+    copied++;
+  };
   try {
-    let waiting: ObjectLiteral[] = [];
-    for await (const part of splitBySize(to, readRows(from))) {
-      const orphans = await createRows(to, part);
-      copied += part.length - orphans.length;
-      waiting.push(...orphans);
-    }
+    let waiting = await createRows(to, readRows(from), onCopied);
     // In a table that refers to itself, a row may come before the one that it refers to. In the
     // reverse order, it comes after that one.
     while (waiting.length > 0) {
-      const orphans: ObjectLiteral[] = [];
-      for await (const part of splitBySize(to, waiting.reverse())) {
-        orphans.push(...(await createRows(to, part)));
-      }
+      const orphans = await createRows(to, waiting.reverse(), onCopied);
       if (orphans.length === waiting.length) {
         throw new CommandError(
           `${to.columns.metadata.tableName} has rows that refer to missing rows, such as the one with the key ${describeKey(to, orphans.at(-1))}`,
         );
       }
-      copied += waiting.length - orphans.length;
       waiting = orphans;
     }
   } finally {
@@ -104,28 +100,29 @@ async function copyRows(from: Table, to: Table, onProgress: (rows: number) => vo
  *
  * @throws CommandError when the table holds another row with the key of one of them
  */
-async function createRows(to: Table, rows: readonly ObjectLiteral[]): Promise<ObjectLiteral[]> {
+async function createRows(to: Table, rows: Rows, onCopied: () => void): Promise<ObjectLiteral[]> {
   const refused: ObjectLiteral[] = [];
   const create = async (row: ObjectLiteral): Promise<void> => {
     const outcome = await to.rows.create(row).catch((error: unknown) => {
       if (error instanceof ConstraintError && error.kind === 'foreign key') return 'refused';
       throw error;
     });
-    if (outcome === 'refused') refused.push(row);
     if (outcome === 'different') {
       throw new CommandError(
         `${to.columns.metadata.tableName} already holds another row with the key ${describeKey(to, row)}: nothing is overwritten`,
       );
     }
+    if (outcome === 'refused') refused.push(row);
+    else onCopied();
   };
-  await Promise.all(rows.map(create));
+  for await (const part of splitBySize(to, rows)) await Promise.all(part.map(create));
   return refused;
 }
 
 /** Splits rows into parts that are written at a time. */
 async function* splitBySize(
   { columns }: Table,
-  rows: AsyncIterable<ObjectLiteral> | Iterable<ObjectLiteral>,
+  rows: Rows,
 ): AsyncGenerator<readonly ObjectLiteral[]> {
   let part: ObjectLiteral[] = [];
   let characters = 0;

@@ -2,8 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { Env } from '../config/env.js';
-import { WAIT_TIMEOUT_MS } from '../config/env.js';
+import { Env, WAIT_TIMEOUT_MS } from '../config/env.js';
 import { droppedConnections, openConnections } from '../observability/metrics.js';
 import { ConnectionDrain, DRAIN_CLIENT_MS, readReceived } from './connection-drain.js';
 import { SendTimeout } from './send-timeout.js';
