@@ -33,6 +33,8 @@ export interface SchemaObject {
   readonly default?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
   readonly multipleOf?: number;
   readonly minLength?: number;
   readonly maxLength?: number;

@@ -95,8 +95,10 @@ function integer(schema: SchemaObject): fc.Arbitrary<bigint> {
 }
 
 function number({
-  minimum = -1e9,
-  maximum = 1e9,
+  exclusiveMinimum,
+  exclusiveMaximum,
+  minimum = exclusiveMinimum ?? -1e9,
+  maximum = exclusiveMaximum ?? 1e9,
   multipleOf,
 }: SchemaObject): fc.Arbitrary<number | Decimal> {
   if (multipleOf === undefined) {
@@ -104,10 +106,10 @@ function number({
     return fc.double({ ...bounds, noNaN: true, noDefaultInfinity: true });
   }
   const step = Decimal.of(multipleOf);
-  const [least, most] = [minimum, maximum].map((bound) => stepsWithin(bound, step)) as [
-    bigint,
-    bigint,
-  ];
+  let least = stepsWithin(minimum, step);
+  let most = stepsWithin(maximum, step);
+  if (exclusiveMinimum !== undefined) least += 1n;
+  if (exclusiveMaximum !== undefined) most -= 1n;
   const edges = [0n, 1n, -1n, least, most].filter((count) => count >= least && count <= most);
   return fc
     .oneof(fc.constantFrom(least, ...edges), fc.bigInt({ min: least, max: most }))
@@ -245,7 +247,13 @@ function notIntegers({ format, minimum, maximum }: SchemaObject): unknown[] {
   return [...texts.FRACTIONS, ...(isBounded ? far : [])];
 }
 
-function numbersBeyond({ minimum, maximum, multipleOf }: SchemaObject): unknown[] {
+function numbersBeyond({
+  exclusiveMinimum,
+  exclusiveMaximum,
+  minimum = exclusiveMinimum,
+  maximum = exclusiveMaximum,
+  multipleOf,
+}: SchemaObject): unknown[] {
   return [
     ...(minimum === undefined ? [] : [minimum - Math.max(1, Math.abs(minimum))]),
     ...(maximum === undefined ? [] : [maximum + Math.max(1, Math.abs(maximum))]),

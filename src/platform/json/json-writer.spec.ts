@@ -24,10 +24,6 @@ describe('writeJson', () => {
       fc.property(values, (value) => {
         const wrapped = { value, list: [value] };
         expect(writeJson(wrapped)).toBe(JSON.stringify(wrapped));
-        // The bigint makes writeJson() write the whole value itself.
-        expect(writeJson({ id: 1n, wrapped })).toBe(
-          `{"id":1,"wrapped":${JSON.stringify(wrapped)}}`,
-        );
       }),
       { numRuns: 3_000 },
     );
@@ -43,6 +39,7 @@ describe('writeJson', () => {
       '{"price":-0.05,"list":[[0.000]]}',
     ],
     [{ a: 1, notes: new JsonText('{"x":1e400}') }, '{"a":1,"notes":{"x":1e400}}'],
+    [{ toJSON: () => ({ id: 1n }) }, '{"id":1}'],
     [[1n], '[1]'],
     [1n, '1'],
   ])('writes a bigint wherever it is: %#', (value, text) => {

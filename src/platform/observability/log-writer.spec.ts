@@ -29,15 +29,20 @@ const program = (first: string): string => `
 it.each([
   ['waits', ''],
   ['refuses', 'process.stdout;'],
-])('a log that %s keeps 16 MiB in memory, and continues when it is read', async (_, first) => {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program(first)]);
-  await once(child.stderr, 'data');
-  const log = text(child.stdout);
-  child.stdin.write('go on');
-  const lines = (await log).trimEnd().split('\n');
-  const messages = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
-  expect(messages.pop()?.startsWith('y')).toBe(true);
-  expect(messages.every((message) => message.length === LINE_LENGTH)).toBe(true);
-  expect(messages.length * LINE_LENGTH).toBeGreaterThan(15 * MIB);
-  expect(messages.length * LINE_LENGTH).toBeLessThan(16 * MIB);
-});
+])(
+  'a log that %s keeps 16 MiB in memory, and says later how many lines were lost',
+  async (_, first) => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program(first)]);
+    await once(child.stderr, 'data');
+    const log = text(child.stdout);
+    child.stdin.write('go on');
+    const lines = (await log).trimEnd().split('\n');
+    const messages = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    expect(messages.pop()?.startsWith('y')).toBe(true);
+    const lost = LINES - (messages.length - 1);
+    expect(messages.pop()).toBe(`${lost} log lines were lost: the output was not read, or failed`);
+    expect(messages.every((message) => message.length === LINE_LENGTH)).toBe(true);
+    expect(messages.length * LINE_LENGTH).toBeGreaterThan(15 * MIB);
+    expect(messages.length * LINE_LENGTH).toBeLessThan(16 * MIB);
+  },
+);

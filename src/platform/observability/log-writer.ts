@@ -13,11 +13,13 @@ const MAX_BUFFERED = 16 * 1024 * 1024;
 const SHUTDOWN_FLUSH_MS = 1_000;
 /** How long to wait before the next attempt if a pipe is full, in milliseconds. */
 const RETRY_DELAY_MS = 10;
+/** The level of a warning in pino. */
+const WARN_LEVEL = 40;
 
 /**
  * Writes lines to standard output in batches, since a system call for each would cost more than the
  * request. If nobody reads the output or it cannot be written, lines are lost, but the program
- * continues.
+ * continues, and the log says how many.
  */
 export class LogWriter {
   private readonly lines: string[] = [];
@@ -26,9 +28,14 @@ export class LogWriter {
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
   private isWritePending = false;
+  /** The number of lines that were lost since a line has said so. */
+  private lost = 0;
 
   write(line: string): void {
-    if (this.buffered + line.length > MAX_BUFFERED) return;
+    if (this.buffered + line.length > MAX_BUFFERED) {
+      this.lost++;
+      return;
+    }
     this.lines.push(line);
     this.buffered += line.length;
     if (this.buffered >= FLUSH_LENGTH) this.startWriting();
@@ -53,29 +60,42 @@ export class LogWriter {
 
   private async writeAll(): Promise<void> {
     while (this.lines.length > 0) {
-      const text = this.lines.splice(0).join('');
-      let bytes = Buffer.from(text);
-      while (bytes.length > 0) {
-        this.isWritePending = true;
-        const written = await writeSome(bytes);
-        this.isWritePending = false;
-        if (written === 0) await sleep(RETRY_DELAY_MS);
-        bytes = bytes.subarray(written);
-      }
+      const lines = this.lines.splice(0);
+      const text = lines.join('');
+      const { lost } = this;
+      const isWritten = await this.writeBytes(Buffer.from(text + describeLoss(lost)));
+      this.lost += isWritten ? -lost : lines.length;
       this.buffered -= text.length;
     }
   }
+
+  /** Resolves with false after a permanent error. */
+  private async writeBytes(bytes: Buffer): Promise<boolean> {
+    let rest = bytes;
+    while (rest.length > 0) {
+      this.isWritePending = true;
+      const written = await writeSome(rest);
+      this.isWritePending = false;
+      if (written === undefined) return false;
+      if (written === 0) await sleep(RETRY_DELAY_MS);
+      rest = rest.subarray(written);
+    }
+    return true;
+  }
 }
 
-/**
- * Resolves with the number of bytes done: 0 to retry (EAGAIN), all of them after a permanent error,
- * which drops them.
- */
-function writeSome(bytes: Buffer): Promise<number> {
+function describeLoss(lost: number): string {
+  if (lost === 0) return '';
+  const msg = `${lost} log lines were lost: the output was not read, or failed`;
+  return `${JSON.stringify({ level: WARN_LEVEL, time: Date.now(), context: 'Log', msg })}\n`;
+}
+
+/** Resolves with the number of bytes done: 0 to retry (EAGAIN), undefined after a permanent error. */
+function writeSome(bytes: Buffer): Promise<number | undefined> {
   return new Promise((resolve) => {
     write(STANDARD_OUTPUT, bytes, (error, written) => {
       if (error === null) resolve(written);
-      else resolve(error.code === 'EAGAIN' ? 0 : bytes.length);
+      else resolve(error.code === 'EAGAIN' ? 0 : undefined);
     });
   });
 }

@@ -1,9 +1,11 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { pino } from 'pino';
 import { PinoLogger, type RequestFields } from './pino-logger.js';
 
 interface Line {
   readonly level: number;
+  readonly context?: string;
 }
 
 /** Makes a logger that writes with a function. */
@@ -42,6 +44,30 @@ describe('PinoLogger', () => {
     logger.error({ requestId: 'a', err: new TypeError('boom') }, 'Subject');
     const err = { type: 'TypeError', stack: expect.stringContaining('pino-logger.spec') };
     expect(lines).toMatchObject([{ err }, { requestId: 'a', err }]);
+  });
+
+  it.each([
+    ['a name', new Logger('Jobs'), 'Jobs'],
+    ['no name', new Logger(), undefined],
+  ])("keeps all that is given to Nest's logger with %s", (_, nest, context) => {
+    const { logger, lines } = recorded('info');
+    Logger.overrideLogger(logger);
+    const error = new TypeError('boom');
+    nest.error('The job failed', error.stack);
+    nest.error('The job failed', error);
+    nest.error(error, error.stack);
+    nest.warn('Too slow', { ms: 7 });
+    nest.log(1);
+    const stack = expect.stringContaining('pino-logger.spec');
+    expect(lines).toMatchObject([
+      { msg: 'The job failed', err: { stack } },
+      { msg: 'The job failed', err: { type: 'TypeError', stack } },
+      { msg: 'boom', err: { type: 'TypeError', stack } },
+      { msg: 'Too slow', ms: 7 },
+      { msg: '1' },
+    ]);
+    expect(lines.map((line) => line.context)).toEqual(lines.map(() => context));
+    Logger.overrideLogger(false);
   });
 
   it.each<[string, RequestFields]>([

@@ -1,4 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
+import { format } from 'node:util';
 import { type Logger, pino } from 'pino';
 import type { TraceFields } from './trace-context.js';
 import { LogWriter } from './log-writer.js';
@@ -94,13 +95,22 @@ export class PinoLogger implements LoggerService {
     return this.writer.flush();
   }
 
-  /** Nest passes the name of the logger last. */
+  /**
+   * @param rest what Nest's `Logger` passes on: texts, objects, an error or its stack, and last the
+   *   name of the logger
+   */
   private write(level: pino.Level, message: unknown, rest: unknown[]): void {
-    const context = rest.at(-1);
-    this.pino[level](
-      { context, ...(message instanceof Error ? { err: message } : toFields(message)) },
-      typeof message === 'string' ? message : undefined,
-    );
+    const last = rest.at(-1);
+    const context = typeof last === 'string' && !isStack(last) ? rest.pop() : undefined;
+    const fields: Record<string, unknown> = { context };
+    const texts: string[] = [];
+    for (const value of [message, ...rest]) {
+      if (value instanceof Error) fields.err = value;
+      else if (isStack(value)) fields.err ??= { stack: value };
+      else if (typeof value === 'object') Object.assign(fields, value);
+      else if (value !== undefined) texts.push(format(value));
+    }
+    this.pino[level](fields, texts.length === 0 ? undefined : texts.join(' '));
   }
 }
 
@@ -109,6 +119,7 @@ function serializeError(error: Error): object {
   return { ...pino.stdSerializers.err(error), parameters: undefined };
 }
 
-function toFields(message: unknown): object {
-  return typeof message === 'object' && message !== null ? message : {};
+/** Whether a value is the `stack` of an error, as in `logger.error('The job failed', error.stack)`. */
+function isStack(value: unknown): boolean {
+  return typeof value === 'string' && /\n\s+at /.test(value);
 }

@@ -82,9 +82,10 @@ export function createDecimalType(precision: number, scale: number): ValueType {
     schema: {
       type: 'number',
       format: 'decimal',
-      ...(scale > 0 && { multipleOf: Number(`1e-${scale}`) }),
-      minimum: -Number(limit),
-      maximum: Number(limit),
+      multipleOf: Number(`1e-${scale}`),
+      // Unlike the limit itself, powers of ten are exact as doubles.
+      exclusiveMinimum: -(10 ** (precision - scale)),
+      exclusiveMaximum: 10 ** (precision - scale),
     },
     readNumber: (source) => Decimal.parse(source, precision, scale),
     readParameter,
