@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DataSource } from 'typeorm';
 import { backUpStore } from '../../src/commands/back-up-store.js';
 import { checkStore } from '../../src/commands/check-store.js';
 import { restoreStore } from '../../src/commands/restore-store.js';
@@ -53,5 +54,18 @@ describe('a backup of a store with the feed', () => {
     expectError(await app.get(next), 'CHANGES_GONE');
     expect((await app.get('/changes')).body).toEqual([]);
     expect(await app.rows()).toHaveLength(1);
+  });
+});
+
+describe('a row that a module replaces by INSERT OR REPLACE', () => {
+  it('is removed and created in the feed', async () => {
+    await app.nest.get(DataSource).query("INSERT OR REPLACE INTO plants VALUES (7, 'new', NULL)");
+    const { body } = await app.get('/changes');
+    expect(body).toMatchObject([
+      { type: 'plant.created', id: 7, data: { name: 'Monstera' } },
+      { type: 'plant.created', id: 8 },
+      { type: 'plant.removed', id: 7 },
+      { type: 'plant.created', id: 7, data: { name: 'new' } },
+    ]);
   });
 });

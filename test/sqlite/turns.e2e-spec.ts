@@ -237,6 +237,37 @@ describe('connections', () => {
     expect(await storedIds()).toEqual([1, 2]);
   });
 
+  it.each([
+    ['is cleaned', ['COMMIT', 'ROLLBACK']],
+    ['is replaced', ['COMMIT', 'ROLLBACK', 'ROLLBACK']],
+  ])('keep every row that was acknowledged while the connection of a batch %s', async (_, fail) => {
+    await rows.create(plant(0));
+    const { exec } = SqliteConnection.prototype as {
+      exec: (this: SqliteConnection, sql: string) => Promise<void>;
+    };
+    let endings: string[] = [];
+    jest.spyOn(SqliteConnection.prototype, 'exec').mockImplementation(function (
+      this: SqliteConnection,
+      sql,
+    ) {
+      if (sql !== endings[0]) return exec.call(this, sql);
+      endings.shift();
+      return Promise.reject(Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' }));
+    });
+    const acknowledged = [];
+    for (let id = 1; id <= 100; id++) {
+      endings = [...fail];
+      const change = rows.change('0', (row) => row && { ...row, tag: String(id) });
+      const created = rows.create(plant(id));
+      await expect(change).rejects.toMatchObject({ status: 503 });
+      expect(await created).toBe('created');
+      expect(endings).toEqual([]);
+      acknowledged.push(id);
+    }
+    jest.restoreAllMocks();
+    expect(await storedIds()).toEqual([0, ...acknowledged]);
+  });
+
   it('keep foreign keys after a migration that failed', async () => {
     class Failing1700000000000 implements MigrationInterface {
       async up(queryRunner: QueryRunner): Promise<void> {

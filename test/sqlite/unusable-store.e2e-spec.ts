@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
@@ -42,9 +42,21 @@ describe('a start on a store that cannot be used says', () => {
     await (await open(path)).destroy();
   });
 
+  it('that another program serves from it, through a link that had no target', async () => {
+    const link = join(folder, 'link.db');
+    await symlink(join(folder, 'plants.db'), link);
+    const first = await open(link);
+    for (const path of [link, join(folder, 'plants.db')]) {
+      await expect(open(path)).rejects.toThrow(/^Another program serves from this store/);
+    }
+    await first.destroy();
+  });
+
   it('that it is a folder', async () => {
     await expect(open(folder)).rejects.toThrow(DatabaseStartError);
-    await expect(open(folder)).rejects.toThrow(`${folder} is a folder, and not a file`);
+    await expect(open(folder)).rejects.toThrow(
+      `EISDIR: illegal operation on a directory, open '${folder}'`,
+    );
   });
 
   it('that a newer version has made it', async () => {

@@ -52,7 +52,7 @@ export class SqliteConnectionPool {
     private readonly path: string,
     private readonly busyTimeout: number,
     /** The connection that commits batches. */
-    readonly commits: SqliteConnection,
+    public commits: SqliteConnection,
     /** The connections that read rows by key, and pages; in memory both are `commits`. */
     private readonly readConnections: readonly [SqliteConnection, SqliteConnection],
   ) {
@@ -153,7 +153,7 @@ export class SqliteConnectionPool {
     ]);
     const prebegun = await this.takePrebegun();
     const all = new Set([...this.idle.splice(0), prebegun, ...this.readConnections, this.commits]);
-    for (const connection of all) await connection?.close();
+    for (const connection of all) if (connection?.isClosed === false) await connection.close();
   }
 
   private get isInMemory(): boolean {
@@ -162,14 +162,24 @@ export class SqliteConnectionPool {
 
   /** Acquires the committing connection for a batch, with the write lock. */
   private async acquireWriter(): Promise<PooledSession> {
-    const release = await this.lock.acquireForBatch();
+    const passOn = await this.lock.acquireForBatch();
     try {
       this.files?.assertSameStoreUnlessFresh();
+      if (this.commits.isClosed) this.commits = await this.openConnection();
     } catch (error) {
-      release();
+      passOn();
       throw error;
     }
+    const release = (isBroken: boolean): void => {
+      if (isBroken) void this.endTransaction().then(passOn);
+      else passOn();
+    };
     return new SqlitePooledSession(this.commits, () => this.assertSameStore(), release);
+  }
+
+  /** Ends a transaction that a batch has left open, so that nobody writes as a part of it. */
+  private async endTransaction(): Promise<void> {
+    if (!(await this.commits.rollBack())) await this.commits.close();
   }
 
   /** Creates a pool of one connection that only reads. */

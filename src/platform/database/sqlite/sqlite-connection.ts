@@ -1,4 +1,5 @@
 import sqlite3, { type Database, type Statement } from 'sqlite3';
+import { getErrorCode } from '../data-source/error-code.js';
 import { mayMisread } from './sqlite-errors.js';
 
 /** How many statements stay prepared: the most recently used. */
@@ -9,6 +10,7 @@ const MAX_PREPARED = 100;
  * threads that Node has for files and databases.
  */
 export class SqliteConnection {
+  isClosed = false;
   private readonly statements = new Map<string, Statement>();
 
   private constructor(
@@ -18,7 +20,7 @@ export class SqliteConnection {
 
   /**
    * Opens a database and sets the connection up: a commit is flushed to disk before it is reported,
-   * and foreign keys are enforced.
+   * foreign keys are enforced, and a row that is replaced fires the triggers of a deletion.
    *
    * @param mode whether a missing file is created
    * @param busyTimeout how long one statement waits for another process's lock, in milliseconds
@@ -62,7 +64,21 @@ export class SqliteConnection {
     await this.exec(`PRAGMA busy_timeout = ${this.busyTimeout};
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
-      PRAGMA foreign_keys = ON`);
+      PRAGMA foreign_keys = ON;
+      PRAGMA recursive_triggers = ON`);
+  }
+
+  /**
+   * Rolls back the transaction that is open, if any.
+   *
+   * @returns whether none is open afterwards; otherwise the connection must be closed
+   */
+  async rollBack(): Promise<boolean> {
+    return await this.exec('ROLLBACK').then(
+      () => true,
+      // SQLite reports so that it has rolled back by itself already, or that nothing was open.
+      (error: unknown) => getErrorCode(error) === 'SQLITE_ERROR',
+    );
   }
 
   /** Executes a statement, and resolves with its rows. */
@@ -129,6 +145,7 @@ export class SqliteConnection {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true;
     // SQLite does not close a database that has prepared statements.
     for (const statement of this.statements.values()) {
       await new Promise<void>((resolve) => statement.finalize(() => resolve()));

@@ -16,8 +16,8 @@ export class SqliteLock {
 
   /** @throws DatabaseStartError when another program has the lock */
   static async take(path: string): Promise<SqliteLock> {
-    // A link to the store is the same store.
-    const file = await realpath(path).catch(() => path);
+    // A link to the store is the same store. The file exists by now, even if it is empty.
+    const file = await realpath(path);
     const database = await new Promise<Database>((resolve, reject) => {
       const opened: Database = new sqlite3.Database(`${file}-lock`, (error) =>
         error === null ? resolve(opened) : reject(error),

@@ -56,19 +56,13 @@ class SqliteTransaction extends SqliteSession implements Transaction {
 
 /** A session that its caller releases. */
 export class SqlitePooledSession extends SqliteSession implements PooledSession {
+  /** @param release passes the connection on; a transaction may be open on a broken one */
   constructor(
     connection: SqliteConnection,
     readonly assertSameStore: () => void,
-    private readonly releaseLock: () => void,
+    readonly release: (isBroken: boolean) => void,
   ) {
     super(connection);
-  }
-
-  release(isBroken: boolean): void {
-    // The connection stays in use. Later statements must not become part of a transaction that is
-    // left open.
-    if (isBroken) void this.connection.exec('ROLLBACK').catch(() => undefined);
-    this.releaseLock();
   }
 }
 
