@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { MUTANTS } from './proofs/mutants/faults.js';
 import { DOCUMENTS, ROOT, listSentences } from './support/documents.js';
 
 const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
@@ -71,13 +70,6 @@ describe.each([
     );
     expect(missing.map(([row]) => row)).toEqual([]);
   });
-});
-
-it('each fault that the proof "mutants" plants has its text in the code once', () => {
-  const gone = MUTANTS.filter(
-    ({ file, text }) => readFileSync(join(ROOT, file), 'utf8').split(text).length !== 2,
-  );
-  expect(gone.map(({ fault, file }) => `${file}: ${fault}`)).toEqual([]);
 });
 
 function countWords(text: string): number {

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Program } from './program.js';
+import { hasTool } from './tools.js';
 import { until } from './until.js';
 
 const SOURCE = new URL('faults.c', import.meta.url).pathname;
@@ -40,8 +41,7 @@ export type Wrong = Partial<
 /** The faults of the disk and the clock of a program, which tests may change while it runs. */
 export class Faults {
   /** Whether libraries can be compiled, and loaded before the C library. */
-  static readonly areSupported =
-    process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
+  static readonly areSupported = process.platform === 'linux' && hasTool('cc');
 
   private readonly file: string;
   private passedMs = 0;

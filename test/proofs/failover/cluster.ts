@@ -231,5 +231,6 @@ const HAPROXY = (port: number): string[] => [
 /** Finds the programs of the newest PostgreSQL of Debian. */
 function findBinaries(): string {
   const versions = existsSync(POSTGRESQL) ? readdirSync(POSTGRESQL).map(Number) : [];
+  if (versions.length === 0) throw new Error('postgresql is not installed');
   return join(POSTGRESQL, String(Math.max(...versions)), 'bin');
 }

@@ -28,7 +28,9 @@ async function testBehindBouncer(folder: string, patterns: readonly string[]): P
     env: { PATH: `${String(process.env.PATH)}:/usr/sbin` },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  bouncer.once('error', () => console.error('pgbouncer is not installed'));
+  bouncer.once('error', () => {
+    throw new Error('pgbouncer is not installed');
+  });
   try {
     await listening(bouncer, port);
     const chosen = patterns.length > 0 ? ['--testPathPatterns', ...patterns] : [];

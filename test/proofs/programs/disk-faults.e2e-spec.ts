@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { freePort } from '../../support/free-port.js';
 import { expectUnavailable, LARGE_NAME } from '../../support/plant-client.js';
 import { LOG_OF_STORE, LONGEST_STOP, Scene } from '../../support/scene.js';
 import type { Answer } from '../../support/test-app.js';
+import { hasTool, mayMount, mountMemory, unmount } from '../../support/tools.js';
 import { until } from '../../support/until.js';
 
 afterAll(() => Scene.close());
@@ -159,9 +159,7 @@ function surviveFullDisk(
   };
 }
 
-const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
-
-(hasPrlimit ? it : it.skip)('a file that may not grow is survived (prlimit)', () => {
+(hasTool('prlimit') ? it : it.skip)('a file that may not grow is survived (prlimit)', () => {
   const limit =
     (bytes: string) =>
     ({ program }: Scene): Promise<void> => {
@@ -171,26 +169,11 @@ const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
   return Scene.play(surviveFullDisk(limit('16384'), limit('unlimited')));
 });
 
-function mountSmallDisk(folder: string): boolean {
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]).status === 0;
-}
+const itWithMount = hasTool('right to mount', mayMount) ? it : it.skip;
 
-function unmount(folder: string): void {
-  execFileSync('umount', [folder]);
-}
-
-/** Whether file systems may be mounted, as by root. */
-function mayMount(): boolean {
-  const folder = mkdtempSync(join(tmpdir(), 'plant-store-'));
-  const isMounted = mountSmallDisk(folder);
-  if (isMounted) unmount(folder);
-  rmdirSync(folder);
-  return isMounted;
-}
-
-(mayMount() ? it : it.skip)('a disk that is full is survived (root)', async () => {
+itWithMount('a disk that is full is survived (root)', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
-  mountSmallDisk(folder);
+  mountMemory(folder, 'size=1m');
   const filler = join(folder, 'filler');
   const fill = (): Promise<unknown> =>
     expect(writeFile(filler, Buffer.alloc(2 ** 20))).rejects.toThrow('ENOSPC');

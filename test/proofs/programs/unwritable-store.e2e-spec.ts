@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
@@ -7,6 +6,9 @@ import { AS_ORDINARY_USER } from '../../support/ordinary-user.js';
 import { Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { querySqlite } from '../../support/query-sqlite.js';
+import { hasTool, mayMount, mountMemory, unmount } from '../../support/tools.js';
+
+const itWithMount = hasTool('right to mount', mayMount) ? it : it.skip;
 
 let folder: ProgramFolder;
 
@@ -76,20 +78,15 @@ describe('a start on a store that cannot be written is refused, and says why, fo
     await expectRefusal('/proc/none/deep/plants.db', reason);
   });
 
-  (mayMount() ? it : it.skip)('a read-only file system (root)', async () => {
+  itWithMount('a read-only file system (root)', async () => {
     const mounted = folder.file('data');
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', mounted]);
+    mountMemory(mounted, 'ro');
     try {
       const reason = (call: string): string => `EROFS: read-only file system, ${call}`;
       await expectRefusal('data/deep/plants.db', reason(`mkdir '${mounted}/deep'`));
       await expectRefusal('data/plants.db', reason(`open '${mounted}/plants.db'`));
     } finally {
-      execFileSync('umount', [mounted]);
+      unmount(mounted);
     }
   });
 });
-
-/** Whether file systems may be mounted, as by root. */
-function mayMount(): boolean {
-  return spawnSync('unshare', ['--mount', 'true']).status === 0;
-}
