@@ -222,7 +222,7 @@ export interface components {
         /**
          * @description Error response, an unexpected error.
          *
-         *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
+         *     - 40000: The request is not well-formed HTTP
          */
         Error400: {
             headers: {
@@ -233,8 +233,8 @@ export interface components {
             };
         };
         /**
-         * @description - 40100: the request has no bearer token
-         *     - 40101: the bearer token is not accepted
+         * @description - 40100: A bearer token is required: send the header "Authorization: Bearer <ACCESS_TOKEN>"
+         *     - 40101: The bearer token is not accepted
          */
         Error401: {
             headers: {
@@ -245,7 +245,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 40300: the token is good, but may only read, or lacks a scope that the request needs */
+        /** @description - 40300: The access token does not have the scope that this request needs */
         Error403: {
             headers: {
                 "WWW-Authenticate"?: string;
@@ -255,7 +255,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 40800: the request did not arrive in time */
+        /** @description - 40800: The request did not arrive in time */
         Error408: {
             headers: {
                 [name: string]: unknown;
@@ -264,7 +264,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 41200: `If-Match` does not have the current ETag, or `If-None-Match` has it */
+        /** @description - 41200: The stored version is not the one that the request expects */
         Error412: {
             headers: {
                 [name: string]: unknown;
@@ -273,7 +273,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 41300: the body is larger than 102400 bytes, or its chunk extensions are too large */
+        /** @description - 41300: The body is larger than 102400 bytes */
         Error413: {
             headers: {
                 [name: string]: unknown;
@@ -282,7 +282,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 41500: the operation does not take the media type, charset or encoding of the body */
+        /** @description - 41500: The body is not of a media type that this operation takes */
         Error415: {
             headers: {
                 [name: string]: unknown;
@@ -291,7 +291,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 41700: the request has an `Expect` other than `100-continue` */
+        /** @description - 41700: The only expectation that can be met is 100-continue */
         Error417: {
             headers: {
                 [name: string]: unknown;
@@ -300,7 +300,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 42900: the client, or its address, has sent too many requests */
+        /** @description - 42900: Too many requests; retry after the time that Retry-After gives */
         Error429: {
             headers: {
                 "Retry-After"?: string;
@@ -310,7 +310,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 43100: the headers are too large or too many */
+        /** @description - 43100: The request headers are too large or too many */
         Error431: {
             headers: {
                 [name: string]: unknown;
@@ -319,7 +319,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 50000: the program has a bug; only the log has the details */
+        /** @description - 50000: Something went wrong on the server */
         Error500: {
             headers: {
                 [name: string]: unknown;
@@ -328,7 +328,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description - 50300: the service is busy or stopping, or the store or the identity provider is unavailable */
+        /** @description - 50300: The store is unavailable or overloaded; retry in a moment */
         Error503: {
             headers: {
                 "Retry-After"?: string;
@@ -378,8 +378,8 @@ export interface operations {
             /**
              * @description Error response, an unexpected error.
              *
-             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
+             *     - 40000: The request is not well-formed HTTP
+             *     - 40003: The query or the path is not valid
              */
             400: {
                 headers: {
@@ -392,7 +392,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
-            /** @description - 41000: the store has deleted changes after the cursor, or has begun a new epoch */
+            /** @description - 41000: The changes after this cursor are no longer kept: read everything again */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -443,8 +443,8 @@ export interface operations {
             /**
              * @description Error response, an unexpected error.
              *
-             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
+             *     - 40000: The request is not well-formed HTTP
+             *     - 40003: The query or the path is not valid
              */
             400: {
                 headers: {
@@ -489,9 +489,9 @@ export interface operations {
             /**
              * @description Error response, an unexpected error.
              *
-             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deeply
-             *     - 40002: the body is JSON, but breaks a rule of the operation
+             *     - 40000: The request is not well-formed HTTP
+             *     - 40001: The body is empty, not UTF-8, not JSON, or nested too deeply
+             *     - 40002: The body is not valid
              */
             400: {
                 headers: {
@@ -505,8 +505,8 @@ export interface operations {
             403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             /**
-             * @description - 40900: the id is in use by a different plant
-             *     - 40901: this very plant, with the same id, name and tag, already exists
+             * @description - 40900: The id is in use by a different plant
+             *     - 40901: This very plant, with the same id, name and tag, already exists
              */
             409: {
                 headers: {
@@ -599,8 +599,8 @@ export interface operations {
             /**
              * @description Error response, an unexpected error.
              *
-             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
+             *     - 40000: The request is not well-formed HTTP
+             *     - 40003: The query or the path is not valid
              */
             400: {
                 headers: {
@@ -612,7 +612,7 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
-            /** @description - 40401: there is no plant with this id */
+            /** @description - 40401: There is no plant with this id */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -663,10 +663,10 @@ export interface operations {
             /**
              * @description Error response, an unexpected error.
              *
-             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deeply
-             *     - 40002: the body is JSON, but breaks a rule of the operation
-             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
+             *     - 40000: The request is not well-formed HTTP
+             *     - 40001: The body is empty, not UTF-8, not JSON, or nested too deeply
+             *     - 40002: The body is not valid
+             *     - 40003: The query or the path is not valid
              */
             400: {
                 headers: {
@@ -678,7 +678,7 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
-            /** @description - 40401: there is no plant with this id */
+            /** @description - 40401: There is no plant with this id */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -725,8 +725,8 @@ export interface operations {
             /**
              * @description Error response, an unexpected error.
              *
-             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
+             *     - 40000: The request is not well-formed HTTP
+             *     - 40003: The query or the path is not valid
              */
             400: {
                 headers: {
@@ -738,7 +738,7 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
-            /** @description - 40401: there is no plant with this id */
+            /** @description - 40401: There is no plant with this id */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -790,10 +790,10 @@ export interface operations {
             /**
              * @description Error response, an unexpected error.
              *
-             *     - 40000: the request is not well-formed HTTP, or its path cannot be decoded
-             *     - 40001: the body is empty, not UTF-8, not JSON, or nested too deeply
-             *     - 40002: the body is JSON, but breaks a rule of the operation
-             *     - 40003: a parameter of the query or the path is invalid, unknown or repeated
+             *     - 40000: The request is not well-formed HTTP
+             *     - 40001: The body is empty, not UTF-8, not JSON, or nested too deeply
+             *     - 40002: The body is not valid
+             *     - 40003: The query or the path is not valid
              */
             400: {
                 headers: {
@@ -805,7 +805,7 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
-            /** @description - 40401: there is no plant with this id */
+            /** @description - 40401: There is no plant with this id */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -817,7 +817,7 @@ export interface operations {
             408: components["responses"]["Error408"];
             412: components["responses"]["Error412"];
             413: components["responses"]["Error413"];
-            /** @description - 41500: the operation does not take the media type, charset or encoding of the body */
+            /** @description - 41500: The body is not of a media type that this operation takes */
             415: {
                 headers: {
                     "Accept-Patch"?: string;

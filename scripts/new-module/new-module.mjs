@@ -22,7 +22,7 @@ const USAGE = `npm run new:module -- <names, in the plural> <column> ... [--key 
   --key       what the id is: uuid or counter, which the program draws, or the columns of the key, such
               as gardenId,plantId; without it an int64 that the client gives
   --singular  what one of them is called, where it is not the plural without its s
-  --errors    the first of the ten numbers of each status for its errors: 10, 20, ... 70`;
+  --errors    the first of the ten numbers of its error codes: 100, 110, ... 790`;
 /** Paths and folders of the platform. */
 const TAKEN_NAMES = ['docs', 'health', 'metrics', 'migrations', 'job-runs'];
 
@@ -384,18 +384,18 @@ function assertNoClash({ names }, files) {
 
 /**
  * Reads the first of ten numbers for errors, by default the first that are free. The modules in
- * test/example have 80 to 98.
+ * test/example have those from 800.
  */
 function readErrorNumber(given) {
-  const taken = sources(/\.errors\.ts$/).map((path) =>
-    (/numbers: \[(\d+), (\d+)\]/.exec(read(`src/${path}`)) ?? []).slice(1).map(Number),
+  const taken = sources(/\.errors\.ts$/).flatMap((path) =>
+    [...read(`src/${path}`).matchAll(/error: \d{3}(\d{3}),/g)].map(([, number]) => Number(number)),
   );
-  const isFree = (number) =>
-    taken.every(([first, last]) => number + 9 < first || number > last || first === undefined);
-  const numbers = [10, 20, 30, 40, 50, 60, 70].filter(isFree);
+  const numbers = Array.from({ length: 70 }, (_, index) => 100 + 10 * index).filter((first) =>
+    taken.every((number) => number < first || number > first + 9),
+  );
   const wanted = given === undefined ? numbers[0] : Number(given);
   if (numbers.includes(wanted)) return wanted;
-  throw new UsageError(`--errors may be ${numbers.join(', ') || 'none: all are taken'}`);
+  throw new UsageError(`--errors may be ${numbers.join(', ')}`);
 }
 
 /** Finds the last migration, since migrations run in the order of the times in their names. */

@@ -356,36 +356,32 @@ function writeListDto(module) {
 function writeErrors({ names, keyKind, errors, first, inUse, self }) {
   const { words } = names;
   const key = keyKind === 'columns' ? 'key' : 'id';
-  const code = (status, number) => `${status}${String(first + number).padStart(2, '0')}`;
+  const code = (status, number) => `${status}${String(first + number).padStart(3, '0')}`;
   const ofKey = `
     ${inUse}: {
       error: ${code(409, 0)},
       message: 'The ${key} is in use by a different ${words}',
-      when: 'the ${key} is in use by a different ${words}',
       advice: 'Choose another ${key}.',
     },
     ALREADY_EXISTS: {
       error: ${code(409, 1)},
       message: 'This very ${words} already exists',
-      when: 'this very ${words} already exists',
       advice: 'After a retry, take this as success.',
+      isRetry: true,
     },`;
   const ofSelf = `
     ${names.SINGULAR}_IN_USE: {
       error: ${code(409, 9)},
       message: 'Another ${words} refers to this one',
-      when: 'another ${words} refers to this one',
       advice: 'Change or remove that one first.',
     },`;
   return `import { defineErrors } from '../../platform/errors/error-catalogue.js';
 
     export const ${names.Singular}Errors = defineErrors(
-      { feature: '${names.plural}', numbers: [${first}, ${first + 9}] },
       {
         ${names.SINGULAR}_NOT_FOUND: {
           error: ${code(404, 0)},
           message: 'There is no ${words} with this ${key}',
-          when: 'there is no ${words} with this ${key}',
           advice: 'Create the ${words} first. After the retry of a DELETE, take this as success.',
         },
         ${keyKind === 'drawn' ? '' : ofKey}
@@ -394,7 +390,6 @@ function writeErrors({ names, keyKind, errors, first, inUse, self }) {
             ({ constant, message, advice }, index) => `${constant}: {
               error: ${code(409, index + 2)},
               message: '${message}',
-              when: '${message[0].toLowerCase()}${message.slice(1)}',
               advice: '${advice}',
             },`,
           )
@@ -446,7 +441,7 @@ function writeService(module) {
   }[keyKind];
   const find = hasColumns && keyColumns.length === 1 ? `key.${keyColumns[0].name}` : key;
   const inRow = hasColumns ? '...key' : 'id';
-  const code = (status, number) => `${status}${String(first + number).padStart(2, '0')}`;
+  const code = (status, number) => `${status}${String(first + number).padStart(3, '0')}`;
   const conflicts = errors.map((_, index) => code(409, index + 2));
   const list = (...codes) => codes.flat().join(', ');
 

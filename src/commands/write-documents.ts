@@ -18,8 +18,8 @@ writeFileSync('openapi.json', `${JSON.stringify(buildOpenApi(app), null, 2)}\n`)
 await app.close();
 
 const ERRORS = 'docs/errors.md';
-const rows = listErrors().map((entry) => [entry.error, getStatus(entry), entry.when, entry.advice]);
-const table = [['error', 'HTTP', 'when', 'what to do'], ['-', '-', '-', '-'], ...rows]
+const rows = listErrors().map((one) => [one.error, getStatus(one), one.message, one.advice]);
+const table = [['error', 'HTTP', 'message', 'what to do'], ['-', '-', '-', '-'], ...rows]
   .map((cells) => `| ${cells.join(' | ')} |\n`)
   .join('');
 writeFileSync(ERRORS, readFileSync(ERRORS, 'utf8').replace(/(?:^\|.*\n)+/m, table));

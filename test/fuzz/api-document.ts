@@ -226,7 +226,7 @@ export class ApiDocument {
     const { content = {}, headers = {}, description = '' } = response;
     const { 'application/json': json } = content;
     const { properties } = this.resolve(json?.schema ?? {});
-    const words = [...description.matchAll(/^- (\d{5}): (.*)$/gm)];
+    const words = [...description.matchAll(/^- (\d{5,6}): (.*)$/gm)];
     return {
       members: properties && Object.keys(properties),
       bodies: new Map(

@@ -1,3 +1,4 @@
+import { getStatus } from '../../src/platform/errors/error-catalogue.js';
 import type { HttpAnswer } from '../support/http/answer.js';
 import type { HttpRequest } from '../support/http/request.js';
 import type { ApiDocument, DocumentedOperation } from './api-document.js';
@@ -63,7 +64,7 @@ export function findFaults(judged: Judged, document: ApiDocument): string[] {
 }
 
 function toStatus(error: number): number {
-  return Math.floor(error / 100);
+  return getStatus({ error });
 }
 
 /** The status of a success. */

@@ -1,6 +1,10 @@
 import { expect } from '@jest/globals';
 import type { components } from '../../client/api-types.js';
-import { ErrorCatalogue, type ErrorKind } from '../../src/platform/errors/error-catalogue.js';
+import {
+  ErrorCatalogue,
+  type ErrorKind,
+  getStatus,
+} from '../../src/platform/errors/error-catalogue.js';
 import type { Answer } from './test-app.js';
 
 /**
@@ -14,7 +18,7 @@ export function expectError(
   message: unknown = expect.any(String),
 ): void {
   const { error } = typeof kind === 'string' ? ErrorCatalogue[kind] : kind;
-  expect(answer).toMatchObject({ status: Math.floor(error / 100) });
+  expect(answer).toMatchObject({ status: getStatus({ error }) });
   const body: Record<keyof components['schemas']['Error'], unknown> = { error, message };
   expect(answer.body).toEqual(body);
   expect(answer.headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/);

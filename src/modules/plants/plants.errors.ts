@@ -1,26 +1,21 @@
 import { defineErrors } from '../../platform/errors/error-catalogue.js';
 
-export const PlantErrors = defineErrors(
-  { feature: 'plants', numbers: [0, 9] },
-  {
-    PLANT_NOT_FOUND: {
-      error: 40401,
-      message: 'There is no plant with this id',
-      when: 'there is no plant with this id',
-      advice: 'Create the plant first. After the retry of a DELETE, take this as success.',
-    },
-    ID_IN_USE: {
-      error: 40900,
-      message: 'The id is in use by a different plant',
-      when: 'the id is in use by a different plant',
-      advice:
-        'Choose another id. After a retry, first read the plant: it may be yours, and may have changed since.',
-    },
-    ALREADY_EXISTS: {
-      error: 40901,
-      message: 'This very plant, with the same id, name and tag, already exists',
-      when: 'this very plant, with the same id, name and tag, already exists',
-      advice: 'After a retry, take this as success.',
-    },
+export const PlantErrors = defineErrors({
+  PLANT_NOT_FOUND: {
+    error: 40401,
+    message: 'There is no plant with this id',
+    advice: 'Create the plant first. After the retry of a DELETE, take this as success.',
   },
-);
+  ID_IN_USE: {
+    error: 40900,
+    message: 'The id is in use by a different plant',
+    advice:
+      'Choose another id. After a retry, first read the plant: it may be yours, and may have changed since.',
+  },
+  ALREADY_EXISTS: {
+    error: 40901,
+    message: 'This very plant, with the same id, name and tag, already exists',
+    advice: 'After a retry, take this as success.',
+    isRetry: true,
+  },
+});

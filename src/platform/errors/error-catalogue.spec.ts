@@ -1,38 +1,43 @@
 import { describe, expect, it } from '@jest/globals';
-import { listErrors, type CodeBlock, defineErrors, ErrorCatalogue } from './error-catalogue.js';
+import {
+  defineErrors,
+  ErrorCatalogue,
+  type ErrorEntry,
+  getStatus,
+  listErrors,
+} from './error-catalogue.js';
 
-function define(feature: string, numbers: CodeBlock['numbers'], ...codes: number[]): object {
-  const entry = { message: 'm', when: 'w', advice: 'a' };
-  const entries = Object.fromEntries(codes.map((error) => [`E${error}`, { ...entry, error }]));
-  return defineErrors({ feature, numbers }, entries);
+function define(...codes: number[]): object {
+  const entries: Record<string, ErrorEntry> = {};
+  for (const error of codes) entries[`E${error}`] = { error, message: 'm', advice: 'a' };
+  return defineErrors(entries);
 }
 
 describe('defineErrors', () => {
-  it('adds the errors of a feature to the catalogue, in the order of their codes', () => {
+  it('adds errors to the catalogue, in the order of their statuses', () => {
     const before = listErrors().length;
-    define('gardens', [10, 19], 40910, 40410, 40419);
+    define(409_101, 404_101, 404_999, 40_198);
     const codes = listErrors().map(({ error }) => error);
-    expect(codes).toEqual(codes.toSorted());
-    expect(codes).toHaveLength(before + 3);
+    expect(codes).toHaveLength(before + 4);
+    const statuses = listErrors().map(getStatus);
+    expect(statuses).toEqual(statuses.toSorted());
+    expect(codes.slice(codes.indexOf(40_400), codes.indexOf(40_500))).toEqual([
+      40_400, 404_101, 404_999,
+    ]);
   });
 
-  it.each<[string, CodeBlock['numbers'], number, string]>([
-    ['beds', [20, 29], 40430, 'The error 40430 of beds is not among 20 to 29'],
-    ['beds', [20, 29], 40419, 'The error 40419 of beds is not among 20 to 29'],
-    ['beds', [19, 29], 40420, 'The errors of beds take numbers of gardens'],
-    ['beds', [5, 10], 40405, 'The errors of beds take numbers of gardens'],
-    ['beds', [0, 9], ErrorCatalogue.INVALID_BODY.error, 'The error 40002 is defined twice'],
-    ['trees', [30, 39], 20030, 'The error 20030 has no error status'],
-    ['seeds', [40, 49], 404_040, 'The error 404040 has no error status'],
-  ])('refuses of %s, which takes %j, %i', (feature, numbers, code, reason) => {
-    expect(() => define(feature, numbers, code)).toThrow(new TypeError(reason));
+  it.each([
+    [409_101, '"m" and "m" have the same code, 409101'],
+    [40_002, '"m" and "The body is not valid" have the same code, 40002'],
+    [200_101, 'The code 200101 of "m" is not a status from 400 to 599 and three digits'],
+    [4_040_001, 'The code 4040001 of "m" is not a status from 400 to 599 and three digits'],
+    [404, 'The code 404 of "m" is not a status from 400 to 599 and three digits'],
+    [404.1, 'The code 404.1 of "m" is not a status from 400 to 599 and three digits'],
+  ])('refuses %i', (code, reason) => {
+    expect(() => define(code)).toThrow(new TypeError(reason));
   });
 });
 
-describe('the shared errors', () => {
-  it('have codes whose hundreds are their status', () => {
-    for (const { error } of Object.values(ErrorCatalogue)) {
-      expect(Number.isInteger(error) && error >= 40_000 && error < 60_000).toBe(true);
-    }
-  });
+it('the shared errors have codes of five digits', () => {
+  for (const { error } of Object.values(ErrorCatalogue)) expect(String(error)).toMatch(/^\d{5}$/);
 });

@@ -90,7 +90,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
 
 /** Describes an operation by its kind, unless its module describes it. */
 function describeUse(method: string, operation: Operation): string[] {
-  const retried = operation['x-errors']?.find(({ message }) => message.endsWith('already exists'));
+  const retried = operation['x-errors']?.find(({ isRetry }) => isRetry === true);
   const sentences = [
     retried !== undefined &&
       `Safe to retry: the answer is ${retried.error} if the first attempt went through.`,
@@ -177,7 +177,7 @@ function hasParameter(
 
 function createErrorResponse(status: number, unsorted: readonly ErrorEntry[]): Responses[string] {
   const entries = unsorted.toSorted((a, b) => a.error - b.error);
-  const causes = entries.map(({ error, when }) => `- ${error}: ${when}`).join('\n');
+  const causes = entries.map(({ error, message }) => `- ${error}: ${message}`).join('\n');
   const headers = [...new Set(entries.flatMap((entry) => Object.keys(entry.headers ?? {})))];
   return {
     // The contract has this sentence for 400, and for no other status.

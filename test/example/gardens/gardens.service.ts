@@ -17,13 +17,13 @@ import { GardensRepository } from './gardens.repository.js';
 export class GardensService {
   constructor(private readonly gardens: GardensRepository) {}
 
-  /** @throws ApiError 40982, 50300 */
+  /** @throws ApiError 409801, 50300 */
   async create(garden: GardenDto): Promise<StoredGardenDto> {
     const stored = await this.gardens.add(garden);
     return { id: stored.id, ...toDto(stored) };
   }
 
-  /** @throws ApiError 40480, 50300 */
+  /** @throws ApiError 404801, 50300 */
   async read(id: string): Promise<Representation<StoredGardenDto>> {
     const garden = await this.gardens.find(id);
     if (garden === undefined) throw new ApiError(GardenErrors.GARDEN_NOT_FOUND);
@@ -35,14 +35,14 @@ export class GardensService {
     return this.gardens.page(query, { name: query.name, area: query.area });
   }
 
-  /** @throws ApiError 40480, 40982, 41200, 50300 */
+  /** @throws ApiError 404801, 409801, 41200, 50300 */
   async replace(id: string, garden: GardenDto, preconditions: Preconditions): Promise<GardenDto> {
     const isThere = await this.gardens.replace({ id, ...garden }, preconditions.check(toEtag));
     if (!isThere) throw new ApiError(GardenErrors.GARDEN_NOT_FOUND);
     return garden;
   }
 
-  /** @throws ApiError 40002, 40480, 40982, 41200, 50300 */
+  /** @throws ApiError 40002, 404801, 409801, 41200, 50300 */
   async update(
     id: string,
     patch: GardenPatchDto,
@@ -57,7 +57,7 @@ export class GardensService {
     return toDto(garden);
   }
 
-  /** @throws ApiError 40480, 40983, 41200, 50300 */
+  /** @throws ApiError 404801, 409802, 41200, 50300 */
   async remove(id: string, preconditions: Preconditions): Promise<void> {
     const wasThere = await this.gardens.remove(id, preconditions.check(toEtag));
     if (!wasThere) throw new ApiError(GardenErrors.GARDEN_NOT_FOUND);

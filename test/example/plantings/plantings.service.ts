@@ -34,7 +34,7 @@ export class PlantingsService {
     @InjectDataSource() private readonly store: DataSource,
   ) {}
 
-  /** @throws ApiError 40990, 40991, 40992, 40993, 50300 */
+  /** @throws ApiError 409901, 409902, 409903, 409904, 50300 */
   async create({ gardenId, plantId, ...planting }: NewPlantingDto): Promise<PlantingDto> {
     const outcome = await this.plantings.create({ gardenId, plantId, ...planting });
     if (outcome === 'identical') throw new ApiError(PlantingErrors.ALREADY_EXISTS);
@@ -42,7 +42,7 @@ export class PlantingsService {
     return planting;
   }
 
-  /** @throws ApiError 40490, 50300 */
+  /** @throws ApiError 404901, 50300 */
   async read(key: PlantingKeyDto): Promise<Representation<StoredPlantingDto>> {
     const planting = await this.plantings.find(key);
     if (planting === undefined) throw new ApiError(PlantingErrors.PLANTING_NOT_FOUND);
@@ -86,7 +86,7 @@ export class PlantingsService {
     } while (after !== undefined);
   }
 
-  /** @throws ApiError 40490, 40992, 40994, 50300 */
+  /** @throws ApiError 404901, 409903, 409905, 50300 */
   async move({ plantId, plantedOn, quantity, ...gardens }: MoveDto): Promise<void> {
     const changes = [
       { gardenId: gardens.fromGardenId, more: -quantity },
@@ -124,7 +124,7 @@ export class PlantingsService {
     }
   }
 
-  /** @throws ApiError 40490, 40992, 40993, 41200, 50300 */
+  /** @throws ApiError 404901, 409903, 409904, 41200, 50300 */
   async replace(
     key: PlantingKeyDto,
     planting: PlantingDto,
@@ -138,7 +138,7 @@ export class PlantingsService {
     return planting;
   }
 
-  /** @throws ApiError 40002, 40490, 40992, 40993, 41200, 50300 */
+  /** @throws ApiError 40002, 404901, 409903, 409904, 41200, 50300 */
   async update(
     key: PlantingKeyDto,
     patch: PlantingPatchDto,
@@ -153,7 +153,7 @@ export class PlantingsService {
     return toDto(planting);
   }
 
-  /** @throws ApiError 40490, 41200, 50300 */
+  /** @throws ApiError 404901, 41200, 50300 */
   async remove(key: PlantingKeyDto, preconditions: Preconditions): Promise<void> {
     const wasThere = await this.plantings.remove(key, preconditions.check(toEtag));
     if (!wasThere) throw new ApiError(PlantingErrors.PLANTING_NOT_FOUND);
