@@ -1,31 +1,36 @@
+import { swc } from './test/support/swc.mjs';
+
 /** @type {import('jest').Config} */
 // Whatever depends on the local time of the machine shows here.
 process.env.TZ = 'America/New_York';
 
-export const shared = {
+/** The packages whose classes and decorators test files and the program must have in common. */
+const ES_MODULES = '@nestjs|typeorm';
+const COMMONJS = 'class-validator|class-transformer|rxjs|sqlite3';
+
+const SHARE_MODULE = '<rootDir>/test/support/share-module.mjs';
+
+const unit = {
   testEnvironment: '<rootDir>/test/support/jest-environment.mjs',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { [String.raw`^(\.{1,2}/.*)\.js$`]: '$1' },
+  transform: { [String.raw`\.ts$`]: ['@swc/jest', swc] },
+};
+
+const sharing = {
+  ...unit,
+  testEnvironmentOptions: { shareGlobals: true, globalsCleanup: 'off' },
+  transformIgnorePatterns: [`/node_modules/(?!(${ES_MODULES}|${COMMONJS})/)`],
   transform: {
-    [String.raw`\.ts$`]: [
-      '@swc/jest',
-      {
-        swcrc: false,
-        jsc: {
-          target: 'es2023',
-          keepClassNames: true,
-          parser: { syntax: 'typescript', decorators: true },
-          transform: {
-            legacyDecorator: true,
-            decoratorMetadata: true,
-            useDefineForClassFields: false,
-          },
-        },
-        module: { type: 'es6' },
-      },
-    ],
+    [`^${import.meta.dirname}/(node_modules/(${ES_MODULES})|(src|test/example)(?!.*spec\\.ts$))/`]:
+      [SHARE_MODULE, { format: 'module' }],
+    [`/node_modules/(${COMMONJS})/`]: [SHARE_MODULE, { format: 'commonjs' }],
+    ...unit.transform,
   },
 };
+
+/** End-to-end tests get the program from their worker, unless its coverage is to be counted. */
+export const endToEnd = process.argv.includes('--coverage') ? unit : sharing;
 
 /** One server for all suites of a run. */
 export const postgresServer = {
@@ -51,8 +56,6 @@ export default {
   ],
   coverageProvider: 'v8',
   coverageThreshold: { global: { lines: 95, branches: 95 } },
-  // Tests wait for programs and disks more than they compute.
-  maxWorkers: '100%',
   // Modules of finished suites stay in memory. Freeing them at the end takes a busy machine long.
   workerIdleMemoryLimit: '800MB',
   // A busy machine may take longer than half a second to end a worker.
@@ -60,9 +63,9 @@ export default {
   // Tests start programs, and a machine may be busy: how long something may take is what they check.
   testTimeout: 300_000,
   projects: [
-    { ...shared, displayName: 'unit', roots: ['src', 'test'], testRegex: String.raw`\.spec\.ts$` },
+    { ...unit, displayName: 'unit', roots: ['src', 'test'], testRegex: String.raw`\.spec\.ts$` },
     {
-      ...shared,
+      ...endToEnd,
       displayName: 'sqlite',
       roots: ['src', 'test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
@@ -70,7 +73,7 @@ export default {
       globals: { engine: 'sqlite' },
     },
     {
-      ...shared,
+      ...endToEnd,
       displayName: 'postgres',
       roots: ['src', 'test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,

@@ -117,9 +117,14 @@ describe('the changes of the typed client', () => {
     expect(silent?.aborted).toBe(false);
     passTimeouts(1);
     expect(silent?.reason).toMatchObject({ name: 'TimeoutError' });
-    await until(() => jest.getTimerCount() === 1);
-    passTimeouts(1_000);
-    await expect(next).rejects.toMatchObject({ status: 401 });
+    const failure = expect(next).rejects.toMatchObject({ status: 401 });
+    let isOver = false;
+    void failure.finally(() => (isOver = true));
+    await until(() => {
+      passTimeouts(1_000);
+      return isOver;
+    });
+    await failure;
   });
 
   it('leave out those of other rows', async () => {

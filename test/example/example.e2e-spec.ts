@@ -16,7 +16,8 @@ import { inNewFolder } from '../support/new-folder.js';
 import { AUTHORIZATION, CONTENT_TYPE, makeRequest } from '../support/plant-requests.js';
 import { TestApp } from '../support/test-app.js';
 import { ENGINE, TestStore } from '../support/test-store.js';
-import { EXAMPLE_MODULES } from './example.js';
+import { addToSchema } from '../support/add-to-schema.js';
+import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from './example.js';
 import { Garden } from './gardens/garden.entity.js';
 import gardenCauses from './gardens/gardens.error-fixtures.js';
 import { GardenErrors } from './gardens/gardens.errors.js';
@@ -24,6 +25,8 @@ import { Planting } from './plantings/planting.entity.js';
 import plantingCauses from './plantings/plantings.error-fixtures.js';
 import { PlantingErrors } from './plantings/plantings.errors.js';
 import { PlantingsNight } from './plantings/plantings.night.js';
+
+addToSchema(EXAMPLE_SCHEMA);
 
 let app: TestApp;
 let store: DataSource;

@@ -9,14 +9,43 @@ AsyncLocalStorage.prototype.run = function (...parameters) {
   return run.apply(this, parameters);
 };
 
+/** Globals by which a test file and the modules that its worker has loaded must mean the same. */
+const SHARED = [
+  ...['Reflect', 'Array', 'BigInt', 'Boolean', 'Date', 'Number', 'Promise', 'String'],
+  ...['Error', 'RangeError', 'SyntaxError', 'TypeError'],
+  ...['setImmediate', 'setInterval', 'setTimeout'],
+  ...['clearImmediate', 'clearInterval', 'clearTimeout'],
+  ...['importShared', 'requireShared'],
+];
+
 /**
- * Switches the storages off after each test file. Before Node 24, each one that is on slows every
- * promise of the process.
+ * Shares globals of the worker with an end-to-end test, also clocks and timers that it has faked.
+ * Switches the storages off after each file: before Node 24, each one that is on slows every promise
+ * of the process.
  */
 export default class Environment extends TestEnvironment {
+  constructor(config, context) {
+    super(config, context);
+    this.env = process.env;
+    if (!config.projectConfig.testEnvironmentOptions.shareGlobals) return;
+    for (const name of SHARED) share(this.global, globalThis, name);
+    share(this.global.process, process, 'env');
+  }
+
   async teardown() {
+    process.env = this.env;
     for (const storage of storages) storage.disable();
     storages.clear();
     await super.teardown();
   }
+}
+
+function share(target, source, name) {
+  Object.defineProperty(target, name, {
+    configurable: true,
+    get: () => source[name],
+    set(value) {
+      source[name] = value;
+    },
+  });
 }

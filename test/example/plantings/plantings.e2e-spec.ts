@@ -2,9 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { expectError } from '../../support/expect-error.js';
 import { type Members, pathTo, writeMembers } from '../../support/members.js';
 import { TestApp } from '../../support/test-app.js';
-import { EXAMPLE_MODULES } from '../example.js';
+import { addToSchema } from '../../support/add-to-schema.js';
+import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from '../example.js';
 import { makePlanting } from './plantings.error-fixtures.js';
 import { PlantingErrors } from './plantings.errors.js';
+
+addToSchema(EXAMPLE_SCHEMA);
 
 let app: TestApp;
 /** All stored plantings. */

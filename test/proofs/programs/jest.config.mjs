@@ -1,4 +1,4 @@
-import { postgresServer, shared } from '../../../jest.config.mjs';
+import { endToEnd, postgresServer } from '../../../jest.config.mjs';
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
 const E2E = String.raw`/test/(proofs/programs/|fuzz/planted-faults).*\.e2e-spec\.ts$`;
@@ -10,7 +10,7 @@ export default {
   workerGracefulExitTimeout: 60_000,
   projects: [
     {
-      ...shared,
+      ...endToEnd,
       rootDir: ROOT,
       displayName: 'sqlite',
       testRegex: E2E,
@@ -18,7 +18,7 @@ export default {
       globals: { engine: 'sqlite' },
     },
     {
-      ...shared,
+      ...endToEnd,
       rootDir: ROOT,
       displayName: 'postgres',
       testRegex: E2E,

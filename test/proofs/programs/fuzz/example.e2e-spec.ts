@@ -4,7 +4,10 @@ import { describeFailure, Fuzzer } from '../../../fuzz/fuzzer.js';
 import { ACCESS_TOKENS } from '../../../fuzz/headers.js';
 import { HttpClient } from '../../../support/http/client.js';
 import { TestApp } from '../../../support/test-app.js';
-import { EXAMPLE_MODULES } from '../../../example/example.js';
+import { addToSchema } from '../../../support/add-to-schema.js';
+import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from '../../../example/example.js';
+
+addToSchema(EXAMPLE_SCHEMA);
 
 const SEED = 20_261_121;
 const REQUESTS = 1_500;
