@@ -38,11 +38,8 @@ export const postgresServer = {
   globalTeardown: './test/support/jest-postgres-teardown.mjs',
 };
 
-/** What is the same on every engine, such as tokens and what is not HTTP: once is enough. */
-const WITHOUT_STORE =
-  '/test/(authentication|jwt|scopes|object-access|readme|limits|malformed-http|connections|last-answers|slow-readers|pipelined-requests|late-requests|cors|log|http|documents|documented-errors|client|client-changes|parameters|features|routes|streams|change-streams|change-stream-ends|import-connection|fuzz/(flaws|operations))\\.e2e-spec';
-
-// The end-to-end tests run on each engine, except for those in the folder of one of them.
+// The folder of an end-to-end test decides where it runs: those in test/sqlite, test/postgres and
+// test/server, which is the same on every engine, on one engine; all others on both.
 /** @type {import('jest').Config} */
 export default {
   // What runs as a process of its own in the tests is not counted there: neither for nor against.
@@ -79,7 +76,8 @@ export default {
       testRegex: String.raw`\.e2e-spec\.ts$`,
       testPathIgnorePatterns: [
         '/test/sqlite/',
-        WITHOUT_STORE,
+        '/test/server/',
+        '/test/fuzz/(flaws|operations)',
         '/test/proofs/',
         '/test/fuzz/planted',
       ],

@@ -2,7 +2,7 @@ import { NotFoundException } from '@nestjs/common';
 import type { Express, RequestHandler } from 'express';
 
 // This file depends on an internal of Express's router: `match()`, which its types leave out. The
-// tests of 405 in test/http.e2e-spec.ts fail if an upgrade changes it.
+// tests of 405 in test/server/http.e2e-spec.ts fail if an upgrade changes it.
 
 type Layer = Express['router']['stack'][number];
 

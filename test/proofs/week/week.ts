@@ -103,7 +103,7 @@ class Week {
   }
 
   private async makeStoreOf(version: string): Promise<void> {
-    const sql = await readFile(new URL(`test/stores/${version}.sqlite.sql`, ROOT), 'utf8');
+    const sql = await readFile(new URL(`test/upgrades/${version}.sqlite.sql`, ROOT), 'utf8');
     await mkdir(this.folder.file('data'));
     const database = new sqlite3.Database(this.folder.file('data/plants.db'));
     await new Promise<void>((resolve, reject) => {

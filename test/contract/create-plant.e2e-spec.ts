@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { BODY_LIMIT } from '../../src/platform/requests/body-reader.js';
+import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
+import { INVALID_UTF8, REFUSED_BODIES, VALID_BODIES, VALID_STRINGS } from '../cases/bodies.js';
+import { INVALID_IDS, VALID_IDS } from '../cases/ids.js';
+import { expectError } from '../support/expect-error.js';
+import { TestApp } from '../support/test-app.js';
+
+let app: TestApp;
+let lastId = 0;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+});
+
+afterAll(async () => {
+  await app.close();
+});
+
+/** An id that no other test uses. */
+function freshId(): string {
+  return String(1_000_000 + ++lastId);
+}
+
+/** Shortens a text for a title, and removes control characters. */
+function short(text: string): string {
+  const shown =
+    text.length > 60 ? `${text.slice(0, 40)}... (${String(text.length)} characters)` : text;
+  return shown.replace(
+    /\p{Cc}/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function parseText(value: string): string {
+  return JSON.parse(value) as string;
+}
+
+describe('POST /plants with a valid NewPlant', () => {
+  it('answers 200 with name and tag, and stores the plant', async () => {
+    const answer = await app.create('{"id":42,"name":"Monstera","tag":"indoor"}');
+    expect(answer).toMatchObject({ status: 200, body: { name: 'Monstera', tag: 'indoor' } });
+    expect(answer.body).toEqual({ name: 'Monstera', tag: 'indoor' });
+    expect(await app.row('42')).toEqual({ id: '42', name: 'Monstera', tag: 'indoor' });
+  });
+
+  it('answers without tag when none was sent', async () => {
+    const answer = await app.create('{"id":43,"name":"Ficus"}');
+    expect(answer).toMatchObject({ status: 200 });
+    expect(answer.body).toEqual({ name: 'Ficus' });
+    expect(await app.row('43')).toEqual({ id: '43', name: 'Ficus', tag: null });
+  });
+
+  it.each(VALID_IDS.map(([text, id]) => ({ shown: short(text), text, id })))(
+    'takes the id $shown as $id',
+    async ({ text, id }) => {
+      const name = `id ${id} of ${String(text.length)} characters ${text.slice(0, 30)}`;
+      const answer = await app.create(`{"id":${text},"name":${JSON.stringify(name)}}`);
+      // Some of these ids are the same integer: then an earlier plant has it.
+      if (answer.status === 200) expect((await app.row(id))?.name).toBe(name);
+      else expectError(answer, PlantErrors.ID_IN_USE);
+      expect(await app.row(id)).toBeDefined();
+    },
+  );
+
+  it.each(VALID_STRINGS.map((value) => ({ shown: short(value), value })))(
+    'keeps the string $shown exactly',
+    async ({ value }) => {
+      const [asName, asTag] = [freshId(), freshId()];
+      const named = await app.create(`{"id":${asName},"name":${value}}`);
+      expect(named.body).toEqual({ name: parseText(value) });
+      expect(await app.row(asName)).toEqual({ id: asName, name: parseText(value), tag: null });
+      const tagged = await app.create(`{"id":${asTag},"name":"n","tag":${value}}`);
+      expect(tagged.body).toEqual({ name: 'n', tag: parseText(value) });
+      expect(await app.row(asTag)).toEqual({ id: asTag, name: 'n', tag: parseText(value) });
+    },
+  );
+
+  it.each(VALID_BODIES.map((body) => ({ shown: short(body), body })))(
+    'takes $shown',
+    async ({ body }) => {
+      const id = freshId();
+      const answer = await app.create(body.replace(': ID', `: ${id}`).replace(':ID', `:${id}`));
+      expect(answer.body).toEqual({ name: 'n' });
+      expect(await app.row(id)).toEqual({ id, name: 'n', tag: null });
+    },
+  );
+
+  it('takes a body of exactly the limit', async () => {
+    const id = freshId();
+    const body = `{"id":${id},"name":"n"}`.padEnd(BODY_LIMIT);
+    expect(await app.create(body)).toMatchObject({ status: 200, body: { name: 'n' } });
+  });
+
+  it.each([
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'application/json ; profile="a;charset=latin1"',
+    'application/json;',
+  ])('takes the media type %s', async (type) => {
+    const answer = await app.create(`{"id":${freshId()},"name":"n"}`, { 'Content-Type': type });
+    expect(answer).toMatchObject({ status: 200 });
+  });
+
+  it('ignores Accept', async () => {
+    const answer = await app.create(`{"id":${freshId()},"name":"n"}`, { Accept: 'image/png' });
+    expect(answer).toMatchObject({ status: 200, body: { name: 'n' } });
+  });
+
+  it('takes the content encoding identity', async () => {
+    const headers = { 'Content-Encoding': 'identity' };
+    const answer = await app.create(`{"id":${freshId()},"name":"n"}`, headers);
+    expect(answer).toMatchObject({ status: 200 });
+  });
+});
+
+describe('POST /plants with an id in use', () => {
+  it('answers 409 with 40900 to a different plant, and keeps the first', async () => {
+    const id = freshId();
+    await app.create(`{"id":${id},"name":"first","tag":"t"}`);
+    expectError(await app.create(`{"id":${id},"name":"other","tag":"t"}`), PlantErrors.ID_IN_USE);
+    expectError(await app.create(`{"id":${id},"name":"first"}`), PlantErrors.ID_IN_USE);
+    expectError(await app.create(`{"id":${id},"name":"first","tag":""}`), PlantErrors.ID_IN_USE);
+    expect(await app.row(id)).toEqual({ id, name: 'first', tag: 't' });
+  });
+
+  it.each(['"tag":"t"', '"other":1'])(
+    'answers 409 with 40901 to the same plant with %s',
+    async (rest) => {
+      const id = freshId();
+      const body = `{"id":${id},"name":"same",${rest}}`;
+      expect(await app.create(body)).toMatchObject({ status: 200 });
+      expectError(await app.create(body), PlantErrors.ALREADY_EXISTS);
+      expectError(await app.create(body.replace(id, `${id}.0`)), PlantErrors.ALREADY_EXISTS);
+    },
+  );
+
+  it('keeps ids apart that differ only beyond 2^53', async () => {
+    const ids = ['9007199254740996', '9007199254740997', '9007199254740998'];
+    for (const id of ids) {
+      expect(await app.create(`{"id":${id},"name":"${id}"}`)).toMatchObject({ status: 200 });
+    }
+    for (const id of ids) expect((await app.row(id))?.name).toBe(id);
+  });
+
+  it('lets one of 64 simultaneous creates of different plants win', async () => {
+    const id = freshId();
+    const names = Array.from({ length: 64 }, (_, index) => `plant ${String(index)}`);
+    const answers = await Promise.all(
+      names.map((name) => app.create(`{"id":${id},"name":"${name}"}`)),
+    );
+    const winners = answers.filter(({ status }) => status === 200);
+    expect(winners).toHaveLength(1);
+    for (const answer of answers) {
+      if (answer !== winners[0]) expectError(answer, PlantErrors.ID_IN_USE);
+    }
+    expect(winners[0]?.body).toEqual({ name: (await app.row(id))?.name });
+  });
+
+  it('answers 63 of 64 simultaneous creates of the same plant that it exists', async () => {
+    const id = freshId();
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, () => app.create(`{"id":${id},"name":"same"}`)),
+    );
+    const losers = answers.filter(({ status }) => status !== 200);
+    expect(losers).toHaveLength(63);
+    for (const answer of losers) expectError(answer, PlantErrors.ALREADY_EXISTS);
+  });
+});
+
+describe('POST /plants with a body that is refused', () => {
+  let stored: number;
+
+  beforeAll(async () => {
+    stored = (await app.rows()).length;
+  });
+
+  afterAll(async () => {
+    expect(await app.rows()).toHaveLength(stored);
+  });
+
+  it.each(INVALID_IDS.map((text) => ({ shown: short(text), text })))(
+    'answers 40002 to the id $shown',
+    async ({ text }) => {
+      const answer = await app.create(`{"id":${text},"name":"n"}`);
+      expectError(answer, 'INVALID_BODY', expect.stringMatching(/: id must be an integer from -9/));
+    },
+  );
+
+  it.each(
+    REFUSED_BODIES.map(([body, name, message]) => ({ shown: short(body), body, name, message })),
+  )('answers $name to $shown', async ({ body, name, message }) => {
+    expectError(await app.create(body), name, expect.stringMatching(message));
+  });
+
+  it.each(INVALID_UTF8)('answers 40001 to %s', async (_, bytes) => {
+    const body = Buffer.concat([
+      Buffer.from('{"id":1,"name":"'),
+      Buffer.from(bytes),
+      Buffer.from('"}'),
+    ]);
+    expectError(await app.create(body), 'UNREADABLE_BODY', 'The body is not UTF-8');
+  });
+
+  it.each([
+    ['text/plain', {}],
+    ['application/x-www-form-urlencoded', {}],
+    ['application/jsonp', {}],
+    ['application/problem+json', {}],
+    ['application/json; charset=latin1', {}],
+    ['application/json; charset=utf-16', {}],
+    ['application/json, text/plain', {}],
+    ['', {}],
+    ['application/json', { 'Content-Encoding': 'gzip' }],
+    ['application/json', { 'Content-Encoding': 'identity, br' }],
+  ])('answers 41500 to the media type "%s" with %j', async (type, headers) => {
+    const answer = await app.create('{"id":1,"name":"n"}', { 'Content-Type': type, ...headers });
+    expectError(answer, 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it('answers 41300 to a body one byte longer than the limit', async () => {
+    expectError(await app.create('{"id":1,"name":"n"}'.padEnd(BODY_LIMIT + 1)), 'BODY_TOO_LARGE');
+  });
+
+  it('looks at emptiness, media type and length, in this order', async () => {
+    expectError(await app.create('', { 'Content-Type': 'text/plain' }), 'UNREADABLE_BODY');
+    const long = await app.create('x'.repeat(BODY_LIMIT + 1), { 'Content-Type': 'text/plain' });
+    expectError(long, 'UNSUPPORTED_MEDIA_TYPE');
+  });
+});

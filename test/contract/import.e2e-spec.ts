@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ImportResultDto } from '../../src/platform/rest/import.js';
+import { exchange } from '../support/http/connection.js';
+import { expectError } from '../support/expect-error.js';
+import { type Answer, TestApp } from '../support/test-app.js';
+import { TOKEN } from '../support/token.js';
+
+const NDJSON = { 'Content-Type': 'application/x-ndjson' };
+const LONGEST = 102_400;
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+});
+
+afterAll(async () => {
+  await app.close();
+});
+
+async function importPlants(
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return await app.post('/plants/import', body, { ...NDJSON, ...headers });
+}
+
+/** Imports a body, and resolves with the outcome. */
+async function importLines(body: string | Uint8Array<ArrayBuffer>): Promise<ImportResultDto> {
+  const answer = await importPlants(body);
+  expect(answer.status).toBe(200);
+  return answer.body as ImportResultDto;
+}
+
+/** A line as long as it may be. */
+function longestLine(id: number): string {
+  const start = `{"id":${id},"name":"`;
+  return `${start}${'x'.repeat(LONGEST - start.length - 2)}"}`;
+}
+
+describe('POST /plants/import', () => {
+  it('stores each line as POST /plants stores its body', async () => {
+    const lines = [
+      '{"id":9223372036854775807,"name":"Monstera","tag":"indoor"}',
+      '{"id":-9223372036854775808,"name":"","tag":""}',
+      '{"id":9007199254740993.0e0,"name":"🌿 \\u00e9"}',
+      '  {"tag":"t","more":[{}],"name":"n","id":1}\t',
+    ];
+    expect(await importLines(lines.join('\n'))).toEqual({
+      created: 4,
+      identical: 0,
+      failed: 0,
+      failures: [],
+    });
+    expect(await app.rows()).toEqual([
+      { id: '-9223372036854775808', name: '', tag: '' },
+      { id: '1', name: 'n', tag: 't' },
+      { id: '9007199254740993', name: '🌿 é', tag: null },
+      { id: '9223372036854775807', name: 'Monstera', tag: 'indoor' },
+    ]);
+  });
+
+  it.each<[string, string | Uint8Array<ArrayBuffer>, number]>([
+    ['nothing', '', 0],
+    ['a line feed', '\n', 0],
+    ['blank lines', ' \n\t\r\n\r\n \t \n', 0],
+    ['a line without an end', '{"id":10,"name":"n"}', 1],
+    ['a line with a line feed', '{"id":11,"name":"n"}\n', 1],
+    ['a line with CRLF', '{"id":12,"name":"n"}\r\n', 1],
+    ['a last line that ends with CR', '{"id":13,"name":"n"}\r', 1],
+    ['lines between blank ones', '\n\n{"id":14,"name":"n"}\n \n{"id":15,"name":"n"}\n\n', 2],
+    ['the longest line', `${longestLine(16)}\r\n${longestLine(17)}`, 2],
+    [
+      'many long lines',
+      Array.from({ length: 30 }, (_, id) => longestLine(100 + id)).join('\n'),
+      30,
+    ],
+  ])('takes %s', async (_, body, created) => {
+    expect(await importLines(body)).toEqual({ created, identical: 0, failed: 0, failures: [] });
+  });
+
+  it('takes an empty body without a length, and one in chunks of any size', async () => {
+    const head = `POST /plants/import HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/x-ndjson\r\nConnection: close\r\n`;
+    expect(await exchange(app.port, `${head}\r\n`)).toMatch(/^HTTP\/1.1 200 [^]*"created":0/);
+    const body = Buffer.from('{"id":20,"name":"é"}\r\n{"id":21,"name":"🌿"}\n');
+    const chunks = Array.from(body, (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join('');
+    const answer = await exchange(
+      app.port,
+      Buffer.from(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`, 'latin1'),
+    );
+    expect(answer).toMatch(/"created":2,"identical":0,"failed":0/);
+    expect(await app.row('21')).toEqual({ id: '21', name: '🌿', tag: null });
+  });
+
+  it('counts identical lines, and lets the first of those with one id win', async () => {
+    const lines = ['{"id":30,"name":"a"}', '{"id":30,"name":"b"}', '{"name":"a","id":3e1}'];
+    const id = { error: 40900, message: 'The id is in use by a different plant' };
+    expect(await importLines(lines.join('\n'))).toEqual({
+      created: 1,
+      identical: 1,
+      failed: 1,
+      failures: [{ line: 2, ...id }],
+    });
+    expect(await importLines(lines.join('\n'))).toMatchObject({
+      created: 0,
+      identical: 2,
+      failed: 1,
+    });
+    const many = Array.from({ length: 5_000 }, (_, index) => `{"id":31,"name":"${index}"}\n`);
+    expect(await importLines(many.join(''))).toMatchObject({ created: 1, failed: 4_999 });
+    expect(await app.row('31')).toMatchObject({ name: '0' });
+  });
+
+  it.each<[string, string | Uint8Array<ArrayBuffer>, number, string]>([
+    ['no JSON', 'x', 40001, 'The line is not JSON: a value was expected'],
+    ['a byte order mark', '\uFEFF{"id":40,"name":"n"}', 40001, 'is not JSON'],
+    ['two values', '{"id":40,"name":"n"}{}', 40001, 'nothing may follow the value'],
+    ['half a value', '{"id":40,', 40001, 'is not JSON'],
+    ['no UTF-8', Buffer.from('{"id":40,"name":"\xff"}', 'latin1'), 40001, 'The line is not UTF-8'],
+    ['half a character', Buffer.from('{"id":40,"name":"\xf0', 'latin1'), 40001, 'is not UTF-8'],
+    ['deep nesting', `{"id":40,"name":"n","x":${'['.repeat(64)}`, 40001, 'The line nests deeper'],
+    ['no object', '[1]', 40002, 'The line must be a JSON object'],
+    ['a member that is missing', '{"id":40}', 40002, 'The line is not valid: name is missing'],
+    ['a member given twice', '{"id":40,"id":40,"name":"n"}', 40002, 'given more than once'],
+    ['U+0000', '{"id":40,"name":"\\u0000"}', 40002, 'name must not contain U+0000'],
+    ['an id beyond int64', '{"id":9223372036854775808,"name":"n"}', 40002, 'id must be an integer'],
+    [
+      'a byte too many',
+      longestLine(40).replace('x', 'xx'),
+      41300,
+      'The line is longer than 102400 bytes',
+    ],
+    ['many bytes too many', 'x'.repeat(1_000_000), 41300, 'The line is longer than 102400 bytes'],
+    ['spaces without end', ' '.repeat(1_000_000), 41300, 'The line is longer than 102400 bytes'],
+  ])('fails a line alone that has %s', async (_, line, error, message) => {
+    const body = Buffer.concat([
+      Buffer.from('\n{"id":41,"name":"n"}\n'),
+      Buffer.from(line as string),
+      Buffer.from('\r\n{"id":42,"name":"n"}\n'),
+    ]);
+    const result = await importLines(body);
+    expect([result.created + result.identical, result.failed]).toEqual([2, 1]);
+    const described = { line: 3, error, message: expect.stringContaining(message) as unknown };
+    expect(result.failures).toEqual([described]);
+    expect(await app.row('40')).toBeUndefined();
+  });
+
+  it('lists the first thousand failures', async () => {
+    const { failed, failures } = await importLines('x\n\n'.repeat(1_500));
+    expect(failed).toBe(1_500);
+    expect(failures.map(({ line }) => line)).toEqual(
+      Array.from({ length: 1_000 }, (_, index) => 1 + 2 * index),
+    );
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['of another type', { 'Content-Type': 'application/json' }],
+    ['without a type', { 'Content-Type': '' }],
+    ['of another charset', { 'Content-Type': 'application/x-ndjson; charset=latin1' }],
+    ['that is compressed', { 'Content-Encoding': 'gzip' }],
+  ])('answers 41500 to a body %s', async (_, headers) => {
+    expectError(
+      await importPlants('{"id":50,"name":"n"}', headers),
+      'UNSUPPORTED_MEDIA_TYPE',
+      expect.stringContaining('application/x-ndjson'),
+    );
+    expect(await app.row('50')).toBeUndefined();
+  });
+
+  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])('answers 405 to %s', async (method) => {
+    const answer = await app.request(method, '/plants/import');
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('OPTIONS, POST');
+  });
+
+  it('answers OPTIONS with its methods', async () => {
+    const answer = await app.request('OPTIONS', '/plants/import');
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('allow')).toBe('OPTIONS, POST');
+  });
+
+  it('ignores a query', async () => {
+    const answer = await app.post('/plants/import?a=1', '{"id":60,"name":"n"}', NDJSON);
+    expect(answer.body).toMatchObject({ created: 1 });
+  });
+
+  it('is counted by lines', async () => {
+    const count = async (): Promise<number> => {
+      const { text } = await app.get('/metrics');
+      return Number(/^import_lines_total\{outcome="created"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+    };
+    const before = await count();
+    await importLines('{"id":70,"name":"n"}\n{"id":71,"name":"n"}\nx\n');
+    expect(await count()).toBe(before + 2);
+  });
+});

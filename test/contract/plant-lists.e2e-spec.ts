@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ErrorCatalogue, type ErrorKind } from '../../src/platform/errors/error-catalogue.js';
+import { expectError } from '../support/expect-error.js';
+import { type Answer, TestApp } from '../support/test-app.js';
+import { TOKEN } from '../support/token.js';
+
+const LINES = { Accept: 'application/x-ndjson' };
+const LONG = 'L'.repeat(64);
+
+/** By the first 64 code points with A to Z as small letters, then by id. */
+const IN_ORDER: readonly (readonly [id: string, name: string])[] = [
+  ['20', ''],
+  ['21', ' space'],
+  ['22', '%_'],
+  ['23', 'A'],
+  ['24', 'a'],
+  ['25', 'a\u0301'],
+  ['26', 'ab'],
+  ['27', 'İ'.toLowerCase()],
+  ['-3', `${LONG}b`],
+  ['-2', `${LONG.toLowerCase()}a`],
+  ['-1', `${LONG}B2`],
+  ['28', 'mon'],
+  ['29', 'MONSTERA'],
+  ['30', 'Monstera'],
+  ['31', 'monstera deliciosa'],
+  ['9007199254740993', 'monstera deliciosa'],
+  ['32', 'Z'],
+  ['33', '['],
+  ['34', '_'],
+  ['35', 'É'],
+  ['36', 'é'],
+  ['37', '\uE000'],
+  ['38', '\uFFFD'],
+  ['39', '🌿'],
+  ['40', '\u{10FFFF}'],
+];
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+  const shuffled = IN_ORDER.toSorted(([, a], [, b]) => a.length - b.length);
+  for (const [id, name] of shuffled) {
+    const { status } = await app.create(`{"id":${id},"name":${JSON.stringify(name)},"tag":"t"}`);
+    expect(status).toBe(200);
+  }
+});
+
+afterAll(async () => {
+  await app.close();
+});
+
+function listIds({ text }: Answer): string[] {
+  return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);
+}
+
+/** Reads a page and all that follow by the Links. */
+async function listByLinks(path: string): Promise<string[]> {
+  const pages = await app.getPages(path);
+  expect(pages.filter(({ status }) => status !== 200)).toEqual([]);
+  return pages.flatMap(listIds);
+}
+
+/** Sorts by the start of the name in the order of its code points, then by id. */
+const byName = IN_ORDER.map(([id, name]) => ({
+  id: BigInt(id),
+  start: [...name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())].slice(0, 64).join(''),
+}))
+  .toSorted(
+    (a, b) => Buffer.compare(Buffer.from(a.start), Buffer.from(b.start)) || (a.id < b.id ? -1 : 1),
+  )
+  .map(({ id }) => String(id));
+
+const byId = IN_ORDER.map(([id]) => BigInt(id))
+  .toSorted((a, b) => (a < b ? -1 : 1))
+  .map(String);
+
+const ORDERS = {
+  id: byId,
+  '-id': byId.toReversed(),
+  name: byName,
+  '-name': byName.toReversed(),
+};
+
+describe.each(Object.entries(ORDERS))('GET /plants?sort=%s', (sort, ids) => {
+  it.each([1, 2, 7, 1000])('lists every plant once, on pages of %i', async (limit) => {
+    expect(await listByLinks(`/plants?sort=${sort}&limit=${limit}`)).toEqual(ids);
+  });
+
+  it('writes the same plants as lines', async () => {
+    const answer = await app.get(`/plants?sort=${sort}`, LINES);
+    const lines = answer.text.split('\n');
+    expect(lines.pop()).toBe('');
+    expect(lines.map((line) => String(/"id":(-?\d+)/.exec(line)?.[1]))).toEqual(ids);
+    const page = await app.get(`/plants?sort=${sort}&limit=1000`);
+    expect(`[${lines.join()}]`).toBe(page.text);
+  });
+});
+
+describe('GET /plants?name=', () => {
+  it.each([
+    ['mon', ['28', '29', '30', '31', '9007199254740993']],
+    ['MONSTERA', ['29', '30', '31', '9007199254740993']],
+    ['monstera deliciosa', ['31', '9007199254740993']],
+    ['onstera', []],
+    ['a', ['23', '24', '26', '25']],
+    ['A', ['23', '24', '26', '25']],
+    ['%', ['22']],
+    ['_', ['34']],
+    [' ', ['21']],
+    ['é', ['36']],
+    ['É', ['35']],
+    ['[', ['33']],
+    ['🌿', ['39']],
+    ['\u{10FFFF}', ['40']],
+    [LONG, ['-3', '-2', '-1']],
+    [`${LONG}B`, ['-3', '-1']],
+    [`${LONG}a`, ['-2']],
+    [`${LONG}b2`, ['-1']],
+    [`${LONG}c`, []],
+    [`${LONG}b23`, []],
+  ])('finds the plants whose name starts with %j', async (name, ids) => {
+    const query = `name=${encodeURIComponent(name)}`;
+    expect(listIds(await app.get(`/plants?${query}`))).toEqual(ids);
+    expect(listIds(await app.get(`/plants?sort=-name&${query}`))).toEqual(ids.toReversed());
+    expect(listIds(await app.get(`/plants?${query}`, LINES))).toEqual(ids);
+    expect(await listByLinks(`/plants?limit=1&${query}`)).toEqual(ids);
+    expect(await listByLinks(`/plants?limit=1&sort=-name&${query}`)).toEqual(ids.toReversed());
+  });
+
+  it('continues by the Link, which has the name in it', async () => {
+    const first = await app.get('/plants?name=MON&limit=2');
+    expect(listIds(first)).toEqual(['28', '29']);
+    const link = first.headers.get('link') ?? '';
+    expect(link).toMatch(/^<\/plants\?limit=2&after=[\w-]+&name=MON>; rel="next"$/);
+    const second = await app.get(link.slice(1, link.indexOf('>')));
+    expect(listIds(second)).toEqual(['30', '31']);
+  });
+
+  it('creates and finds a name of nearly 100 KiB', async () => {
+    const name = `Wide${'🌿'.repeat(25_000)}`;
+    expect(await app.create(`{"id":77,"name":"${name}"}`)).toMatchObject({ status: 200 });
+    const query = `name=${encodeURIComponent(name.slice(0, 4 + 2 * 300))}`;
+    expect((await app.get(`/plants?${query}`)).body).toEqual([{ id: 77, name }]);
+    expect(await app.delete('/plants/77')).toMatchObject({ status: 204 });
+  });
+});
+
+describe('GET /plants with a query that no page has', () => {
+  const cursor = async (query: string): Promise<string> => {
+    const link = (await app.get(`/plants?limit=1&${query}`)).headers.get('link') ?? '';
+    return /after=([^&>]+)/.exec(link)?.[1] ?? '';
+  };
+  const encoded = encodeURIComponent;
+
+  it.each([
+    ['name=', 'name must have at least 1 character'],
+    ['name=%00', 'name must not contain U+0000'],
+    ['name=a&name=b', 'name is given more than once'],
+    ['name=a&sort=id', 'sort must be name or -name when name is given'],
+    ['name=a&sort=-id', 'sort must be name or -name when name is given'],
+    ['name=a&tag=t', 'tag must not be given together with name or a sort by name'],
+    ['sort=name&tag=t', 'tag must not be given together with name or a sort by name'],
+    ['sort=-name&tag=t', 'tag must not be given together with name or a sort by name'],
+    ['sort=', 'sort must be one of'],
+    ['sort=tag', 'sort must be one of'],
+    ['sort=Name', 'sort must be one of'],
+    ['sort=name&after=5', 'after must be taken from a Link'],
+    ['sort=name&after=WyJ4Il0', 'after must be taken from a Link'],
+    ['sort=name&after=x', 'after must be taken from the Link'],
+    ['sort=-id&after=WyJ4Il0', 'after must be an integer'],
+    [`tag=${'é'.repeat(683)}`, 'tag must not be longer than 4096 bytes'],
+    [`name=${'x'.repeat(4_097)}`, 'name must not be longer than 4096 bytes'],
+    ['limit=1001', 'limit must not be greater than 1000'],
+  ])('refuses %.60s with 40003: %s', async (query, fault) => {
+    for (const headers of [{}, LINES]) {
+      if (query === 'limit=1001' && headers === LINES) continue;
+      const answer = await app.get(`/plants?${query}`, headers);
+      expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining(fault));
+      expect(answer.headers.get('vary')).toBe('Accept');
+    }
+  });
+
+  it('refuses the cursor of another order or another name', async () => {
+    const cursors = [await cursor('sort=name'), await cursor('sort=-name'), await cursor('name=m')];
+    const queries = ['sort=name', 'sort=-name', 'name=m'];
+    for (const [place, after] of cursors.entries()) {
+      for (const [other, query] of queries.entries()) {
+        const { status } = await app.get(`/plants?${query}&after=${encoded(after)}`);
+        expect(status).toBe(place === other ? 200 : 400);
+      }
+    }
+  });
+
+  it('refuses a cursor whose id was replaced by a text', async () => {
+    const parts = JSON.parse(atob(await cursor('sort=name'))) as string[];
+    const forged = btoa(JSON.stringify([...parts.slice(0, -1), 'x'])).replaceAll('=', '');
+    const answer = await app.get(`/plants?sort=name&after=${forged}`);
+    expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining('taken from a Link'));
+  });
+
+  it.each([
+    ['name=mon', ['', 'mom\u{10FFFF}', 'moo', 'z']],
+    ['name=MON', ['', 'mom\u{10FFFF}', 'moo', 'Mon', 'z']],
+    ['name=mon&sort=-name', ['', 'mom\u{10FFFF}', 'moo', 'z']],
+  ])('refuses a cursor of ?%s whose name does not match', async (query, names) => {
+    const [signature] = JSON.parse(atob(await cursor(query))) as string[];
+    for (const name of names) {
+      const forged = Buffer.from(JSON.stringify([signature, name, '0'])).toString('base64url');
+      const answer = await app.get(`/plants?${query}&after=${forged}`);
+      expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining('taken from a Link'));
+    }
+  });
+
+  it('takes a value of 4096 bytes', async () => {
+    const tag = 'é'.repeat(682) + 'xxxx';
+    expect(encoded(tag)).toHaveLength(4_096);
+    await app.create(`{"id":1000,"name":"n","tag":"${tag}"}`);
+    await app.create(`{"id":1001,"name":"n","tag":"${tag}"}`);
+    const first = await app.get(`/plants?limit=1&tag=${encoded(tag)}`);
+    const link = first.headers.get('link') ?? '';
+    expect(listIds(await app.get(link.slice(1, link.indexOf('>'))))).toEqual(['1001']);
+    for (const id of [1000, 1001]) await app.delete(`/plants/${id}`);
+  });
+});
+
+describe('GET /plants as lines', () => {
+  it.each([
+    ['application/x-ndjson', true],
+    ['application/X-NDJSON;q=0.1', true],
+    ['application/json;q=0.5, application/x-ndjson;q=0.5', true],
+    ['text/html, application/x-ndjson', true],
+    ['application/json, application/x-ndjson;q=0.9', false],
+    ['application/x-ndjson;q=0', false],
+    ['application/x-ndjson;q=0.000', false],
+    ['application/*', false],
+    ['*/*', false],
+    ['text/html', false],
+    ['', false],
+  ])('is chosen by Accept: %s is %s', async (accept, isChosen) => {
+    const answer = await app.get('/plants?limit=1', { Accept: accept });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe(
+      isChosen ? 'application/x-ndjson' : 'application/json; charset=utf-8',
+    );
+    expect(answer.headers.get('vary')).toBe('Accept');
+    expect(answer.headers.has('link')).toBe(!isChosen);
+    expect(answer.text.endsWith('\n')).toBe(isChosen);
+  });
+
+  it.each([
+    ['tag=t', IN_ORDER.length],
+    ['tag=none', 0],
+    ['limit=3', 3],
+    ['limit=1001', IN_ORDER.length],
+    ['limit=9007199254740991', IN_ORDER.length],
+    ['after=30', byId.length - byId.indexOf('30') - 1],
+  ])('has of ?%s %i', async (query, count) => {
+    const { status, text } = await app.get(`/plants?${query}`, LINES);
+    expect([status, text.split('\n').length - 1]).toEqual([200, count]);
+  });
+
+  it.each(['limit=0', 'limit=9007199254740992', 'limit=1.5', 'after=x', 'page=1'])(
+    'answers 40003 to ?%s',
+    async (query) => {
+      expectError(
+        await app.get(`/plants?${query}`, LINES),
+        'INVALID_PARAMETERS',
+        expect.anything(),
+      );
+    },
+  );
+
+  it('answers HEAD with the headers only', async () => {
+    const headers = { ...app.authorization, ...LINES };
+    const answer = await app.request('HEAD', '/plants', { headers });
+    expect(answer).toMatchObject({ status: 200, text: '' });
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
+    expect(answer.headers.get('vary')).toBe('Accept');
+  });
+});
+
+describe('Vary: Accept', () => {
+  it.each<[string, () => Promise<Answer>, ErrorKind]>([
+    ['without a token', () => app.request('GET', '/plants'), ErrorCatalogue.TOKEN_MISSING],
+    [
+      'with a token that is not accepted',
+      () => app.request('GET', '/plants', { headers: { Authorization: 'Bearer other' } }),
+      ErrorCatalogue.TOKEN_REFUSED,
+    ],
+    ['with a bad query', () => app.get('/plants?limit=x'), ErrorCatalogue.INVALID_PARAMETERS],
+  ])('is on a refusal of GET /plants %s', async (_, send, { error }) => {
+    const answer = await send();
+    expect(answer.body).toMatchObject({ error });
+    expect(answer.headers.get('vary')).toBe('Accept');
+  });
+
+  it('is on an answer beside that of another origin', async () => {
+    const shared = await TestApp.start({ CORS_ORIGINS: 'https://a.example' });
+    const headers = { Origin: 'https://a.example', Authorization: `Bearer ${TOKEN}` };
+    for (const path of ['/plants', '/plants?limit=x']) {
+      const { headers: answered } = await shared.request('GET', path, { headers });
+      expect(answered.get('vary')).toBe('Origin, Accept');
+      expect(answered.get('access-control-expose-headers')).toMatch(/Accept-Patch.*Link/);
+    }
+    await shared.close();
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseYaml } from '@redocly/openapi-core';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { Env } from '../../src/platform/config/env.js';
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+const UNIT = 'deploy/plant-store.service';
+const SETTINGS = Object.keys(new Env());
+
+function readText(path: string): string {
+  return readFileSync(ROOT + path, 'utf8');
+}
+
+describe(UNIT, () => {
+  const unit = readText(UNIT);
+
+  it('runs the program with settings that it knows', () => {
+    expect(unit).toMatch(/^ExecStart=\/usr\/bin\/node dist\/main\.js$/m);
+    expect(existsSync(`${ROOT}src/main.ts`)).toBe(true);
+    const [, variables = ''] = /^Environment=(.*)$/m.exec(unit) ?? [];
+    const names = variables.split(' ').map((variable) => variable.split('=')[0]);
+    expect(names.filter((name) => !SETTINGS.includes(name ?? ''))).toEqual([]);
+  });
+
+  it('leaves the place of the store to .env, which the commands read too', () => {
+    expect(unit).toMatch(/^WorkingDirectory=\/opt\/plant-store$/m);
+    expect(unit).not.toMatch(/DATABASE_URL=|^EnvironmentFile=/m);
+  });
+
+  it('does not forbid V8 to make code', () => {
+    expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
+  });
+
+  const { status } = spawnSync('systemd-analyze', ['--version']);
+  (status === 0 ? it : it.skip)('exposes little, by the judgement of systemd', () => {
+    const check = ['security', '--offline=yes', '--no-pager', '--threshold=30', ROOT + UNIT];
+    const { status: judgement, stdout } = spawnSync('systemd-analyze', check, { encoding: 'utf8' });
+    expect({ judgement, stdout }).toEqual({ judgement: 0, stdout });
+  });
+});
+
+describe.each(['compose.yaml', 'deploy/compose.sqlite.yaml'])('%s', (path) => {
+  const text = readText(path);
+
+  it('publishes no port to other machines', () => {
+    const ports = [...text.matchAll(/^ +ports:\n((?: +- .*\n)+)/gm)].map(([, list]) => list);
+    expect(ports).toHaveLength(1);
+    expect(ports[0]).toMatch(/^ +- 127\.0\.0\.1:\$\{PORT:-3000\}:\d+\n$/);
+  });
+
+  it('sets variables that the program knows, and passes on the tokens', () => {
+    const [, lines = ''] =
+      /\n {2}plants:\n.*?\n {4}environment:\n((?: {6}.*\n)+)/s.exec(text) ?? [];
+    const names = [...lines.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name);
+    const own = ['NODE_ENV', 'HOST', 'PORT', 'DATABASE_URL', 'ACCESS_TOKENS'];
+    expect(names).toEqual(expect.arrayContaining(own));
+    expect(names.filter((name) => !SETTINGS.includes(name ?? ''))).toEqual([]);
+    expect(lines).toContain('ACCESS_TOKENS: ${ACCESS_TOKENS:-}\n');
+  });
+
+  it('takes all other settings from .env, if it is there', () => {
+    expect(text).toContain('    env_file:\n      - path: .env\n        required: false\n');
+  });
+});
+
+it('compose.yaml has only texts in the commands that check health', () => {
+  const { services } = parseYaml(readText('compose.yaml')) as {
+    services: Record<string, { healthcheck?: { test: unknown[] } }>;
+  };
+  const words = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
+  expect(words).toContain('--eval');
+  expect(words.filter((word) => typeof word !== 'string')).toEqual([]);
+});
+
+it('compose.yaml trusts the balancer, which says who its clients are', () => {
+  expect(readText('compose.yaml')).toContain('TRUST_PROXY: ${TRUST_PROXY:-1}');
+  expect(readText('deploy/nginx.conf')).toContain(
+    'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;',
+  );
+});

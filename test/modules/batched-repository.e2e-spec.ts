@@ -1,0 +1,815 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import {
+  Check,
+  Column,
+  CreateDateColumn,
+  DeleteDateColumn,
+  Entity,
+  type EntityManager,
+  Index,
+  JoinColumn,
+  ManyToOne,
+  type ObjectLiteral,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  TableInheritance,
+  Tree,
+  TreeParent,
+  UpdateDateColumn,
+  VersionColumn,
+} from 'typeorm';
+import { BatchedRepository, REMOVE } from '../../src/platform/database/batched-repository.js';
+import { int64, text } from '../../src/platform/database/columns.js';
+import type { ConstraintError } from '../../src/platform/database/constraint.error.js';
+import { JsonText } from '../../src/platform/json/json-text.js';
+import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+
+class Place {
+  @Column({ type: 'text' })
+  room!: string;
+
+  @Column({ name: 'window_side', type: 'boolean', default: false })
+  isSunny!: boolean;
+}
+
+@Entity('shelves')
+class Shelf {
+  @PrimaryColumn({ type: 'bigint' })
+  id!: string;
+}
+
+/** One column of each kind. */
+@Entity('pots')
+class Pot {
+  @PrimaryColumn({ name: 'pot_id', type: 'bigint' })
+  id!: string;
+
+  @Column({ name: 'pot_name', type: 'text' })
+  name!: string;
+
+  @Column({ type: 'integer', nullable: true })
+  size!: number | null;
+
+  @Column({ type: 'double precision', default: 1.5 })
+  weight!: number;
+
+  @Column({ type: 'boolean', default: true })
+  isGlazed!: boolean;
+
+  @Column({ type: 'simple-json', nullable: true })
+  notes!: object | null;
+
+  @Column({ type: 'simple-array', nullable: true })
+  colours!: string[] | null;
+
+  @Column({ type: 'date', nullable: true })
+  bought!: string | null;
+
+  @Column({ type: Date, nullable: true })
+  fired!: Date | null;
+
+  @Column({ type: 'bigint', transformer: { to: (value: bigint) => value, from: BigInt } })
+  price!: bigint;
+
+  @Column(() => Place)
+  place!: Place;
+
+  @Column({ type: 'bigint', nullable: true })
+  shelfId!: string | null;
+
+  @ManyToOne(() => Shelf, { nullable: true })
+  @JoinColumn({ name: 'shelfId' })
+  shelf!: Shelf | null;
+
+  @CreateDateColumn()
+  createdAt!: Date;
+
+  @UpdateDateColumn()
+  updatedAt!: Date;
+
+  @VersionColumn()
+  version!: number;
+}
+
+@Entity('beds')
+@Check('beds_are_long', 'length > 0')
+class Bed {
+  @PrimaryColumn({ type: 'varchar' })
+  code!: string;
+
+  @Index({ unique: true })
+  @Column({ type: 'text' })
+  name!: string;
+
+  @Column({ type: 'integer' })
+  length!: number;
+
+  @ManyToOne(() => Shelf)
+  shelf?: Shelf | null;
+}
+
+@Entity('tokens')
+class Token {
+  @PrimaryGeneratedColumn('uuid')
+  id!: string;
+
+  @Column({ type: 'text' })
+  name!: string;
+}
+
+@Entity('tickets')
+class Ticket {
+  @PrimaryGeneratedColumn({ type: 'bigint' })
+  id!: string;
+
+  @Index({ unique: true })
+  @Column({ type: 'text' })
+  name!: string;
+}
+
+@Entity('seats')
+class Seat {
+  @PrimaryColumn(text())
+  row!: string;
+
+  @PrimaryColumn(int64())
+  place!: string;
+
+  @Column(text())
+  guest!: string;
+}
+
+/** Rows that refer to others of their table, with a default that only the database knows. */
+@Entity('parts')
+class Part {
+  @PrimaryColumn(int64())
+  id!: string;
+
+  @Column({ ...text(), default: () => "lower('NEW')" })
+  state?: string;
+
+  @Column({ ...int64(), nullable: true })
+  wholeId!: string | null;
+
+  @ManyToOne(() => Part)
+  whole?: Part | null;
+}
+
+let store: EntityStore;
+let pots: BatchedRepository<Pot>;
+let beds: BatchedRepository<Bed>;
+
+beforeAll(async () => {
+  Logger.overrideLogger(false);
+  store = await openEntityStore([Shelf, Pot, Bed, Token, Ticket, Seat, Part]);
+  pots = openRepository(Pot);
+  beds = openRepository(Bed);
+});
+
+beforeEach(async () => {
+  for (const table of ['pots', 'beds', 'tokens', 'tickets', 'seats', 'shelves', 'parts']) {
+    await store.dataSource.query(`DELETE FROM ${table}`);
+  }
+  await openRepository(Shelf).create({ id: '1' });
+});
+
+afterAll(() => store.close());
+
+function openRepository<Row extends ObjectLiteral>(entity: new () => Row): BatchedRepository<Row> {
+  return new BatchedRepository(store.dataSource.getRepository(entity));
+}
+
+function pot(changes: Partial<Pot> = {}): Pot {
+  const plain = { id: '9007199254740993', name: 'Ming', price: 9223372036854775807n };
+  return Object.assign(new Pot(), plain, { place: { room: 'hall' } }, changes);
+}
+
+function bed(code: string, changes: Partial<Bed> = {}): Bed {
+  return Object.assign(new Bed(), { code, name: `bed ${code}`, length: 1 }, changes);
+}
+
+const LONG = 'x'.repeat(20_000);
+
+let count = 0;
+
+/** An entity whose columns are declared by a function. */
+function entityWith(declare: (target: object, entity: new () => object) => void): new () => object {
+  class Odd {
+    id!: unknown;
+  }
+  declare(Odd.prototype, Odd);
+  Entity(`odd_${++count}`)(Odd);
+  return Odd;
+}
+
+describe('rows of an entity of any shape', () => {
+  it.each<[string, Partial<Pot>, object]>([
+    [
+      'renamed columns and embedded ones',
+      {},
+      { name: 'Ming', place: { room: 'hall', isSunny: false } },
+    ],
+    ['defaults', {}, { weight: 1.5, isGlazed: true, version: 1 }],
+    [
+      'what is given in place of defaults',
+      { weight: -0.25, isGlazed: false },
+      { weight: -0.25, isGlazed: false },
+    ],
+    ['transformed values', { price: -9223372036854775808n }, { price: -9223372036854775808n }],
+    ['JSON', { notes: { deep: ['"', 1, null] } }, { notes: { deep: ['"', 1, null] } }],
+    ['lists', { colours: ['red', 'blue'] }, { colours: ['red', 'blue'] }],
+    [
+      'dates',
+      { bought: '2026-02-28', fired: new Date('2026-02-28T12:34:56.789Z') },
+      { bought: '2026-02-28', fired: new Date('2026-02-28T12:34:56.789Z') },
+    ],
+    [
+      'booleans in embedded columns',
+      { place: { room: '', isSunny: true } },
+      { place: { room: '', isSunny: true } },
+    ],
+    ['a foreign key', { shelfId: '1' }, { shelfId: '1' }],
+    ['a relation', { shelf: { id: '1' } }, { shelfId: '1' }],
+    ['null', { size: null, fired: null }, { size: null, notes: null, fired: null }],
+  ])('keep %s', async (_, given, expected) => {
+    expect(await pots.create(pot(given))).toBe('created');
+    const found = await pots.find('9007199254740993');
+    expect(found).toMatchObject({ id: '9007199254740993', ...expected });
+    expect(found).toEqual(
+      await store.dataSource.getRepository(Pot).findOneBy({ id: '9007199254740993' }),
+    );
+    expect(found?.createdAt).toBeInstanceOf(Date);
+    expect(await pots.create(pot(given))).toBe('identical');
+  });
+
+  it('are distinguished by every column', async () => {
+    await pots.create(pot({ size: 1 }));
+    for (const changes of [
+      { size: 2 },
+      { size: null },
+      { size: 1, notes: {} },
+      { size: 1, name: '' },
+    ]) {
+      expect(await pots.create(pot(changes))).toBe('different');
+    }
+  });
+
+  it('get a generated key, and are as they are stored', async () => {
+    const [tokens, tickets] = [openRepository(Token), openRepository(Ticket)];
+    const uuids = await Promise.all(['a', 'b', 'c'].map((name) => tokens.add({ name })));
+    expect(uuids.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+    // UUIDs of version 7 begin with the time.
+    expect(uuids.every(({ id }) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/.test(id))).toBe(true);
+    const added = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => tickets.add({ name: `n${index}` })),
+    );
+    const ids = added.map(({ id }) => Number(id));
+    expect(new Set(ids).size).toBe(50);
+    expect(added.map(({ name }) => name)).toEqual(added.map((_, index) => `n${index}`));
+    expect(await tickets.find(added[7]?.id)).toEqual(added[7]);
+    const [taken, fine] = await Promise.allSettled([
+      tickets.add({ name: 'n7' }),
+      tickets.add({ name: 'fine' }),
+    ]);
+    expect(taken).toMatchObject({ reason: { kind: 'unique', properties: ['name'] } });
+    expect(fine).toMatchObject({ value: { name: 'fine' } });
+    await store.dataSource.transaction(async (manager) => {
+      const { id } = await tickets.add({ name: 'inside' }, manager);
+      expect(Number(id)).toBeGreaterThan(Math.max(...ids));
+    });
+  });
+
+  it('are found beside keys that are no values of their type', async () => {
+    const tokens = openRepository(Token);
+    const { id } = await tokens.add({ name: 'a' });
+    // The others wait for the first, and share the next statement.
+    const found = await Promise.allSettled([id, id, 'nonsense', id].map((key) => tokens.find(key)));
+    expect(found.filter((_, index) => index !== 2)).toMatchObject(
+      Array.from({ length: 3 }, () => ({ value: { id, name: 'a' } })),
+    );
+  });
+
+  it('may have a key of several columns', async () => {
+    const seats = openRepository(Seat);
+    const seat = (row: string, place: string, guest: string): Seat => ({ row, place, guest });
+    expect(await seats.create(seat('a', '9007199254740993', 'Ann'))).toBe('created');
+    expect(await seats.create(seat('a', '9007199254740993', 'Ann'))).toBe('identical');
+    expect(await seats.create(seat('a', '9007199254740993', 'Bob'))).toBe('different');
+    expect(await seats.create(seat('"\n', '-1', 'Cid'))).toBe('created');
+    expect(await seats.create(seat('b', '2', 'Dan'))).toBe('created');
+    const key = { row: 'a', place: 9007199254740993n };
+    expect(await seats.find(key)).toMatchObject({ guest: 'Ann' });
+    expect(await seats.find({ row: '"\n', place: '-1' })).toMatchObject({ guest: 'Cid' });
+    expect(await seats.find({ row: 'a', place: 2 })).toBeUndefined();
+    expect(await seats.replace({ ...key, guest: 'Eve' })).toBe(true);
+    expect(await seats.change(key, (one) => one && { ...one, guest: `${one.guest}!` })).toEqual(
+      seat('a', '9007199254740993', 'Eve!'),
+    );
+    const first = await seats.list({ limit: 2 });
+    expect(first.rows.map(({ guest }) => guest)).toEqual(['Cid', 'Eve!']);
+    expect(await seats.list({ limit: 2, after: first.next })).toEqual({
+      rows: [seat('b', '2', 'Dan')],
+      next: undefined,
+    });
+    expect(await seats.remove(key)).toBe(true);
+    expect(await seats.remove(key)).toBe(false);
+  });
+
+  it('are listed in pages under a condition on a part of their key', async () => {
+    const seats = openRepository(Seat);
+    const seat = (row: string, place: string): Seat => ({ row, place, guest: 'Ann' });
+    await seats.createAll([seat('a', '1'), seat('a', '2'), seat('b', '1'), seat('b', '3')]);
+    for (const [where, keys] of [
+      [{ row: 'a' }, ['a1', 'a2']],
+      [{ row: 'b' }, ['b1', 'b3']],
+      [{ place: '1' }, ['a1', 'b1']],
+    ] as const) {
+      const listed: string[] = [];
+      let after: string | undefined;
+      do {
+        const { rows, next } = await seats.list({ limit: 1, after }, where);
+        listed.push(...rows.map(({ row, place }) => row + place));
+        after = next;
+      } while (after !== undefined);
+      expect(listed).toEqual(keys);
+    }
+  });
+
+  it('get a key where the entity makes one', async () => {
+    const tokens = openRepository(Token);
+    expect(await tokens.create(Object.assign(new Token(), { name: 'a' }))).toBe('created');
+    const {
+      rows: [token],
+    } = await tokens.list({ limit: 2 });
+    expect(await tokens.find(token?.id.toUpperCase())).toEqual(token);
+  });
+
+  it('count their versions, and keep when they were made', async () => {
+    await pots.create(pot());
+    const before = await pots.find('9007199254740993');
+    expect(await pots.replace(pot({ name: 'Tang' }))).toBe(true);
+    const after = await pots.find('9007199254740993');
+    expect(after).toMatchObject({ name: 'Tang', version: 2, createdAt: before?.createdAt });
+  });
+
+  it.each<[new () => object, RegExp]>([
+    [entityWith((target) => PrimaryColumn({ type: 'real' })(target, 'id')), /the key is real/],
+    [
+      entityWith((target) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        DeleteDateColumn()(target, 'deletedAt');
+      }),
+      /removed rows stay in the table/,
+    ],
+    [
+      entityWith((target, entity) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        TableInheritance({ column: { type: 'varchar', name: 'kind' } })(entity);
+      }),
+      /shares its table/,
+    ],
+    [
+      entityWith((target, entity) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        TreeParent()(target, 'parent');
+        Reflect.defineMetadata('design:type', entity, target, 'parent');
+        Tree('materialized-path')(entity);
+      }),
+      /it is a tree/,
+    ],
+    [
+      entityWith((target) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        Column({ type: 'text', nullable: true, default: () => "lower('A')" })(target, 'text');
+      }),
+      /has a default that only the database knows/,
+    ],
+    [
+      entityWith((target, entity) => {
+        PrimaryColumn({ type: 'bigint' })(target, 'id');
+        ManyToOne(() => entity, { deferrable: 'INITIALLY DEFERRED' })(target, 'parent');
+        Reflect.defineMetadata('design:type', entity, target, 'parent');
+      }),
+      /a foreign key is deferrable/,
+    ],
+  ])('are refused at once where they cannot be written in batches: %#', async (entity, reason) => {
+    const odd = await openEntityStore([entity]);
+    const repository = odd.dataSource.getRepository(entity);
+    expect(() => new BatchedRepository(repository)).toThrow(reason);
+    await odd.close();
+  });
+});
+
+describe('a constraint that a row violates', () => {
+  it.each<[string, Bed, object]>([
+    ['a unique index', bed('b', { name: 'bed a' }), { kind: 'unique', properties: ['name'] }],
+    [
+      'a foreign key',
+      bed('b', { shelf: { id: '404' } }),
+      { kind: 'foreign key', properties: ['shelf.id'] },
+    ],
+    ['a check', bed('b', { length: 0 }), { kind: 'check', constraint: 'beds_are_long' }],
+    [
+      'a missing value',
+      bed('b', { name: null as never }),
+      { kind: 'not null', properties: ['name'] },
+    ],
+  ])('is named, and the row fails alone: %s', async (_, row, violation) => {
+    await beds.create(bed('a'));
+    const others = Array.from({ length: 20 }, (_, index) => bed(`c${index}`));
+    const rows = [...others.slice(0, 7), row, ...others.slice(7)];
+    const results = await Promise.allSettled(rows.map((each) => beds.create(each)));
+    expect(results.splice(7, 1)).toMatchObject([{ reason: violation }]);
+    expect(new Set(results.map((result) => (result as { value?: string }).value))).toEqual(
+      new Set(['created']),
+    );
+    expect((await beds.list({ limit: 100 })).rows).toHaveLength(21);
+  });
+
+  it('is named for rows that are replaced and removed too', async () => {
+    await Promise.all([beds.create(bed('a')), beds.create(bed('b', { shelf: { id: '1' } }))]);
+    const results = await Promise.allSettled([
+      beds.replace(bed('a', { name: 'bed b' })),
+      beds.replace(bed('b', { length: 5, shelf: { id: '1' } })),
+      beds.replace(bed('a', { shelf: { id: '404' } })),
+      openRepository(Shelf).remove('1'),
+    ]);
+    expect(results).toMatchObject([
+      { reason: { kind: 'unique', properties: ['name'] } },
+      { value: true },
+      { reason: { kind: 'foreign key', properties: ['shelf.id'] } },
+      { reason: { kind: 'referenced', properties: ['id'] } },
+    ]);
+  });
+
+  it.each<[string, (manager?: EntityManager) => Promise<unknown>]>([
+    ['created', (manager) => pots.create(pot({ shelfId: '404' }), manager)],
+    ['replaced', (manager) => pots.replace(pot({ id: '1', shelfId: '404' }), undefined, manager)],
+  ])('is answered with the error of its property when a row is %s', async (_, write) => {
+    const error = { error: 40990, message: 'There is no such shelf' };
+    pots = new BatchedRepository(store.dataSource.getRepository(Pot), {
+      violations: { shelfId: error },
+    });
+    await pots.create(pot({ id: '1' }));
+    const expectNamed = async (written: Promise<unknown>): Promise<void> => {
+      const failure = (await written.catch((reason: unknown) => reason)) as ConstraintError;
+      expect(failure.toApiError()).toMatchObject({ body: error, status: 409 });
+    };
+    await expectNamed(write());
+    await store.dataSource.transaction(async (manager) => {
+      await expectNamed(write(manager));
+      // The refused row leaves the transaction as it was.
+      await pots.create(pot({ id: '2' }), manager);
+    });
+    const { rows } = await pots.list({ limit: 10 });
+    expect(rows.map(({ id }) => id)).toEqual(['1', '2']);
+  });
+});
+
+describe('a list of new rows', () => {
+  const list = [
+    bed('a'),
+    bed('stored'),
+    bed('a', { length: 9 }),
+    bed('a'),
+    bed('b', { name: 'bed a' }),
+    bed('c', { shelf: { id: '404' } }),
+    bed('d'),
+  ];
+  const failures = new Map<number, unknown>([
+    [2, 'different'],
+    [4, { kind: 'unique', properties: ['name'] }],
+    [5, { kind: 'foreign key', properties: ['shelf.id'] }],
+  ]);
+  it('is stored but for rows that are refused, and the first with a key wins', async () => {
+    await beds.create(bed('stored'));
+    const outcome = await beds.createAll(list);
+    expect(outcome).toMatchObject({ created: 2, identical: 2 });
+    expect([...outcome.failures]).toMatchObject([...failures]);
+
+    const again = await beds.createAll([...list, bed('e', { length: 0 })]);
+    expect(again).toMatchObject({ created: 0, identical: 4 });
+    expect([...again.failures]).toMatchObject([
+      ...failures,
+      [7, { kind: 'check', constraint: 'beds_are_long' }],
+    ]);
+    const { rows } = await beds.list({ limit: 10 });
+    expect(rows.map(({ code, length }) => [code, length])).toEqual([
+      ['a', 1],
+      ['d', 1],
+      ['stored', 1],
+    ]);
+  });
+
+  it('has the same outcome among other lists, which share its commit', async () => {
+    await beds.create(bed('stored'));
+    const lists = [[bed('f')], list, [bed('f'), bed('g'), bed('a', { length: 2 })]];
+    const [before, outcome, after] = await Promise.all(lists.map((one) => beds.createAll(one)));
+    expect(before).toEqual({ created: 1, identical: 0, failures: new Map() });
+    expect(outcome).toMatchObject({ created: 2, identical: 2 });
+    expect([...(outcome?.failures ?? [])]).toMatchObject([...failures]);
+    expect(after).toEqual({ created: 1, identical: 1, failures: new Map([[2, 'different']]) });
+    const { rows } = await beds.list({ limit: 10 });
+    expect(rows.map(({ code }) => code)).toEqual(['a', 'd', 'f', 'g', 'stored']);
+  });
+
+  it('may refer to rows before them in the list, and not to rows after them', async () => {
+    const parts = openRepository(Part);
+    const part = (id: string, wholeId: string | null): Part => ({ id, wholeId });
+    const outcome = await parts.createAll([
+      part('1', null),
+      part('2', '1'),
+      part('3', '2'),
+      part('4', '5'),
+      part('5', '3'),
+    ]);
+    expect(outcome).toMatchObject({ created: 4, identical: 0 });
+    expect([...outcome.failures]).toMatchObject([
+      [3, { kind: 'foreign key', properties: ['wholeId'] }],
+    ]);
+    const { rows } = await parts.list({ limit: 10 });
+    expect(rows.map(({ id }) => id)).toEqual(['1', '2', '3', '5']);
+  });
+
+  it('are identical to stored ones also where the store has filled in a default', async () => {
+    const parts = openRepository(Part);
+    const part = { id: '1', wholeId: null };
+    expect(await parts.create(part)).toBe('created');
+    expect(await parts.find('1')).toMatchObject({ state: 'new' });
+    expect(await parts.create(part)).toBe('identical');
+    expect(await parts.create({ ...part, state: 'new' })).toBe('identical');
+    expect(await parts.create({ ...part, state: 'old' })).toBe('different');
+    expect(await parts.createAll([part, { ...part, id: '2' }])).toMatchObject({
+      created: 1,
+      identical: 1,
+    });
+  });
+
+  it('may be empty', async () => {
+    expect(await beds.createAll([])).toEqual({ created: 0, identical: 0, failures: new Map() });
+  });
+});
+
+describe('rows by key', () => {
+  beforeEach(async () => {
+    await Promise.all(
+      ['1', '2', '10', '-5', '9007199254740993'].map((id) => pots.create(pot({ id }))),
+    );
+  });
+
+  it('are found, many at a time', async () => {
+    const found = await Promise.all(['10', '3', '-5', '10', '010'].map((id) => pots.find(id)));
+    expect(found.map((row) => row?.id)).toEqual(['10', undefined, '-5', '10', '10']);
+  });
+
+  it.each(['', 'abc', '1.0', '1e3', '9223372036854775808', '0x10', ' 1'])(
+    'cannot have the key "%s"',
+    async (key) => {
+      await expect(pots.find(key)).rejects.toThrow(TypeError);
+      await expect(pots.create(pot({ id: key }))).rejects.toThrow(TypeError);
+    },
+  );
+
+  it('are listed in pages, ascending', async () => {
+    const page = async (query: object, where = {}): Promise<string[]> =>
+      (await pots.list({ limit: 100, ...query }, where)).rows.map(({ id }) => id);
+    expect(await page({})).toEqual(['-5', '1', '2', '10', '9007199254740993']);
+    expect(await page({ limit: 2 })).toEqual(['-5', '1']);
+    expect(await page({ limit: 2, after: '1' })).toEqual(['2', '10']);
+    expect(await page({ after: '9007199254740992' })).toEqual(['9007199254740993']);
+    expect(await page({ after: '9223372036854775807' })).toEqual([]);
+    await pots.replace(pot({ id: '2', size: 7, colours: ['red'] }));
+    expect(await page({}, { size: 7 })).toEqual(['2']);
+    expect(await page({ after: '1' }, { size: 7, colours: ['red'] })).toEqual(['2']);
+    expect(await page({ after: '1' }, { size: null })).toEqual(['10', '9007199254740993']);
+    expect(await page({ after: '1' }, { id: '2' })).toEqual(['2']);
+    expect(await page({ after: '2' }, { id: '2' })).toEqual([]);
+    await expect(page({}, { nothing: 1 })).rejects.toThrow('Pot has no nothing');
+  });
+
+  // The first of two pages is read before the row 1001 is created, and the only page ends before it.
+  it.each([
+    [30, 1_001],
+    [60, 178],
+  ])(
+    'are on one of the long pages of %d, also when others are created while it is read',
+    async (limit, lastPlace) => {
+      const seats = openRepository(Seat);
+      const seat = (place: number): Seat => ({ row: 'a', place: String(place), guest: LONG });
+      const places = Array.from({ length: 40 }, (_, index) => 100 + index * 2);
+      await seats.createAll(places.map(seat));
+      const seen: number[] = [];
+      let after: string | undefined;
+      do {
+        const { json, next } = await seats.page({ limit, after });
+        let text = '';
+        for await (const piece of json instanceof JsonText ? [json.text] : json) {
+          // The first piece has about thirteen seats.
+          if (text === '') {
+            await seats.create(seat(Number(/"place":(\d+)/.exec(piece)?.[1]) + 41));
+            await seats.create(seat(1_001));
+          }
+          text += piece;
+        }
+        seen.push(...(JSON.parse(text) as { place: number }[]).map(({ place }) => place));
+        after = next;
+      } while (after !== undefined);
+      expect(seen.filter((place) => place % 2 === 0)).toEqual(places);
+      expect(seen.at(-1)).toBe(lastPlace);
+    },
+  );
+
+  it('are listed in no order that NULL has no place in', () => {
+    const repository = store.dataSource.getRepository(Pot);
+    expect(() => new BatchedRepository(repository, { orders: { fired: ['fired'] } })).toThrow(
+      'Rows cannot be sorted by fired',
+    );
+  });
+
+  it('are replaced, if they are there', async () => {
+    expect(await pots.replace(pot({ id: '3' }))).toBe(false);
+    expect(await pots.replace(pot({ id: '1', name: 'new' }))).toBe(true);
+    expect(await pots.find('1')).toMatchObject({ name: 'new' });
+    expect(await pots.find('2')).toMatchObject({ name: 'Ming' });
+  });
+
+  it('are removed, if they are there', async () => {
+    expect(await pots.remove('3')).toBe(false);
+    expect(await pots.remove('1')).toBe(true);
+    expect(await pots.remove('1')).toBe(false);
+    expect(await pots.find('1')).toBeUndefined();
+  });
+
+  it('are removed once by many concurrent removals', async () => {
+    const removes = await Promise.all(Array.from({ length: 50 }, () => pots.remove('1')));
+    expect(removes.filter((wasThere) => wasThere)).toHaveLength(1);
+  });
+
+  it('are replaced and removed only if a check of the stored row does not throw', async () => {
+    const isMing = ({ name }: Pot): void => {
+      if (name !== 'Ming') throw new RangeError(name);
+    };
+    expect(await pots.replace(pot({ id: '3' }), isMing)).toBe(false);
+    expect(await pots.remove('3', isMing)).toBe(false);
+    expect(await pots.replace(pot({ id: '1', name: 'Tang' }), isMing)).toBe(true);
+    await expect(pots.replace(pot({ id: '1' }), isMing)).rejects.toThrow('Tang');
+    await expect(pots.remove('1', isMing)).rejects.toThrow('Tang');
+    expect(await pots.find('1')).toMatchObject({ name: 'Tang' });
+    expect(await pots.remove('2', isMing)).toBe(true);
+    expect(await pots.find('2')).toBeUndefined();
+  });
+
+  it('let one of many changes with the same check succeed', async () => {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, index) =>
+        pots.replace(pot({ id: '1', name: `winner ${index}` }), ({ name }) => {
+          if (name !== 'Ming') throw new RangeError(name);
+        }),
+      ),
+    );
+    const winners = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? index : []));
+    expect(winners).toHaveLength(1);
+    expect(await pots.find('1')).toMatchObject({ name: `winner ${winners[0]}` });
+  });
+});
+
+describe('a change of a row', () => {
+  beforeEach(() => pots.create(pot({ id: '1', size: 1 })));
+
+  it('gets the row, and stores the row that it returns', async () => {
+    const changed = await pots.change('1', (row) => {
+      expect(row).toMatchObject({ id: '1', name: 'Ming', size: 1, version: 1 });
+      return row && { ...row, size: 2 };
+    });
+    expect(changed).toMatchObject({ id: '1', name: 'Ming', size: 2, version: 2 });
+    expect(await pots.find('1')).toMatchObject({ size: 2, version: 2 });
+  });
+
+  it('may insert a row, remove one or leave things as they are', async () => {
+    expect(await pots.change('2', (row) => row ?? pot({ id: '2' }))).toMatchObject({ id: '2' });
+    expect(await pots.find('2')).toMatchObject({ name: 'Ming' });
+    expect(await pots.change('2', () => REMOVE)).toBeUndefined();
+    expect(await pots.find('2')).toBeUndefined();
+    expect(await pots.change('2', () => REMOVE)).toBeUndefined();
+    expect(await pots.change('2', () => undefined)).toBeUndefined();
+    expect(await pots.change('1', () => undefined)).toMatchObject({ size: 1, version: 1 });
+  });
+
+  it('fail alone for the rows they refer to, and not for those that refer to them', async () => {
+    await expect(
+      pots.change('1', (row) => row && { ...row, shelfId: '404' }),
+    ).rejects.toMatchObject({ kind: 'foreign key', properties: ['shelfId'] });
+  });
+
+  it('give the next decision a row as it will be read', async () => {
+    const seen: (Pot | undefined)[] = [];
+    const next = { id: 1n, name: 'Ming', price: 5n, place: { room: 'a' }, shelfId: 1n } as never;
+    const changed = await Promise.all([
+      pots.change('1', () => next),
+      pots.change('1', (row) => void seen.push(row)),
+    ]);
+    const stored = await pots.find('1');
+    const { createdAt, updatedAt, ...rest } = stored ?? pot();
+    expect([createdAt, updatedAt].every((date) => date instanceof Date)).toBe(true);
+    for (const row of [...changed, ...seen]) expect(row).toMatchObject(rest);
+  });
+
+  it('gets no row after a change beside it has removed the row', async () => {
+    const seen: unknown[] = [];
+    await Promise.all([
+      pots.change('1', () => REMOVE),
+      pots.change('1', (row) => void seen.push(row)),
+    ]);
+    expect(seen).toEqual([undefined]);
+  });
+
+  it('sees the result of the changes before it, however many are concurrent', async () => {
+    const changes = Array.from({ length: 300 }, (_, index) =>
+      pots.change(index % 2 === 0 ? '1' : '5', (row) =>
+        row === undefined ? pot({ id: '5', size: 1 }) : { ...row, size: (row.size ?? 0) + 1 },
+      ),
+    );
+    const results = await Promise.all(changes);
+    expect(results.map((row) => row?.size)).toEqual(
+      results.map((_, index) => Math.floor(index / 2) + (index % 2 === 0 ? 2 : 1)),
+    );
+    expect(await pots.find('1')).toMatchObject({ size: 151, version: 151 });
+    expect(await pots.find('5')).toMatchObject({ size: 150, version: 150 });
+  });
+
+  it('fails alone when it throws, is a promise, gives another key or breaks a rule', async () => {
+    const results = await Promise.allSettled([
+      pots.change('1', (row) => row && { ...row, size: 10 }),
+      pots.change('1', () => {
+        throw new RangeError('never');
+      }),
+      pots.change('1', (() => Promise.reject(new Error('late'))) as never),
+      pots.change('1', (row) => row && { ...row, id: '2' }),
+      pots.change('1', (row) => row && { ...row, shelfId: '404' }),
+      pots.change('7', () => pot({ id: '7', shelfId: '404' })),
+      pots.change('1', (row) => row && { ...row, size: (row.size ?? 0) + 1 }),
+    ]);
+    expect(results).toMatchObject([
+      { value: { size: 10 } },
+      { reason: { message: 'never' } },
+      { reason: { message: expect.stringContaining('promise') } },
+      { reason: { message: expect.stringContaining('key') } },
+      { reason: { kind: 'foreign key', properties: ['shelfId'] } },
+      { reason: { kind: 'foreign key', properties: ['shelfId'] } },
+      { value: { size: 11 } },
+    ]);
+    expect(await pots.find('1')).toMatchObject({ size: 11, shelfId: null });
+  });
+
+  it.each<[string, Bed]>([
+    ['a unique column', bed('c', { name: 'bed a' })],
+    ['a foreign key', bed('c', { shelf: { id: '404' } })],
+  ])('is applied once beside an insertion in its batch that violates %s', async (_, refused) => {
+    await beds.createAll([bed('a'), bed('b')]);
+    const lengthen = (code: string): Promise<unknown> =>
+      beds.change(code, (row) => row && { ...row, length: row.length + 1 });
+    const results = await Promise.allSettled([
+      // The others wait for the first, and share the next commit.
+      lengthen('a'),
+      lengthen('a'),
+      lengthen('b'),
+      beds.change('c', () => refused),
+      beds.change('d', (row) => row ?? bed('d')),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual([
+      ...['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+    ]);
+    const { rows } = await beds.list({ limit: 10 });
+    expect(rows.map(({ code, length }) => [code, length])).toEqual([
+      ['a', 3],
+      ['b', 2],
+      ['d', 1],
+    ]);
+  });
+
+  it('is refused when rows of other tables refer to the row that it removes', async () => {
+    await pots.create(pot({ id: '2', shelfId: '1' }));
+    await expect(openRepository(Shelf).change('1', () => REMOVE)).rejects.toMatchObject({
+      kind: 'referenced',
+      properties: ['id'],
+    });
+  });
+
+  it('is part of the transaction of a manager', async () => {
+    const run = store.dataSource.transaction(async (manager) => {
+      await pots.change('1', (row) => row && { ...row, size: 5 }, manager);
+      expect(await pots.find('1', manager)).toMatchObject({ size: 5 });
+      await expect(
+        pots.change('1', (row) => row && { ...row, shelfId: '404' }, manager),
+      ).rejects.toMatchObject({ kind: 'foreign key' });
+      await pots.change('8', () => pot({ id: '8' }), manager);
+      const { rows } = await pots.list({ limit: 10 }, {}, manager);
+      expect(rows.map(({ id }) => id)).toEqual(['1', '8']);
+      throw new Error('rolled back');
+    });
+    await expect(run).rejects.toThrow('rolled back');
+    expect(await pots.find('1')).toMatchObject({ size: 1 });
+    expect(await pots.find('8')).toBeUndefined();
+  });
+});

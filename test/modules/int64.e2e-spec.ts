@@ -1,0 +1,328 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  Between,
+  Column,
+  Entity,
+  In,
+  JoinTable,
+  ManyToMany,
+  ManyToOne,
+  MoreThan,
+  Not,
+  OneToMany,
+  PrimaryColumn,
+  type Repository,
+} from 'typeorm';
+import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { ENGINE } from '../support/test-store.js';
+
+@Entity('growers')
+class Grower {
+  @PrimaryColumn({ type: 'bigint' })
+  id!: string;
+
+  @OneToMany(() => Tree, (tree) => tree.grower)
+  trees!: Tree[];
+}
+
+@Entity('labels')
+class Label {
+  @PrimaryColumn({ type: 'bigint' })
+  id!: string;
+}
+
+@Entity('trees')
+class Tree {
+  @PrimaryColumn({ type: 'bigint' })
+  id!: string;
+
+  @Column({ type: 'bigint' })
+  leaves!: string;
+
+  @Column({ type: 'double precision' })
+  weight!: number;
+
+  @ManyToOne(() => Grower, (grower) => grower.trees, { nullable: false })
+  grower!: Grower;
+
+  @ManyToMany(() => Label)
+  @JoinTable()
+  labels!: Label[];
+}
+
+/** In the order of integers, which is not that of text. */
+const IDS = [
+  '-9223372036854775808',
+  '-9007199254740993',
+  '-2',
+  '0',
+  '2',
+  '10',
+  '9007199254740991',
+  '9007199254740993',
+  '9007199254740995',
+  '9223372036854775806',
+  '9223372036854775807',
+];
+const BIG = '9007199254740993';
+/** As a double, this is the same number. */
+const TWIN = '9007199254740992';
+/** A floating-point number that is an integer, and too large for int64. */
+const HEAVY = 1e300;
+/** One that int64 could hold. */
+const LIGHT = 2 ** 60;
+
+let store: EntityStore;
+let trees: Repository<Tree>;
+let growers: Repository<Grower>;
+
+beforeAll(async () => {
+  store = await openEntityStore([Grower, Tree, Label]);
+  trees = store.dataSource.getRepository(Tree);
+  growers = store.dataSource.getRepository(Grower);
+  await growers.save(IDS.map((id) => ({ id })));
+  await store.dataSource.getRepository(Label).save([{ id: BIG }, { id: '10' }]);
+  await trees.save(
+    IDS.map((id) => ({
+      id,
+      leaves: id,
+      weight: id === BIG ? LIGHT : HEAVY,
+      grower: { id },
+      labels: [{ id: BIG }],
+    })),
+  );
+});
+
+afterAll(() => store.close());
+
+function listIds(rows: readonly { id: string }[]): string[] {
+  return rows.map(({ id }) => id);
+}
+
+describe('an int64 that is read through TypeORM', () => {
+  it.each<[string, () => Promise<unknown>, unknown]>([
+    ['find', async () => listIds(await trees.find({ order: { id: 'ASC' } })), IDS],
+    ['findBy', async () => listIds(await trees.findBy({ id: BIG })), [BIG]],
+    ['findBy the number beside it', () => trees.findBy({ id: TWIN }), []],
+    ['findOneBy', async () => (await trees.findOneBy({ id: BIG }))?.leaves, BIG],
+    [
+      'findOneBy a bigint',
+      async () => (await trees.findOneBy({ id: BigInt(BIG) as never }))?.id,
+      BIG,
+    ],
+    ['findOneOrFail', async () => (await trees.findOneByOrFail({ leaves: BIG })).id, BIG],
+    [
+      'findAndCount',
+      async () => (await trees.findAndCount({ order: { id: 'DESC' } }))[0].length,
+      11,
+    ],
+    [
+      'In',
+      async () =>
+        listIds(await trees.find({ where: { id: In(['10', BIG]) }, order: { id: 'ASC' } })),
+      ['10', BIG],
+    ],
+    [
+      'MoreThan',
+      async () => listIds(await trees.find({ where: { id: MoreThan(BIG) }, order: { id: 'ASC' } })),
+      IDS.slice(8),
+    ],
+    ['Between', async () => listIds(await trees.findBy({ id: Between(BIG, BIG) })), [BIG]],
+    ['Not', () => trees.countBy({ id: Not(BIG) }), 10],
+    ['exists', () => trees.existsBy({ id: TWIN }), false],
+    [
+      'order and take',
+      async () => listIds(await trees.find({ order: { id: 'DESC' }, take: 3, skip: 1 })),
+      IDS.toReversed().slice(1, 4),
+    ],
+    [
+      'a partial select',
+      async () => listIds(await trees.find({ select: { id: true }, order: { id: 'ASC' } })),
+      IDS,
+    ],
+    [
+      'a relation by join',
+      async () =>
+        (await trees.findOne({ where: { id: BIG }, relations: { grower: true } }))?.grower,
+      { id: BIG },
+    ],
+    [
+      'a relation by query',
+      async () =>
+        (
+          await trees.findOne({
+            where: { id: BIG },
+            relations: { grower: true },
+            relationLoadStrategy: 'query',
+          })
+        )?.grower,
+      { id: BIG },
+    ],
+    [
+      'the other side of it',
+      async () =>
+        listIds(
+          (await growers.findOne({ where: { id: BIG }, relations: { trees: true } }))?.trees ?? [],
+        ),
+      [BIG],
+    ],
+    [
+      'many to many',
+      async () =>
+        listIds(
+          (await trees.findOne({ where: { id: BIG }, relations: { labels: true } }))?.labels ?? [],
+        ),
+      [BIG],
+    ],
+    [
+      'take with a join',
+      async () =>
+        listIds(
+          await trees.find({ relations: { labels: true }, order: { id: 'ASC' }, take: 9, skip: 3 }),
+        ),
+      IDS.slice(3),
+    ],
+    [
+      'take with a join, backwards',
+      async () =>
+        listIds(
+          await trees.find({
+            relations: { grower: true },
+            order: { grower: { id: 'DESC' } },
+            take: 3,
+          }),
+        ),
+      IDS.toReversed().slice(0, 3),
+    ],
+    [
+      'ids of relations',
+      async () => (await trees.findOne({ where: { id: BIG }, loadRelationIds: true }))?.grower,
+      BIG,
+    ],
+    [
+      'a where on a relation',
+      async () => listIds(await trees.findBy({ grower: { id: BIG } })),
+      [BIG],
+    ],
+    [
+      'getMany',
+      async () => listIds(await trees.createQueryBuilder('t').orderBy('t.id').getMany()),
+      IDS,
+    ],
+    [
+      'getMany of some columns',
+      async () =>
+        listIds(await trees.createQueryBuilder('t').select(['t.id']).orderBy('t.id').getMany()),
+      IDS,
+    ],
+    [
+      'a subquery',
+      async () =>
+        listIds(
+          await trees
+            .createQueryBuilder('t')
+            .where(
+              `t.id IN ${trees.createQueryBuilder('i').subQuery().select('g.id').from(Grower, 'g').where('g.id > 9007199254740992').getQuery()}`,
+            )
+            .orderBy('t.id')
+            .getMany(),
+        ),
+      IDS.slice(7),
+    ],
+    [
+      'a relation of one row',
+      async () =>
+        await store.dataSource
+          .createQueryBuilder()
+          .relation(Tree, 'grower')
+          .of(BIG)
+          .loadOne<Grower>(),
+      { id: BIG },
+    ],
+  ])('is exact: %s', async (_, read, expected) => {
+    expect(await read()).toEqual(expected);
+  });
+
+  it.each<[string, () => Promise<unknown>, unknown]>([
+    [
+      'MAX',
+      async () =>
+        (
+          await trees
+            .createQueryBuilder('t')
+            .select('MAX(t.id)', 'max')
+            .getRawOne<{ max: unknown }>()
+        )?.max,
+      '9223372036854775807',
+    ],
+    [
+      'a raw column',
+      async () =>
+        await trees
+          .createQueryBuilder('t')
+          .select('t.id', 'id')
+          .where({ id: BIG })
+          .getRawMany<object>(),
+      [{ id: BIG }],
+    ],
+  ])('is text where a number could not hold it: %s', async (_, read, expected) => {
+    const value = await read();
+    expect(typeof value === 'number' ? 'rounded' : value).toEqual(expected);
+  });
+
+  it('is an error where TypeORM makes a number of it', async () => {
+    const reason = 'trees.leaves gives what a JavaScript number cannot hold';
+    await expect(trees.maximum('leaves' as never)).rejects.toThrow(reason);
+    await expect(trees.minimum('leaves' as never)).rejects.toThrow(reason);
+    await expect(trees.sum('leaves' as never, { id: BIG })).rejects.toThrow(reason);
+    expect(await trees.maximum('leaves' as never, { id: '10' })).toBe(10);
+    expect(await trees.maximum('weight')).toBe(HEAVY);
+  });
+
+  it('leaves floating-point numbers unchanged', async () => {
+    expect((await trees.findOneBy({ id: BIG }))?.weight).toBe(LIGHT);
+    expect((await trees.findOneBy({ id: '2' }))?.weight).toBe(HEAVY);
+  });
+});
+
+describe('an int64 that is written through TypeORM', () => {
+  it('keeps its row apart from those beside it', async () => {
+    const tree = await trees.findOneByOrFail({ id: BIG });
+    tree.leaves = '9007199254740997';
+    await trees.save(tree);
+    await trees.increment({ id: BIG }, 'leaves', 2);
+    await trees.update({ id: '9007199254740995' }, { leaves: '-9223372036854775807' });
+    await trees.upsert({ id: '10', leaves: BIG, weight: 1, grower: { id: '10' } }, ['id']);
+    const leaves = await trees.find({ order: { id: 'ASC' } });
+    const expected = new Map(IDS.map((id) => [id, id]))
+      .set(BIG, '9007199254740999')
+      .set('9007199254740995', '-9223372036854775807')
+      .set('10', BIG);
+    expect(leaves.map((row) => [row.id, row.leaves])).toEqual([...expected]);
+  });
+
+  it('is removed alone', async () => {
+    await trees.remove(await trees.findOneByOrFail({ id: '9223372036854775806' }));
+    await trees.delete({ id: '9007199254740991' });
+    const gone = ['9223372036854775806', '9007199254740991'];
+    expect(listIds(await trees.find({ order: { id: 'ASC' } }))).toEqual(
+      IDS.filter((id) => !gone.includes(id)),
+    );
+  });
+});
+
+if (ENGINE === 'sqlite') {
+  it('a column of numbers that holds more than a number can is an error, and not rounded', async () => {
+    @Entity('counts')
+    class Count {
+      @PrimaryColumn({ type: 'integer' })
+      id!: number;
+    }
+    const counts = await openEntityStore([Count]);
+    await counts.dataSource.query('INSERT INTO counts (id) VALUES (9007199254740993)');
+    await expect(counts.dataSource.getRepository(Count).find()).rejects.toThrow(
+      'counts.id holds 9007199254740993, which a JavaScript number cannot: give the column the type bigint',
+    );
+    await counts.close();
+  });
+}

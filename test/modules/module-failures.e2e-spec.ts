@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Controller, Get, Logger, Module } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { rename } from 'node:fs/promises';
+import { DataSource } from 'typeorm';
+import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
+import { Plant } from '../../src/modules/plants/plant.entity.js';
+import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
+import { expectError } from '../support/expect-error.js';
+import { TestApp } from '../support/test-app.js';
+import { ENGINE } from '../support/test-store.js';
+
+/** More than any transaction of these tests takes on a busy machine. */
+const TRANSACTION_TIMEOUT_MS = 600_000;
+const PLANT: Plant = { id: '1', name: 'n', tag: null };
+
+/** Uses TypeORM as modules do, without catching errors. */
+@Controller('neighbours')
+class NeighboursController {
+  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+
+  @Get('save')
+  async save(): Promise<Plant> {
+    return await this.dataSource.getRepository(Plant).save(PLANT);
+  }
+
+  @Get('insert-twice')
+  async insertTwice(): Promise<void> {
+    await this.dataSource.getRepository(Plant).insert(PLANT);
+    await this.dataSource.getRepository(Plant).insert(PLANT);
+  }
+
+  @Get('take-long')
+  async takeLong(): Promise<void> {
+    await this.dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, PLANT);
+      passTimeouts(TRANSACTION_TIMEOUT_MS);
+    });
+  }
+
+  @Get('lose-connection')
+  async loseConnection(): Promise<void> {
+    await this.dataSource.query('SELECT pg_terminate_backend(pg_backend_pid())');
+  }
+}
+
+@Module({ controllers: [NeighboursController] })
+class NeighboursModule {}
+
+let app: TestApp;
+let logged: jest.Spied<Logger['error']>;
+
+beforeEach(async () => {
+  const env = { TRANSACTION_TIMEOUT_MS: String(TRANSACTION_TIMEOUT_MS) };
+  app = await TestApp.start(env, NeighboursModule);
+  logged = jest.spyOn(Logger.prototype, 'error');
+});
+
+afterEach(async () => {
+  resetClocks();
+  logged.mockRestore();
+  await app.close();
+});
+
+/** Sends a request that fails because of the store, and expects a 503 and a line in the log. */
+async function expectUnavailable(path: string, reason: unknown): Promise<void> {
+  const answer = await app.get(path, { 'X-Request-Id': 'the-request' });
+  expectError(answer, 'UNAVAILABLE');
+  expect(answer.headers.get('retry-after')).toBe('1');
+  expect(logged.mock.calls).toEqual([[{ requestId: 'the-request', err: reason }]]);
+  const [[{ err }]] = logged.mock.calls as unknown as [[{ err: unknown }]];
+  expect(err).toBeInstanceOf(StoreUnavailableError);
+}
+
+describe("a module's request that catches nothing is answered", () => {
+  it('50300 when its transaction takes too long', async () => {
+    holdTimeouts();
+    const message = expect.stringContaining('took longer than 600000 ms');
+    await expectUnavailable('/neighbours/take-long', expect.objectContaining({ message }));
+    expect(await app.rows()).toEqual([]);
+  });
+
+  it('50300 while the store fails', async () => {
+    if (ENGINE === 'postgres') {
+      const driverError = expect.objectContaining({ code: '57P01' });
+      await expectUnavailable(
+        '/neighbours/lose-connection',
+        expect.objectContaining({ driverError }),
+      );
+    } else {
+      const file = app.storeUrl.replace('sqlite:', '');
+      await rename(file, `${file}.away`);
+      const message = expect.stringContaining('was removed, moved away or replaced');
+      await expectUnavailable('/neighbours/save', expect.objectContaining({ message }));
+      await rename(`${file}.away`, file);
+    }
+    expect((await app.get('/neighbours/save')).status).toBe(200);
+    expect(await app.rows()).toEqual([PLANT]);
+  });
+
+  it('40999 when other rows refer to the row that it removes', async () => {
+    await app.create('{"id":1,"name":"n"}');
+    await app.query('CREATE TABLE labels ("plantId" bigint REFERENCES plants (id))');
+    await app.query('INSERT INTO labels VALUES (1)');
+    const message = 'Another row refers to this one';
+    expectError(await app.delete('/plants/1'), { error: 40999, message }, message);
+    expect(await app.rows()).toEqual([PLANT]);
+  });
+
+  it("40999 when TypeORM's writes violate a constraint", async () => {
+    const message = 'A value that must be unique is already in use';
+    expectError(await app.get('/neighbours/insert-twice'), 'CONFLICT', message);
+    expect(await app.rows()).toEqual([PLANT]);
+  });
+});

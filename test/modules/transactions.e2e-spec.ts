@@ -1,0 +1,245 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { text as join } from 'node:stream/consumers';
+import type { DataSource, Repository } from 'typeorm';
+import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
+import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
+import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
+import { JsonText } from '../../src/platform/json/json-text.js';
+import { Plant } from '../../src/modules/plants/plant.entity.js';
+import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
+import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+
+/** More than any transaction of these tests takes on a busy machine. */
+const TRANSACTION_TIMEOUT_MS = 600_000;
+
+let store: EntityStore;
+let dataSource: StoreDataSource;
+let plants: Repository<Plant>;
+let rows: BatchedRepository<Plant>;
+
+beforeEach(async () => {
+  Logger.overrideLogger(false);
+  await openStore(TRANSACTION_TIMEOUT_MS);
+});
+
+async function openStore(limit: number): Promise<void> {
+  store = await openEntityStore([Plant], { TRANSACTION_TIMEOUT_MS: limit });
+  ({ dataSource } = store);
+  plants = dataSource.getRepository(Plant);
+  rows = new BatchedRepository(plants);
+}
+
+afterEach(async () => {
+  resetClocks();
+  await store.close();
+});
+
+function plant(id: number, name = `plant ${id}`): Plant {
+  return { id: String(id), name, tag: null };
+}
+
+async function storedIds(source: DataSource = dataSource): Promise<number[]> {
+  const found = await source.getRepository(Plant).find({ order: { id: 'ASC' } });
+  return found.map(({ id }) => Number(id));
+}
+
+/** Makes a promise, and the function that resolves it. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
+
+describe('a transaction', () => {
+  it('does not mix with others that are open at the same time', async () => {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, index) =>
+        dataSource.transaction(async (manager) => {
+          await manager.insert(Plant, plant(index * 2));
+          await manager.insert(Plant, plant(index * 2 + 1));
+          if (index % 3 === 0) throw new Error('undone');
+        }),
+      ),
+    );
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(4);
+    const kept = Array.from({ length: 24 }, (_, id) => id).filter((id) => (id >> 1) % 3 !== 0);
+    expect(await storedIds()).toEqual(kept);
+  });
+
+  it('is not seen from outside before its commit, and holds no reader up', async () => {
+    const { opened, open } = gate();
+    const inserted = gate();
+    const done = dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, plant(1));
+      inserted.open();
+      await opened;
+    });
+    await inserted.opened;
+    expect(await storedIds()).toEqual([]);
+    expect(await rows.find('1')).toBeUndefined();
+    open();
+    await done;
+    expect(await storedIds()).toEqual([1]);
+  });
+
+  it('keeps the changes outside of a nested one that is rolled back', async () => {
+    await dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, plant(1));
+      const inner = manager.transaction(async (nested) => {
+        await nested.insert(Plant, plant(2));
+        throw new Error('undone');
+      });
+      await expect(inner).rejects.toThrow('undone');
+      await manager.transaction((nested) => nested.insert(Plant, plant(3)));
+    });
+    expect(await storedIds()).toEqual([1, 3]);
+  });
+
+  it('is rolled back when its query runner is released without a commit', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.connect();
+    await runner.startTransaction();
+    await runner.manager.insert(Plant, plant(1));
+    await runner.release();
+    expect(await rows.create(plant(2))).toBe('created');
+    expect(await storedIds()).toEqual([2]);
+  });
+
+  it('that is left open is rolled back, its module gets an error, and the log says whose it was', async () => {
+    await store.close();
+    // Less than the create below may wait.
+    await openStore(1_500);
+    const warned = jest.spyOn(Logger.prototype, 'warn');
+    const [inserted, forgotten] = [gate(), gate()];
+    holdTimeouts();
+    const leftOpen = dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, plant(1));
+      inserted.open();
+      await forgotten.opened;
+      await manager.insert(Plant, plant(2));
+    });
+    await inserted.opened;
+    const waiting = rows.create(plant(3));
+    passTimeouts(1_500);
+    forgotten.open();
+    await expect(leftOpen).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await waiting).toBe('created');
+    expect(await storedIds()).toEqual([3]);
+    const said = String(warned.mock.calls[0]?.[0]);
+    expect(said).toMatch(
+      /longer than 1500 ms \(TRANSACTION_TIMEOUT_MS\)[^]*transactions\.e2e-spec/,
+    );
+    warned.mockRestore();
+  });
+
+  it('that was lost is followed by another one of the same query runner', async () => {
+    holdTimeouts();
+    const queryRunner = dataSource.createQueryRunner();
+    await queryRunner.startTransaction();
+    await queryRunner.manager.insert(Plant, plant(1));
+    passTimeouts(TRANSACTION_TIMEOUT_MS);
+    await expect(queryRunner.commitTransaction()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await queryRunner.rollbackTransaction();
+    await queryRunner.startTransaction();
+    await queryRunner.manager.insert(Plant, plant(2));
+    await queryRunner.commitTransaction();
+    await queryRunner.release();
+    expect(await storedIds()).toEqual([2]);
+  });
+
+  it('may take longer if its module allows that', async () => {
+    holdTimeouts();
+    await dataSource.withTimeLimit(3 * TRANSACTION_TIMEOUT_MS, (manager) =>
+      manager.transaction(async (within) => {
+        await within.insert(Plant, plant(1));
+        passTimeouts(2 * TRANSACTION_TIMEOUT_MS);
+        await within.insert(Plant, plant(2));
+      }),
+    );
+    expect(await storedIds()).toEqual([1, 2]);
+  });
+
+  it('may be lost only as a whole: statements after its end are refused', async () => {
+    holdTimeouts();
+    const run = dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, plant(1));
+      passTimeouts(TRANSACTION_TIMEOUT_MS);
+      const nested = manager.transaction((within) => within.insert(Plant, plant(2)));
+      await expect(nested).rejects.toBeInstanceOf(StoreUnavailableError);
+      await expect(manager.insert(Plant, plant(3))).rejects.toBeInstanceOf(StoreUnavailableError);
+    });
+    await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await storedIds()).toEqual([]);
+  });
+});
+
+describe('rows that are written with the manager of a transaction', () => {
+  it('are part of it: they go with it', async () => {
+    await rows.create(plant(1));
+    const undone = dataSource.transaction(async (manager) => {
+      expect(await rows.create(plant(2), manager)).toBe('created');
+      expect(await rows.create(plant(1), manager)).toBe('identical');
+      expect(await rows.replace(plant(1, 'new'), undefined, manager)).toBe(true);
+      expect(await rows.remove('2', undefined, manager)).toBe(true);
+      expect(await rows.create(plant(3), manager)).toBe('created');
+      throw new Error('undone');
+    });
+    await expect(undone).rejects.toThrow('undone');
+    expect(await plants.find()).toEqual([plant(1)]);
+  });
+
+  it('are stored with it', async () => {
+    await dataSource.transaction(async (manager) => {
+      await rows.create(plant(1), manager);
+      await manager.save(Plant, plant(2));
+    });
+    expect(await storedIds()).toEqual([1, 2]);
+  });
+
+  it('need a manager that has one', async () => {
+    await expect(rows.create(plant(1), dataSource.manager)).rejects.toThrow(
+      'This manager has no transaction: take the one that transaction() gives',
+    );
+  });
+});
+
+describe('pages that are read with the manager of a transaction', () => {
+  it.each([
+    ['as lines', 'lines', 1],
+    ['as an array', 'array', 1],
+    ['piece by piece', 'array', 200_000],
+  ] as const)('show what it has written, %s', async (_, format, length) => {
+    const names = ['a', 'b', 'c'].map((letter) => letter.repeat(length));
+    await dataSource.transaction(async (manager) => {
+      for (const [index, name] of names.entries()) await rows.create(plant(index, name), manager);
+      const { json } = await rows.page({ limit: 10, format }, {}, manager);
+      const text = json instanceof JsonText ? json.text : await join(json);
+      for (const name of names) expect(text.includes(name)).toBe(true);
+    });
+  });
+});
+
+describe("TypeORM's own ways to write", () => {
+  it('work beside each other and beside rows in groups', async () => {
+    await Promise.all([
+      plants.save([plant(1), plant(2)]),
+      plants.insert(plant(3)),
+      plants.upsert(plant(4), ['id']),
+      plants.createQueryBuilder().insert().values(plant(5)).execute(),
+      rows.create(plant(6)),
+    ]);
+    await Promise.all([
+      plants.update({ id: '1' }, { name: 'updated' }),
+      plants.remove(plant(2)),
+      plants.delete('3'),
+      plants.createQueryBuilder().update().set({ tag: 't' }).where({ id: '4' }).execute(),
+      plants.createQueryBuilder().delete().where({ id: '5' }).execute(),
+      rows.remove('6'),
+    ]);
+    expect(await plants.find({ order: { id: 'ASC' } })).toEqual([
+      { id: '1', name: 'updated', tag: null },
+      { id: '4', name: 'plant 4', tag: 't' },
+    ]);
+  });
+});

@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { Env } from '../../src/platform/config/env.js';
+import {
+  describeModuleSettings,
+  MODULE_SETTINGS,
+} from '../../src/platform/config/setting.decorators.js';
+import {
+  listErrors,
+  ErrorCatalogue,
+  getStatus,
+} from '../../src/platform/errors/error-catalogue.js';
+import { MALFORMED_REQUESTS } from '../cases/malformed-http.js';
+import { TestApp } from '../support/test-app.js';
+
+interface Schema {
+  readonly required: string[];
+  readonly properties: Record<string, Record<string, unknown>>;
+}
+interface Response {
+  readonly description: string;
+  readonly content: object;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly security: unknown;
+  readonly parameters: unknown[];
+  readonly requestBody: { readonly required: boolean };
+  readonly responses: Record<string, Response | { readonly $ref: string }>;
+}
+interface Document {
+  readonly openapi: string;
+  readonly info: object;
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: {
+    readonly responses: Record<string, Response>;
+    readonly schemas: Record<string, Schema>;
+    readonly securitySchemes: object;
+  };
+}
+
+let app: TestApp;
+let document: Document;
+
+beforeAll(async () => {
+  app = await TestApp.start({ CHANGE_FEED: 'on' });
+  document = (await app.request('GET', '/openapi.json')).body as Document;
+});
+
+afterAll(async () => {
+  await app.close();
+});
+
+function fileText(path: string): string {
+  return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+}
+
+/** Resolves a response of an operation, which may refer to a shared one. */
+function resolve(response: Operation['responses'][string]): Response {
+  if (!('$ref' in response)) return response;
+  const name = response.$ref.replace('#/components/responses/', '');
+  const shared = document.components.responses[name];
+  if (shared === undefined) throw new Error(`there is no response ${response.$ref}`);
+  return shared;
+}
+
+describe('openapi.json', () => {
+  it('is what the application serves; after a change run: npm run openapi', () => {
+    expect(fileText('openapi.json')).toBe(`${JSON.stringify(document, null, 2)}\n`);
+  });
+
+  it("passes Redocly's recommended rules", async () => {
+    const config = await createConfig({ extends: ['recommended'] });
+    const source = fileText('openapi.json');
+    expect(await lintFromString({ source, absoluteRef: 'openapi.json', config })).toEqual([]);
+  });
+
+  it('states the version and the licence of the contract', () => {
+    expect(document.openapi).toBe('3.1.0');
+    expect(document.info).toMatchObject({ version: '1.0.0', license: { identifier: 'MIT' } });
+  });
+
+  it('describes fields and answers in the words of the contract', () => {
+    const { Plant, NewPlant, Error: ErrorSchema } = document.components.schemas;
+    const name = { type: 'string', description: 'The name of the plant' };
+    const tag = { type: 'string', description: 'Tag to specify the type' };
+    const id = {
+      type: 'integer',
+      format: 'int64',
+      description: 'Identification number of the plant',
+    };
+    expect(Plant).toMatchObject({ required: ['name'], properties: { name, tag } });
+    expect(NewPlant?.required.toSorted()).toEqual(['id', 'name']);
+    expect(NewPlant?.properties).toMatchObject({ id, name, tag });
+    expect(ErrorSchema).toMatchObject({
+      required: ['error', 'message'],
+      properties: {
+        error: { type: 'integer', format: 'int32', description: 'Numeric error value' },
+        message: { type: 'string', description: 'Text message' },
+      },
+    });
+    const { 200: created, 400: refused } = document.paths['/plants']?.post?.responses ?? {};
+    expect(created).toMatchObject({ description: 'Plant response; the plant was created' });
+    expect(refused).toMatchObject({
+      description: expect.stringMatching(/^Error response, an unexpected error/),
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    });
+  });
+
+  it("keeps the contract's words for 400 to 400", () => {
+    for (const path of Object.values(document.paths)) {
+      for (const { responses } of Object.values(path)) {
+        const described = Object.entries(responses)
+          .filter(([, response]) => resolve(response).description.includes('unexpected error'))
+          .map(([status]) => status);
+        expect(described).toEqual(['400']);
+      }
+    }
+  });
+
+  it('has the operations in the order of the controllers', () => {
+    const operationIds = Object.entries(document.paths)
+      .filter(([path]) => path.startsWith('/plants'))
+      .flatMap(([, path]) => Object.values(path).map(({ operationId }) => operationId));
+    const plants = [
+      'createPlant',
+      'listPlants',
+      'importPlants',
+      'readPlant',
+      'replacePlant',
+      'patchPlant',
+      'removePlant',
+    ];
+    expect(operationIds).toEqual(plants);
+  });
+
+  it('requires a bearer token for every operation', () => {
+    expect(document.components.securitySchemes).toEqual({
+      bearer: { type: 'http', scheme: 'bearer', description: expect.any(String) },
+    });
+    for (const path of Object.values(document.paths)) {
+      for (const operation of Object.values(path)) {
+        expect(operation.security).toEqual([{ bearer: expect.any(Array) }]);
+      }
+    }
+  });
+
+  it('documents every error with the operations that can answer it', () => {
+    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+    const documented = new Set<number>();
+    for (const { responses } of operations) {
+      for (const [status, response] of Object.entries(responses)) {
+        const codes = resolve(response).description.match(/\b[45]\d{4,5}(?=:)/g) ?? [];
+        for (const code of codes) {
+          expect(code.slice(0, 3)).toBe(status);
+          documented.add(Number(code));
+        }
+      }
+    }
+    // The path of an operation is known and takes its method.
+    // A feature without constraints has no conflicts beside its own.
+    const { NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT } = ErrorCatalogue;
+    const takesParameters = operations.some(({ parameters }) => parameters.length > 0);
+    const expected = listErrors().filter(
+      (one) =>
+        one !== NOT_FOUND &&
+        one !== METHOD_NOT_ALLOWED &&
+        one !== CONFLICT &&
+        (takesParameters || one !== ErrorCatalogue.INVALID_PARAMETERS),
+    );
+    expect([...documented].sort()).toEqual(expected.map(({ error }) => error));
+  });
+
+  it.each(['', 'u', 'v'])('has patterns that mean the same with the flags "%s"', (flags) => {
+    const { Plant, NewPlant, StoredPlant } = document.components.schemas;
+    for (const schema of [Plant, NewPlant, StoredPlant]) {
+      for (const name of ['name', 'tag']) {
+        const pattern = new RegExp(String(schema?.properties[name]?.pattern), flags);
+        const texts = ['', '🌱 Monstera', '🌿\n', '\u{10ffff}', '\ufffd', 'a\u0000', '\u0000b'];
+        const accepted = texts.filter((text) => pattern.test(text));
+        expect(accepted).toEqual(texts.slice(0, -2));
+      }
+    }
+  });
+
+  it('has an example that works when sent', async () => {
+    const { properties } = document.components.schemas.NewPlant ?? {};
+    const example = Object.fromEntries(
+      Object.entries(properties ?? {}).map(([name, { example: value }]) => [name, value]),
+    );
+    expect(await app.create(JSON.stringify(example))).toMatchObject({ status: 200 });
+  });
+});
+
+describe('docs/errors.md', () => {
+  it('lists the catalogue, and no other error; after a change run: npm run openapi', () => {
+    const table = fileText('docs/errors.md').matchAll(
+      /^\| (\d{5,6}) +\| (\d{3}) +\| (.*?) +\| (.*?) +\|$/gm,
+    );
+    expect([...table].map(([, ...cells]) => cells)).toEqual(
+      listErrors().map((entry) => [
+        String(entry.error),
+        String(getStatus(entry)),
+        entry.message,
+        entry.advice,
+      ]),
+    );
+  });
+});
+
+describe('docs/http.md', () => {
+  it('lists every malformed request that is tested, with its answer, and no other', () => {
+    const [, section = ''] = fileText('docs/http.md').split('## Malformed requests');
+    const rows = section.matchAll(/^\| (.+?) +\| (\d{5}) +\|$/gm);
+    expect([...rows].map(([, what, error]) => ({ what, error }))).toEqual(
+      MALFORMED_REQUESTS.map(({ what, error }) => ({
+        what,
+        error: String(ErrorCatalogue[error].error),
+      })),
+    );
+  });
+});
+
+describe('.env.example', () => {
+  it('names every variable of the platform with its default', () => {
+    const defaults = Object.entries(new Env()).map(([name, value]) => [name, String(value)]);
+    const [ofPlatform = ''] = fileText('.env.example').split(MODULE_SETTINGS);
+    expect(parseEnv(ofPlatform)).toEqual(Object.fromEntries(defaults));
+  });
+
+  it('ends with the settings of the modules; after a change run: npm run openapi', () => {
+    const [, ofModules] = fileText('.env.example').split(MODULE_SETTINGS);
+    expect(ofModules).toBe(describeModuleSettings());
+  });
+});
+
+describe('Swagger UI at /docs', () => {
+  it('is served with its scripts, and calls no other host', async () => {
+    const page = await app.request('GET', '/docs');
+    expect(page).toMatchObject({ status: 200, body: expect.stringContaining('Plant Store') });
+    expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'self';/);
+    const assets = String(page.body).matchAll(/(?:src|href)=["'](\.\/[^"']+)["']/g);
+    const paths = [...assets].map(([, path]) => path ?? '');
+    expect(paths.length).toBeGreaterThan(3);
+    for (const path of paths) {
+      expect(await app.request('GET', new URL(path, 'http://localhost/').pathname)).toMatchObject({
+        status: 200,
+      });
+    }
+  });
+});

@@ -1,0 +1,359 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { NotFoundException } from '@nestjs/common';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ApiError } from '../../src/platform/errors/api-error.js';
+import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
+import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
+import { PlantsService } from '../../src/modules/plants/plants.service.js';
+import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
+import { expectError } from '../support/expect-error.js';
+import { listAnswers, exchange } from '../support/http/connection.js';
+import { type Answer, TestApp } from '../support/test-app.js';
+import { TOKEN } from '../support/token.js';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+});
+
+afterAll(async () => {
+  await app.close();
+});
+
+function head(...lines: string[]): string {
+  return [...lines, 'Host: localhost', '', ''].join('\r\n');
+}
+
+describe('a path that no route has', () => {
+  it.each([
+    ['GET', '/nothing'],
+    ['POST', '/plants/'],
+    ['POST', '/PLANTS'],
+    ['POST', '/plants/1/leaves'],
+    ['POST', '//plants'],
+    ['POST', '/plants%2F'],
+    ['OPTIONS', '/nothing'],
+    ['DELETE', '/health'],
+    ['GET', '/docs/nothing.js'],
+  ])('gets 404 for %s %s, without a token too', async (method, path) => {
+    expectError(await app.request(method, path), 'NOT_FOUND');
+  });
+});
+
+describe('a known path with another method', () => {
+  it.each([
+    ['PUT', '/plants', 'GET, HEAD, OPTIONS, POST'],
+    ['DELETE', '/plants?id=1', 'GET, HEAD, OPTIONS, POST'],
+    ['POST', '/plants/1', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
+    ['POST', '/', 'GET, HEAD, OPTIONS'],
+    ['POST', '/docs', 'GET, HEAD, OPTIONS'],
+    ['PUT', '/docs/swagger-ui.css', 'GET, HEAD, OPTIONS'],
+    ['PATCH', '/openapi.json', 'GET, HEAD, OPTIONS'],
+  ])('gets 405 for %s %s with %s', async (method, path, allow) => {
+    const answer = await app.request(method, path);
+    expect(answer.headers.get('allow')).toBe(allow);
+    expectError(answer, 'METHOD_NOT_ALLOWED');
+  });
+
+  it.each([
+    ['/plants', 'GET, HEAD, OPTIONS, POST'],
+    ['/plants/1', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
+    ['/docs', 'GET, HEAD, OPTIONS'],
+    ['/openapi.json', 'GET, HEAD, OPTIONS'],
+  ])('gets 204 for OPTIONS %s with %s', async (path, allow) => {
+    const answer = await app.request('OPTIONS', path);
+    expect(answer).toMatchObject({ status: 204, body: '' });
+    expect(answer.headers.get('allow')).toBe(allow);
+  });
+
+  it.each(['/', '/docs', '/openapi.json'])(
+    'answers HEAD %s like GET, without the body',
+    async (path) => {
+      const [got, headed] = [await app.request('GET', path), await app.request('HEAD', path)];
+      expect(headed).toMatchObject({ status: got.status, body: '' });
+      expect(headed.headers.get('content-length')).toBe(got.headers.get('content-length'));
+    },
+  );
+
+  it('takes a path in the absolute form', async () => {
+    const received = await exchange(
+      app.port,
+      head('POST http://localhost/plants HTTP/1.1', 'Connection: close', 'Content-Length: 0'),
+    );
+    expect(listAnswers(received)).toMatchObject([{ status: 401 }]);
+  });
+});
+
+describe('a route that says itself that there is nothing', () => {
+  it('is answered 404, not 405', async () => {
+    const plants = app.nest.get(PlantsService);
+    const create = jest.spyOn(plants, 'create').mockRejectedValue(new NotFoundException());
+    expectError(await app.create('{"id":1,"name":"n"}'), 'NOT_FOUND');
+    create.mockRestore();
+  });
+});
+
+describe('an error that cannot be written', () => {
+  it.each(['\n', '🌿'])('closes the connection, and the service goes on: %j', async (value) => {
+    const failure = new ApiError(ErrorCatalogue.UNAVAILABLE, 'bug', { 'X-Bug': value });
+    const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(failure);
+    await expect(app.create('{"id":1,"name":"n"}')).rejects.toThrow();
+    create.mockRestore();
+    expectError(await app.create('{'), 'UNREADABLE_BODY');
+  });
+});
+
+describe('a file of Swagger UI', () => {
+  const path = '/docs/swagger-ui.css';
+
+  it('has its type, may be kept by a browser, and is 304 while it is current', async () => {
+    const got = await app.request('GET', path);
+    expect(got).toMatchObject({ status: 200, body: expect.stringContaining('.swagger-ui') });
+    expect(Object.fromEntries(got.headers)).toMatchObject({
+      'content-type': 'text/css; charset=utf-8',
+      'cache-control': 'no-cache',
+      'content-security-policy': expect.stringMatching(/^default-src 'self'/),
+    });
+    const etag = got.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"[\w-]{43}"$/);
+    // As a browser does. Without a Cache-Control of its own, fetch() asks for the whole file.
+    const again = (tag: string): Promise<Answer> =>
+      app.request('GET', path, {
+        headers: { 'If-None-Match': tag, 'Cache-Control': 'max-age=0' },
+      });
+    expect(await again(etag)).toMatchObject({ status: 304, body: '' });
+    expect((await again('"other"')).status).toBe(200);
+    const headed = await app.request('HEAD', path);
+    expect(headed).toMatchObject({ status: 200, body: '' });
+    expect(headed.headers.get('content-length')).toBe(got.headers.get('content-length'));
+  });
+
+  it.each([
+    'swagger-ui.css.map',
+    'package.json',
+    'LICENSE',
+    '%2e%2e/package.json',
+    'swagger-ui.css/',
+  ])('that the page does not load is 404, like any other path: %s', async (name) => {
+    expectError(await app.request('GET', `/docs/${name}`), 'NOT_FOUND');
+  });
+});
+
+describe('GET /', () => {
+  it('leads to /docs', async () => {
+    const answer = await app.request('GET', '/');
+    expect(answer.status).toBe(302);
+    expect(answer.headers.get('location')).toBe('/docs');
+  });
+});
+
+describe('every answer', () => {
+  it.each([
+    ['GET', '/nothing'],
+    ['GET', '/openapi.json'],
+    ['POST', '/plants'],
+    ['OPTIONS', '/plants'],
+  ])('to %s %s carries the security headers and a request id', async (method, path) => {
+    const { headers } = await app.request(method, path);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'x-request-id': expect.stringMatching(/^[\w-]{36}$/),
+    });
+    expect(headers.has('x-powered-by')).toBe(false);
+    expect(headers.has('access-control-allow-origin')).toBe(false);
+  });
+
+  it.each(['abc', '0af7651916cd43dd8448eb211c80319c', 'a.b:c/d+e=f@g_h-i'])(
+    'repeats the request id %s',
+    async (id) => {
+      const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
+      expect(answer.headers.get('x-request-id')).toBe(id);
+    },
+  );
+
+  it.each(['', 'a b', 'a"b', '{}', 'x'.repeat(129), 'é'])(
+    'replaces the request id "%s"',
+    async (id) => {
+      const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
+      expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+    },
+  );
+});
+
+describe('an early refusal', () => {
+  const upload = [
+    `POST /plants HTTP/1.1`,
+    'Content-Type: application/json',
+    `Content-Length: ${String(5 * 1024 * 1024)}`,
+  ];
+
+  it.each([
+    ['401 without a token', upload, 401],
+    ['413 with one', [...upload, `Authorization: Bearer ${TOKEN}`], 413],
+    ['404 elsewhere', ['POST /nothing HTTP/1.1', ...upload.slice(1)], 404],
+  ])('of a 5 MB body is read by a client that sends first: %s', async (_, lines, status) => {
+    const body = Buffer.alloc(5 * 1024 * 1024, 0x20);
+    const received = await exchange(app.port, Buffer.concat([Buffer.from(head(...lines)), body]));
+    expect(listAnswers(received)).toMatchObject([{ status }]);
+  });
+
+  it('is sent before the body has arrived', async () => {
+    const isAnswered = (received: string): boolean => received.includes('40100');
+    expect(await exchange(app.port, head(...upload), isAnswered)).toContain('HTTP/1.1 401');
+  });
+
+  it('cuts off a client that never stops sending', async () => {
+    const socket = connect({ port: app.port, host: '127.0.0.1' });
+    socket.on('error', () => undefined);
+    socket.write(head('POST /plants HTTP/1.1', `Content-Length: ${String(2 ** 40)}`));
+    const chunk = Buffer.alloc(1024 * 1024);
+    const send = (): void => {
+      while (socket.writable && socket.write(chunk));
+    };
+    socket.on('drain', send);
+    send();
+    await new Promise((resolve) => socket.on('close', resolve));
+    expect(socket.bytesWritten).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it('waits 5 seconds for the rest of a body, and then closes the connection', async () => {
+    const socket = connect({ port: app.port, host: '127.0.0.1' });
+    const closed = once(socket, 'end');
+    holdTimeouts();
+    try {
+      socket.write(head(...upload));
+      await once(socket, 'data');
+      passTimeouts(4_999);
+      for (let turn = 0; turn < 100; turn++) await nextTurn();
+      expect(socket.readableEnded).toBe(false);
+      passTimeouts(1);
+      await closed;
+    } finally {
+      resetClocks();
+      socket.destroy();
+    }
+  });
+
+  it('leaves the connection open after a body that was sent whole', async () => {
+    const request = `${head('POST /plants HTTP/1.1', 'Content-Length: 2')}{}`;
+    const both = (received: string): boolean => /401 .*401 .*\}$/s.test(received);
+    const answers = listAnswers(await exchange(app.port, request + request, both));
+    const kept = { status: 401, headers: { connection: 'keep-alive' } };
+    expect(answers).toMatchObject([kept, kept]);
+  });
+});
+
+describe('Expect: 100-continue', () => {
+  const body = '{"id":100,"name":"n"}';
+  const lines = [
+    'POST /plants HTTP/1.1',
+    'Content-Type: application/json',
+    `Content-Length: ${String(body.length)}`,
+    'Expect: 100-continue',
+  ];
+  const isOver = (received: string): boolean => received.endsWith('}');
+
+  it('gets 100 (Continue) with a token, and then its answer', async () => {
+    const request = head(...lines, `Authorization: Bearer ${TOKEN}`);
+    const isContinued = (received: string): boolean => received.endsWith('\r\n\r\n');
+    expect(await exchange(app.port, request, isContinued)).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    expect(await exchange(app.port, request + body, isOver)).toMatch(
+      /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/,
+    );
+  });
+
+  it.each([
+    ['without a token', lines, 401],
+    ['with another media type', [...lines.toSpliced(1, 1), `Authorization: Bearer ${TOKEN}`], 415],
+    [
+      'with too long a body',
+      [...lines.toSpliced(2, 1, 'Content-Length: 102401'), `Authorization: Bearer ${TOKEN}`],
+      413,
+    ],
+  ])('gets no 100 (Continue) %s', async (_, request, status) => {
+    const received = await exchange(app.port, head(...request), isOver);
+    expect(received).not.toContain('100 Continue');
+    expect(listAnswers(received)).toMatchObject([{ status, headers: { connection: 'close' } }]);
+  });
+
+  it('is ignored in HTTP/1.0, which knows no such answer', async () => {
+    const old = ['POST /plants HTTP/1.0', ...lines.slice(1), `Authorization: Bearer ${TOKEN}`];
+    const request = head(...old) + '{"id":101,"name":"n"}';
+    expect(await exchange(app.port, request, isOver)).toMatch(/^HTTP\/1.1 200 OK/);
+  });
+});
+
+describe('an upload that is aborted', () => {
+  it('creates nothing, and the service continues', async () => {
+    const stored = await app.rows();
+    const socket = connect({ port: app.port, host: '127.0.0.1' });
+    socket.write(
+      `${head('POST /plants HTTP/1.1', `Authorization: Bearer ${TOKEN}`, 'Content-Type: application/json', 'Content-Length: 500')}{"id":77,"name":"half"`,
+    );
+    await once(app.nest.getHttpServer(), 'request');
+    socket.resetAndDestroy();
+    await once(socket, 'close');
+    expect(await app.create('{"id":78,"name":"n"}')).toMatchObject({ status: 200 });
+    expect(await app.rows()).toHaveLength(stored.length + 1);
+  });
+});
+
+describe('a chunked body', () => {
+  const lines = [
+    'POST /plants HTTP/1.1',
+    `Authorization: Bearer ${TOKEN}`,
+    'Transfer-Encoding: chunked',
+    'Connection: close',
+  ];
+  const json = [...lines, 'Content-Type: application/json'];
+
+  function chunks(...texts: string[]): string {
+    return texts
+      .map((text) => `${text.length.toString(16)}\r\n${text}\r\n`)
+      .concat('0\r\n\r\n')
+      .join('');
+  }
+
+  it.each([
+    ['a plant in one piece', json, chunks('{"id":501,"name":"n"}'), 200],
+    ['a plant in many pieces', json, chunks(...'{"id":502,"name":"n"}'.split(/(?=.)/)), 200],
+    ['nothing', json, chunks(), 400],
+    ['nothing, with another media type', lines, chunks(), 400],
+    ['a plant, with another media type', lines, chunks('{"id":503,"name":"n"}'), 415],
+    ['100 KiB', json, chunks('{"id":504,"name":"n"}'.padEnd(102_400)), 200],
+    ['more than 100 KiB', json, chunks('{"id":505,"name":"n"}'.padEnd(102_401)), 413],
+  ])('of %s gets its answer', async (_, request, body, status) => {
+    expect(listAnswers(await exchange(app.port, head(...request) + body))).toMatchObject([
+      { status },
+    ]);
+  });
+
+  it('that is too long is refused before it has ended', async () => {
+    const start = chunks(' '.repeat(102_401)).slice(0, -'0\r\n\r\n'.length);
+    const isAnswered = (received: string): boolean => received.includes('41300');
+    const received = await exchange(app.port, head(...json) + start, isAnswered);
+    expect(listAnswers(received)).toMatchObject([{ status: 413 }]);
+  });
+});
+
+describe('an unexpected error', () => {
+  it('is logged with its stack and the id of its request', async () => {
+    const bug = new TypeError('a bug');
+    const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(bug);
+    const log = jest.spyOn(app.nest.get(PinoLogger), 'error');
+    expectError(
+      await app.create('{"id":1,"name":"n"}', { 'X-Request-Id': 'request-1' }),
+      'INTERNAL',
+    );
+    expect(log.mock.calls[0]?.[0]).toEqual({ requestId: 'request-1', err: bug });
+    log.mockRestore();
+    create.mockRestore();
+  });
+});

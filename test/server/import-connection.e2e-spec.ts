@@ -1,0 +1,208 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
+import { Holding } from '../../src/platform/limits/fair-share.js';
+import { Turns } from '../../src/platform/requests/concurrent-requests.js';
+import { holdTimeouts, passSeconds, passTimeouts, resetClocks } from '../support/clock.js';
+import { type HeldCalls, holdCalls } from '../support/server-connections.js';
+import { TestApp } from '../support/test-app.js';
+import { TOKEN } from '../support/token.js';
+import { until } from '../support/until.js';
+
+const HEAD = `POST /plants/import HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`;
+const END = '0\r\n\r\n';
+
+let app: TestApp;
+let client: Socket;
+/** The server's end of the connection. */
+let socket: Socket;
+let received: string;
+
+/** @param timeoutMs how long the server waits for the client */
+async function start(timeoutMs = 30_000): Promise<void> {
+  app = await TestApp.start({ REQUEST_TIMEOUT_MS: String(timeoutMs) });
+  const accepted = once(app.nest.getHttpServer(), 'connection') as Promise<[Socket]>;
+  client = connect(app.port, '127.0.0.1').on('error', () => undefined);
+  received = '';
+  client.setEncoding('utf8').on('data', (text: string) => (received += text));
+  client.write(HEAD);
+  [socket] = await accepted;
+}
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  resetClocks();
+  client.destroy();
+  await app.close();
+});
+
+function chunk(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+}
+
+function line(id: number, name = 'n'): string {
+  return `{"id":${id},"name":"${name}"}\n`;
+}
+
+async function isStored(id: number): Promise<boolean> {
+  return (await app.get(`/plants/${id}`)).status === 200;
+}
+
+/** Keeps batches waiting until they are released. */
+function holdStore(): HeldCalls {
+  const createAll = jest.spyOn(app.nest.get(PlantsRepository), 'createAll');
+  return holdCalls(createAll, { created: 1, identical: 0, failures: new Map() });
+}
+
+describe('the client of an import', () => {
+  it('is not waited for longer than it may send nothing', async () => {
+    await start(300);
+    client.write(chunk(line(1)));
+    await until(() => received.includes('\r\n\r\n'));
+    expect(received).toMatch(/^HTTP\/1\.1 408 /);
+    expect(received).toContain('{"error":40800,');
+    expect(await isStored(1)).toBe(true);
+  });
+
+  it('is not waited for when it sends on, but too slowly', async () => {
+    holdTimeouts();
+    await start(10_000);
+    await until(() => socket.bytesRead === HEAD.length && jest.getTimerCount() === 1);
+    passTimeouts(9_000);
+    // The first wait was within the limit, and leaves a second for all others.
+    client.write(chunk(' '));
+    await until(() => socket.bytesRead > HEAD.length && jest.getTimerCount() === 1);
+    expect(received).toBe('');
+    passTimeouts(9_000);
+    await until(() => received.includes('\r\n\r\n'));
+    expect(received).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it('may take longer than any other whole request', async () => {
+    await start();
+    client.write(chunk(line(1)));
+    await until(() => isStored(1));
+    const timeout = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    app.nest.getHttpServer().emit('clientError', timeout, socket);
+    client.write(chunk(line(2)) + END);
+    await until(() => received.includes('"created":2'));
+  });
+
+  it('is not held to a limit while the store keeps it waiting', async () => {
+    await start();
+    let advance: () => void = () => undefined;
+    const isHeld = new Promise<void>((resolve) => (advance = resolve));
+    const plants = app.nest.get(PlantsRepository);
+    const createAll = plants.createAll.bind(plants);
+    const parts = jest.spyOn(plants, 'createAll').mockImplementation(async (rows) => {
+      await isHeld;
+      return await createAll(rows);
+    });
+    let sent = 0;
+    // The system holds some megabytes, whoever reads them.
+    while (client.writableLength < 8 * 1024 * 1024) {
+      client.write(chunk(line(++sent, 'x'.repeat(50_000))));
+      if (sent % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await until(() => parts.mock.calls.length > 0);
+    const waiting = client.writableLength;
+    passSeconds(3_600);
+    expect(await isStored(1)).toBe(false);
+    expect(client.writableLength).toBe(waiting);
+    client.write(END);
+    advance();
+    await until(() => received.includes('\r\n\r\n'));
+    expect(received).toContain(`{"created":${sent},"identical":0,"failed":0,"failures":[]}`);
+  });
+
+  it('takes no turn from other requests while it waits for its client', async () => {
+    const take = jest.spyOn(Turns.ofHandlers, 'take');
+    await start();
+    client.write(chunk(line(1)));
+    await until(() => isStored(1));
+    expect(take.mock.calls[0]?.[1].locals).toHaveProperty('turn', undefined);
+  });
+
+  it('gets 503 when the server stops', async () => {
+    await start();
+    client.write(chunk(line(1)));
+    await until(() => isStored(1));
+    const closed = once(client, 'close');
+    const stopped = app.nest.close();
+    await closed;
+    expect(received).toMatch(/^HTTP\/1\.1 503 [^]*\r\nRetry-After: 1\r\n[^]*"error":50300/);
+    await stopped;
+  });
+
+  it('gets 503 when the lines that it has not ended are too much to hold', async () => {
+    await start();
+    client.write(chunk(line(1)));
+    await until(() => isStored(1));
+    jest.spyOn(Holding.prototype, 'update').mockImplementation(function (this: Holding, amount) {
+      if (amount > 50_000) this.drop();
+    });
+    client.write(chunk(line(2, 'x'.repeat(60_000)).slice(0, -1)));
+    await until(() => received.includes('\r\n\r\n'));
+    expect(received).toMatch(/^HTTP\/1\.1 503 [^]*"error":50300/);
+  });
+
+  it('may disconnect: complete lines are stored, and half a line is not', async () => {
+    await start();
+    client.write(chunk(line(1)) + chunk(line(2).slice(0, -1)));
+    await until(() => isStored(1));
+    client.resetAndDestroy();
+    await new Promise((resolve) => socket.once('close', resolve));
+    // If half a line were stored, it would be by now.
+    await app.create('{"id":3,"name":"n"}');
+    expect(await isStored(2)).toBe(false);
+  });
+
+  it('gets 400 for chunks that are malformed, and the lines before them stay', async () => {
+    await start();
+    client.write(chunk(line(1)));
+    await until(() => isStored(1));
+    client.write('no chunk\r\n');
+    await once(client, 'close');
+    expect(received).toMatch(/^HTTP\/1\.1 400 [^]*"error":40000/);
+  });
+
+  it('may send its next request on the same connection', async () => {
+    await start();
+    client.write(
+      `${chunk(line(1))}${END}GET /plants/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+    );
+    await until(() => received.includes('{"id":1,"name":"n"}'));
+    expect(received).toContain('{"created":1,');
+  });
+
+  it('has the time for its next request once its lines are stored', async () => {
+    await start(300);
+    const store = holdStore();
+    client.write(`${chunk(line(1))}${END}GET /health/live HTTP/1.1\r\n`);
+    await once(app.nest.getHttpServer(), 'clientError');
+    // From now on, no time passes for the client.
+    holdTimeouts();
+    store.release();
+    await until(() => received.includes('{"created":1,'));
+    client.write('Host: a\r\n\r\n');
+    await until(() => received.includes('"status":"ok"'));
+  });
+
+  it('is not read further while its lines are stored', async () => {
+    await start();
+    const store = holdStore();
+    client.write(chunk(line(1)));
+    await until(() => store.begun === 1);
+    client.write(chunk(line(2)));
+    await until(() => socket.isPaused());
+    const { bytesRead } = socket;
+    client.write(chunk(line(3, 'n'.repeat(100_000))) + END);
+    for (let turn = 0; turn < 100; turn++) await nextTurn();
+    expect(socket.bytesRead).toBe(bytesRead);
+    store.release();
+    await until(() => received.includes('}'));
+    expect(received).toContain('{"created":3,');
+  });
+});

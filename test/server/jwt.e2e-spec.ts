@@ -1,0 +1,438 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { base64url, CompactEncrypt, CompactSign, exportSPKI, SignJWT, UnsecuredJWT } from 'jose';
+import { passSeconds, resetClocks, setClockBy, stopClock } from '../support/clock.js';
+import { expectError } from '../support/expect-error.js';
+import { type Answer, TestApp } from '../support/test-app.js';
+import { TOKEN } from '../support/token.js';
+import {
+  AUDIENCE,
+  ISSUER,
+  makeKey,
+  type SigningKey,
+  TokenIssuer,
+} from '../support/token-issuer.js';
+
+const PUBLISHED_SECRET = 'a-secret-among-the-public-keys-of-a-provider';
+const SCOPES = { AUTH_SCOPE: 'plants:write plants' };
+const SCOPE = { scope: 'plants profile plants:write' };
+
+let issuer: TokenIssuer;
+let stranger: SigningKey;
+let app: TestApp;
+let lastId = 0;
+
+beforeAll(async () => {
+  stranger = await makeKey('ES256');
+});
+
+async function start(): Promise<void> {
+  issuer = await TokenIssuer.start();
+  app = await TestApp.start({ ...SCOPES, ...issuer.env, AUTH_FAILURE_LIMIT: 'off' });
+  // Otherwise a busy machine could reach a time limit.
+  stopClock();
+}
+
+async function stop(): Promise<void> {
+  resetClocks();
+  await app.close();
+  await issuer.stop();
+}
+
+async function createWith(token: string): Promise<Answer> {
+  return await app.create(`{"id":${String(++lastId)},"name":"n"}`, {
+    Authorization: `Bearer ${token}`,
+  });
+}
+
+async function readStatus(token: string): Promise<number> {
+  return (await createWith(token)).status;
+}
+
+const seconds = (): number => Math.floor(Date.now() / 1_000);
+
+describe('a JWT of the identity provider is accepted', () => {
+  beforeAll(start);
+  afterAll(stop);
+
+  it.each([
+    ['of the type at+jwt', {}, {}],
+    ['of the type application/at+jwt', {}, { typ: 'application/at+jwt' }],
+    ['of the type JWT', {}, { typ: 'JWT' }],
+    ['without a type', {}, { typ: undefined }],
+    ['without a key id', {}, { kid: undefined }],
+    ['for several audiences', { aud: ['https://other.example', AUDIENCE] }, {}],
+    ['valid since now', { nbf: Math.floor(Date.now() / 1_000) }, {}],
+    ['whose issuer has a clock 4 seconds ahead', { nbf: Math.floor(Date.now() / 1_000) + 4 }, {}],
+    ['with its scopes in scp', { scope: undefined, scp: 'plants plants:write' }, {}],
+    ['with a list of scopes', { scope: undefined, scp: ['plants', 'plants:write'] }, {}],
+  ] as const)('%s', async (_, claims, header) => {
+    const token = await issuer.token({ ...SCOPE, ...claims }, header);
+    expect(await readStatus(token)).toBe(200);
+  });
+});
+
+describe('a JWT without the scopes gets 40300 and the scopes that are needed', () => {
+  beforeAll(start);
+  afterAll(stop);
+
+  it.each([
+    ['no scope at all', {}],
+    ['one of two', { scope: 'plants' }],
+    ['another', { scope: 'plants:writer plants' }],
+    ['something else than text', { scope: { plants: true }, scp: 7 }],
+  ])('%s', async (_, claims) => {
+    const token = await issuer.token(claims);
+    // The second time it is a token already seen.
+    for (let round = 0; round < 2; round++) {
+      const answer = await createWith(token);
+      expectError(answer, 'INSUFFICIENT_SCOPE');
+      expect(answer.headers.get('www-authenticate')).toBe(
+        'Bearer realm="plant-store", error="insufficient_scope", scope="plants:write plants"',
+      );
+    }
+  });
+});
+
+/** A part of a token, changed. */
+function changed(part: string, change: object): string {
+  const value = JSON.parse(new TextDecoder().decode(base64url.decode(part))) as object;
+  return base64url.encode(JSON.stringify({ ...value, ...change }));
+}
+
+async function signedWithSecret(secret: string, kid: string): Promise<string> {
+  const claims = { iss: ISSUER, aud: AUDIENCE, exp: seconds() + 300, ...SCOPE };
+  return await new SignJWT(claims)
+    .setProtectedHeader({ alg: 'HS256', kid, typ: 'at+jwt' })
+    .sign(new TextEncoder().encode(secret));
+}
+
+/** Signed by the provider, with a number that JSON can write and no variable can hold. */
+async function withEndlessExpiry(): Promise<string> {
+  const claims = JSON.stringify({ iss: ISSUER, aud: AUDIENCE, ...SCOPE, exp: 0 });
+  return await new CompactSign(new TextEncoder().encode(claims.replace('"exp":0', '"exp":1e400')))
+    .setProtectedHeader({ alg: issuer.key.alg, kid: issuer.key.kid, typ: 'at+jwt' })
+    .sign(issuer.key.privateKey);
+}
+
+const good = (): Promise<string> => issuer.token(SCOPE);
+const withClaims = (claims: object) => () => issuer.token({ ...SCOPE, ...claims });
+const withHeader = (header: object) => () => issuer.token(SCOPE, header);
+const byStranger = (header: object) => () => issuer.token(SCOPE, header, stranger);
+const alteredBy = (alter: (parts: [string, string, string]) => string) => async () =>
+  alter((await good()).split('.') as [string, string, string]);
+
+const FORGERIES: Record<string, () => string | Promise<string>> = {
+  'the algorithm none': () =>
+    new UnsecuredJWT(SCOPE)
+      .setIssuer(ISSUER)
+      .setAudience(AUDIENCE)
+      .setExpirationTime('5m')
+      .encode(),
+  'the algorithm none, and the signature kept': alteredBy(
+    ([header, payload, signature]) => `${changed(header, { alg: 'none' })}.${payload}.${signature}`,
+  ),
+  'the algorithm None': alteredBy(
+    ([header, payload]) => `${changed(header, { alg: 'None' })}.${payload}.AA`,
+  ),
+  'HMAC with the public key as PEM': async () =>
+    signedWithSecret(await exportSPKI(issuer.key.publicKey), issuer.key.kid),
+  'HMAC with the public key as JWK': () =>
+    signedWithSecret(JSON.stringify(issuer.key.jwk), issuer.key.kid),
+  'HMAC with a published secret': () => signedWithSecret(PUBLISHED_SECRET, 'secret'),
+  'a key embedded as jwk': () => byStranger({ jwk: stranger.jwk })(),
+  'a key embedded as jwk, without a key id': () =>
+    byStranger({ jwk: stranger.jwk, kid: undefined })(),
+  'a key to be fetched from jku': byStranger({ jku: 'http://127.0.0.1:9/jwks' }),
+  'a certificate in x5c': byStranger({ x5c: ['MIIB'] }),
+  'another key under a known id': byStranger({}),
+  'another key under an unknown id': byStranger({ kid: 'unknown' }),
+  'a key id that is a path': byStranger({ kid: '../../../dev/null' }),
+  'a key published for encryption': () =>
+    issuer.token(SCOPE, { kid: 'encryption' }, { ...stranger, kid: 'encryption' }),
+  'another issuer': withClaims({ iss: 'https://evil.example' }),
+  'the issuer with a slash': withClaims({ iss: `${ISSUER}/` }),
+  'no issuer': withClaims({ iss: undefined }),
+  'another audience': withClaims({ aud: 'https://other.example' }),
+  'an audience that contains ours': withClaims({ aud: `${AUDIENCE}/more` }),
+  'no audience': withClaims({ aud: undefined }),
+  'the audience of an ID token': withClaims({ aud: 'client-id', nonce: 'n' }),
+  expired: withClaims({ exp: Math.floor(Date.now() / 1_000) - 60 }),
+  'no expiry': withClaims({ exp: undefined }),
+  'an expiry in words': withClaims({ exp: 'tomorrow' }),
+  'not yet valid': withClaims({ nbf: Math.floor(Date.now() / 1_000) + 600 }),
+  'a claim to be bound to a key': withClaims({ cnf: { jkt: 'x' } }),
+  'an unknown critical header': withHeader({ crit: ['urn:example:rule'], 'urn:example:rule': 1 }),
+  'the type of a logout token': withHeader({ typ: 'logout+jwt' }),
+  'the type of a DPoP proof': withHeader({ typ: 'dpop+jwt' }),
+  'a type that is no text': withHeader({ typ: 1 }),
+  'a compressed payload': withHeader({ zip: 'DEF' }),
+  'an expiry beyond every time': withClaims({ exp: 1e300 }),
+  'an expiry beyond every number': () => withEndlessExpiry(),
+  'a changed payload': alteredBy(
+    ([header, payload, signature]) =>
+      `${header}.${changed(payload, { sub: 'admin' })}.${signature}`,
+  ),
+  'a changed header': alteredBy(
+    ([header, payload, signature]) => `${changed(header, { cty: 'x' })}.${payload}.${signature}`,
+  ),
+  'a stripped signature': alteredBy(([header, payload]) => `${header}.${payload}.`),
+  'no signature': alteredBy(([header, payload]) => `${header}.${payload}`),
+  'half a signature': alteredBy(
+    ([header, payload, signature]) => `${header}.${payload}.${signature.slice(0, 40)}`,
+  ),
+  'a signature of zeros': alteredBy(
+    ([header, payload]) => `${header}.${payload}.${base64url.encode(new Uint8Array(64))}`,
+  ),
+  'a second signature': alteredBy(
+    ([header, payload, signature]) => `${header}.${payload}.${signature}.${signature}`,
+  ),
+  'padding after the signature': alteredBy((parts) => `${parts.join('.')}==`),
+  'a payload that is no object': async () => {
+    const [header] = (await good()).split('.');
+    return `${header ?? ''}.${base64url.encode('7')}.AA`;
+  },
+  'a header that is no JSON': alteredBy((parts) => `e30x.${parts[1]}.${parts[2]}`),
+  encrypted: () =>
+    new CompactEncrypt(new TextEncoder().encode('{}'))
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+      .encrypt(new Uint8Array(32)),
+  'longer than 8 KiB': withClaims({ filler: 'x'.repeat(8_000) }),
+  'the token twice': async () => `${await good()},${await good()}`,
+};
+
+describe('a forged JWT gets 40101', () => {
+  beforeAll(async () => {
+    await start();
+    issuer.keys = [
+      issuer.key.jwk,
+      { kty: 'oct', kid: 'secret', alg: 'HS256', k: base64url.encode(PUBLISHED_SECRET) },
+      { ...stranger.jwk, kid: 'encryption', use: 'enc' },
+    ];
+  });
+  afterAll(stop);
+
+  it('which the good one that all are made from does not', async () => {
+    expect(await readStatus(await good())).toBe(200);
+  });
+
+  it.each(Object.entries(FORGERIES))('%s', async (_, forge) => {
+    const answer = await createWith(await forge());
+    expectError(answer, 'TOKEN_REFUSED', 'The bearer token is not accepted');
+    expect(answer.headers.get('www-authenticate')).toBe(
+      'Bearer realm="plant-store", error="invalid_token"',
+    );
+  });
+
+  it.each([
+    ['algorithm', 'HMAC with the public key as JWK'],
+    ['unknown-key', 'another key under an unknown id'],
+    ['signature', 'a signature of zeros'],
+    ['issuer', 'another issuer'],
+    ['audience', 'another audience'],
+    ['expired', 'expired'],
+    ['not-yet-valid', 'not yet valid'],
+    ['type', 'the type of a logout token'],
+    ['bound-to-key', 'a claim to be bound to a key'],
+    ['malformed', 'no expiry'],
+    ['unknown', 'encrypted'],
+  ])('and is counted for the reason %s: %s', async (reason, forgery) => {
+    const count = async (): Promise<number> => {
+      const text = String((await app.get('/metrics')).body);
+      const series = new RegExp(`^auth_failures_total\\{reason="${reason}"\\} (\\d+)$`, 'm');
+      return Number(series.exec(text)?.[1] ?? 0);
+    };
+    const before = await count();
+    await createWith((await FORGERIES[forgery]?.()) ?? '');
+    expect(await count()).toBe(before + 1);
+  });
+
+  it('and none makes the keys be fetched again so soon', () => {
+    expect(issuer.fetches).toBe(1);
+  });
+});
+
+describe('the keys of the identity provider', () => {
+  beforeEach(start);
+  afterEach(stop);
+
+  it('may sign with each of these algorithms', async () => {
+    const algorithms = [
+      ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+      ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+    ];
+    const keys = await Promise.all(algorithms.map((algorithm) => makeKey(algorithm)));
+    issuer.keys = keys.map(({ jwk }) => jwk);
+    const accepted: string[] = [];
+    for (const key of keys) {
+      if ((await readStatus(await issuer.token(SCOPE, {}, key))) === 200) accepted.push(key.alg);
+    }
+    expect(accepted).toEqual(algorithms);
+  });
+
+  it('are fetched once, however many tokens arrive at first', async () => {
+    const tokens = await Promise.all(Array.from({ length: 50 }, good));
+    expect(new Set(await Promise.all(tokens.map(readStatus)))).toEqual(new Set([200]));
+    expect(issuer.fetches).toBe(1);
+  });
+
+  it('are fetched in the trace of the request that needs them', async () => {
+    const trace = {
+      traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+      tracestate: 'vendor=opaque',
+    };
+    const Authorization = `Bearer ${await good()}`;
+    await app.create('{"id":1,"name":"n"}', { Authorization, ...trace });
+    expect(issuer.lastHeaders).toMatchObject({ ...trace, accept: expect.any(String) });
+  });
+
+  it('are fetched at most twice for 50 unknown key ids', async () => {
+    await readStatus(await good());
+    passSeconds(40);
+    const tokens = await Promise.all(
+      Array.from({ length: 50 }, (__, index) => byStranger({ kid: `made-up-${index}` })()),
+    );
+    expect(new Set(await Promise.all(tokens.map(readStatus)))).toEqual(new Set([401]));
+    for (const token of tokens.slice(0, 10)) expect(await readStatus(token)).toBe(401);
+    expect(issuer.fetches).toBe(2);
+  });
+
+  it('count within a minute when new, and for ten minutes once withdrawn', async () => {
+    const old = await good();
+    expect(await readStatus(old)).toBe(200);
+    issuer.keys = [stranger.jwk].map((jwk) => ({ ...jwk, kid: 'new' }));
+    const [late, fresh] = await Promise.all([
+      issuer.token({ ...SCOPE, exp: seconds() + 3_600 }),
+      issuer.token({ ...SCOPE, exp: seconds() + 3_600 }, { kid: 'new' }, stranger),
+    ]);
+    passSeconds(60);
+    expect(await readStatus(fresh)).toBe(200);
+    expect(await readStatus(late)).toBe(401);
+    passSeconds(600);
+    expect(await readStatus(late)).toBe(401);
+    expect(await readStatus(fresh)).toBe(200);
+  });
+
+  it('stop counting for a token already seen within ten minutes', async () => {
+    const token = await issuer.token({ ...SCOPE, exp: seconds() + 3_600 });
+    expect(await readStatus(token)).toBe(200);
+    issuer.keys = [stranger.jwk];
+    passSeconds(600);
+    expect(await readStatus(token)).toBe(401);
+  });
+
+  it('change as soon though the clock was set back', async () => {
+    expect(await readStatus(await good())).toBe(200);
+    issuer.keys = [stranger.jwk].map((jwk) => ({ ...jwk, kid: 'new' }));
+    setClockBy(-3_600);
+    const fresh = await issuer.token(
+      { ...SCOPE, exp: seconds() + 3_600 },
+      { kid: 'new' },
+      stranger,
+    );
+    passSeconds(60);
+    expect(await readStatus(fresh)).toBe(200);
+  });
+
+  it('stop counting as soon though the clock was set back', async () => {
+    const token = await issuer.token({ ...SCOPE, exp: seconds() + 3_600 });
+    expect(await readStatus(token)).toBe(200);
+    issuer.keys = [stranger.jwk];
+    setClockBy(-3_600);
+    passSeconds(600);
+    expect(await readStatus(token)).toBe(401);
+  });
+
+  it('may be several for a token without a key id, one of them broken', async () => {
+    const others = await Promise.all([makeKey('ES256', 'a'), makeKey('ES256', 'b')]);
+    issuer.keys = [
+      { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' },
+      ...others.map(({ jwk }) => jwk),
+      issuer.key.jwk,
+    ];
+    expect(await readStatus(await issuer.token(SCOPE, { kid: undefined }))).toBe(200);
+    const expired = { ...SCOPE, exp: seconds() - 60 };
+    expect(await readStatus(await issuer.token(expired, { kid: undefined }))).toBe(401);
+    const unknown = await issuer.token(SCOPE, { kid: undefined }, stranger);
+    expect(await readStatus(unknown)).toBe(401);
+  });
+});
+
+describe('a token already seen', () => {
+  beforeEach(start);
+  afterEach(stop);
+
+  it('needs no provider until it expires', async () => {
+    const token = await issuer.token({ ...SCOPE, exp: seconds() + 120 });
+    expect(await readStatus(token)).toBe(200);
+    issuer.instead = (_, res) => res.writeHead(500).end();
+    passSeconds(119);
+    expect(await readStatus(token)).toBe(200);
+    passSeconds(7);
+    expect(await readStatus(token)).toBe(401);
+    expect(issuer.fetches).toBe(1);
+  });
+});
+
+describe('a provider that fails', () => {
+  beforeEach(start);
+  afterEach(stop);
+
+  it.each<[string, () => void]>([
+    ['has closed its port', () => void issuer.stop()],
+    ['drops the connection', () => (issuer.instead = (_, res) => res.destroy())],
+    ['answers 500', () => (issuer.instead = (_, res) => res.writeHead(500).end('{"keys":[]}'))],
+    [
+      'leads elsewhere',
+      () => (issuer.instead = (_, res) => res.writeHead(302, { Location: '/other' }).end()),
+    ],
+    ['answers in HTML', () => (issuer.instead = (_, res) => res.end('<html></html>'))],
+    ['has no list of keys', () => (issuer.instead = (_, res) => res.end('{"keys":{}}'))],
+    ['has no keys', () => (issuer.instead = (_, res) => res.end('{"keys":[]}'))],
+    [
+      'has a key that is none',
+      () => (issuer.keys = [{ kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA', kid: issuer.key.kid }]),
+    ],
+  ])('because it %s is 503 for its tokens, and nothing to others', async (_, fail) => {
+    const token = await good();
+    fail();
+    for (let round = 0; round < 3; round++) {
+      const answer = await createWith(token);
+      expectError(answer, 'UNAVAILABLE', expect.stringMatching(/identity provider/));
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    }
+    expect(issuer.fetches).toBeLessThanOrEqual(1);
+    expect(await readStatus(TOKEN)).toBe(200);
+    expect(await readStatus('no-jwt')).toBe(401);
+  });
+
+  it('is requested again after ten seconds', async () => {
+    issuer.instead = (_, res) => res.destroy();
+    const token = await good();
+    expect(await readStatus(token)).toBe(503);
+    issuer.instead = undefined;
+    passSeconds(9);
+    expect(await readStatus(token)).toBe(503);
+    passSeconds(2);
+    expect(await readStatus(token)).toBe(200);
+  });
+
+  it('is requested again as soon though the clock was set back', async () => {
+    issuer.instead = (_, res) => res.destroy();
+    const token = await good();
+    expect(await readStatus(token)).toBe(503);
+    issuer.instead = undefined;
+    setClockBy(-60);
+    passSeconds(11);
+    expect(await readStatus(token)).toBe(200);
+  });
+
+  it('while its keys are known is 503 for an unknown key only', async () => {
+    expect(await readStatus(await good())).toBe(200);
+    issuer.instead = (_, res) => res.destroy();
+    passSeconds(40);
+    const unknown = await byStranger({ kid: 'unknown' })();
+    expect([await readStatus(unknown), await readStatus(unknown)]).toEqual([503, 503]);
+    expect(await readStatus(await good())).toBe(200);
+    expect(issuer.fetches).toBe(2);
+  });
+});

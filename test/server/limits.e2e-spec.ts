@@ -1,0 +1,214 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { passSeconds, resetClocks, setClockBy, stopClock } from '../support/clock.js';
+import { expectError } from '../support/expect-error.js';
+import { listAnswers, exchange } from '../support/http/connection.js';
+import { type Answer, TestApp } from '../support/test-app.js';
+import { TOKEN } from '../support/token.js';
+import { TokenIssuer } from '../support/token-issuer.js';
+
+const OTHER_TOKEN = 'another-token-of-another-client';
+const OFF = { RATE_LIMIT: 'off', AUTH_FAILURE_LIMIT: 'off', TRUST_PROXY: '' };
+
+let issuer: TokenIssuer;
+let app: TestApp;
+let lastId = 0;
+
+beforeEach(async () => {
+  issuer = await TokenIssuer.start();
+});
+
+afterEach(async () => {
+  resetClocks();
+  await app.close();
+  await issuer.stop();
+});
+
+async function start(env: Record<string, string>): Promise<void> {
+  const ACCESS_TOKENS = `${TOKEN},${OTHER_TOKEN}`;
+  app = await TestApp.start({ ...OFF, ...issuer.env, ACCESS_TOKENS, ...env });
+  // Otherwise a busy machine could reach a time limit.
+  stopClock();
+}
+
+async function createWith(token: string, forwardedFor?: string): Promise<Answer> {
+  return await app.create(`{"id":${String(++lastId)},"name":"n"}`, {
+    Authorization: `Bearer ${token}`,
+    ...(forwardedFor !== undefined && { 'X-Forwarded-For': forwardedFor }),
+  });
+}
+
+/** The statuses of requests that follow each other. */
+async function listStatuses(
+  count: number,
+  token: string,
+  forwardedFor?: string,
+): Promise<number[]> {
+  const statuses = [];
+  for (let round = 0; round < count; round++) {
+    statuses.push((await createWith(token, forwardedFor)).status);
+  }
+  return statuses;
+}
+
+describe('RATE_LIMIT', () => {
+  it('answers so many requests of a token, and 42900 until its time is over', async () => {
+    await start({ RATE_LIMIT: '3/60' });
+    expect(await listStatuses(4, TOKEN)).toEqual([200, 200, 200, 429]);
+    const answer = await createWith(TOKEN);
+    expectError(answer, 'TOO_MANY_REQUESTS');
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
+    passSeconds(61);
+    expect(await listStatuses(4, TOKEN)).toEqual([200, 200, 200, 429]);
+  });
+
+  it.each([3_600, -3_600])(
+    'keeps to its time though the clock is set by %s seconds',
+    async (seconds) => {
+      await start({ RATE_LIMIT: '2/60' });
+      expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
+      setClockBy(seconds);
+      const answer = await createWith(TOKEN);
+      expectError(answer, 'TOO_MANY_REQUESTS');
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
+      expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+      passSeconds(61);
+      expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
+    },
+  );
+
+  it('has RateLimit and RateLimit-Policy with the number that is left', async () => {
+    await start({ RATE_LIMIT: '3/60' });
+    const { headers } = await createWith(TOKEN);
+    expect(headers.get('ratelimit')).toMatch(/^"requests"; r=2; t=(60|59)$/);
+    expect(headers.get('ratelimit-policy')).toMatch(/^"requests"; q=3; w=60; pk=:[\w+/=]+:$/);
+  });
+
+  it('counts each client for itself, and requests without a good token by address', async () => {
+    await start({ RATE_LIMIT: '2/60' });
+    const jwt = await issuer.token();
+    expect(await listStatuses(3, 'wrong')).toEqual([401, 401, 429]);
+    expect(await listStatuses(1, 'made-up')).toEqual([429]);
+    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
+    expect(await listStatuses(3, OTHER_TOKEN)).toEqual([200, 200, 429]);
+    expect(await listStatuses(3, jwt)).toEqual([200, 200, 429]);
+    // However many tokens a client of the provider gets.
+    expect(await listStatuses(1, await issuer.token())).toEqual([429]);
+    for (const claims of [{ client_id: 'a' }, { azp: 'b' }, { sub: 'c' }]) {
+      expect(await listStatuses(2, await issuer.token(claims))).toEqual([200, 200]);
+      expect(await listStatuses(1, await issuer.token(claims))).toEqual([429]);
+    }
+  });
+
+  it('neither counts nor refuses requests that need no token', async () => {
+    await start({ RATE_LIMIT: '1/60' });
+    expect(await listStatuses(2, 'wrong')).toEqual([401, 429]);
+    for (const [path, status] of [
+      ['/', 302],
+      ['/docs', 200],
+      ['/nothing', 404],
+    ] as const) {
+      expect(await app.request('GET', path)).toMatchObject({ status });
+    }
+    expect(await listStatuses(2, TOKEN)).toEqual([200, 429]);
+  });
+
+  it('refuses before the body is read', async () => {
+    await start({ RATE_LIMIT: '1/60' });
+    await createWith(TOKEN);
+    const head = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 20\r\nExpect: 100-continue\r\n\r\n`;
+    const answer = await exchange(app.port, head, (received) => received.endsWith('}'));
+    expect(listAnswers(answer)).toMatchObject([{ status: 429 }]);
+  });
+});
+
+describe('AUTH_FAILURE_LIMIT', () => {
+  it('is on with a high limit unless it is switched off', async () => {
+    await start({ AUTH_FAILURE_LIMIT: '' });
+    const { status, headers } = await createWith('wrong');
+    expect(status).toBe(401);
+    expect(headers.get('ratelimit')).toMatch(/^"authentication-failures"; r=59999; t=\d\d$/);
+  });
+
+  it('answers 42900 in the place of 401 until its time is over', async () => {
+    await start({ AUTH_FAILURE_LIMIT: '2/60' });
+    expect(await listStatuses(3, 'wrong')).toEqual([401, 401, 429]);
+    const answer = await app.request('POST', '/plants');
+    expectError(answer, 'TOO_MANY_REQUESTS');
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
+    passSeconds(61);
+    expect(await listStatuses(3, 'wrong')).toEqual([401, 401, 429]);
+  });
+
+  it('lets good tokens through that are known, and verifies no more of others', async () => {
+    await start({ AUTH_FAILURE_LIMIT: '2/60' });
+    const [seen, unseen] = [await issuer.token(), await issuer.token()];
+    expect(await listStatuses(1, seen)).toEqual([200]);
+    expect(await listStatuses(3, await issuer.token({ aud: 'other' }))).toEqual([401, 401, 429]);
+    expect(await listStatuses(1, unseen)).toEqual([429]);
+    expect(await listStatuses(3, seen)).toEqual([200, 200, 200]);
+    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 200]);
+  });
+
+  it('counts on where RATE_LIMIT refuses already', async () => {
+    await start({ AUTH_FAILURE_LIMIT: '3/60', RATE_LIMIT: '1/60' });
+    expect(await listStatuses(3, 'wrong')).toEqual([401, 429, 429]);
+    expect(await listStatuses(1, await issuer.token())).toEqual([429]);
+  });
+
+  it('counts no good token, and no outage of the provider', async () => {
+    await start({ AUTH_FAILURE_LIMIT: '1/60' });
+    issuer.instead = (_, res) => res.destroy();
+    expect(await listStatuses(3, await issuer.token())).toEqual([503, 503, 503]);
+    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 200]);
+    expect(await listStatuses(2, 'wrong')).toEqual([401, 429]);
+  });
+});
+
+describe('TRUST_PROXY', () => {
+  it.each(['1', '127.0.0.1', 'loopback, 10.0.0.0/8'])(
+    '%s lets each client behind the proxy be counted for itself',
+    async (TRUST_PROXY) => {
+      await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY });
+      expect(await listStatuses(2, 'wrong', '192.0.2.1')).toEqual([401, 429]);
+      expect(await listStatuses(2, 'wrong', '192.0.2.2')).toEqual([401, 429]);
+      // The part that the client has written itself comes first.
+      expect(await listStatuses(1, 'wrong', '192.0.2.9, 192.0.2.1')).toEqual([429]);
+      expect(await listStatuses(1, 'wrong', '2001:db8::1')).toEqual([401]);
+      expect(await listStatuses(1, 'wrong', '2001:db8:0:ff:ffff::2')).toEqual([429]);
+      expect(await listStatuses(1, 'wrong', '2001:db8:0:100::1')).toEqual([401]);
+    },
+  );
+
+  it.each([
+    ['is not the last in the header', '10.0.0.0/8', '192.0.2.1, 192.0.2.2', '192.0.2.1, 192.0.2.3'],
+    ['is another', '192.0.2.0/24', '10.0.0.1', '10.0.0.2'],
+    ['is none', '', '192.0.2.1', '192.0.2.2'],
+    ['is none, and the client names it', '', '127.0.0.1', '192.0.2.2'],
+  ])('lets no client choose its address if the proxy %s', async (_, TRUST_PROXY, first, second) => {
+    await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY });
+    expect(await listStatuses(1, 'wrong', first)).toEqual([401]);
+    expect(await listStatuses(1, 'wrong', second)).toEqual([429]);
+    expect(await listStatuses(1, 'wrong')).toEqual([429]);
+  });
+
+  it.each([
+    ['loopback, 10.0.0.0/8', '198.51.100.9, 192.0.2.1, 10.1.2.3', '198.51.100.8, 192.0.2.1'],
+    ['2', '198.51.100.9, 192.0.2.1, 10.1.2.3', '192.0.2.1, 10.1.2.4'],
+  ])(
+    '%s takes the last address that is no proxy, whatever a client wrote before it',
+    async (TRUST_PROXY, first, second) => {
+      await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY });
+      expect(await listStatuses(1, 'wrong', first)).toEqual([401]);
+      expect(await listStatuses(1, 'wrong', second)).toEqual([429]);
+      expect(await listStatuses(1, 'wrong', '192.0.2.77, 10.1.2.3')).toEqual([401]);
+    },
+  );
+
+  it.each(['', ' ', ',', 'unknown', '192.0.2.1:443', '"[2001:db8::1]"', 'x'.repeat(10_000)])(
+    'counts a client of a trusted proxy that sends the nonsense "%.20s"',
+    async (nonsense) => {
+      await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY: 'loopback' });
+      expect(await listStatuses(2, 'wrong', nonsense)).toEqual([401, 429]);
+    },
+  );
+});

@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import pg from 'pg';
+import sqlite3 from 'sqlite3';
+import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
+import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+import { schema } from '../../src/schema.js';
+import { TestApp } from '../support/test-app.js';
+import { ENGINE, TestStore } from '../support/test-store.js';
+
+/** The stores of each released version with the same four plants, as SQL. */
+const STORES = new URL('.', import.meta.url);
+const VERSIONS = readdirSync(STORES)
+  .filter((file) => file.endsWith(`.${ENGINE}.sql`))
+  .map((file) => file.replace(`.${ENGINE}.sql`, ''));
+
+const PLANTS = [
+  '{"id":-9223372036854775808,"name":"least"}',
+  '{"id":1,"name":"Monstera","tag":"climber"}',
+  '{"id":9007199254740993,"name":"Ficus 🌿","tag":""}',
+  '{"id":9223372036854775807,"name":"","tag":"climber"}',
+];
+
+let store: TestStore;
+
+beforeEach(async () => {
+  store = await TestStore.create();
+});
+
+afterEach(() => store.remove());
+
+async function execute(sql: string): Promise<void> {
+  if (ENGINE === 'postgres') {
+    const client = new pg.Client(store.url);
+    await client.connect();
+    await client.query(sql);
+    await client.end();
+    return;
+  }
+  const database = new sqlite3.Database(store.url.replace('sqlite:', ''));
+  await new Promise<void>((resolve, reject) => {
+    database.exec(sql, (error) => (error === null ? resolve() : reject(error)));
+  });
+  await new Promise((resolve) => database.close(resolve));
+}
+
+/** Opens the store as a start does, and resolves with the logged lines. */
+async function upgrade(): Promise<string[]> {
+  const lines: string[] = [];
+  const env = { DATABASE_URL: store.url, DATABASE_POOL_SIZE: 1 };
+  const options = createDataSourceOptions(env, schema, (line) => lines.push(line));
+  await (await openDatabase({ ...options, logger: 'debug' })).destroy();
+  return lines;
+}
+
+describe.each(VERSIONS)('a store that version %s has made', (version) => {
+  beforeEach(() => execute(readFileSync(new URL(`${version}.${ENGINE}.sql`, STORES), 'utf8')));
+
+  it('is upgraded by the first start alone, which logs it', async () => {
+    const [first, second, ...others] = await upgrade();
+    const last = schema.migrations.at(-1)?.name ?? '';
+    expect(first).toMatch(new RegExp(`^Migrating the schema from \\w+\\d{13} to ${last}$`));
+    expect(second).toMatch(/^Migrated the schema in \d+\.\d seconds$/);
+    expect(others).toEqual([]);
+    expect(await upgrade()).toEqual([]);
+  });
+
+  it('has the same plants in every order, and takes others', async () => {
+    const app = await TestApp.start({ DATABASE_URL: store.url });
+    const list = async (query: string): Promise<string> => (await app.get(`/plants${query}`)).text;
+    const [least, monstera, ficus, last] = PLANTS;
+    expect(await list('')).toBe(`[${PLANTS.join()}]`);
+    expect(await list('?tag=climber')).toBe(`[${[monstera, last].join()}]`);
+    expect(await list('?sort=-name')).toBe(`[${[monstera, least, ficus, last].join()}]`);
+    for (const plant of PLANTS)
+      expect((await app.create(plant)).body).toMatchObject({ error: 40901 });
+    expect(await app.create('{"id":2,"name":"new"}')).toMatchObject({ status: 200 });
+    await app.close();
+  });
+});
