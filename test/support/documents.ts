@@ -33,19 +33,3 @@ export function listBlocks(document: string): Block[] {
     },
   );
 }
-
-/** Lists the sentences of the prose of a document as plain text. */
-export function listSentences(document: string): string[] {
-  const prose = readFileSync(join(ROOT, document), 'utf8')
-    .replaceAll(/^ *```[^]*?^ *```$/gm, '')
-    .replaceAll(/^(?:\||#).*$/gm, '\n')
-    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replaceAll(/`[^`]+`/g, 'code')
-    .replaceAll('**', '')
-    .replaceAll(/^ *(?:[-*]|\d+\.) /gm, '\n\n');
-  return prose
-    .split(/\n\s*\n/)
-    .flatMap((paragraph) => paragraph.split(/(?<=[.!?][")]*)\s+(?=\S)/))
-    .map((sentence) => sentence.replaceAll(/\s+/g, ' ').trim())
-    .filter((sentence) => sentence !== '');
-}
