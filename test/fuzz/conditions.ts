@@ -1,4 +1,4 @@
-import type { Field } from '../support/http/request.js';
+import type { Field } from './request.js';
 
 /** The placeholder for the ETag of the plant, or of none. */
 const CURRENT = '{etag}';
@@ -60,11 +60,7 @@ function ifNoneMatch(value: string, allowsChange: boolean, read: Condition['read
   return { header: 'If-None-Match', value, allowsChange, read };
 }
 
-export function toFields(conditions: readonly Condition[]): Field[] {
-  return conditions.map(({ header, value }) => [header, value]);
-}
-
-/** The fields with the ETag in its places. */
-export function withEtag(fields: readonly Field[], etag = '"none"'): Field[] {
-  return fields.map(([name, value]) => [name, value.replaceAll(CURRENT, etag)]);
+/** The headers of these conditions, where this is the ETag of the plant. */
+export function toFields(conditions: readonly Condition[], etag: string): Field[] {
+  return conditions.map(({ header, value }) => [header, value.replaceAll(CURRENT, etag)]);
 }

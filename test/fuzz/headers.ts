@@ -1,21 +1,16 @@
-import { createHash } from 'node:crypto';
-import type { Field } from '../support/http/request.js';
 import { TOKEN } from '../support/token.js';
+import type { Field } from './request.js';
 import { words } from './texts.js';
 
 // Values of the request line and the headers, as data.
 
-const OTHER = 'fuzz.other~token+/==';
-const DIGEST = createHash('sha256').update(OTHER).digest('hex');
-/** The tokens of the service under test: one given as it is, one by its digest. */
-export const GOOD_TOKENS: readonly string[] = [TOKEN, OTHER];
-export const ACCESS_TOKENS = `${TOKEN}, sha256:${DIGEST},`;
+export const AUTHORIZATION: Field = ['Authorization', `Bearer ${TOKEN}`];
 
+/** Other ways to send the token. */
 export const ACCEPTED: readonly Field[] = [
-  ['Authorization', `Bearer ${TOKEN}`],
-  ['authorization', `bearer ${OTHER}`],
+  ['authorization', `bearer ${TOKEN}`],
   ['AUTHORIZATION', `BEARER   ${TOKEN}`],
-  ['Authorization', `  bEaReR ${OTHER}  `],
+  ['Authorization', `  bEaReR ${TOKEN}  `],
 ];
 
 /** No credentials, those of another scheme, or no token after the scheme: 40100. */
@@ -25,14 +20,11 @@ export const MISSING: readonly (Field | undefined)[] = [
   ['Authorization', 'Bearer'],
   ['Authorization', 'Bearer   '],
   ['Authorization', TOKEN],
-  ['Authorization', `Basic ${Buffer.from(`user:${TOKEN}`).toString('base64')}`],
   ['Authorization', `Basic ${TOKEN}`],
   ['Authorization', `Token ${TOKEN}`],
   ['Authorization', `Bearer:${TOKEN}`],
-  ['Authorization', `BearerX ${TOKEN}`],
   ['Authorization', `Bearer${TOKEN}`],
   ['Authorization', 'Digest username="a", realm="plant-store", nonce="b", response="c"'],
-  ['Authorization', 'Negotiate YII='],
   ['Cookie', `access_token=${TOKEN}; Authorization=Bearer ${TOKEN}`],
   ['X-Authorization', `Bearer ${TOKEN}`],
   ['Proxy-Authorization', `Bearer ${TOKEN}`],
@@ -41,20 +33,17 @@ export const MISSING: readonly (Field | undefined)[] = [
 
 /** Texts in place of a token that are no accepted token: 40101. */
 export const REFUSED_TOKENS: readonly string[] = [
-  ...words`x , null undefined true * % "" ../../etc/passwd eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.`,
+  ...words`x , null undefined * % "" ../../etc/passwd eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.`,
   ...[TOKEN.slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), `${TOKEN} ${TOKEN}`, `"${TOKEN}"`],
-  ...[`${TOKEN},`, `${TOKEN},sha256:${DIGEST}`, `sha256:${DIGEST}`, DIGEST, `Bearer ${TOKEN}`],
-  ...["' OR '1'='1", '${jndi:ldap://a}', '\xff\xfe', '\xc3\xa9', `\x80${TOKEN}`],
-  ...['x'.repeat(3_000), `\xe2\x80\x8b${TOKEN}`, `${TOKEN}\xf0\x9f\x8c\xb5`],
+  ...[`${TOKEN},`, `Bearer ${TOKEN}`, "' OR '1'='1", '${jndi:ldap://a}', '\xff\xfe', '\xc3\xa9'],
+  ...['x'.repeat(3_000), `\xe2\x80\x8b${TOKEN}`, `\x80${TOKEN}`],
 ];
 
 /** Other ways to write a media type, without a charset or with UTF-8. */
 export const SPELLINGS_OF_TYPE: readonly ((type: string) => string)[] = [
-  (type) => type,
   (type) => type.toUpperCase(),
   (type) => `  ${type}  `,
   (type) => `${type};charset=UTF-8`,
-  (type) => `${type} ; charset=utf-8`,
   (type) => `${type};;Charset="uTf-8"`,
   (type) => `${type}; profile=a`,
   (type) => String.raw`${type};a="\""`,
@@ -64,9 +53,7 @@ export const SPELLINGS_OF_TYPE: readonly ((type: string) => string)[] = [
 /** Texts that resemble a media type but are none. */
 export const NEAR_TYPES: readonly ((type: string) => string)[] = [
   (type) => `${type}; charset=iso-8859-1`,
-  (type) => `${type}; charset=utf-16`,
   (type) => `${type}; a="b"; charset=windows-1252`,
-  (type) => `${type};charset="utf-32"`,
   (type) => `${type};a=b;CHARSET=us-ascii`,
   (type) => `${type}, text/plain`,
   (type) => `text/plain; a=${type}`,
@@ -76,66 +63,95 @@ export const NEAR_TYPES: readonly ((type: string) => string)[] = [
   (type) => `${type}/x`,
   (type) => `${type}p`,
   (type) => type.replace('/', ' /'),
-  (type) => type.replace('/', '\\'),
   (type) => type.replace('/', '\xe2\x80\x8b/'),
 ];
 
 export const OTHER_TYPES: readonly (string | undefined)[] = [
   undefined,
   '',
-  ...words`/ */* json application application/ application/* text/json text/plain text/html
-    application/xml application/json5 application/ld+json application/x-json image/gif utf-8
-    application/json-patch+json application/x-www-form-urlencoded application/graphql
-    application/octet-stream CATS/cats`,
-  'multipart/form-data; boundary=a',
+  ...words`/ */* json application application/* text/json text/plain application/json5
+    application/ld+json application/x-json application/json-patch+json
+    application/x-www-form-urlencoded application/octet-stream multipart/form-data;boundary=a`,
 ];
 
 export const CONTENT_ENCODINGS: readonly string[] = [
-  ...words`gzip GZIP x-gzip br deflate compress zstd utf-8 aes128gcm * identity2`,
-  ...['gzip, gzip', 'identity, gzip', 'gzip, identity'],
+  ...words`gzip x-gzip br deflate compress zstd utf-8 * identity2`,
+  ...['gzip, gzip', 'identity, gzip'],
 ];
 
-/** Paths that a lenient router would accept for the path. */
+/** Paths that a lenient router would take for the path. */
 export const NEAR_PATHS: readonly ((path: string) => string)[] = [
-  (path) => `${path}/`,
   (path) => path.toUpperCase(),
-  (path) => `/${path.charAt(1).toUpperCase()}${path.slice(2)}`,
   (path) => `/${path}`,
-  (path) => `${path}//`,
   (path) => `/.${path}`,
-  (path) => `/..${path}`,
   (path) => `/x/..${path}`,
-  (path) => `/%${path.charCodeAt(1).toString(16)}${path.slice(2)}`,
+  (path) => `/%70${path.slice(2)}`,
   (path) => `/%2F${path.slice(1)}`,
   (path) => `/v1${path}`,
-  (path) => `/api${path}`,
-  ...['%2F', '.json', ';a=b', '%00', '%20', '%3Fa', '%0d%0aX:y', ',', '(1)', ':batch', "'--", '|id']
-    .concat('s', '/1/', '/1/2/3/4/5')
-    .map((end) => (path: string) => path + end),
-];
-
-/** Paths on which there is nothing. */
-export const UNKNOWN_PATHS: readonly string[] = [
-  ...words`/__proto__ /constructor /toString /admin /api /.env /.git/config /actuator /debug /console
-    /server-status /swagger.json /openapi.yaml /openapi.json/ /graphql /etc/passwd
-    /..%2f..%2fetc/passwd /* /:id /%F0%9F%8C%B5`,
-  `/${'a'.repeat(2_000)}`,
+  ...[
+    '/',
+    '//',
+    '%2F',
+    '.json',
+    ';a=b',
+    '%00',
+    '%20',
+    '%3Fa',
+    '%0d%0aX:y',
+    ',',
+    "'--",
+    's',
+    '/1/',
+  ].map((end) => (path: string) => path + end),
+  () => '/__proto__',
+  () => '/.env',
+  () => '/..%2f..%2fetc/passwd',
+  () => `/${'a'.repeat(2_000)}`,
 ];
 
 /** Percent-encoding that cannot be decoded. */
 export const UNDECODABLE: readonly string[] = words`
   % %FF %C0%AF %zz %2 %E0%80%80 %ED%A0%80 %u0041 %F4%90%80%80 %C3`;
 
-/** Queries that change nothing where an operation has no parameters in them. */
-export const IGNORED_QUERIES: readonly string[] = words`? ?a=b ?id=1&name=a ?%FF
-  ?a[b]=c&a[__proto__]=d ?a=1&a=2 ?q='%20OR%201=1-- ?__proto__[a]=b ?dryRun=true ?_method=DELETE
-  ?access_token=x ?/../.. ??`;
+/** Texts in a path or a query that are no id, as they are encoded there. */
+export const NOT_IDS: readonly string[] = [
+  ...words`- -0 +1 %2B1 01 -01 00 1.0 1e3 0x1 1n 1_000 %201 1%20 1%0A %D9%A1 NaN null a 1;a=b 1,2
+    __proto__ 1%00 $count * 9223372036854775808 -9223372036854775809`,
+  '9'.repeat(1_000),
+];
 
-/** Every method that Node's parser knows, but CONNECT, which asks for a tunnel. */
-export const METHODS: readonly string[] = words`
-  GET HEAD POST PUT PATCH DELETE OPTIONS TRACE ACL BIND CHECKOUT COPY LINK LOCK M-SEARCH MERGE
-  MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY PROPFIND PROPPATCH PURGE REBIND REPORT SEARCH SOURCE
-  SUBSCRIBE UNBIND UNLINK UNLOCK UNSUBSCRIBE`;
+/** Queries that change nothing where an operation has no parameters in them. */
+export const IGNORED_QUERIES: readonly string[] = words`
+  ? ?a=b ?id=1&name=a ?%FF ?a[b]=c&a[__proto__]=d ?a=1&a=2 ?q='%20OR%201=1-- ?_method=DELETE ?/../..`;
+
+/** Queries of a list that are refused, with the parameters at fault. */
+export const BAD_QUERIES: readonly (readonly [query: string, ...names: string[]])[] = [
+  ...words`0 1001 -1 1.0 1e2 +1 01 a null`.map((text) => [`limit=${text}`, 'limit'] as const),
+  ...NOT_IDS.map((text) => [`after=${text}`, 'after'] as const),
+  ...words`ID +id name,id tag id;`.map((text) => [`sort=${text}`, 'sort'] as const),
+  ...UNDECODABLE.map((text) => [`tag=${text}`] as const),
+  ['limit=', 'limit'],
+  ['after=', 'after'],
+  ['sort=', 'sort'],
+  ['name=', 'name'],
+  ['name=a%00', 'name'],
+  ['tag=%00', 'tag'],
+  [`tag=${'a'.repeat(4_097)}`, 'tag'],
+  ['limit=1&limit=1', 'limit'],
+  ['tag=a&tag=b', 'tag'],
+  ['offset=1', 'offset'],
+  ['Limit=1', 'Limit'],
+  ['__proto__=1', '__proto__'],
+  ['limit=0&offset=1', 'limit', 'offset'],
+  ['name=a&sort=id', 'sort'],
+  ['tag=a&sort=name', 'tag'],
+  ['tag=a&name=a', 'tag'],
+  ['sort=name&after=1', 'after'],
+];
+
+/** Methods that no path of the document has. */
+export const UNKNOWN_METHODS: readonly string[] = words`
+  TRACE COPY LINK LOCK M-SEARCH MERGE MKCOL MOVE PROPFIND PURGE REPORT SEARCH SUBSCRIBE UNLINK`;
 
 /** Headers that change nothing. */
 export const EXTRA_FIELDS: readonly Field[] = (
@@ -143,44 +159,30 @@ export const EXTRA_FIELDS: readonly Field[] = (
     ['Accept', 'text/html'],
     ['Accept', 'application/json;q=0, */*;q=0'],
     ['Accept', ';;;,,,'],
-    ['Accept', ''],
     ['Accept-Encoding', 'gzip, br'],
     ['Accept-Charset', 'utf-16'],
-    ['Accept-Language', 'xx'],
-    ['Expect', '100-continue'],
     ['Connection', 'close'],
-    ['Content-Language', 'nl'],
-    ['Content-Disposition', 'attachment; filename="../../a"'],
     ['Content-MD5', 'x'],
     ['Cookie', 'a=b; __proto__=c; %=%'],
+    ['Expect', '100-continue'],
     ['Forwarded', 'for=evil;proto=https'],
-    ['Host-Override', 'evil'],
     ['Idempotency-Key', 'a'],
     ['If-Modified-Since', 'not a date'],
-    ['Origin', 'null'],
     ['Origin', 'https://evil.example'],
-    ['Prefer', 'return=minimal'],
     ['Range', 'bytes=0-0'],
-    ['Referer', 'javascript:alert(1)'],
     ['TE', 'trailers'],
     ['User-Agent', "'; DROP TABLE plants; --"],
-    ['User-Agent', '() { :; }; echo vulnerable'],
     ['X-Forwarded-For', '127.0.0.1, ${jndi:ldap://evil}'],
     ['X-HTTP-Method-Override', 'DELETE'],
     ['X-Original-URL', '/admin'],
-    ['X-Rewrite-URL', '/admin'],
     ['X-Cats', '🌵 Z͑ͫ ཊུད \u200b\u202e'],
-    ['X-Cats', 'a'.repeat(2_000)],
     ['__proto__', 'a'],
-    ['constructor', 'a'],
-    ['hasOwnProperty', 'a'],
     ['X-Request-Id', 'abc-123_DEF'],
     ['X-Request-Id', ''],
     ['X-Request-Id', 'a b'],
     ['X-Request-Id', 'x'.repeat(2_000)],
     ['X-Request-Id', '{"level":60}'],
-    ['X-Request-Id', '[31mé🌵'],
-    ['X-Request-Id', '<script>alert(1)</script>'],
+    ['X-Request-Id', '<script>alert(1)</script>é🌵'],
     ['X-Request-Id', '%0d%0aSet-Cookie:a=b'],
   ] as const
 ).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]);

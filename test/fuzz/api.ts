@@ -1,0 +1,136 @@
+import { TOKEN } from '../support/token.js';
+import type { ApiDocument, Operation } from './api-document.js';
+import type { Answer, Request, Send } from './request.js';
+
+/** An answer is wrong. */
+export class Fault extends Error {
+  constructor(fault: string, { method, target, fields, body }: Request, answer?: Answer) {
+    const received = answer && `${answer.status} ${JSON.stringify(answer.headers)} ${answer.body}`;
+    const lines = [
+      fault,
+      `request: ${method} ${target} ${JSON.stringify(fields)} ${body?.toString() ?? ''}`,
+      `answer: ${received ?? 'none'}`,
+    ];
+    super(lines.map((line) => line.slice(0, 2_000)).join('\n'));
+  }
+}
+
+const CHALLENGES: Readonly<Record<number, string>> = {
+  40100: 'Bearer realm="plant-store"',
+  40101: 'Bearer realm="plant-store", error="invalid_token"',
+};
+
+/** Frames of a stack, statements, drivers, and files of the machine. */
+const INTERNALS =
+  /\bat (?:[\w.<> ]+ \()?[^\s()]+:\d+:\d+|node_modules|SELECT .* FROM |INSERT INTO |UPDATE .* SET |DELETE FROM |SQLITE_|QueryFailedError|\/(?:tmp|home|usr|var|srv|src|dist)\//;
+
+/** Sends requests, and checks for each answer what holds for all of them. */
+export class Api {
+  requests = 0;
+  /** How many answers there were, by status and error. */
+  readonly seen = new Map<string, number>();
+
+  constructor(
+    private readonly send: Send,
+    readonly document: ApiDocument,
+  ) {}
+
+  /** @throws Fault if the document, or a rule for all operations, does not allow the answer */
+  async ask(request: Request): Promise<Answer> {
+    this.requests++;
+    const answer = await this.send(request).catch((error: unknown) => {
+      throw new Fault(`no answer: ${String(error)}`, request);
+    });
+    const operation = this.document.find(request.method, request.target);
+    const fault = findFault(request, answer, operation);
+    if (fault !== undefined) throw new Fault(fault, request, answer);
+    const error = /^\{"error":(\d+)/.exec(answer.body)?.[1] ?? '';
+    const key = `${answer.status} ${error}`.trim();
+    this.seen.set(key, (this.seen.get(key) ?? 0) + 1);
+    return answer;
+  }
+
+  /**
+   * Sends a request that must get this answer.
+   *
+   * @param wanted a status, or the code of an error
+   * @param names the names in the message of the error
+   * @throws Fault
+   */
+  async expect(request: Request, wanted: number, names: readonly string[] = []): Promise<Answer> {
+    const answer = await this.ask(request);
+    const fault = findOtherAnswer(answer, wanted, names, request.method === 'HEAD');
+    if (fault !== undefined) throw new Fault(fault, request, answer);
+    return answer;
+  }
+}
+
+/** Describes how an answer differs from the wanted one. */
+function findOtherAnswer(
+  { status, headers, body }: Answer,
+  wanted: number,
+  names: readonly string[],
+  hasNoBody: boolean,
+): string | undefined {
+  const wantedStatus = wanted < 1_000 ? wanted : Math.floor(wanted / 100);
+  if (status !== wantedStatus) return `the status is ${status} and not ${wantedStatus}`;
+  if (headers['www-authenticate'] !== CHALLENGES[wanted]) return 'WWW-Authenticate is wrong';
+  if (status === 405 && headers.allow === undefined) return 'there is no Allow';
+  if (wanted < 1_000 || hasNoBody) return undefined;
+  const { error, message } = JSON.parse(body) as { error: number; message: string };
+  if (error !== wanted) return `the error is ${error} and not ${wanted}`;
+  const unnamed = names.find((name) => !message.includes(name));
+  return unnamed === undefined ? undefined : `the message does not name ${unnamed}`;
+}
+
+/** Describes what is wrong with an answer of any operation, or of a path that is none. */
+function findFault(
+  request: Request,
+  { status, headers, body }: Answer,
+  operation: Operation | undefined,
+): string | undefined {
+  if (status === 500) return 'a bug of the service';
+  const schemas = operation?.answers.get(status);
+  if (operation !== undefined && schemas === undefined) return 'the status is not documented';
+
+  const id = headers['x-request-id'];
+  if (typeof id !== 'string' || !/^[!-~]{1,200}$/.test(id)) return 'X-Request-Id is wrong';
+  const sent = request.fields.find(([name]) => name === 'X-Request-Id')?.[1] ?? '';
+  if (/^[\w-]{1,64}$/.test(sent) && id !== sent) return 'X-Request-Id is not that of the request';
+
+  const head = JSON.stringify(headers);
+  if (headers['x-powered-by'] !== undefined) return 'X-Powered-By is set';
+  if (INTERNALS.test(head + (status < 400 ? '' : body))) return 'the answer shows internals';
+  // An answer that succeeds may hold any text that was stored.
+  if ((head + (status < 400 ? '' : body)).includes(TOKEN)) return 'the answer shows the token';
+
+  const isEmpty = request.method === 'HEAD' || status === 204 || status === 304;
+  if (isEmpty) return body === '' ? undefined : 'there is a body';
+  const [type = ''] = (headers['content-type'] ?? '').split(';');
+  const content = /^application\/([\w.-]+\+)?json$/.test(type) ? parseJson(body) : body;
+  if (status >= 400 && (type !== 'application/json' || !isError(content))) {
+    return 'the body does not have the Error shape';
+  }
+  if (schemas === undefined || (schemas.size === 0 && body === '')) return undefined;
+  const validate = schemas.get(type);
+  if (validate === undefined) return `the Content-Type ${type} is not documented`;
+  // The schema of bytes says little of them as text.
+  if (typeof content === 'string' && type !== 'application/json') return undefined;
+  return validate(content) ? undefined : `against the schema: ${JSON.stringify(validate.errors)}`;
+}
+
+/** Undefined for a text that is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isError(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return false;
+  const { error, message, ...others } = body as Record<string, unknown>;
+  const isCode = Number.isInteger(error) && Math.abs(Number(error)) < 2 ** 31;
+  return isCode && typeof message === 'string' && message !== '' && !Object.keys(others).length;
+}

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { isDeepStrictEqual } from 'node:util';
+import { type Api, Fault, parseJson } from './api.js';
+import type { Condition } from './conditions.js';
+import type { Content, Model, StoredPlant } from './model.js';
+import type { Answer, Request } from './request.js';
+import { EDGE_INTEGERS, ODD_TEXTS } from './texts.js';
+import type { Variation } from './variations.js';
+
+// The parts that commands have in common.
+
+/** One request or more, with what they must be answered and do to the model. */
+export interface Command extends fc.AsyncCommand<Model, Api> {
+  /** The plant that it is about; undefined if it is about several or none. */
+  readonly id: bigint | undefined;
+}
+
+/** Makes commands of one operation with these variations, none of which has an effect. */
+export type CommandMaker = (
+  anyVariations: fc.Arbitrary<readonly Variation[]>,
+  anyConditions: fc.Arbitrary<readonly Condition[]>,
+) => fc.Arbitrary<Command>;
+
+// Few ids, so that commands meet the same plants.
+export const ids = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(1n, 2n, 3n, 2n ** 53n, 2n ** 53n + 1n) },
+  { weight: 3, arbitrary: fc.constantFrom(...EDGE_INTEGERS) },
+  { weight: 1, arbitrary: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }) },
+);
+export const texts = fc.oneof(
+  { weight: 20, arbitrary: fc.constantFrom('', 'a', 'A', 'Ab', 'aB', 'b') },
+  { weight: 20, arbitrary: fc.constantFrom(...ODD_TEXTS) },
+  {
+    weight: 20,
+    arbitrary: fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '0')),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom('a', 'é', '€', '🌵', '\u0301'),
+        fc.constantFrom(63, 64, 65, 5_000, 25_000),
+      )
+      .map(([character, length]) => character.repeat(length)),
+  },
+);
+export const contents: fc.Arbitrary<Content> = fc.oneof(
+  fc.constantFrom<Content[]>({ name: 'a' }, { name: 'a', tag: '' }, { name: 'A' }),
+  fc.record({ name: texts, tag: texts }, { requiredKeys: ['name'], noNullPrototype: true }),
+);
+
+export function command(
+  id: bigint | undefined,
+  what: string,
+  run: (model: Model, api: Api) => Promise<void>,
+): Command {
+  return { id, run, check: () => true, toString: () => what };
+}
+
+/** Describes what a command does, for the reader. */
+export function describe(...parts: readonly unknown[]): string {
+  return parts
+    .map((part) =>
+      JSON.stringify(part, (_, value: unknown) => {
+        if (typeof value === 'bigint') return String(value);
+        return value instanceof Object && 'what' in value ? value.what : value;
+      }),
+    )
+    .join(' ');
+}
+
+/** The status, or the code of the error, of a create. */
+export function createOutcome(stored: Content | undefined, content: Content): number {
+  if (stored === undefined) return 200;
+  return isDeepStrictEqual(stored, content) ? 40901 : 40900;
+}
+
+/** Reads a plant, or several, as JSON in which the ids are texts, so that they are exact. */
+export function readPlant(json: string): unknown {
+  return parseJson(json.replaceAll(/"id":(-?\d+)/g, '"id":"$1"'));
+}
+
+export function expectPlants(
+  plants: unknown,
+  wanted: readonly StoredPlant[],
+  request: Request,
+  answer?: Answer,
+): void {
+  if (isDeepStrictEqual(plants, wanted)) return;
+  throw new Fault(`not these plants: ${JSON.stringify(wanted)}`, request, answer);
+}

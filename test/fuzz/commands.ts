@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { toMembers } from './body.js';
+import { command, type Command, type CommandMaker, describe } from './command.js';
+import { type Condition, CONDITIONS } from './conditions.js';
+import { draftImport, makeImport } from './import-command.js';
+import { draftList, makeList } from './list-command.js';
+import type { Content } from './model.js';
+import {
+  draftCreate,
+  draftItem,
+  JSON_TYPE,
+  makeCreate,
+  makePatch,
+  makePut,
+  makeRead,
+  makeRemove,
+  races,
+} from './plant-commands.js';
+import {
+  type Draft,
+  FLAWS,
+  HARMLESS,
+  type PlantOperation,
+  type Variation,
+  writeRequest,
+} from './variations.js';
+
+const PLANT: Content = { name: 'a', tag: 'b' };
+/** A valid request of each operation, to which a flaw is added. */
+const DRAFTS: Readonly<Record<PlantOperation, Draft>> = {
+  create: draftCreate(1n, PLANT),
+  put: { ...draftItem('PUT', 1n, [JSON_TYPE]), members: toMembers(PLANT) },
+  patch: { ...draftItem('PATCH', 1n, [JSON_TYPE]), members: toMembers(PLANT) },
+  remove: draftItem('DELETE', 1n),
+  read: draftItem('GET', 1n),
+  list: draftList('/plants?limit=2'),
+  import: draftImport('{"id":1,"name":"a"}\n'),
+};
+
+const MAKERS: Readonly<Record<PlantOperation, CommandMaker>> = {
+  create: makeCreate,
+  put: makePut,
+  patch: makePatch,
+  remove: makeRemove,
+  read: makeRead,
+  list: makeList,
+  import: makeImport,
+};
+
+const NO_VARIATION = fc.constant<readonly Variation[]>([]);
+const NO_CONDITION = fc.constant<readonly Condition[]>([]);
+
+/** Of several variations, at most one changes a certain part of a request. */
+function drawVariations(
+  operation: PlantOperation,
+  from: readonly Variation[],
+  maxLength: number,
+): fc.Arbitrary<Variation[]> {
+  const all = from.filter(({ operations }) => operations.includes(operation));
+  const selector = ({ stage }: Variation): number => stage;
+  return fc.uniqueArray(fc.constantFrom(...all), { selector, minLength: 1, maxLength });
+}
+
+/** Makes valid commands of an operation, mostly without variations. */
+function makeValid(operation: PlantOperation): fc.Arbitrary<Command> {
+  const variations = drawVariations(operation, HARMLESS, 3);
+  const conditions = fc.uniqueArray(fc.constantFrom(...CONDITIONS), {
+    selector: ({ header }) => header,
+    minLength: 1,
+  });
+  return MAKERS[operation](
+    fc.oneof({ weight: 2, arbitrary: NO_VARIATION }, variations),
+    fc.oneof({ weight: 2, arbitrary: NO_CONDITION }, conditions),
+  );
+}
+
+/** Sends a request with these flaws, the first of which is answered. */
+function sendFlaws(operation: PlantOperation, flaws: readonly Variation[]): Command {
+  const [first] = [...flaws].sort((a, b) => a.stage - b.stage);
+  return command(undefined, describe('flawed', operation, flaws), async (_, api) => {
+    const request = writeRequest(DRAFTS[operation], flaws);
+    await api.expect(request, first?.error ?? 0, first?.names);
+  });
+}
+
+const flawed = fc
+  .constantFrom(...(Object.keys(DRAFTS) as PlantOperation[]))
+  .chain((operation) =>
+    drawVariations(operation, FLAWS, 2).map((flaws) => sendFlaws(operation, flaws)),
+  );
+
+const changes = fc.oneof(
+  ...(['create', 'create', 'put', 'patch', 'remove'] as const).map(makeValid),
+);
+
+/** Changes of different plants at once, which are stored together. */
+const together = fc
+  .uniqueArray(changes, { selector: ({ id }) => id, minLength: 2, maxLength: 8 })
+  .map((all) =>
+    command(undefined, `together ${all.join(', ')}`, async (model, api) => {
+      await Promise.all(all.map((one) => one.run(model, api)));
+    }),
+  );
+
+/** Commands of every kind. */
+export const COMMANDS: readonly fc.Arbitrary<Command>[] = [
+  changes,
+  together,
+  races,
+  makeValid('read'),
+  makeValid('list'),
+  makeValid('import'),
+  flawed,
+];
+
+/** Makes a command for each variation, with one of its operations, and for each condition. */
+export function listRows(seed: number): Command[] {
+  const flaws = FLAWS.map((flaw, index) => sendFlaws(pick(flaw.operations, index), [flaw]));
+  const harmless = HARMLESS.map((one, index) =>
+    MAKERS[pick(one.operations, index)](fc.constant([one]), NO_CONDITION),
+  );
+  const conditional = (['put', 'patch', 'remove', 'read'] as const).flatMap((operation) =>
+    CONDITIONS.map((one) => MAKERS[operation](NO_VARIATION, fc.constant([one]))),
+  );
+  const valid = [...harmless, ...conditional].flatMap((one, index) =>
+    fc.sample(one, { seed: seed + index, numRuns: 1 }),
+  );
+  return [...flaws, ...valid];
+}
+
+function pick<T>(all: readonly T[], index: number): T {
+  return all[index % all.length] as T;
+}

@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { type Api } from './api.js';
+import { COMMANDS, listRows } from './commands.js';
+import { AUTHORIZATION } from './headers.js';
+import { audit } from './list-command.js';
+import { Model } from './model.js';
+import { ensureStored } from './plant-commands.js';
+import type { Send } from './request.js';
+
+interface Options {
+  readonly seed: number;
+  /** How many sequences of commands are sent. */
+  readonly runs: number;
+  /** Whether the first failure is reported as it is, and not made smaller. */
+  readonly endOnFailure?: boolean;
+}
+
+/**
+ * Sends random sequences of commands, each to an empty store, and compares the store with the model
+ * after each. Rejects with the smallest sequence that fails.
+ *
+ * @param send sends the requests that empty the store
+ */
+export async function fuzzPlants(api: Api, send: Send, options: Options): Promise<void> {
+  const { seed, runs, endOnFailure = false } = options;
+  const sequences = fc.commands([...COMMANDS], { maxCommands: 40, size: 'max' });
+  const property = fc.asyncProperty(sequences, async (sequence) => {
+    await emptyStore(send);
+    const model = new Model();
+    await fc.asyncModelRun(() => ({ model, real: api }), sequence);
+    await audit(model, api);
+  });
+  await fc.assert(property, { seed, numRuns: runs, endOnFailure, includeErrorInReport: true });
+}
+
+/** Sends every variation and every condition once, in a request that has nothing else. */
+export async function sendRows(api: Api, send: Send, seed: number): Promise<void> {
+  await emptyStore(send);
+  const model = new Model();
+  for (const row of listRows(seed)) {
+    if (row.id !== undefined) await ensureStored(row.id, model, api);
+    await row.run(model, api);
+  }
+  await audit(model, api);
+}
+
+async function emptyStore(send: Send): Promise<void> {
+  const read = { method: 'GET', target: '/plants', fields: [AUTHORIZATION] };
+  const lines = { ...read, fields: [AUTHORIZATION, ['Accept', 'application/x-ndjson']] as const };
+  const { body } = await send(lines);
+  const ids = [...body.matchAll(/^\{"id":(-?\d+)/gm)].map(([, id = '']) => id);
+  await Promise.all(ids.map((id) => send({ ...read, method: 'DELETE', target: `/plants/${id}` })));
+}

@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { isDeepStrictEqual } from 'node:util';
+import { Fault, parseJson } from './api.js';
+import { spellings, toMembers, writeObject } from './body.js';
+import { command, type CommandMaker, contents, createOutcome, describe, ids } from './command.js';
+import { AUTHORIZATION } from './headers.js';
+import type { Content, Model } from './model.js';
+import type { Field } from './request.js';
+import { type Draft, writeRequest } from './variations.js';
+
+const LINES_TYPE: Field = ['Content-Type', 'application/x-ndjson'];
+
+/** A line of an import: a plant, or a text and the error that it causes. */
+type Line =
+  | { readonly plant: Content & { readonly id: bigint }; readonly text: string }
+  | { readonly text: string; readonly error: number | undefined };
+
+const plantLines = fc.tuple(ids, contents, spellings).map(([id, content, spelling]): Line => {
+  const oneLine = { ...spelling, gap: spelling.gap.replaceAll(/[\r\n]/g, ' ') };
+  const members = toMembers({ id, ...content }, oneLine);
+  return { plant: { id, ...content }, text: writeObject(members, oneLine) };
+});
+const otherLines = fc.constantFrom<Line[]>(
+  { text: '', error: undefined },
+  { text: ' \t ', error: undefined },
+  { text: '{', error: 40001 },
+  { text: '{"id":1,"name":"\\ud800"}', error: 40002 },
+  { text: '{"id":1,"name":"a"}}', error: 40001 },
+  { text: '[]', error: 40002 },
+  { text: '{"id":1}', error: 40002 },
+  { text: '{"id":"1","name":"a"}', error: 40002 },
+  { text: '{"id":9223372036854775808,"name":"a"}', error: 40002 },
+  { text: '{"id":1,"name":"a\\u0000"}', error: 40002 },
+  { text: `{"id":1,"name":"${'a'.repeat(102_400)}"}`, error: 41300 },
+);
+
+export const makeImport: CommandMaker = (anyVariations) => {
+  const line = fc.oneof({ weight: 3, arbitrary: plantLines }, otherLines);
+  return fc
+    .tuple(fc.array(line, { maxLength: 12 }), fc.constantFrom('\n', '\r\n'), anyVariations)
+    .map(([lines, end, variations]) =>
+      command(undefined, describe('import', lines, variations), async (model, api) => {
+        const text = lines.map((one) => one.text).join(end);
+        const request = writeRequest(draftImport(text), variations);
+        const answer = await api.expect(request, 200);
+        const { failures, ...counts } = parseJson(answer.body) as ImportResult;
+        const wanted = importLines(lines, model);
+        const found = { ...counts, failures: failures.map(({ line, error }) => ({ line, error })) };
+        if (!isDeepStrictEqual(found, wanted)) {
+          throw new Fault(`not ${JSON.stringify(wanted)}`, request, answer);
+        }
+      }),
+    );
+};
+
+interface ImportResult {
+  readonly created: number;
+  readonly identical: number;
+  readonly failed: number;
+  readonly failures: readonly { readonly line: number; readonly error: number }[];
+}
+
+export function draftImport(text: string): Draft {
+  const fields = [AUTHORIZATION, LINES_TYPE];
+  return { method: 'POST', target: '/plants/import', fields, body: Buffer.from(text) };
+}
+
+function importLines(lines: readonly Line[], model: Model): ImportResult {
+  let created = 0;
+  let identical = 0;
+  const failures: { line: number; error: number }[] = [];
+  for (const [index, line] of lines.entries()) {
+    let error = 'error' in line ? line.error : undefined;
+    if ('plant' in line) {
+      const { id, ...content } = line.plant;
+      error = createOutcome(model.get(id), content);
+      if (error === 200) {
+        created++;
+        model.set(id, content);
+      } else if (error === 40901) identical++;
+    }
+    if (error !== undefined && error !== 200 && error !== 40901) {
+      failures.push({ line: index + 1, error });
+    }
+  }
+  return { created, identical, failed: failures.length, failures };
+}

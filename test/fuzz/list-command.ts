@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { type Api, Fault } from './api.js';
+import {
+  command,
+  type CommandMaker,
+  describe,
+  expectPlants,
+  ids,
+  readPlant,
+  texts,
+} from './command.js';
+import { AUTHORIZATION } from './headers.js';
+import type { ListQuery, Model, StoredPlant } from './model.js';
+import type { Field } from './request.js';
+import { type Draft, type Variation, writeRequest } from './variations.js';
+
+// Commands that read many plants.
+
+/** A page ends early only if it is about as long as this, in bytes. */
+const LONG_PAGE = 900_000;
+
+const limits = fc.option(fc.constantFrom(1, 2, 3, 1_000), { nil: undefined });
+const shortTexts = texts.filter((text) => text.length <= 100);
+const prefixes = texts.filter((text) => text !== '' && Array.from(text).length <= 64);
+const queries: fc.Arbitrary<ListQuery> = fc.oneof(
+  fc.record(
+    { sort: fc.constantFrom('id', '-id'), tag: shortTexts, after: ids, limit: limits },
+    { requiredKeys: [], noNullPrototype: true },
+  ),
+  fc.record(
+    { sort: fc.constantFrom('name', '-name'), name: prefixes, limit: limits },
+    { requiredKeys: ['sort'], noNullPrototype: true },
+  ),
+  fc.record({ name: prefixes, limit: limits }, { noNullPrototype: true }),
+) as fc.Arbitrary<ListQuery>;
+
+export const makeList: CommandMaker = (anyVariations) =>
+  fc
+    .tuple(fc.constantFrom('pages', 'pages', 'lines', 'head'), queries, anyVariations)
+    .map(([form, query, variations]) =>
+      command(undefined, describe('list', form, query, variations), async (model, api) => {
+        const target = writeTarget(query);
+        const wanted = model.list(query);
+        if (form === 'lines') {
+          await expectLines(target, wanted.slice(0, query.limit), api);
+        } else if (form === 'head') {
+          await api.expect(writeRequest(draftList(target, 'HEAD'), variations), 200);
+        } else {
+          await expectPages(target, wanted, query.limit, variations, api);
+        }
+      }),
+    );
+
+function writeTarget(query: ListQuery): string {
+  const parameters = Object.entries(query)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+  return `/plants${parameters.length > 0 ? '?' : ''}${parameters.join('&')}`;
+}
+
+export function draftList(target: string, method = 'GET'): Draft {
+  return { method, target, fields: [AUTHORIZATION] };
+}
+
+async function expectPages(
+  target: string,
+  wanted: readonly StoredPlant[],
+  limit = 100,
+  variations: readonly Variation[],
+  api: Api,
+): Promise<void> {
+  let next: string | undefined = target;
+  let count = 0;
+  while (next !== undefined) {
+    const request = writeRequest(draftList(next), variations);
+    const answer = await api.expect(request, 200);
+    const { link = '', vary = '' } = answer.headers;
+    if (!/\bAccept\b/.test(vary)) throw new Fault('Vary does not name Accept', request, answer);
+    next = /^<([^<>]+)>; rel="next"$/.exec(String(link))?.[1];
+    const page = readPlant(answer.body) as unknown[];
+    const isShort = page.length < limit && answer.body.length < LONG_PAGE;
+    if (next !== undefined && (page.length === 0 || isShort)) {
+      throw new Fault('the page is short, and not the last one', request, answer);
+    }
+    const end = next === undefined ? Math.max(wanted.length, count + 1) : count + page.length;
+    if (page.length > limit) throw new Fault('the page is too long', request, answer);
+    expectPlants(page, wanted.slice(count, end), request, answer);
+    count += page.length;
+  }
+}
+
+async function expectLines(
+  target: string,
+  wanted: readonly StoredPlant[],
+  api: Api,
+): Promise<void> {
+  const accept: Field = ['Accept', 'application/x-ndjson'];
+  const request = { method: 'GET', target, fields: [AUTHORIZATION, accept] };
+  const answer = await api.expect(request, 200);
+  const lines = answer.body.split('\n');
+  if (lines.pop() !== '') throw new Fault('the last line has no end', request, answer);
+  expectPlants(lines.map(readPlant), wanted, request, answer);
+}
+
+/** Checks that exactly the plants of the model are stored. */
+export async function audit(model: Model, api: Api): Promise<void> {
+  await expectLines('/plants', model.list({}), api);
+}

@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { type Api, Fault, parseJson } from './api.js';
+import type { ApiDocument, Operation, ParameterObject } from './api-document.js';
+import { AUTHORIZATION, EXTRA_FIELDS } from './headers.js';
+import type { Answer, Field, Request } from './request.js';
+import { Known, makeValue } from './schema.arbitrary.js';
+
+/** The parts of a request to an operation; a {@link Known} in them is still to be replaced. */
+interface Call {
+  readonly method: string;
+  /** The path with its parameters in braces. */
+  readonly path: string;
+  readonly isPublic: boolean;
+  readonly token: Field | undefined;
+  readonly inPath: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly fields: readonly Field[];
+  readonly type: string | undefined;
+  /** Bytes, a text, or a value that is written as JSON. */
+  readonly body: unknown;
+}
+
+const tokens = fc.oneof(
+  { weight: 10, arbitrary: fc.constant(AUTHORIZATION) },
+  fc.constantFrom<(Field | undefined)[]>(undefined, ['Authorization', 'Bearer other']),
+);
+
+/**
+ * Sends random requests to every operation of the document. It has no opinion about what an
+ * operation does: each answer must be a documented one, and a request without a good token a 401.
+ */
+export async function fuzzOperations(
+  api: Api,
+  { seed, runs, endOnFailure = false }: { seed: number; runs: number; endOnFailure?: boolean },
+): Promise<void> {
+  const { document } = api;
+  const known: unknown[] = [];
+  const calls = fc.constantFrom(...document.operations).chain((one) => makeCall(one, document));
+  const property = fc.asyncProperty(
+    fc.array(calls, { minLength: 10, maxLength: 10 }),
+    async (all) => {
+      for (const call of all) {
+        const request = writeRequest(call, known);
+        const answer = await api.ask(request);
+        const isRefused = call.token !== AUTHORIZATION && !call.isPublic;
+        if (isRefused && answer.status !== 401) {
+          throw new Fault('a request without a good token is not refused', request, answer);
+        }
+        if (answer.status < 300) known.unshift(...findKeys(answer));
+        known.splice(20);
+      }
+    },
+  );
+  await fc.assert(property, { seed, numRuns: runs, endOnFailure, includeErrorInReport: true });
+}
+
+function makeCall(operation: Operation, document: ApiDocument): fc.Arbitrary<Call> {
+  const { method, path, isPublic, parameters } = operation;
+  const place = (where: string): fc.Arbitrary<Record<string, unknown>> =>
+    makeParameters(
+      parameters.filter((one) => one.in === where),
+      document,
+    );
+  const bodies = [...operation.bodies].map(([type, schema]) => {
+    const valid = makeValue(schema, document);
+    const other = type.endsWith('json') ? fc.jsonValue() : fc.uint8Array();
+    const types = fc.oneof({ weight: 9, arbitrary: fc.constant(type) }, fc.constant('text/plain'));
+    return fc.record({ type: types, body: fc.oneof({ weight: 4, arbitrary: valid }, other) });
+  });
+  const none = fc.constant({ type: undefined, body: undefined });
+  return fc
+    .record({
+      method: method === 'GET' ? fc.constantFrom('GET', 'GET', 'HEAD') : fc.constant(method),
+      token: tokens,
+      inPath: place('path'),
+      query: place('query'),
+      fields: fc.uniqueArray(fc.constantFrom(...EXTRA_FIELDS), {
+        selector: ([name]) => name,
+        maxLength: 2,
+      }),
+      content: fc.oneof(...bodies.map((arbitrary) => ({ weight: 5, arbitrary })), none),
+    })
+    .map(({ content, ...parts }) => ({ path, isPublic, ...parts, ...content }));
+}
+
+function makeParameters(
+  parameters: readonly ParameterObject[],
+  document: ApiDocument,
+): fc.Arbitrary<Record<string, unknown>> {
+  const values = parameters.map(({ name, schema }) => {
+    const wrong = fc.constantFrom<unknown[]>('', '-1', 'a', '🌵', "'--");
+    const valid = makeValue(schema, document, name);
+    return [name, fc.oneof({ weight: 6, arbitrary: valid }, wrong)] as const;
+  });
+  const required = parameters.filter((one) => one.in === 'path' || one.required === true);
+  return fc.record(Object.fromEntries(values), { requiredKeys: required.map(({ name }) => name) });
+}
+
+function writeRequest(call: Call, known: readonly unknown[]): Request {
+  const text = (value: unknown): string =>
+    encodeURIComponent(String(settle(value, known)).toWellFormed());
+  const path = call.path.replaceAll(
+    /\{(\w+)\}/g,
+    (_, name: string) => text(call.inPath[name]) || '1',
+  );
+  const query = Object.entries(call.query).map(([name, value]) => `${name}=${text(value)}`);
+  const fields = [...call.fields];
+  if (call.token !== undefined) fields.push(call.token);
+  if (call.type !== undefined) fields.push(['Content-Type', call.type]);
+  const request = {
+    method: call.method,
+    target: path + (query.length > 0 ? `?${query.join('&')}` : ''),
+    fields,
+  };
+  if (call.type === undefined) return request;
+  return { ...request, body: writeBody(settle(call.body, known), call.type) };
+}
+
+function writeBody(body: unknown, type: string): Buffer {
+  if (body instanceof Uint8Array) return Buffer.from(body);
+  // A body that is no JSON has a schema of a text.
+  if (typeof body === 'string' && !type.endsWith('json')) return Buffer.from(body);
+  return Buffer.from(JSON.stringify(body));
+}
+
+/** Replaces the known values, also inside of others. */
+function settle(value: unknown, known: readonly unknown[]): unknown {
+  if (value instanceof Known) return known[value.index % known.length] ?? 1;
+  if (value instanceof Uint8Array || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => settle(item, known));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, settle(one, known)]));
+}
+
+/** Finds the members that may name a resource in an answer, or in the items of one. */
+function findKeys({ body }: Answer): unknown[] {
+  return [parseJson(body)]
+    .flat()
+    .slice(0, 5)
+    .flatMap((item) => (item instanceof Object ? Object.entries(item) : []))
+    .filter(([name, value]) => /id$/i.test(name) && ['string', 'number'].includes(typeof value))
+    .map(([, value]) => value as unknown);
+}

@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { isDeepStrictEqual } from 'node:util';
+import { type Api, Fault, parseJson } from './api.js';
+import { PLAIN, spellings, toMembers } from './body.js';
+import {
+  command,
+  type CommandMaker,
+  contents,
+  createOutcome,
+  describe,
+  expectPlants,
+  ids,
+  readPlant,
+  texts,
+} from './command.js';
+import { type Condition, toFields } from './conditions.js';
+import { AUTHORIZATION } from './headers.js';
+import { applyPatch, type Content, type Model } from './model.js';
+import type { Answer, Field, Request } from './request.js';
+import { type Draft, writeRequest } from './variations.js';
+
+// Commands about one plant.
+
+export const JSON_TYPE: Field = ['Content-Type', 'application/json'];
+const PATCH_TYPE: Field = ['Content-Type', 'application/merge-patch+json'];
+
+export function draftCreate(id: bigint, content: Content, spelling = PLAIN): Draft {
+  const members = toMembers({ id, ...content }, spelling);
+  return {
+    method: 'POST',
+    target: '/plants',
+    fields: [AUTHORIZATION, JSON_TYPE],
+    members,
+    spelling,
+  };
+}
+
+export const makeCreate: CommandMaker = (anyVariations) =>
+  fc.tuple(ids, contents, spellings, anyVariations).map(([id, content, spelling, variations]) =>
+    command(id, describe('create', id, content, variations), async (model, api) => {
+      const request = writeRequest(draftCreate(id, content, spelling), variations);
+      const wanted = createOutcome(model.get(id), content);
+      const answer = await api.expect(request, wanted);
+      if (wanted !== 200) return;
+      model.set(id, content);
+      expectPlant(answer, request, content);
+    }),
+  );
+
+/** Stores a plant with this id, unless there is one. */
+export async function ensureStored(id: bigint, model: Model, api: Api): Promise<void> {
+  if (model.has(id)) return;
+  await api.expect(writeRequest(draftCreate(id, { name: 'a' })), 200);
+  model.set(id, { name: 'a' });
+}
+
+/** Creates several plants with one id at once: one of them wins. */
+export const races = fc
+  .tuple(ids, fc.array(contents, { minLength: 2, maxLength: 5 }))
+  .map(([id, all]) =>
+    command(id, describe('race', id, all), async (model, api) => {
+      const requests = all.map((content) => writeRequest(draftCreate(id, content)));
+      const answers = await Promise.all(requests.map((request) => api.ask(request)));
+      const winner = answers.findIndex(({ status }) => status === 200);
+      const isNew = !model.has(id);
+      const [won] = all.slice(winner);
+      if (isNew && winner >= 0 && won !== undefined) model.set(id, won);
+      for (const [index, content] of all.entries()) {
+        const wanted = isNew && index === winner ? 200 : createOutcome(model.get(id), content);
+        const { error = 200 } = parseJson(answers[index]?.body ?? '') as { error?: number };
+        if (error !== wanted) {
+          throw new Fault(`${wanted} was wanted`, requests[index] as Request, answers[index]);
+        }
+      }
+    }),
+  );
+
+/** The headers of conditions, with the ETag that the plant has. */
+async function conditionFields(
+  id: bigint,
+  conditions: readonly Condition[],
+  model: Model,
+  api: Api,
+): Promise<Field[]> {
+  const content = model.get(id);
+  if (conditions.length === 0 || content === undefined) return toFields(conditions, '"none"');
+  const known = model.findEtag(content);
+  if (known !== undefined) return toFields(conditions, known);
+  const { headers } = await api.expect(writeRequest(draftItem('GET', id)), 200);
+  return toFields(conditions, headers.etag ?? '');
+}
+
+export function draftItem(method: string, id: bigint, fields: readonly Field[] = []): Draft {
+  return { method, target: `/plants/${id}`, fields: [AUTHORIZATION, ...fields] };
+}
+
+/** The outcome of a change of a plant. */
+function changeOutcome(
+  content: Content | undefined,
+  conditions: readonly Condition[],
+  done: number,
+): number {
+  if (content === undefined) return 40401;
+  return conditions.every(({ allowsChange }) => allowsChange) ? done : 41200;
+}
+
+export const makePut: CommandMaker = (anyVariations, anyConditions) =>
+  fc
+    .tuple(ids, contents, spellings, anyConditions, anyVariations)
+    .map(([id, content, spelling, conditions, variations]) =>
+      command(id, describe('put', id, content, conditions, variations), async (model, api) => {
+        const fields = [JSON_TYPE, ...(await conditionFields(id, conditions, model, api))];
+        const draft = {
+          ...draftItem('PUT', id, fields),
+          members: toMembers(content, spelling),
+          spelling,
+        };
+        const request = writeRequest(draft, variations);
+        const wanted = changeOutcome(model.get(id), conditions, 200);
+        const answer = await api.expect(request, wanted);
+        if (wanted !== 200) return;
+        model.set(id, content);
+        expectPlant(answer, request, content);
+      }),
+    );
+
+const patches = fc.record(
+  { name: texts, tag: fc.option(texts) },
+  { requiredKeys: [], noNullPrototype: true },
+);
+
+export const makePatch: CommandMaker = (anyVariations, anyConditions) =>
+  fc
+    .tuple(ids, patches, spellings, anyConditions, anyVariations)
+    .map(([id, patch, spelling, conditions, variations]) =>
+      command(id, describe('patch', id, patch, conditions, variations), async (model, api) => {
+        const fields = [PATCH_TYPE, ...(await conditionFields(id, conditions, model, api))];
+        const draft = {
+          ...draftItem('PATCH', id, fields),
+          members: toMembers(patch, spelling),
+          spelling,
+        };
+        const request = writeRequest(draft, variations);
+        const before = model.get(id);
+        const wanted = changeOutcome(before, conditions, 200);
+        const answer = await api.expect(request, wanted);
+        if (wanted !== 200 || before === undefined) return;
+        const content = applyPatch(before, patch);
+        model.set(id, content);
+        expectPlant(answer, request, content);
+      }),
+    );
+
+/** The answer to a change has the plant without its id, and no ETag. */
+function expectPlant(answer: Answer, request: Request, content: Content): void {
+  if (!isDeepStrictEqual(parseJson(answer.body), content)) {
+    throw new Fault(`the body is not ${JSON.stringify(content)}`, request, answer);
+  }
+  if (answer.headers.etag !== undefined) throw new Fault('there is an ETag', request, answer);
+}
+
+export const makeRemove: CommandMaker = (anyVariations, anyConditions) =>
+  fc.tuple(ids, anyConditions, anyVariations).map(([id, conditions, variations]) =>
+    command(id, describe('remove', id, conditions, variations), async (model, api) => {
+      const fields = await conditionFields(id, conditions, model, api);
+      const wanted = changeOutcome(model.get(id), conditions, 204);
+      await api.expect(writeRequest(draftItem('DELETE', id, fields), variations), wanted);
+      if (wanted === 204) model.delete(id);
+    }),
+  );
+
+export const makeRead: CommandMaker = (anyVariations, anyConditions) =>
+  fc
+    .tuple(fc.constantFrom('GET', 'GET', 'HEAD'), ids, anyConditions, anyVariations)
+    .map(([method, id, conditions, variations]) =>
+      command(id, describe(method, id, conditions, variations), async (model, api) => {
+        const fields = await conditionFields(id, conditions, model, api);
+        const request = writeRequest(draftItem(method, id, fields), variations);
+        const content = model.get(id);
+        const answer = await api.expect(request, readOutcome(content, conditions));
+        if (content === undefined || answer.status >= 400) return;
+        if (!model.acceptsEtag(content, answer.headers.etag)) {
+          throw new Fault('the ETag is not that of this plant', request, answer);
+        }
+        if (method === 'HEAD' || answer.status === 304) return;
+        expectPlants([readPlant(answer.body)], [{ id: String(id), ...content }], request, answer);
+      }),
+    );
+
+function readOutcome(content: Content | undefined, conditions: readonly Condition[]): number {
+  if (content === undefined) return 40401;
+  if (conditions.some(({ read }) => read === 'refused')) return 41200;
+  return conditions.some(({ read }) => read === 'not modified') ? 304 : 200;
+}
