@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import { BatchedRepository } from '../platform/database/batched-repository.js';
-import { countCharacters, EntityColumns } from '../platform/database/batching/entity-columns.js';
+import { countBytes, EntityColumns } from '../platform/database/batching/entity-columns.js';
 import { ConstraintError } from '../platform/database/constraint.error.js';
 import type { StoreDataSource } from '../platform/database/data-source/store-data-source.js';
 import { CommandError, formatCount } from './command.js';
@@ -65,7 +65,7 @@ export async function copyTable(
 function openTable(store: StoreDataSource, { target }: EntityMetadata): Table {
   const repository = store.getRepository<ObjectLiteral>(target);
   return {
-    columns: new EntityColumns(repository, (...args) => store.encodeValue(...args)),
+    columns: new EntityColumns(repository),
     rows: new BatchedRepository(repository),
   };
 }
@@ -128,7 +128,7 @@ async function* splitBySize(
   let characters = 0;
   for await (const row of rows) {
     part.push(row);
-    characters += countCharacters(columns.encodeRow(row));
+    characters += countBytes(columns.encodeRow(row));
     if (part.length === MAX_ROWS || characters >= MAX_CHARACTERS) {
       yield part;
       part = [];

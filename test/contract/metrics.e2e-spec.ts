@@ -83,10 +83,10 @@ describe('GET /metrics', () => {
       expect(readValue(now, series)).toBe(readValue(before, series) + 1);
     }
     for (const series of ['store_commit_rows_sum', 'store_commit_duration_seconds_count']) {
-      const labelled = `${series}{table="plants",operation="create"}`;
+      const labelled = `${series}{table="plants",operation="write"}`;
       expect(readValue(now, labelled)).toBe(readValue(before, labelled) + 3);
     }
-    expect(now).toContain('store_queue_rows{table="plants",operation="create"} 0\n');
+    expect(now).toContain('store_queue_rows{table="plants",operation="write"} 0\n');
   });
 
   it('counts rows by operation and outcome, and measures how long reading takes', async () => {

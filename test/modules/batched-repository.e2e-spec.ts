@@ -7,106 +7,97 @@ import {
   DeleteDateColumn,
   Entity,
   type EntityManager,
+  ForeignKey,
   Index,
-  JoinColumn,
-  ManyToOne,
   type ObjectLiteral,
   PrimaryColumn,
   PrimaryGeneratedColumn,
   TableInheritance,
-  Tree,
-  TreeParent,
   UpdateDateColumn,
   VersionColumn,
 } from 'typeorm';
-import { BatchedRepository, REMOVE } from '../../src/platform/database/batched-repository.js';
-import { int64, text } from '../../src/platform/database/columns.js';
+import {
+  BatchedRepository,
+  REMOVE,
+  type RepositoryOptions,
+} from '../../src/platform/database/batched-repository.js';
+import {
+  boolean,
+  date,
+  decimal,
+  instant,
+  int32,
+  int64,
+  json,
+  nullable,
+  text,
+  uuid,
+} from '../../src/platform/database/columns.js';
 import type { ConstraintError } from '../../src/platform/database/constraint.error.js';
+import { Decimal } from '../../src/platform/json/decimal.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 
-class Place {
-  @Column({ type: 'text' })
-  room!: string;
-
-  @Column({ name: 'window_side', type: 'boolean', default: false })
-  isSunny!: boolean;
-}
-
 @Entity('shelves')
 class Shelf {
-  @PrimaryColumn({ type: 'bigint' })
+  @PrimaryColumn(int64())
   id!: string;
 }
 
 /** One column of each kind. */
 @Entity('pots')
 class Pot {
-  @PrimaryColumn({ name: 'pot_id', type: 'bigint' })
+  @PrimaryColumn({ ...int64(), name: 'pot_id' })
   id!: string;
 
-  @Column({ name: 'pot_name', type: 'text' })
+  @Column({ ...text(), name: 'pot_name' })
   name!: string;
 
-  @Column({ type: 'integer', nullable: true })
+  @Column(nullable(int32()))
   size!: number | null;
 
-  @Column({ type: 'double precision', default: 1.5 })
-  weight!: number;
-
-  @Column({ type: 'boolean', default: true })
+  @Column(boolean())
   isGlazed!: boolean;
 
-  @Column({ type: 'simple-json', nullable: true })
-  notes!: object | null;
+  @Column(nullable(json()))
+  notes!: JsonText | null;
 
-  @Column({ type: 'simple-array', nullable: true })
-  colours!: string[] | null;
-
-  @Column({ type: 'date', nullable: true })
+  @Column(nullable(date()))
   bought!: string | null;
 
-  @Column({ type: Date, nullable: true })
-  fired!: Date | null;
+  @Column(nullable(instant()))
+  fired!: string | null;
 
-  @Column({ type: 'bigint', transformer: { to: (value: bigint) => value, from: BigInt } })
-  price!: bigint;
+  @Column(decimal(18, 2))
+  price!: Decimal;
 
-  @Column(() => Place)
-  place!: Place;
+  @Column(nullable(uuid()))
+  mark!: string | null;
 
-  @Column({ type: 'bigint', nullable: true })
+  @ForeignKey(() => Shelf)
+  @Column(nullable(int64()))
   shelfId!: string | null;
 
-  @ManyToOne(() => Shelf, { nullable: true })
-  @JoinColumn({ name: 'shelfId' })
-  shelf!: Shelf | null;
-
-  @CreateDateColumn()
-  createdAt!: Date;
-
-  @UpdateDateColumn()
-  updatedAt!: Date;
-
-  @VersionColumn()
-  version!: number;
+  @Column({ ...instant(), update: false })
+  createdAt!: string;
 }
 
 @Entity('beds')
 @Check('beds_are_long', 'length > 0')
 class Bed {
-  @PrimaryColumn({ type: 'varchar' })
+  @PrimaryColumn(text())
   code!: string;
 
   @Index({ unique: true })
-  @Column({ type: 'text' })
+  @Column(text())
   name!: string;
 
-  @Column({ type: 'integer' })
+  @Column(int32())
   length!: number;
 
-  @ManyToOne(() => Shelf)
-  shelf?: Shelf | null;
+  @ForeignKey(() => Shelf)
+  @Column(nullable(int64()))
+  shelfId!: string | null;
 }
 
 @Entity('tokens')
@@ -114,7 +105,7 @@ class Token {
   @PrimaryGeneratedColumn('uuid')
   id!: string;
 
-  @Column({ type: 'text' })
+  @Column(text())
   name!: string;
 }
 
@@ -124,7 +115,7 @@ class Ticket {
   id!: string;
 
   @Index({ unique: true })
-  @Column({ type: 'text' })
+  @Column(text())
   name!: string;
 }
 
@@ -140,20 +131,15 @@ class Seat {
   guest!: string;
 }
 
-/** Rows that refer to others of their table, with a default that only the database knows. */
+/** Rows that refer to others of their table. */
 @Entity('parts')
 class Part {
   @PrimaryColumn(int64())
   id!: string;
 
-  @Column({ ...text(), default: () => "lower('NEW')" })
-  state?: string;
-
-  @Column({ ...int64(), nullable: true })
+  @ForeignKey(() => Part)
+  @Column(nullable(int64()))
   wholeId!: string | null;
-
-  @ManyToOne(() => Part)
-  whole?: Part | null;
 }
 
 let store: EntityStore;
@@ -163,7 +149,7 @@ let beds: BatchedRepository<Bed>;
 beforeAll(async () => {
   Logger.overrideLogger(false);
   store = await openEntityStore([Shelf, Pot, Bed, Token, Ticket, Seat, Part]);
-  pots = openRepository(Pot);
+  pots = openPots();
   beds = openRepository(Bed);
 });
 
@@ -180,13 +166,22 @@ function openRepository<Row extends ObjectLiteral>(entity: new () => Row): Batch
   return new BatchedRepository(store.dataSource.getRepository(entity));
 }
 
+function openPots(options: RepositoryOptions<Pot> = {}): BatchedRepository<Pot> {
+  const repository = store.dataSource.getRepository(Pot);
+  return new BatchedRepository(repository, { uncompared: ['createdAt'], ...options });
+}
+
 function pot(changes: Partial<Pot> = {}): Pot {
-  const plain = { id: '9007199254740993', name: 'Ming', price: 9223372036854775807n };
-  return Object.assign(new Pot(), plain, { place: { room: 'hall' } }, changes);
+  const plain = { id: '9007199254740993', name: 'Ming', isGlazed: true };
+  const price = new Decimal(999_999_999_999_999_999n, 2);
+  const createdAt = new Date().toISOString();
+  const empty = { size: null, notes: null, bought: null, fired: null, mark: null, shelfId: null };
+  return Object.assign(new Pot(), plain, { price, createdAt, ...empty }, changes);
 }
 
 function bed(code: string, changes: Partial<Bed> = {}): Bed {
-  return Object.assign(new Bed(), { code, name: `bed ${code}`, length: 1 }, changes);
+  const plain = { code, name: `bed ${code}`, length: 1, shelfId: null };
+  return Object.assign(new Bed(), plain, changes);
 }
 
 const LONG = 'x'.repeat(20_000);
@@ -203,44 +198,24 @@ function entityWith(declare: (target: object, entity: new () => object) => void)
   return Odd;
 }
 
-describe('rows of an entity of any shape', () => {
-  it.each<[string, Partial<Pot>, object]>([
-    [
-      'renamed columns and embedded ones',
-      {},
-      { name: 'Ming', place: { room: 'hall', isSunny: false } },
-    ],
-    ['defaults', {}, { weight: 1.5, isGlazed: true, version: 1 }],
-    [
-      'what is given in place of defaults',
-      { weight: -0.25, isGlazed: false },
-      { weight: -0.25, isGlazed: false },
-    ],
-    ['transformed values', { price: -9223372036854775808n }, { price: -9223372036854775808n }],
-    ['JSON', { notes: { deep: ['"', 1, null] } }, { notes: { deep: ['"', 1, null] } }],
-    ['lists', { colours: ['red', 'blue'] }, { colours: ['red', 'blue'] }],
-    [
-      'dates',
-      { bought: '2026-02-28', fired: new Date('2026-02-28T12:34:56.789Z') },
-      { bought: '2026-02-28', fired: new Date('2026-02-28T12:34:56.789Z') },
-    ],
-    [
-      'booleans in embedded columns',
-      { place: { room: '', isSunny: true } },
-      { place: { room: '', isSunny: true } },
-    ],
-    ['a foreign key', { shelfId: '1' }, { shelfId: '1' }],
-    ['a relation', { shelf: { id: '1' } }, { shelfId: '1' }],
-    ['null', { size: null, fired: null }, { size: null, notes: null, fired: null }],
-  ])('keep %s', async (_, given, expected) => {
-    expect(await pots.create(pot(given))).toBe('created');
+describe('rows of an entity', () => {
+  it.each<[string, Partial<Pot>]>([
+    ['renamed columns', {}],
+    ['numbers and booleans', { size: -(2 ** 31), isGlazed: false }],
+    ['decimals', { price: new Decimal(-5n, 2) }],
+    ['JSON', { notes: new JsonText('{"deep":["\\"",1,null,9007199254740993]}') }],
+    ['dates', { bought: '2026-02-28', fired: '2026-02-28T12:34:56.789Z' }],
+    ['UUIDs', { mark: '0190b5c8-7d0a-7c3e-9b2a-5f4e3d2c1b0a' }],
+    ['a foreign key', { shelfId: '1' }],
+  ])('keep %s', async (_, given) => {
+    const row = pot(given);
+    expect(await pots.create(row)).toBe('created');
     const found = await pots.find('9007199254740993');
-    expect(found).toMatchObject({ id: '9007199254740993', ...expected });
+    expect(found).toEqual(row);
     expect(found).toEqual(
       await store.dataSource.getRepository(Pot).findOneBy({ id: '9007199254740993' }),
     );
-    expect(found?.createdAt).toBeInstanceOf(Date);
-    expect(await pots.create(pot(given))).toBe('identical');
+    expect(await pots.create(row)).toBe('identical');
   });
 
   it('are distinguished by every column', async () => {
@@ -248,7 +223,7 @@ describe('rows of an entity of any shape', () => {
     for (const changes of [
       { size: 2 },
       { size: null },
-      { size: 1, notes: {} },
+      { size: 1, notes: new JsonText('{}') },
       { size: 1, name: '' },
     ]) {
       expect(await pots.create(pot(changes))).toBe('different');
@@ -283,7 +258,6 @@ describe('rows of an entity of any shape', () => {
   it('are found beside keys that are no values of their type', async () => {
     const tokens = openRepository(Token);
     const { id } = await tokens.add({ name: 'a' });
-    // The others wait for the first, and share the next statement.
     const found = await Promise.allSettled([id, id, 'nonsense', id].map((key) => tokens.find(key)));
     expect(found.filter((_, index) => index !== 2)).toMatchObject(
       Array.from({ length: 3 }, () => ({ value: { id, name: 'a' } })),
@@ -345,53 +319,42 @@ describe('rows of an entity of any shape', () => {
     expect(await tokens.find(token?.id.toUpperCase())).toEqual(token);
   });
 
-  it('count their versions, and keep when they were made', async () => {
-    await pots.create(pot());
-    const before = await pots.find('9007199254740993');
-    expect(await pots.replace(pot({ name: 'Tang' }))).toBe(true);
-    const after = await pots.find('9007199254740993');
-    expect(after).toMatchObject({ name: 'Tang', version: 2, createdAt: before?.createdAt });
+  it('keep when they were created, and are identical whenever that was', async () => {
+    const [first, second] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'];
+    await pots.create(pot({ createdAt: first }));
+    expect(await pots.create(pot({ createdAt: second }))).toBe('identical');
+    expect(await pots.replace(pot({ name: 'Tang', createdAt: second }))).toBe(true);
+    const key = '9007199254740993';
+    expect(await pots.find(key)).toMatchObject({ name: 'Tang', createdAt: first });
+    const changed = await pots.change(key, (row) => row && { ...row, createdAt: second });
+    expect(changed).toMatchObject({ createdAt: first });
   });
 
   it.each<[new () => object, RegExp]>([
-    [entityWith((target) => PrimaryColumn({ type: 'real' })(target, 'id')), /the key is real/],
+    [entityWith((target) => PrimaryColumn({ type: 'real' })(target, 'id')), /another type in id/],
+    ...[DeleteDateColumn, CreateDateColumn, UpdateDateColumn, VersionColumn].map(
+      (decorate): [new () => object, RegExp] => [
+        entityWith((target) => {
+          PrimaryColumn(int64())(target, 'id');
+          decorate()(target, 'odd');
+        }),
+        /Odd has another type in odd: use TypeORM's own repository for it/,
+      ],
+    ),
     [
-      entityWith((target) => {
-        PrimaryColumn({ type: 'bigint' })(target, 'id');
-        DeleteDateColumn()(target, 'deletedAt');
+      entityWith((target, entity) => {
+        PrimaryColumn(int64())(target, 'id');
+        TableInheritance({ column: { type: 'text', name: 'kind' } })(entity);
       }),
-      /removed rows stay in the table/,
+      /another type in kind/,
     ],
     [
       entityWith((target, entity) => {
-        PrimaryColumn({ type: 'bigint' })(target, 'id');
-        TableInheritance({ column: { type: 'varchar', name: 'kind' } })(entity);
+        PrimaryColumn(int64())(target, 'id');
+        Column(nullable(int64()))(target, 'parentId');
+        ForeignKey(() => entity, { deferrable: 'INITIALLY DEFERRED' })(target, 'parentId');
       }),
-      /shares its table/,
-    ],
-    [
-      entityWith((target, entity) => {
-        PrimaryColumn({ type: 'bigint' })(target, 'id');
-        TreeParent()(target, 'parent');
-        Reflect.defineMetadata('design:type', entity, target, 'parent');
-        Tree('materialized-path')(entity);
-      }),
-      /it is a tree/,
-    ],
-    [
-      entityWith((target) => {
-        PrimaryColumn({ type: 'bigint' })(target, 'id');
-        Column({ type: 'text', nullable: true, default: () => "lower('A')" })(target, 'text');
-      }),
-      /has a default that only the database knows/,
-    ],
-    [
-      entityWith((target, entity) => {
-        PrimaryColumn({ type: 'bigint' })(target, 'id');
-        ManyToOne(() => entity, { deferrable: 'INITIALLY DEFERRED' })(target, 'parent');
-        Reflect.defineMetadata('design:type', entity, target, 'parent');
-      }),
-      /a foreign key is deferrable/,
+      /a deferrable foreign key/,
     ],
   ])('are refused at once where they cannot be written in batches: %#', async (entity, reason) => {
     const odd = await openEntityStore([entity]);
@@ -406,8 +369,8 @@ describe('a constraint that a row violates', () => {
     ['a unique index', bed('b', { name: 'bed a' }), { kind: 'unique', properties: ['name'] }],
     [
       'a foreign key',
-      bed('b', { shelf: { id: '404' } }),
-      { kind: 'foreign key', properties: ['shelf.id'] },
+      bed('b', { shelfId: '404' }),
+      { kind: 'foreign key', properties: ['shelfId'] },
     ],
     ['a check', bed('b', { length: 0 }), { kind: 'check', constraint: 'beds_are_long' }],
     [
@@ -428,17 +391,17 @@ describe('a constraint that a row violates', () => {
   });
 
   it('is named for rows that are replaced and removed too', async () => {
-    await Promise.all([beds.create(bed('a')), beds.create(bed('b', { shelf: { id: '1' } }))]);
+    await Promise.all([beds.create(bed('a')), beds.create(bed('b', { shelfId: '1' }))]);
     const results = await Promise.allSettled([
       beds.replace(bed('a', { name: 'bed b' })),
-      beds.replace(bed('b', { length: 5, shelf: { id: '1' } })),
-      beds.replace(bed('a', { shelf: { id: '404' } })),
+      beds.replace(bed('b', { length: 5, shelfId: '1' })),
+      beds.replace(bed('a', { shelfId: '404' })),
       openRepository(Shelf).remove('1'),
     ]);
     expect(results).toMatchObject([
       { reason: { kind: 'unique', properties: ['name'] } },
       { value: true },
-      { reason: { kind: 'foreign key', properties: ['shelf.id'] } },
+      { reason: { kind: 'foreign key', properties: ['shelfId'] } },
       { reason: { kind: 'referenced', properties: ['id'] } },
     ]);
   });
@@ -448,9 +411,7 @@ describe('a constraint that a row violates', () => {
     ['replaced', (manager) => pots.replace(pot({ id: '1', shelfId: '404' }), undefined, manager)],
   ])('is answered with the error of its property when a row is %s', async (_, write) => {
     const error = { error: 40990, message: 'There is no such shelf' };
-    pots = new BatchedRepository(store.dataSource.getRepository(Pot), {
-      violations: { shelfId: error },
-    });
+    pots = openPots({ violations: { shelfId: error } });
     await pots.create(pot({ id: '1' }));
     const expectNamed = async (written: Promise<unknown>): Promise<void> => {
       const failure = (await written.catch((reason: unknown) => reason)) as ConstraintError;
@@ -474,13 +435,13 @@ describe('a list of new rows', () => {
     bed('a', { length: 9 }),
     bed('a'),
     bed('b', { name: 'bed a' }),
-    bed('c', { shelf: { id: '404' } }),
+    bed('c', { shelfId: '404' }),
     bed('d'),
   ];
   const failures = new Map<number, unknown>([
     [2, 'different'],
     [4, { kind: 'unique', properties: ['name'] }],
-    [5, { kind: 'foreign key', properties: ['shelf.id'] }],
+    [5, { kind: 'foreign key', properties: ['shelfId'] }],
   ]);
   it('is stored but for rows that are refused, and the first with a key wins', async () => {
     await beds.create(bed('stored'));
@@ -514,36 +475,11 @@ describe('a list of new rows', () => {
     expect(rows.map(({ code }) => code)).toEqual(['a', 'd', 'f', 'g', 'stored']);
   });
 
-  it('may refer to rows before them in the list, and not to rows after them', async () => {
+  it('may refer to one another', async () => {
     const parts = openRepository(Part);
     const part = (id: string, wholeId: string | null): Part => ({ id, wholeId });
-    const outcome = await parts.createAll([
-      part('1', null),
-      part('2', '1'),
-      part('3', '2'),
-      part('4', '5'),
-      part('5', '3'),
-    ]);
-    expect(outcome).toMatchObject({ created: 4, identical: 0 });
-    expect([...outcome.failures]).toMatchObject([
-      [3, { kind: 'foreign key', properties: ['wholeId'] }],
-    ]);
-    const { rows } = await parts.list({ limit: 10 });
-    expect(rows.map(({ id }) => id)).toEqual(['1', '2', '3', '5']);
-  });
-
-  it('are identical to stored ones also where the store has filled in a default', async () => {
-    const parts = openRepository(Part);
-    const part = { id: '1', wholeId: null };
-    expect(await parts.create(part)).toBe('created');
-    expect(await parts.find('1')).toMatchObject({ state: 'new' });
-    expect(await parts.create(part)).toBe('identical');
-    expect(await parts.create({ ...part, state: 'new' })).toBe('identical');
-    expect(await parts.create({ ...part, state: 'old' })).toBe('different');
-    expect(await parts.createAll([part, { ...part, id: '2' }])).toMatchObject({
-      created: 1,
-      identical: 1,
-    });
+    const list = [part('1', null), part('2', '1'), part('3', '4'), part('4', '2')];
+    expect(await parts.createAll(list)).toMatchObject({ created: 4, identical: 0 });
   });
 
   it('may be empty', async () => {
@@ -579,9 +515,9 @@ describe('rows by key', () => {
     expect(await page({ limit: 2, after: '1' })).toEqual(['2', '10']);
     expect(await page({ after: '9007199254740992' })).toEqual(['9007199254740993']);
     expect(await page({ after: '9223372036854775807' })).toEqual([]);
-    await pots.replace(pot({ id: '2', size: 7, colours: ['red'] }));
+    await pots.replace(pot({ id: '2', size: 7, isGlazed: false }));
     expect(await page({}, { size: 7 })).toEqual(['2']);
-    expect(await page({ after: '1' }, { size: 7, colours: ['red'] })).toEqual(['2']);
+    expect(await page({ after: '1' }, { size: 7, isGlazed: false })).toEqual(['2']);
     expect(await page({ after: '1' }, { size: null })).toEqual(['10', '9007199254740993']);
     expect(await page({ after: '1' }, { id: '2' })).toEqual(['2']);
     expect(await page({ after: '2' }, { id: '2' })).toEqual([]);
@@ -619,13 +555,6 @@ describe('rows by key', () => {
       expect(seen.at(-1)).toBe(lastPlace);
     },
   );
-
-  it('are listed in no order that NULL has no place in', () => {
-    const repository = store.dataSource.getRepository(Pot);
-    expect(() => new BatchedRepository(repository, { orders: { fired: ['fired'] } })).toThrow(
-      'Rows cannot be sorted by fired',
-    );
-  });
 
   it('are replaced, if they are there', async () => {
     expect(await pots.replace(pot({ id: '3' }))).toBe(false);
@@ -679,11 +608,11 @@ describe('a change of a row', () => {
 
   it('gets the row, and stores the row that it returns', async () => {
     const changed = await pots.change('1', (row) => {
-      expect(row).toMatchObject({ id: '1', name: 'Ming', size: 1, version: 1 });
+      expect(row).toMatchObject({ id: '1', name: 'Ming', size: 1 });
       return row && { ...row, size: 2 };
     });
-    expect(changed).toMatchObject({ id: '1', name: 'Ming', size: 2, version: 2 });
-    expect(await pots.find('1')).toMatchObject({ size: 2, version: 2 });
+    expect(changed).toMatchObject({ id: '1', name: 'Ming', size: 2 });
+    expect(await pots.find('1')).toMatchObject({ size: 2 });
   });
 
   it('may insert a row, remove one or leave things as they are', async () => {
@@ -693,7 +622,7 @@ describe('a change of a row', () => {
     expect(await pots.find('2')).toBeUndefined();
     expect(await pots.change('2', () => REMOVE)).toBeUndefined();
     expect(await pots.change('2', () => undefined)).toBeUndefined();
-    expect(await pots.change('1', () => undefined)).toMatchObject({ size: 1, version: 1 });
+    expect(await pots.change('1', () => undefined)).toMatchObject({ size: 1 });
   });
 
   it('fail alone for the rows they refer to, and not for those that refer to them', async () => {
@@ -704,15 +633,13 @@ describe('a change of a row', () => {
 
   it('give the next decision a row as it will be read', async () => {
     const seen: (Pot | undefined)[] = [];
-    const next = { id: 1n, name: 'Ming', price: 5n, place: { room: 'a' }, shelfId: 1n } as never;
+    const next = { ...pot(), id: 1n, shelfId: 1n, notes: undefined } as never;
     const changed = await Promise.all([
       pots.change('1', () => next),
       pots.change('1', (row) => void seen.push(row)),
     ]);
     const stored = await pots.find('1');
-    const { createdAt, updatedAt, ...rest } = stored ?? pot();
-    expect([createdAt, updatedAt].every((date) => date instanceof Date)).toBe(true);
-    for (const row of [...changed, ...seen]) expect(row).toMatchObject(rest);
+    expect([...changed, ...seen]).toEqual([stored, stored, stored]);
   });
 
   it('gets no row after a change beside it has removed the row', async () => {
@@ -734,8 +661,8 @@ describe('a change of a row', () => {
     expect(results.map((row) => row?.size)).toEqual(
       results.map((_, index) => Math.floor(index / 2) + (index % 2 === 0 ? 2 : 1)),
     );
-    expect(await pots.find('1')).toMatchObject({ size: 151, version: 151 });
-    expect(await pots.find('5')).toMatchObject({ size: 150, version: 150 });
+    expect(await pots.find('1')).toMatchObject({ size: 151 });
+    expect(await pots.find('5')).toMatchObject({ size: 150 });
   });
 
   it('fails alone when it throws, is a promise, gives another key or breaks a rule', async () => {
@@ -764,7 +691,7 @@ describe('a change of a row', () => {
 
   it.each<[string, Bed]>([
     ['a unique column', bed('c', { name: 'bed a' })],
-    ['a foreign key', bed('c', { shelf: { id: '404' } })],
+    ['a foreign key', bed('c', { shelfId: '404' })],
   ])('is applied once beside an insertion in its batch that violates %s', async (_, refused) => {
     await beds.createAll([bed('a'), bed('b')]);
     const lengthen = (code: string): Promise<unknown> =>

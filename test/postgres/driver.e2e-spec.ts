@@ -104,12 +104,13 @@ describe("TypeORM's PostgreSQL driver", () => {
 describe('the PostgreSQL store', () => {
   it('takes no commit for one that the server answers with ROLLBACK', async () => {
     const session = await (dataSource as PostgresDataSource).writers.acquire();
-    const transaction = await session.begin();
     const insert = { name: 'insert', text: "INSERT INTO plants (id, name) VALUES (1, 'a')" };
-    await transaction.query(insert, []);
-    await transaction.query({ name: 'fail', text: 'SELECT 1 / 0' }, []).catch(() => undefined);
-    await expect(transaction.commit()).rejects.toThrow('The transaction was rolled back');
-    session.release(false);
+    const run = session.transaction(async (within) => {
+      await within.query(insert, []);
+      await within.query({ name: 'fail', text: 'SELECT 1 / 0' }, []).catch(() => undefined);
+    });
+    await expect(run).rejects.toThrow('The transaction was rolled back');
+    await session.release(false);
     expect(await dataSource.getRepository(Plant).count()).toBe(0);
   });
 

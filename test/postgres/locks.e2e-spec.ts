@@ -6,6 +6,7 @@ import { StoreUnavailableError } from '../../src/platform/database/store-unavail
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { passSeconds, resetClocks, stopClock } from '../support/clock.js';
 import { countDeadlocks, removeLockTimeout } from '../support/lock-waits.js';
 import { TestStore } from '../support/test-store.js';
 
@@ -39,58 +40,92 @@ function ids(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
 }
 
-describe('a row whose key another session holds', () => {
-  it('fails alone, and is decided once the other is done', async () => {
+describe('a row that another session holds', () => {
+  it('is created or not once the other is done, and the rows beside it wait for nothing', async () => {
     await session.query('BEGIN');
     await session.query("INSERT INTO plants (id, name) VALUES (250, 'theirs')");
-    const results = await Promise.allSettled(ids(500).map((id) => rows.create(plant(id))));
-    const failed = results.flatMap((result, index) =>
-      result.status === 'rejected' ? [{ id: index + 1, status: toStatus(result.reason) }] : [],
-    );
-    expect(failed).toEqual([{ id: 250, status: 503 }]);
+    const creates = ids(500).map((id) => rows.create(plant(id)));
+    const [held] = creates.splice(249, 1);
+    expect(new Set(await Promise.all(creates))).toEqual(new Set(['created']));
     await session.query('COMMIT');
-    expect(await rows.create(plant(250))).toBe('different');
-    expect(await plants.count()).toBe(500);
+    expect(await held).toBe('different');
   });
 
-  it('fails alone when it is to be replaced or removed', async () => {
-    await Promise.all(ids(100).map((id) => rows.create(plant(id))));
-    await session.query('BEGIN');
-    await session.query('SELECT * FROM plants WHERE id IN (50, 60) FOR UPDATE');
-    const results = await Promise.allSettled([
-      ...ids(55).map((id) => rows.replace(plant(id, 'new'))),
-      ...ids(45).map((id) => rows.remove(String(id + 55))),
-    ]);
-    const failed = results.flatMap(({ status }, index) =>
-      status === 'rejected' ? [index + 1] : [],
-    );
-    expect(failed).toEqual([50, 60]);
-    await session.query('ROLLBACK');
-    expect(await plants.countBy({ name: 'new' })).toBe(54);
-    expect(await plants.count()).toBe(56);
-  });
-});
-
-function toStatus(error: unknown): unknown {
-  return (error as { status?: unknown }).status;
-}
-
-describe('many rows that another session holds', () => {
-  it('fail together, after one wait for their locks', async () => {
+  it('is changed or removed once the other is done, and the rows beside it wait for nothing', async () => {
     await Promise.all(ids(400).map((id) => rows.create(plant(id))));
     await session.query('BEGIN');
     await session.query('SELECT * FROM plants WHERE id % 2 = 0 FOR UPDATE');
-    const query = jest.spyOn(pg.Client.prototype, 'query');
-    const results = await Promise.allSettled(
-      ids(400).map((id) => (id % 3 === 0 ? rows.remove(String(id)) : rows.replace(plant(id)))),
+    const write = (id: number): Promise<boolean> =>
+      id % 3 === 0 ? rows.remove(String(id)) : rows.replace(plant(id, 'new'));
+    const held = Promise.all(ids(200).map((id) => write(2 * id)));
+    expect(new Set(await Promise.all(ids(200).map((id) => write(2 * id - 1))))).toEqual(
+      new Set([true]),
     );
-    expect(query.mock.calls.length).toBeLessThan(60);
-    jest.restoreAllMocks();
-    const failed = results.flatMap(({ status }, index) => (status === 'rejected' ? index + 1 : []));
-    expect(failed).toEqual(ids(400).filter((id) => id % 2 === 0));
     await session.query('ROLLBACK');
+    expect(new Set(await held)).toEqual(new Set([true]));
+    expect(await plants.countBy({ name: 'new' })).toBe(267);
+    expect(await plants.count()).toBe(267);
+  });
+
+  it('is refused after five seconds', async () => {
+    await rows.create(plant(1));
+    await session.query('BEGIN');
+    await session.query('SELECT * FROM plants FOR UPDATE');
+    stopClock();
+    const held = rows.replace(plant(1, 'new'));
+    const refused = expect(held).rejects.toMatchObject({ status: 503 });
+    passSeconds(6);
+    await refused;
+    resetClocks();
+    await session.query('ROLLBACK');
+    expect(await rows.replace(plant(1, 'newer'))).toBe(true);
+  });
+
+  it('is changed while a transaction refers to it, and not removed', async () => {
+    await Promise.all([1, 2].map((id) => rows.create(plant(id))));
+    await session.query('CREATE TABLE labels (plant bigint REFERENCES plants (id))');
+    await session.query('BEGIN');
+    await session.query('INSERT INTO labels VALUES (1), (2)');
+    expect(await rows.replace(plant(1, 'new'))).toBe(true);
+    expect(await rows.change('1', (row) => row && { ...row, tag: 't' })).toMatchObject({
+      tag: 't',
+    });
+    const removed = rows.remove('1');
+    expect(await rows.replace(plant(2, 'new'))).toBe(true);
+    await session.query('DELETE FROM labels WHERE plant = 1');
+    await session.query('COMMIT');
+    expect(await removed).toBe(true);
+    await expect(rows.remove('2')).rejects.toMatchObject({ kind: 'referenced' });
   });
 });
+
+it.each([1, 2])(
+  'a row that 64 clients of %d more replicas change starves none of them',
+  async (count) => {
+    await rows.create(plant(1, '0'));
+    // Each commit takes as long as the flush of a slow disk.
+    await session.query(`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN PERFORM pg_sleep(0.01); RETURN NULL; END $$`);
+    await session.query(`CREATE CONSTRAINT TRIGGER slow AFTER UPDATE ON plants
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait()`);
+    const others = await Promise.all(
+      ids(count).map(() => openEntityStore([Plant], { url: store.url })),
+    );
+    const replicas = [
+      rows,
+      ...others.map(({ dataSource }) => new BatchedRepository(dataSource.getRepository(Plant))),
+    ];
+    const countUp = async (replica: BatchedRepository<Plant>): Promise<void> => {
+      for (let round = 0; round < 8; round++) {
+        await replica.change('1', (row) => row && { ...row, name: String(Number(row.name) + 1) });
+      }
+    };
+    const clients = ids(64).map((id) => countUp(replicas[id % replicas.length] ?? rows));
+    await Promise.all(clients);
+    expect(await rows.find('1')).toMatchObject({ name: String(64 * 8) });
+    for (const other of others) await other.close();
+  },
+);
 
 describe('transactions of modules', () => {
   it('cannot use up the connections of rows in groups', async () => {

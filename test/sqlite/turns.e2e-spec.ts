@@ -4,7 +4,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntityManager, MigrationInterface, QueryRunner, Repository } from 'typeorm';
 import { WAIT_TIMEOUT_MS } from '../../src/platform/config/env.js';
 import type { SqliteDataSource } from '../../src/platform/database/sqlite/sqlite-data-source.js';
-import { SqliteSession } from '../../src/platform/database/sqlite/sqlite-session.js';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
@@ -376,17 +375,6 @@ it('a statement alone ends after the time limit too', async () => {
     SELECT count(*) FROM numbers`;
   const run = dataSource.withTimeLimit(50, (manager) => manager.query(endless));
   await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
-});
-
-it('a list whose rows cannot be compared is refused, and no list after it', async () => {
-  await rows.create(plant(1));
-  const corrupt = Object.assign(new Error('SQLITE_CORRUPT'), { code: 'SQLITE_CORRUPT' });
-  const query = jest.spyOn(SqliteSession.prototype, 'query').mockRejectedValueOnce(corrupt);
-  await expect(rows.createAll([plant(1), plant(2)])).rejects.toMatchObject({ status: 503 });
-  expect(query).toHaveBeenCalledTimes(1);
-  jest.restoreAllMocks();
-  const outcome = await rows.createAll([plant(1), plant(2), plant(3)]);
-  expect(outcome).toMatchObject({ created: 1, identical: 2 });
 });
 
 describe('a store in memory', () => {

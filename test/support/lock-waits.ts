@@ -11,7 +11,7 @@ export async function removeLockTimeout({ writers }: StoreDataSource): Promise<v
   const sessions = await Promise.all(Array.from({ length: writers.size }, () => writers.acquire()));
   for (const session of sessions) {
     await session.query(NO_TIMEOUT, []);
-    session.release(false);
+    await session.release(false);
   }
 }
 

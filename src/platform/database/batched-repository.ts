@@ -1,38 +1,19 @@
 import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
-import type { ErrorKind } from '../errors/error-catalogue.js';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { ApiError } from '../errors/api-error.js';
+import { type ErrorKind, MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
-import { writeJson } from '../json/json-writer.js';
-import { InsertWithGeneratedKeys } from './batching/insert-with-generated-keys.js';
-import { type BatchOperation, BatchQueue, HeldRows } from './batching/batch-queue.js';
-import {
-  type ChangedRow,
-  ChangeRows,
-  type Decision,
-  REMOVE,
-  type RowChange,
-} from './batching/change-locked-rows.js';
-import {
-  countCharacters,
-  EntityColumns,
-  type RawRow,
-  type Values,
-} from './batching/entity-columns.js';
-import { type CursorScope, readCursor, writeCursor } from './batching/page-cursor.js';
-import { FindRows } from './batching/read-rows.js';
-import {
-  type CreateOutcome,
-  InsertLists,
-  InsertRows,
-  type ListOutcome,
-  type NewRow,
-} from './batching/insert-rows.js';
+import { BatchQueue } from './batching/batch-queue.js';
+import { countBytes, EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
 import {
   assertSortable,
   hasOneValue,
   type Page,
   type SortKey,
 } from './batching/page-conditions.js';
+import { type CursorScope, readCursor, writeCursor } from './batching/page-cursor.js';
 import {
+  FindRows,
   type PageText,
   type Piece,
   type PieceRequest,
@@ -41,25 +22,31 @@ import {
   ReadRows,
   type SortedRows,
 } from './batching/read-rows.js';
-import {
-  RemoveRows,
-  ReplaceRows,
-  type Replacement,
-  type WriteOutcome,
-} from './batching/replace-and-remove-rows.js';
-import { nameViolations } from './constraint.error.js';
+import { type Decision, REMOVE, type RowChange, WriteRows } from './batching/write-rows.js';
+import { ConstraintError, nameViolations } from './constraint.error.js';
 import { joinTransaction } from './data-source/entity-manager-session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { type Filter, readConditions } from './filters.js';
 import { iterate } from './iterate.js';
 
-export { type CreateOutcome, type ListOutcome, REMOVE, type StoreDataSource };
+export { REMOVE, type StoreDataSource };
 
-/** How many rows one commit writes, and one statement reads. */
-const MAX_WRITTEN = 1_024;
+/** How many rows one commit changes, and one statement reads. */
+const MAX_WRITTEN = 512;
 const MAX_READ = 128;
-/** How many changes one commit makes. Each change of the same row is a statement of its own. */
-const MAX_CHANGED = 128;
+
+/**
+ * The outcome for a new row: it is stored, or its key is taken by an identical or a different row.
+ */
+export type CreateOutcome = 'created' | 'identical' | 'different';
+
+/** The outcome for a list of new rows. */
+export interface ListOutcome {
+  readonly created: number;
+  readonly identical: number;
+  /** The failures by the place of the row in the list: its key is taken, or it breaks a rule. */
+  readonly failures: ReadonlyMap<number, 'different' | Error>;
+}
 
 /** The type of a value to store: an int64 may also be a bigint. */
 type Given<Value> = string extends Value ? Value | bigint : Value;
@@ -92,6 +79,11 @@ export interface RepositoryOptions<Row> {
   readonly orders?: Readonly<Record<string, Order<Row>>>;
   /** Text properties with an index on their hash: see `createTextIndex()`. */
   readonly hashed?: readonly (keyof Row & string)[];
+  /**
+   * Properties that the program sets, such as `createdAt`: a row to create is identical to a stored
+   * one that differs only in these.
+   */
+  readonly uncompared?: readonly (keyof Row & string)[];
 }
 
 /** Which part of a list to read. */
@@ -129,8 +121,8 @@ export interface RowPage<Row> {
 }
 
 /**
- * The rows of an entity. Writes of one kind that arrive during a commit share the next one, and its
- * flush to disk. A write is on disk when its promise resolves, and every later read sees it.
+ * The rows of an entity. Writes that arrive during a commit share the next one, and its flush to
+ * disk. A write is on disk when its promise resolves, and every later read sees it.
  *
  * A call with a manager is part of the manager's transaction, and on disk once that is committed.
  */
@@ -140,57 +132,35 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly orders: ReadonlyMap<string | undefined, readonly SortKey[]>;
   private readonly hashed: ReadonlySet<string>;
 
-  private readonly creates: BatchQueue<NewRow, CreateOutcome>;
-  private readonly imports: BatchQueue<readonly Values[], ListOutcome>;
-  private readonly adds: BatchQueue<Values, RawRow>;
-  private readonly replaces: BatchQueue<Replacement, WriteOutcome>;
-  private readonly removes: BatchQueue<{ readonly key: string }, WriteOutcome>;
-  private readonly changes: BatchQueue<RowChange, ChangedRow>;
+  private readonly uncompared: ReadonlySet<ColumnMetadata>;
+
+  private readonly changes: BatchQueue<RowChange, unknown>;
   private readonly finds: BatchQueue<string, RawRow | undefined>;
   private readonly lists: BatchQueue<Page, SortedRows>;
-  /** Undefined if the database cannot write these rows as JSON: then the program does. */
-  private readonly pages: BatchQueue<Page, PageText> | undefined;
-  private readonly pieces: BatchQueue<PieceRequest, Piece> | undefined;
+  private readonly pages: BatchQueue<Page, PageText>;
+  private readonly pieces: BatchQueue<PieceRequest, Piece>;
 
   /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
   constructor(repository: Repository<Row>, options: RepositoryOptions<Row> = {}) {
     const store = repository.manager.connection as StoreDataSource;
-    const columns = new EntityColumns(repository, (...args) => store.encodeValue(...args));
+    const columns = new EntityColumns(repository);
     const { tableName } = columns.metadata;
     this.store = store;
     this.columns = columns;
     this.orders = readOrders(columns, options.orders ?? {});
     this.hashed = new Set(options.hashed);
+    this.uncompared = new Set(options.uncompared?.map((name) => columns.findColumn(name)));
     const { violations, referenced } = options;
     if (violations !== undefined || referenced !== undefined) {
       nameViolations(tableName, { byProperty: violations ?? {}, referenced });
     }
 
     const { sql, json, classifier } = store.accessTable(columns);
-    const held = new HeldRows();
-    const writeQueue = <Item, Outcome>(
-      operation: BatchOperation<Item, Outcome>,
-      maxItems = MAX_WRITTEN,
-    ): BatchQueue<Item, Outcome> =>
-      new BatchQueue(tableName, operation, 'commit', store.writers, maxItems, held);
-    const insertRows = new InsertRows(sql, classifier);
-    this.creates = writeQueue(insertRows);
-    this.imports = writeQueue(new InsertLists(sql, classifier, insertRows));
-    this.adds = writeQueue(new InsertWithGeneratedKeys(sql, classifier));
-    this.replaces = writeQueue(new ReplaceRows(sql, classifier));
-    this.removes = writeQueue(new RemoveRows(sql, classifier));
-    this.changes = writeQueue(new ChangeRows(sql, classifier), MAX_CHANGED);
-
+    const write = new WriteRows(sql, classifier);
+    this.changes = new BatchQueue(tableName, write, 'commit', store.writers, MAX_WRITTEN);
     const { rowReaders, pageReaders, maxPages } = store;
-    this.finds = new BatchQueue(
-      tableName,
-      new FindRows(sql, classifier),
-      'read',
-      rowReaders,
-      MAX_READ,
-    );
+    this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', rowReaders, MAX_READ);
     this.lists = new BatchQueue(tableName, new ReadRows(sql), 'read', pageReaders, 1);
-    if (json === undefined) return;
     this.pages = new BatchQueue(tableName, new ReadPages(json), 'read', pageReaders, maxPages);
     this.pieces = new BatchQueue(tableName, new ReadPieces(json), 'read', pageReaders, 1);
   }
@@ -203,19 +173,43 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    */
   async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
     const values = this.columns.encodeRow(row);
-    return await this.write(this.creates, { key: this.columns.getKey(values), values }, manager);
+    const change: RowChange = {
+      operation: 'create',
+      key: this.columns.getKey(values),
+      size: countBytes(values),
+      row: values,
+      decide: (stored) => this.compare(values, stored),
+    };
+    return (await this.write(change, manager)) as CreateOutcome;
+  }
+
+  private compare(values: Values, stored: RawRow | undefined): Decision {
+    if (stored === undefined) return { outcome: 'created', write: values };
+    const isSame = this.columns.isSame(values, stored, this.uncompared);
+    return { outcome: isSame ? 'identical' : 'different' };
   }
 
   /**
-   * Stores new rows in one commit, each as {@link create} does. Of several rows with the same key,
-   * the first wins.
+   * Stores new rows, each as {@link create} does. Of several rows with the same key, the first wins.
    *
    * @throws ApiError 50300 when it is not known which of them are stored
    */
   async createAll(rows: readonly RowInput<Row>[]): Promise<ListOutcome> {
-    if (rows.length === 0) return { created: 0, identical: 0, failures: new Map() };
-    const list = rows.map((row) => this.columns.encodeRow(row));
-    return await this.write(this.imports, list, undefined);
+    const outcomes = await Promise.all(
+      rows.map((row) =>
+        this.create(row).catch((error: unknown) => {
+          if (error instanceof ConstraintError) return error;
+          throw error;
+        }),
+      ),
+    );
+    const counts = { created: 0, identical: 0 };
+    const failures = new Map<number, 'different' | Error>();
+    for (const [place, outcome] of outcomes.entries()) {
+      if (outcome === 'created' || outcome === 'identical') counts[outcome]++;
+      else failures.set(place, outcome);
+    }
+    return { ...counts, failures };
   }
 
   /**
@@ -226,8 +220,25 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    */
   async add(row: Omit<RowInput<Row>, 'id'>, manager?: EntityManager): Promise<Row> {
     const values = this.columns.encodeRow(row);
-    const raw = await this.write(this.adds, values, manager);
-    return this.columns.decodeRow(raw) as Row;
+    const isCounted = this.columns.counter !== undefined;
+    const change: RowChange = {
+      ...{ operation: 'add', isCounted },
+      key: isCounted ? '' : this.columns.getKey(values),
+      size: countBytes(values),
+      row: values,
+      decide: () => ({ outcome: undefined, write: values }),
+    };
+    try {
+      const stored = await this.write(change, manager);
+      return (
+        isCounted
+          ? this.columns.decodeRow(stored as RawRow)
+          : this.columns.decodeValues(values, undefined)
+      ) as Row;
+    } catch (error) {
+      const isUnknown = error instanceof ApiError && error.status === 503;
+      throw isUnknown ? new ApiError(MAY_BE_STORED) : error;
+    }
   }
 
   /**
@@ -243,11 +254,23 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager?: EntityManager,
   ): Promise<boolean> {
     const values = this.columns.encodeRow(row);
-    const key = this.columns.getKey(values);
-    if (check !== undefined) {
-      return await this.changeIfThere(key, check, row, manager, countCharacters(values));
-    }
-    return (await this.write(this.replaces, { key, values }, manager)) === 'done';
+    const change: RowChange = {
+      operation: 'replace',
+      key: this.columns.getKey(values),
+      size: countBytes(values),
+      decide: (stored) => this.decideIfThere(stored, check, values),
+    };
+    return (await this.write(change, manager)) as boolean;
+  }
+
+  private decideIfThere(
+    stored: RawRow | undefined,
+    check: ((stored: Row) => void) | undefined,
+    write: Values | typeof REMOVE,
+  ): Decision {
+    if (stored === undefined) return { outcome: false };
+    check?.(this.columns.decodeRow(stored) as Row);
+    return { outcome: true, write };
   }
 
   /**
@@ -263,9 +286,13 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     check?: (stored: Row) => void,
     manager?: EntityManager,
   ): Promise<boolean> {
-    const text = this.columns.readKey(key);
-    if (check !== undefined) return await this.changeIfThere(text, check, REMOVE, manager);
-    return (await this.write(this.removes, { key: text }, manager)) === 'done';
+    const change: RowChange = {
+      operation: 'remove',
+      key: this.columns.readKey(key),
+      size: 0,
+      decide: (stored) => this.decideIfThere(stored, check, REMOVE),
+    };
+    return (await this.write(change, manager)) as boolean;
   }
 
   /**
@@ -284,11 +311,20 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     decide: (current: Row | undefined) => RowInput<Row> | typeof REMOVE | undefined,
     manager?: EntityManager,
   ): Promise<Row | undefined> {
+    const { columns } = this;
+    const text = columns.readKey(key);
     const change: RowChange = {
-      key: this.columns.readKey(key),
-      decide: decide as (current: ObjectLiteral | undefined) => Decision,
+      ...{ operation: 'change', key: text, size: 0 },
+      decide: (stored) => {
+        const current = stored && (columns.decodeRow(stored) as Row);
+        const next = decide(current);
+        if (next === undefined) return { outcome: current };
+        if (next === REMOVE) return { outcome: undefined, write: REMOVE };
+        const write = encodeDecision(next, columns, text);
+        return { outcome: columns.decodeValues(write, stored), write };
+      },
     };
-    return (await this.write(this.changes, change, manager)) as Row | undefined;
+    return (await this.write(change, manager)) as Row | undefined;
   }
 
   /**
@@ -305,24 +341,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager?: EntityManager,
   ): Promise<Row | undefined> {
     return await this.change(key, (current) => current && getNext(current), manager);
-  }
-
-  private async changeIfThere(
-    key: string,
-    check: (stored: Row) => void,
-    next: Decision,
-    manager: EntityManager | undefined,
-    size = 0,
-  ): Promise<boolean> {
-    let isThere = false;
-    const decide: RowChange['decide'] = (current) => {
-      isThere = current !== undefined;
-      if (current === undefined) return undefined;
-      check(current as Row);
-      return next;
-    };
-    await this.write(this.changes, { key, size, decide }, manager);
-    return isThere;
   }
 
   /**
@@ -366,13 +384,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   async page(query: PageQuery, where: Where<Row> = {}, manager?: EntityManager): Promise<JsonPage> {
     const page = this.readQuery(query, where);
     if (query.format === 'lines') return { json: this.readLines(page, manager), next: undefined };
-    if (this.pages === undefined) {
-      const { rows, next } = await this.list(query, where, manager);
-      return {
-        json: new JsonText(`[${rows.map((row) => writeJson(withoutNull(row))).join()}]`),
-        next,
-      };
-    }
     const { text, last, hasMore } = await this.read(this.pages, page, manager);
     const next = hasMore ? writeEnd(page, last) : undefined;
     if (text !== undefined) return { json: new JsonText(text), next };
@@ -424,33 +435,19 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     return async () => {
       if (left <= 0) return undefined;
       const rest = { ...page, after, limit: left };
-      const { text, rows, last } = await this.readPiece({ page: rest, separator }, manager);
+      const { text, rows, last } = await this.read(this.pieces, { page: rest, separator }, manager);
       left -= rows;
       after = last;
       return rows === 0 ? undefined : text;
     };
   }
 
-  private async readPiece(
-    request: PieceRequest,
-    manager: EntityManager | undefined,
-  ): Promise<Piece> {
-    if (this.pieces !== undefined) return await this.read(this.pieces, request, manager);
-    const { page, separator } = request;
-    const part = { ...page, limit: Math.min(page.limit, MAX_READ) };
-    const found = await this.read(this.lists, part, manager);
-    const texts = found.map(({ raw }) => writeJson(withoutNull(this.columns.decodeRow(raw))));
-    return { text: texts.join(separator), rows: texts.length, last: found.at(-1)?.sortedBy };
-  }
-
-  private async write<Item, Outcome>(
-    queue: BatchQueue<Item, Outcome>,
-    item: Item,
-    manager: EntityManager | undefined,
-  ): Promise<Outcome> {
-    if (manager !== undefined) return await queue.executeAlone(joinTransaction(manager), item);
+  private async write(change: RowChange, manager: EntityManager | undefined): Promise<unknown> {
+    if (manager !== undefined) {
+      return await this.changes.executeAlone(joinTransaction(manager), change);
+    }
     this.store.assertOutsideTransaction('write');
-    const outcome = await queue.add(item);
+    const outcome = await this.changes.add(change);
     this.store.onCommit();
     return outcome;
   }
@@ -492,8 +489,19 @@ function writeEnd(page: CursorScope, end: readonly string[] | undefined): string
   return end && writeCursor(page, end);
 }
 
-function withoutNull(row: ObjectLiteral): ObjectLiteral {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
+/**
+ * Encodes the row that a change has decided on.
+ *
+ * @throws TypeError when it is a promise, or has another key
+ */
+function encodeDecision(next: ObjectLiteral, columns: EntityColumns, key: string): Values {
+  if (next instanceof Promise) {
+    void next.catch(() => undefined);
+    throw new TypeError('A change must be decided at once: its function returned a promise');
+  }
+  const values = columns.encodeRow(next);
+  if (columns.getKey(values) === key) return values;
+  throw new TypeError('A change must not give a row another key');
 }
 
 /** @throws TypeError when there is no such property, or it cannot be sorted */

@@ -118,6 +118,11 @@ export class DecimalTransformer implements ValueTransformer {
 export class TextChecker implements ValueTransformer {
   constructor(private readonly type: ValueType) {}
 
+  /** Whether a text is a value of the type in its canonical spelling. */
+  accepts(text: string): boolean {
+    return this.type.isValid(text);
+  }
+
   /** @throws RangeError for a text that is no value of the type in its canonical spelling */
   to(value: unknown): unknown {
     if (typeof value !== 'string' || this.type.isValid(value)) return value;

@@ -202,29 +202,19 @@ export class StoreMetrics {
     queues.set(`${labels.table} ${labels.operation}`, { labels, waiting });
   }
 
-  /**
-   * Counts a batch that has ended, successfully or not.
-   *
-   * @param outcomes the number of rows by outcome
-   */
-  countBatch(outcomes: ReadonlyMap<string, number>, seconds: number): void {
+  /** Observes a batch that has ended, successfully or not. */
+  observeBatch(rows: number, seconds: number): void {
     if (this.kind === 'commit') {
-      const rows = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
       commitRows.observe({ ...this.labels }, rows);
       commitDuration.observe({ ...this.labels }, seconds);
     } else {
       readDuration.observe({ ...this.labels }, seconds);
     }
-    for (const [outcome, rows] of outcomes) this.count(outcome, rows);
   }
 
-  /** Counts rows that were refused because too many waited, or they waited too long. */
-  countRefused(rows = 1): void {
-    this.count('refused', rows);
-  }
-
-  private count(outcome: string, rows: number): void {
-    const { table, operation } = this.labels;
+  /** Counts rows by the outcome of an operation. */
+  count(operation: string, outcome: string, rows = 1): void {
+    const { table } = this.labels;
     operations.inc({ table, operation, outcome }, rows);
     if (operation === 'create') creates.inc({ table, outcome }, rows);
   }

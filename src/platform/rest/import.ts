@@ -51,7 +51,7 @@ const PROGRESS_MS = 10_000;
 const logger = new Logger('Import');
 
 /** How many batches of all imports are stored at a time. */
-export const MAX_BATCHES = 16;
+export const MAX_BATCHES = 4;
 let freeSlots = MAX_BATCHES;
 /** The functions that start the next batches of imports. The clients take turns. */
 const waiting = new FairQueue<() => void>();

@@ -1,17 +1,13 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type BatchOperation, BatchQueue, HeldRows } from './batch-queue.js';
+import { type BatchOperation, BatchQueue, RETRY } from './batch-queue.js';
 
 /** The time of the clock, in milliseconds. */
 let now = 0;
 
 beforeEach(() => {
   jest.spyOn(performance, 'now').mockImplementation(() => now);
-  // The program has no other work: it waits for the store all the time.
-  jest.spyOn(performance, 'eventLoopUtilization').mockImplementation((before) => {
-    return { idle: now - (before?.idle ?? 0), active: 0, utilization: 0 };
-  });
 });
 
 afterEach(() => {
@@ -32,12 +28,12 @@ function makeQueue(table: string, times: number[] = [], maxItems = 1): BatchQueu
       return items.map((item) => `done ${item}`);
     },
   };
-  const session = { assertSameStore: () => undefined, release: () => undefined };
+  const session = { assertSameStore: () => undefined, release: () => Promise.resolve() };
   const sessions = { size: 1, acquire: () => Promise.resolve(session as never) };
   return new BatchQueue(table, operation, 'read', sessions, maxItems);
 }
 
-/** More characters than may wait. */
+/** More bytes than may wait. */
 const TOO_MANY = 33 * 1024 * 1024;
 /** Longer than an item may wait, in milliseconds. */
 const TOO_LONG = 5_001;
@@ -59,7 +55,7 @@ function makeStuckQueue(table: string): {
       return items.map((item) => `done ${item}`);
     },
   };
-  const session = { assertSameStore: () => undefined, release: () => undefined };
+  const session = { assertSameStore: () => undefined, release: () => Promise.resolve() };
   const sessions = { size: 1, acquire: () => Promise.resolve(session as never) };
   const queue = new BatchQueue(table, operation, 'read', sessions, 1);
   return { queue, endBatch: () => endBatch() };
@@ -90,15 +86,6 @@ it.each([
   const refused = outcomes.filter(({ status }) => status === 'rejected');
   expect(refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeLessThan(ITEMS.length);
-});
-
-it('refuses nothing for the time in which the program had other work', async () => {
-  const queue = makeQueue('busy', [5_000, 5_000]);
-  const busy = { idle: 0, active: 0, utilization: 1 };
-  jest.spyOn(performance, 'eventLoopUtilization').mockReturnValue(busy);
-  for (const item of [0, 1]) await queue.add(item);
-  const outcomes = await Promise.all(ITEMS.map((item) => queue.add(item)));
-  expect(outcomes).toEqual(ITEMS.map((item) => `done ${item}`));
 });
 
 it('lets the event loop run while it answers a large batch', async () => {
@@ -158,12 +145,12 @@ it('counts the waiting items, and not those of a batch', async () => {
   }
 });
 
-/** Makes queues of one table, whose items are keys with a number, such as `a1`. */
-function makeWriteQueues(
-  count: number,
+/** Makes a queue of changes, whose items are keys with a number, such as `a1`. */
+function makeWriteQueue(
   maxItems: number,
+  hold: (item: string) => boolean = () => false,
 ): {
-  readonly queues: BatchQueue<string, string>[];
+  readonly queue: BatchQueue<string, string>;
   readonly batches: (readonly string[])[];
   /** Ends one batch after another until all these items are done. */
   readonly finish: (outcomes: readonly Promise<string>[]) => Promise<string[]>;
@@ -171,59 +158,41 @@ function makeWriteQueues(
   const batches: (readonly string[])[] = [];
   const ends: (() => void)[] = [];
   const operation: BatchOperation<string, string> = {
-    name: 'change',
+    name: 'write',
     measure: () => 0,
     getKey: (item) => item.charAt(0),
     execute: async (_, items) => {
       batches.push(items);
       await new Promise<void>((resolve) => ends.push(resolve));
-      return items;
+      return items.map((item) => (hold(item) ? RETRY : item));
     },
   };
-  const session = { assertSameStore: () => undefined, release: () => undefined };
+  const session = { assertSameStore: () => undefined, release: () => Promise.resolve() };
   const sessions = { size: 2, acquire: () => Promise.resolve(session as never) };
-  const held = new HeldRows();
-  const queues = Array.from(
-    { length: count },
-    () => new BatchQueue('rows', operation, 'commit', sessions, maxItems, held),
-  );
+  const queue = new BatchQueue('rows', operation, 'commit', sessions, maxItems);
   const finish = async (outcomes: readonly Promise<string>[]): Promise<string[]> => {
-    while (batches.flat().length < outcomes.length || ends.length > 0) {
+    const state = { isOver: false };
+    const all = Promise.all(outcomes).finally(() => (state.isOver = true));
+    while (!state.isOver) {
       await nextTurn();
       ends.shift()?.();
     }
-    return await Promise.all(outcomes);
+    return await all;
   };
-  return { queues, batches, finish };
+  return { queue, batches, finish };
 }
 
-it('never lets concurrent batches write to the same row', async () => {
-  const { queues, batches, finish } = makeWriteQueues(1, 2);
+it('makes the changes of a row one commit after another, in their order', async () => {
+  const { queue, batches, finish } = makeWriteQueue(2);
   const items = ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'b2'];
-  const outcomes = items.flatMap((item) => queues.map((queue) => queue.add(item)));
-  expect(await finish(outcomes)).toEqual(items);
-  expect(batches).toEqual([['a1', 'a2'], ['b1', 'c1'], ['a3', 'a4'], ['b2']]);
+  expect(await finish(items.map((item) => queue.add(item)))).toEqual(items);
+  expect(batches).toEqual([['a1', 'b1'], ['c1'], ['a2', 'b2'], ['a3'], ['a4']]);
 });
 
-it('lets the queues of a table write to the same row in turn', async () => {
-  const { queues, batches, finish } = makeWriteQueues(2, 2);
-  const numbers = [1, 2, 3, 4];
-  const outcomes = queues.flatMap((queue, place) =>
-    numbers.map((number) => queue.add(`a${place}${number}`)),
-  );
-  await finish(outcomes);
-  expect(batches).toEqual([
-    ['a01', 'a02'],
-    ['a11', 'a12'],
-    ['a03', 'a04'],
-    ['a13', 'a14'],
-  ]);
-});
-
-it('takes few writes to the same row at a time', async () => {
-  const { queues, batches, finish } = makeWriteQueues(1, 1_000);
-  const items = Array.from({ length: 20 }, (_, index) => `a${index}`);
-  await finish(items.flatMap((item) => queues.map((queue) => queue.add(item))));
-  expect(batches.flat()).toEqual(items);
-  expect(batches.map(({ length }) => length)).toEqual([8, 8, 4]);
+it('tries a change again whose row another session holds, alone and before later ones', async () => {
+  let held = 3;
+  const { queue, batches, finish } = makeWriteQueue(10, (item) => item === 'a1' && held-- > 0);
+  const items = ['a1', 'b1', 'a2', 'c1'];
+  expect(await finish(items.map((item) => queue.add(item)))).toEqual(items);
+  expect(batches).toEqual([['a1', 'b1', 'c1'], ['a1'], ['a1'], ['a1'], ['a2']]);
 });

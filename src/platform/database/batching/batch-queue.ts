@@ -9,16 +9,19 @@ import { ConstraintError } from '../constraint.error.js';
 import { storeFailures } from '../data-source/store-failures.js';
 import type { PooledSession, Session, SessionPool } from './session.js';
 
-/** How many items, and how many characters in them, may wait. Further items are refused at once. */
-export const MAX_WAITING = { items: 10_000, characters: 32 * 1024 * 1024 };
-/** How many characters one batch takes, unless its operation takes fewer. */
-const MAX_BATCH_CHARACTERS = 1024 * 1024;
-/**
- * How many writes to the same row one batch takes. They are made one after the other while other
- * writers wait, and each may leave a version of the row, which the engine has to pass until the
- * transaction ends.
- */
-const MAX_WRITES_PER_ROW = 8;
+/** How many items, and how many bytes of them, may wait. Further items are refused at once. */
+export const MAX_WAITING = { items: 10_000, bytes: 32 * 1024 * 1024 };
+/** A batch ends with the item that brings it to this many bytes. */
+const MAX_BATCH_BYTES = 16 * 1024 * 1024;
+
+/** The result of an item whose row another session holds: it waits, and is tried again. */
+export const RETRY = Symbol('retry');
+
+/** The result of an item: its outcome, its error, or {@link RETRY}. */
+export type Result<Outcome> = Outcome | Error | typeof RETRY;
+
+/** How long such an item waits, in milliseconds. */
+const RETRY_MS = 5;
 
 /**
  * How long items wait for a running batch before a second one starts beside it, in milliseconds. A
@@ -32,6 +35,9 @@ const BATCH_DELAY_MS = 1;
  * hundreds.
  */
 const ANSWERS_PER_TURN = 64;
+
+/** How often an item in a module's transaction is tried before it fails. */
+const MAX_TRIES_ALONE = 3;
 
 /** How often the queue looks for items that have waited too long, in milliseconds. */
 const EXPIRY_CHECK_MS = 250;
@@ -54,31 +60,25 @@ export interface BatchOperation<Item, Outcome> {
   /** Its name in the metrics. */
   readonly name: string;
 
-  /** The error for items that are refused or fail; by default a general 50300. */
-  readonly refusal?: ApiError;
+  /** The name of an item in the metrics; by default that of the operation. */
+  getName?(item: Item): string;
 
-  /** How many characters an item holds in memory, or makes the engine hold; 0 by default. */
+  /** How many bytes an item holds in memory; 0 by default. */
   measure?(item: Item): number;
 
-  /** How many characters one batch takes. */
-  readonly maxCharacters?: number;
+  /** The key of the row that an item changes, if any. */
+  getKey?(item: Item): string | undefined;
 
-  /**
-   * The key of the row that an item locks, for {@link HeldRows}. Undefined for operations that only
-   * insert or read.
-   */
-  getKey?(item: Item): string;
-
-  /** For items of several rows: the results, each with its number of rows. */
-  countRows?(outcome: Outcome): Iterable<readonly [result: unknown, rows: number]>;
-
-  /** Resolves with the outcome of each item, in the order of the items. */
-  execute(session: Session, items: readonly Item[]): Promise<readonly (Outcome | Error)[]>;
+  /** Resolves with the result of each item, in the order of the items. */
+  execute(session: Session, items: readonly Item[]): Promise<readonly Result<Outcome>[]>;
 }
 
 interface Pending<Item, Outcome> {
   readonly item: Item;
-  /** In characters. */
+  readonly key: string | undefined;
+  /** Whether another session held its row when it was tried. */
+  readonly isRetried: boolean;
+  /** In bytes. */
   readonly size: number;
   /** As a time of `performance.now()`. */
   readonly deadline: number;
@@ -89,37 +89,27 @@ interface Pending<Item, Outcome> {
 }
 
 /**
- * The rows that running batches lock, by their keys. The queues of a repository share them.
- * Concurrent batches must not write to the same row: one would wait for the lock of the other, and
- * fail after a timeout.
- */
-export class HeldRows {
-  readonly keys = new Set<string>();
-  /** Starts the next batch of each queue. */
-  readonly starters = new Set<() => void>();
-}
-
-/**
  * A queue that processes items in batches: items that arrive while a batch runs share the next one,
- * which may begin beside it if a session is free. An item that arrives alone is not delayed, unless
- * its row is held.
+ * which may begin beside it if a session is free. An item that arrives alone is not delayed.
+ *
+ * Each row has at most one change in the batches that run, so its changes are made in order.
  */
 export class BatchQueue<Item, Outcome> {
   private waiting: Pending<Item, Outcome>[] = [];
-  private waitingSize = 0;
+  private waitingBytes = 0;
   /** The running batches, each with the time when it began. */
   private readonly inFlight = new Map<Pending<Item, Outcome>[], number>();
-  /** The time that the store took for each of the last two batches, in milliseconds. */
+  /** The keys of the rows that running batches change, or that another session holds. */
+  private readonly busyKeys = new Set<string>();
+  /** How long each of the last two batches took, in milliseconds. */
   private batchTimes: readonly number[] = [];
   private delayTimer: NodeJS.Timeout | undefined;
   private expiryTimer: NodeJS.Timeout | undefined;
-  private readonly maxCharacters: number;
   private readonly metrics: StoreMetrics;
 
   /**
    * @param kind whether a batch of the operation is a commit, or a statement that reads
    * @param maxItems how many items one batch takes
-   * @param held the rows of batches that run, shared by the queues of a repository
    */
   constructor(
     table: string,
@@ -127,10 +117,7 @@ export class BatchQueue<Item, Outcome> {
     private readonly kind: 'commit' | 'read',
     private readonly sessions: SessionPool,
     private readonly maxItems: number,
-    private readonly held = new HeldRows(),
   ) {
-    this.maxCharacters = operation.maxCharacters ?? MAX_BATCH_CHARACTERS;
-    held.starters.add(this.startSoon);
     this.metrics = new StoreMetrics(table, operation.name, kind);
     this.metrics.watchQueue(() => this.waiting.length);
   }
@@ -143,38 +130,43 @@ export class BatchQueue<Item, Outcome> {
    */
   add(item: Item): Promise<Outcome> {
     if (this.isFull() || this.estimateWait() > MAX_EXPECTED_MS) {
-      this.metrics.countRefused();
-      return Promise.reject(this.refusal);
+      this.countRefused(item);
+      return Promise.reject(UNAVAILABLE);
     }
     return new Promise((resolve, reject) => {
-      const size = this.operation.measure?.(item) ?? 0;
-      const deadline = performance.now() + WAIT_TIMEOUT_MS;
-      this.waiting.push({ item, size, deadline, context: context.active(), resolve, reject });
-      this.waitingSize += size;
+      const { operation } = this;
+      const size = operation.measure?.(item) ?? 0;
+      this.waiting.push({
+        ...{ item, size, resolve, reject },
+        key: operation.getKey?.(item),
+        isRetried: false,
+        deadline: performance.now() + WAIT_TIMEOUT_MS,
+        context: context.active(),
+      });
+      this.waitingBytes += size;
       this.expiryTimer ??= setInterval(() => this.expire(), EXPIRY_CHECK_MS).unref();
       this.startSoon();
     });
   }
 
-  private get refusal(): ApiError {
-    return this.operation.refusal ?? UNAVAILABLE;
-  }
-
   /** Executes an item without a batch, in a session of the caller. */
   async executeAlone(session: Session, item: Item): Promise<Outcome> {
-    const [result] = await this.operation.execute(session, [item]);
-    if (result instanceof Error) throw result;
-    return result as Outcome;
+    for (let tries = 0; tries < MAX_TRIES_ALONE; tries++) {
+      const [result] = await this.operation.execute(session, [item]);
+      if (result instanceof Error) throw result;
+      if (result !== RETRY) return result as Outcome;
+    }
+    throw UNAVAILABLE;
   }
 
   private isFull(): boolean {
-    return this.waiting.length >= MAX_WAITING.items || this.waitingSize >= MAX_WAITING.characters;
+    return this.waiting.length >= MAX_WAITING.items || this.waitingBytes >= MAX_WAITING.bytes;
   }
 
   /** How many full batches are waiting. */
   private get fullBatches(): number {
     const byItems = this.waiting.length / this.maxItems;
-    return Math.floor(Math.max(byItems, this.waitingSize / this.maxCharacters));
+    return Math.floor(Math.max(byItems, this.waitingBytes / MAX_BATCH_BYTES));
   }
 
   /**
@@ -183,35 +175,30 @@ export class BatchQueue<Item, Outcome> {
    * a store that was slow is tried again.
    */
   private estimateWait(): number {
-    const { inFlight, batchTimes } = this;
-    const { size } = this.sessions;
-    if (inFlight.size === 0 || batchTimes.length === 0) return 0;
+    if (this.inFlight.size === 0 || this.batchTimes.length === 0) return 0;
+    const before = Math.floor(this.fullBatches / this.sessions.size);
     // The minimum of the last two, so that one slow batch does not skew the estimate.
-    const batchTime = Math.min(...batchTimes);
-    const [oldest = 0] = inFlight.values();
-    const left = Math.max(0, oldest + batchTime - performance.now());
-    const before = Math.floor(this.fullBatches / size) * batchTime;
-    return (inFlight.size < size ? 0 : left) + before + batchTime;
+    return (before + 1) * Math.min(...this.batchTimes);
   }
 
   /**
    * Starts a batch at once if none is running, or if the items for a full one are waiting. Otherwise,
    * if a session is free, it starts one after a delay in which more items may arrive.
    */
-  private readonly startSoon = (): void => {
+  private startSoon(): void {
     if (this.waiting.length === 0) return;
     if (this.inFlight.size === 0 || this.fullBatches > 0) {
       this.startNext();
     } else if (this.inFlight.size < this.sessions.size) {
       this.delayTimer ??= setTimeout(() => this.startNext(), BATCH_DELAY_MS);
     }
-  };
+  }
 
   private startNext(): void {
     clearTimeout(this.delayTimer);
     this.delayTimer = undefined;
     if (this.inFlight.size >= this.sessions.size) return;
-    const first = this.waiting.find(({ item }) => this.isFree(this.operation.getKey?.(item)));
+    const first = this.waiting.find((pending) => this.isFree(pending));
     if (first === undefined) return;
     // The statements of the batch belong to the trace of its first item, not to that of the batch
     // before. The batch takes its items once it has a session.
@@ -222,46 +209,58 @@ export class BatchQueue<Item, Outcome> {
   private async run(): Promise<void> {
     const batch: Pending<Item, Outcome>[] = [];
     const began = performance.now();
-    const before = performance.eventLoopUtilization();
     this.inFlight.set(batch, began);
     const results = await this.execute(batch);
-    // Only idle time of the event loop counts as time of the store; busy time may be our own.
-    const { idle } = performance.eventLoopUtilization(before);
+    const time = performance.now() - began;
     if (batch.length > 0) {
-      this.batchTimes = [idle, ...this.batchTimes.slice(0, 1)];
-      this.metrics.countBatch(this.countResults(results), (performance.now() - began) / 1_000);
+      this.batchTimes = [time, ...this.batchTimes.slice(0, 1)];
+      this.metrics.observeBatch(batch.length, time / 1_000);
     }
     this.inFlight.delete(batch);
-    for (const { item } of batch) {
-      const key = this.operation.getKey?.(item);
-      if (key !== undefined) this.held.keys.delete(key);
-    }
-    // The other queues come first, so that all get their turn to write to a row.
-    for (const start of this.held.starters) if (start !== this.startSoon) start();
+    this.count(batch, results);
+    this.freeKeys(batch, results);
     // The disk works on the next batch while this one is answered.
     this.startNext();
     if (this.inFlight.size === 0 && this.waiting.length === 0) this.stopTimer();
     for (const [index, { resolve, reject }] of batch.entries()) {
       if (index > 0 && index % ANSWERS_PER_TURN === 0) await nextTurn();
       const result = results[index];
+      if (result === RETRY) continue;
       if (result instanceof Error) reject(result);
       else resolve(result as Outcome);
     }
   }
 
-  /** Counts rows by the names of their results. */
-  private countResults(results: readonly (Outcome | Error)[]): Map<string, number> {
+  private count(batch: readonly Pending<Item, Outcome>[], results: readonly unknown[]): void {
     const counts = new Map<string, number>();
-    const count = (result: unknown, rows: number): void => {
-      const name = describeResult(result, this.kind);
-      counts.set(name, (counts.get(name) ?? 0) + rows);
-    };
-    for (const result of results) {
-      const rows = result instanceof Error ? undefined : this.operation.countRows?.(result);
-      if (rows === undefined) count(result, 1);
-      else for (const one of rows) count(...one);
+    for (const [index, { item }] of batch.entries()) {
+      const result = results[index];
+      if (result === RETRY) continue;
+      const name = `${this.getName(item)} ${describeResult(result, this.kind)}`;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
     }
-    return counts;
+    for (const [name, rows] of counts) {
+      const [operation = '', outcome = ''] = name.split(' ');
+      this.metrics.count(operation, outcome, rows);
+    }
+  }
+
+  /** Lets the rows of a batch be changed again: those that another session holds after a delay. */
+  private freeKeys(batch: readonly Pending<Item, Outcome>[], results: readonly unknown[]): void {
+    const held: Pending<Item, Outcome>[] = [];
+    for (const [index, pending] of batch.entries()) {
+      const { key, size } = pending;
+      if (results[index] === RETRY) {
+        held.push({ ...pending, isRetried: true });
+        this.waitingBytes += size;
+      } else if (key !== undefined) this.busyKeys.delete(key);
+    }
+    if (held.length === 0) return;
+    this.waiting.unshift(...held);
+    setTimeout(() => {
+      for (const { key } of held) if (key !== undefined) this.busyKeys.delete(key);
+      this.startSoon();
+    }, RETRY_MS);
   }
 
   /**
@@ -270,8 +269,8 @@ export class BatchQueue<Item, Outcome> {
    *
    * @param batch is filled with the items
    */
-  private async execute(batch: Pending<Item, Outcome>[]): Promise<readonly (Outcome | Error)[]> {
-    let isBroken = false;
+  private async execute(batch: Pending<Item, Outcome>[]): Promise<readonly Result<Outcome>[]> {
+    let hasFailed = false;
     let session: PooledSession | undefined;
     try {
       try {
@@ -283,61 +282,68 @@ export class BatchQueue<Item, Outcome> {
       const items = batch.map(({ item }) => item);
       const results = await this.operation.execute(session, items);
       session.assertSameStore();
-      return results;
+      const now = performance.now();
+      const isOver = (index: number): boolean => (batch[index]?.deadline ?? 0) <= now;
+      return results.map((one, index) => (one === RETRY && isOver(index) ? UNAVAILABLE : one));
     } catch (error) {
-      isBroken = true;
+      hasFailed = true;
       storeFailures.report(error as Error);
-      return batch.map(() => this.refusal);
+      return batch.map(() => UNAVAILABLE);
     } finally {
-      session?.release(isBroken);
+      await session?.release(hasFailed);
     }
   }
 
   private takeBatch(): Pending<Item, Outcome>[] {
-    let size = 0;
+    let bytes = 0;
     const taken: Pending<Item, Outcome>[] = [];
     const left: Pending<Item, Outcome>[] = [];
-    const writes = new Map<string, number>();
     for (const pending of this.waiting) {
-      const key = this.operation.getKey?.(pending.item);
-      const writesToRow = key === undefined ? 0 : (writes.get(key) ?? 0);
-      const hasSpace =
-        taken.length < this.maxItems &&
-        size < this.maxCharacters &&
-        writesToRow < MAX_WRITES_PER_ROW;
-      if (hasSpace && this.isFree(key)) {
+      const hasSpace = taken.length < this.maxItems && bytes < MAX_BATCH_BYTES;
+      // Others do not wait with the items whose rows another session holds.
+      const fits = (taken[0] ?? pending).isRetried === pending.isRetried;
+      if (hasSpace && fits && this.isFree(pending)) {
         taken.push(pending);
-        size += pending.size;
-        if (key !== undefined) writes.set(key, writesToRow + 1);
+        bytes += pending.size;
+        if (pending.key !== undefined) this.busyKeys.add(pending.key);
       } else {
         left.push(pending);
       }
     }
-    for (const key of writes.keys()) this.held.keys.add(key);
-    this.waitingSize -= size;
+    this.waitingBytes -= bytes;
     this.waiting = left;
     return taken;
   }
 
-  private isFree(key: string | undefined): boolean {
-    return key === undefined || !this.held.keys.has(key);
+  private isFree({ key }: Pending<Item, Outcome>): boolean {
+    return key === undefined || !this.busyKeys.has(key);
   }
 
   /** Rejects the items that have waited too long, in the queue or in a batch that is stuck. */
   private expire(): void {
     const now = performance.now();
     const isLate = ({ deadline }: Pending<Item, Outcome>): boolean => deadline <= now;
-    const onTime = this.waiting.findIndex((pending) => !isLate(pending));
-    const late = this.waiting.splice(0, onTime === -1 ? this.waiting.length : onTime);
-    for (const { size } of late) this.waitingSize -= size;
-    if (late.length > 0) this.metrics.countRefused(late.length);
+    const late = this.waiting.filter(isLate);
+    this.waiting = this.waiting.filter((pending) => !isLate(pending));
+    for (const { item, size } of late) {
+      this.waitingBytes -= size;
+      this.countRefused(item);
+    }
     for (const batch of this.inFlight.keys()) late.push(...batch.filter(isLate));
-    for (const { reject } of late) reject(this.refusal);
+    for (const { reject } of late) reject(UNAVAILABLE);
   }
 
   private stopTimer(): void {
     clearInterval(this.expiryTimer);
     this.expiryTimer = undefined;
+  }
+
+  private countRefused(item: Item): void {
+    this.metrics.count(this.getName(item), 'refused');
+  }
+
+  private getName(item: Item): string {
+    return this.operation.getName?.(item) ?? this.operation.name;
   }
 }
 
@@ -347,6 +353,6 @@ function describeResult(result: unknown, kind: 'commit' | 'read'): string {
   if (result instanceof ConstraintError) return 'violation';
   if (result instanceof ApiError && result.status < 500) return 'rejected';
   if (result instanceof Error) return 'unavailable';
-  if (result === undefined) return 'missing';
+  if (result === undefined || result === false) return 'missing';
   return kind === 'commit' ? 'done' : 'found';
 }

@@ -1,26 +1,23 @@
-import type { Driver, EntityMetadata, ObjectLiteral, Repository } from 'typeorm';
+import type { EntityMetadata, ObjectLiteral, Repository } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js';
 import { v7 as newUuid } from 'uuid';
-import { TextChecker } from '../columns.js';
+import { isInt64Text } from '../../json/json-number.js';
+import { UUID_TYPE } from '../../validation/value-types.js';
+import { DecimalTransformer, jsonTransformer, TextChecker } from '../columns.js';
 
-/**
- * The values of a row for the inserted columns, in a form that JSON can hold; null if not given.
- */
+/** The values of a row for the inserted columns, in a form that JSON can hold; null if not given. */
 export type Values = readonly unknown[];
 
 /** A row as an engine returns it, by the names of the columns. */
 export type RawRow = Readonly<Record<string, unknown>>;
 
-export const INTEGERS = new Set<unknown>(['int', 'integer', 'smallint', Number]);
-export const TEXTS = new Set<unknown>([
-  'text',
-  'varchar',
-  'character varying',
-  'simple-enum',
-  String,
+const TYPES = new Set<unknown>([
+  ...['integer', 'bigint', 'boolean', 'text', 'date', 'timestamp with time zone', 'uuid'],
 ]);
-const KEYS = new Set<unknown>([...INTEGERS, ...TEXTS, 'bigint', 'uuid', 'date']);
+const KEY_TYPES = new Set<unknown>(['integer', 'bigint', 'text', 'date', 'uuid']);
+/** Engines store neither U+0000 nor unpaired surrogates. */
+const NOT_TEXT = /[\0\ud800-\udfff]/u;
 /** The canonical spelling of an int64 of up to 18 digits. */
 const SHORT_INT64 = /^(?:0|-?[1-9]\d{0,17})$/;
 
@@ -30,50 +27,26 @@ const SHORT_INT64 = /^(?:0|-?[1-9]\d{0,17})$/;
  */
 export class EntityColumns {
   readonly metadata: EntityMetadata;
-  readonly driver: Driver;
+  readonly columns: readonly ColumnMetadata[];
   /** The columns of the primary key. */
   readonly keys: readonly ColumnMetadata[];
-  /** The columns that an INSERT gives values. */
-  readonly inserted: readonly ColumnMetadata[];
-  /** The columns that a replacement gives new values. */
-  readonly replaced: readonly ColumnMetadata[];
-  /** The columns by which rows are compared. The values of the others are generated. */
-  readonly compared: readonly ColumnMetadata[];
-  readonly readable: readonly ColumnMetadata[];
   /** The key column, if the store generates its numbers by counting up. */
   readonly counter: ColumnMetadata | undefined;
+  /** The columns that a replacement gives new values. */
+  readonly replaced: readonly ColumnMetadata[];
 
-  private readonly encoders: readonly ((row: ObjectLiteral) => unknown)[];
   private readonly keyIndexes: readonly number[];
 
-  /**
-   * @param encodeValue turns a value that TypeORM has prepared for a column into one that JSON can
-   *   hold
-   * @throws TypeError with the reason why rows of this entity cannot be written in batches
-   */
-  constructor(
-    { metadata, manager }: Pick<Repository<ObjectLiteral>, 'metadata' | 'manager'>,
-    private readonly encodeValue: (value: unknown, column: ColumnMetadata) => unknown,
-  ) {
+  /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
+  constructor({ metadata }: Pick<Repository<ObjectLiteral>, 'metadata'>) {
     assertFit(metadata);
     this.metadata = metadata;
-    this.driver = manager.connection.driver;
+    this.columns = metadata.columns;
     this.keys = metadata.primaryColumns;
-    this.counter = this.keys.find((column) => isCounter(column));
-    this.readable = metadata.columns.filter((column) => !column.isVirtualProperty);
-    this.inserted = this.readable.filter(
-      (column) => column.isInsert && column.generatedType === undefined,
-    );
-    this.replaced = this.inserted.filter(
-      (column) => column.isUpdate && !column.isCreateDate && !column.isPrimary,
-    );
-    if (this.replaced.length === 0) this.replaced = this.keys;
-    this.compared = this.inserted.filter(
-      ({ isCreateDate, isUpdateDate, isVersion, isGenerated, isPrimary }) =>
-        isPrimary || !(isCreateDate || isUpdateDate || isVersion || isGenerated),
-    );
-    this.keyIndexes = this.keys.map((column) => this.inserted.indexOf(column));
-    this.encoders = this.inserted.map((column) => this.createEncoder(column));
+    this.counter = this.keys.find(isCounter);
+    const replaced = this.columns.filter(({ isUpdate, isPrimary }) => isUpdate && !isPrimary);
+    this.replaced = replaced.length === 0 ? this.keys : replaced;
+    this.keyIndexes = this.keys.map((column) => this.columns.indexOf(column));
   }
 
   get foreignKeys(): readonly ForeignKeyMetadata[] {
@@ -96,8 +69,8 @@ export class EntityColumns {
     return this.quote(databaseName);
   }
 
-  quote(name: string): string {
-    return this.driver.escape(name);
+  private quote(name: string): string {
+    return this.metadata.connection.driver.escape(name);
   }
 
   /**
@@ -106,67 +79,67 @@ export class EntityColumns {
    * @throws TypeError when there is no such property
    */
   findColumn(property: string): ColumnMetadata {
-    const column = this.metadata.findColumnWithPropertyPath(property);
+    const column = this.columns.find(({ propertyName }) => propertyName === property);
     if (column === undefined) throw new TypeError(`${this.metadata.name} has no ${property}`);
     return column;
   }
 
-  /** Encodes the values of a row for the inserted columns. */
+  /** Encodes a row as the values of its columns. A uuid that the program generates is made here. */
   encodeRow(row: ObjectLiteral): Values {
-    return this.encoders.map((encode) => encode(row));
-  }
-
-  private createEncoder(column: ColumnMetadata): (row: ObjectLiteral) => unknown {
-    const { propertyName, type, transformer, embeddedMetadata, relationMetadata } = column;
-    // TypeORM stores these values unchanged, but asking it takes most of the time of an encoding.
-    const isPlain =
-      (type === 'text' || type === 'bigint') &&
-      (transformer ?? embeddedMetadata ?? relationMetadata) === undefined;
-    return (row) => {
-      const plain: unknown = isPlain ? row[propertyName] : undefined;
-      if (typeof plain === 'string') return plain;
-      if (typeof plain === 'bigint') return String(plain);
-      const value: unknown = column.getEntityValue(row);
-      return this.encode(value === undefined ? getDefaultValue(column) : value, column);
-    };
+    return this.columns.map((column) => this.encode(row[column.propertyName], column));
   }
 
   /** Encodes the value of a column. */
   encode(value: unknown, column: ColumnMetadata): unknown {
-    const prepared: unknown = this.driver.preparePersistentValue(value, column);
-    return prepared === undefined ? null : this.encodeValue(prepared, column);
+    if (typeof value === 'bigint') return String(value);
+    const { transformer } = column;
+    // Most columns are texts and numbers without a transformer.
+    if (typeof value === 'string' && transformer === undefined) return value;
+    if (value === undefined && isUuid(column)) return newUuid();
+    const stored: unknown = hasConversion(transformer) ? transformer.to(value) : value;
+    if (stored === undefined || stored === null) return null;
+    return typeof stored === 'number' && column.type === 'bigint' ? String(stored) : stored;
   }
 
+  /** Makes a row of the columns that an engine has read. */
   decodeRow(raw: RawRow): ObjectLiteral {
     const row = this.metadata.create() as ObjectLiteral;
-    for (const column of this.readable) {
-      const value: unknown = this.driver.prepareHydratedValue(raw[column.databaseName], column);
-      column.setEntityValue(row, value);
+    for (const column of this.columns) {
+      row[column.propertyName] = decode(raw[column.databaseName], column);
+    }
+    return row;
+  }
+
+  /** Makes the row that a change leaves: the new values, and those that no change replaces. */
+  decodeValues(values: Values, stored: RawRow | undefined): ObjectLiteral {
+    const row = this.metadata.create() as ObjectLiteral;
+    for (const [index, column] of this.columns.entries()) {
+      const isKept = stored !== undefined && !column.isUpdate;
+      const raw = isKept ? stored[column.databaseName] : values[index];
+      row[column.propertyName] = decode(raw, column);
     }
     return row;
   }
 
   /**
-   * Makes a row of encoded values.
+   * Whether a stored row has these values.
    *
-   * @param current the row that has the values that the store generates
+   * @param ignored columns that may differ
    */
-  decodeValues(values: Values, current: ObjectLiteral | undefined): ObjectLiteral {
-    const row = Object.assign(this.metadata.create() as ObjectLiteral, current);
-    for (const [index, column] of this.inserted.entries()) {
-      if (!this.compared.includes(column)) continue;
-      const value: unknown = this.driver.prepareHydratedValue(values[index], column);
-      column.setEntityValue(row, value);
-    }
-    return row;
+  isSame(values: Values, stored: RawRow, ignored: ReadonlySet<ColumnMetadata>): boolean {
+    return this.columns.every(
+      (column, index) =>
+        ignored.has(column) ||
+        values[index] === this.encode(decode(stored[column.databaseName], column), column),
+    );
   }
 
   /** Makes the key of encoded values, as one text. */
   getKey(values: Values): string {
     const [first = 0, ...others] = this.keyIndexes;
-    if (others.length === 0) return this.normalizeKeyPart(values[first], this.keys[0]);
+    if (others.length === 0) return normalizeKeyPart(values[first], this.keys[0]);
     return JSON.stringify(
-      this.keyIndexes.map((index, place) => this.normalizeKeyPart(values[index], this.keys[place])),
+      this.keyIndexes.map((index, place) => normalizeKeyPart(values[index], this.keys[place])),
     );
   }
 
@@ -178,11 +151,10 @@ export class EntityColumns {
    */
   readKey(key: unknown): string {
     const [column, ...others] = this.keys;
-    if (others.length === 0) return this.normalizeKeyPart(key, column);
+    if (others.length === 0) return normalizeKeyPart(key, column);
+    const parts = key as ObjectLiteral;
     return JSON.stringify(
-      this.keys.map((part) =>
-        this.normalizeKeyPart(part.getEntityValue(key as ObjectLiteral), part),
-      ),
+      this.keys.map((part) => normalizeKeyPart(parts[part.propertyName], part)),
     );
   }
 
@@ -191,88 +163,93 @@ export class EntityColumns {
     return this.keys.length === 1 ? [key] : (JSON.parse(key) as string[]);
   }
 
-  /** Makes a key of the texts of its columns. */
-  joinKey(parts: readonly unknown[]): string {
-    const [first] = parts;
-    return this.keys.length === 1 ? String(first) : JSON.stringify(parts.map(String));
-  }
-
   /** Makes the key of a row that was read. */
   getRawKey(raw: RawRow): string {
-    const parts = this.keys.map((column) =>
-      this.normalizeKeyPart(raw[column.databaseName], column),
-    );
-    return this.joinKey(parts);
+    const parts = this.keys.map(({ databaseName }) => String(raw[databaseName]));
+    return parts.length === 1 ? String(parts[0]) : JSON.stringify(parts);
   }
+}
 
-  /** Writes a part of a key in its canonical spelling. */
-  private normalizeKeyPart(value: unknown, column: ColumnMetadata | undefined): string {
-    const text = String(value);
-    if (column?.type === 'uuid') return text.toLowerCase();
-    if (column?.type !== 'bigint' || SHORT_INT64.test(text)) return text;
-    if (/^-?\d+$/.test(text)) {
-      const number = BigInt(text);
-      if (BigInt.asIntN(64, number) === number) return String(number);
-    }
-    throw new TypeError(`${text.slice(0, 40)} is not an int64`);
+/** Counts the bytes of the texts among values. */
+export function countBytes(values: Values): number {
+  let bytes = 0;
+  for (const value of values) if (typeof value === 'string') bytes += Buffer.byteLength(value);
+  return bytes;
+}
+
+/** Whether a text is a value of a column in its canonical spelling. */
+export function isValueText(text: string, { type, transformer }: ColumnMetadata): boolean {
+  if (type === 'bigint') return isInt64Text(text);
+  if (type === 'integer') return isInt64Text(text) && Number(text) === (Number(text) | 0);
+  if (type === 'boolean') return /^(?:true|false|0|1)$/.test(text);
+  if (type === 'uuid') return UUID_TYPE.isValid(text);
+  return transformer instanceof TextChecker ? transformer.accepts(text) : !NOT_TEXT.test(text);
+}
+
+/** Writes a part of a key in its canonical spelling. */
+function normalizeKeyPart(value: unknown, column: ColumnMetadata | undefined): string {
+  const text = String(value);
+  if (column === undefined || (column.type === 'bigint' && SHORT_INT64.test(text))) return text;
+  if (column.type === 'bigint' && /^-?\d+$/.test(text)) {
+    const number = BigInt(text);
+    if (BigInt.asIntN(64, number) === number) return String(number);
   }
+  const spelled = column.type === 'uuid' ? text.toLowerCase() : text;
+  if (isValueText(spelled, column)) return spelled;
+  throw new TypeError(`${text.slice(0, 40)} is no value of ${column.propertyName}`);
+}
+
+function decode(value: unknown, { type, transformer }: ColumnMetadata): unknown {
+  if (value === null || value === undefined) return null;
+  if (type === 'boolean') return Boolean(value);
+  return hasConversion(transformer) ? (transformer.from(value) as unknown) : value;
+}
+
+function hasConversion(
+  transformer: ColumnMetadata['transformer'],
+): transformer is DecimalTransformer | TextChecker | typeof jsonTransformer {
+  return transformer !== undefined;
 }
 
 function isCounter({ isGenerated, generationStrategy }: ColumnMetadata): boolean {
   return isGenerated && generationStrategy === 'increment';
 }
 
-/** Whether the values of a column differ between the program and the store. */
-function isConverted({ transformer }: ColumnMetadata): boolean {
-  return transformer !== undefined && !(transformer instanceof TextChecker);
+function isUuid({ isGenerated, generationStrategy }: ColumnMetadata): boolean {
+  return isGenerated && generationStrategy === 'uuid';
 }
 
+/** Whether `columns.ts` has the type of a column. */
+function isKnown(column: ColumnMetadata): boolean {
+  const { type, transformer } = column;
+  const isKnownTransformer =
+    transformer === undefined ||
+    transformer === jsonTransformer ||
+    transformer instanceof DecimalTransformer ||
+    transformer instanceof TextChecker;
+  const isGenerated =
+    column.isVersion || column.isCreateDate || column.isUpdateDate || column.isDeleteDate;
+  const isProperty = !column.isVirtual && column.embeddedMetadata === undefined;
+  return TYPES.has(type) && isKnownTransformer && isProperty && !isGenerated;
+}
+
+/** @throws TypeError */
 function assertFit(metadata: EntityMetadata): void {
-  const { name, primaryColumns, columns, foreignKeys } = metadata;
+  const { name, columns, primaryColumns } = metadata;
   const refuse = (reason: string): never => {
-    throw new TypeError(`Rows of ${name} cannot be written in batches: ${reason}`);
+    throw new TypeError(
+      `BatchedRepository takes the column types of columns.ts, and ${name} ${reason}: use TypeORM's own repository for it`,
+    );
   };
-  if (primaryColumns.length === 0) refuse('it has no primary key');
+  const unknown = columns.find((column) => !isKnown(column));
+  if (unknown !== undefined) refuse(`has another type in ${unknown.propertyPath}`);
+  if (primaryColumns.length === 0) refuse('has no primary key');
   for (const key of primaryColumns) {
-    if (!KEYS.has(key.type) || isConverted(key)) {
-      refuse(`the key is ${String(key.type)}, and not an integer, text, a uuid or a date`);
-    }
-    if (isCounter(key) && primaryColumns.length > 1) {
-      refuse('a key of several columns has one that the database counts up');
-    }
+    const isConverted = key.transformer instanceof DecimalTransformer;
+    if (!KEY_TYPES.has(key.type) || isConverted) refuse('has a key of another type');
+    if (isCounter(key) && primaryColumns.length > 1) refuse('counts up a part of its key');
   }
-  if (metadata.inheritancePattern !== undefined || metadata.discriminatorColumn !== undefined) {
-    refuse('it shares its table with other entities');
+  if (metadata.foreignKeys.some(({ deferrable }) => deferrable !== undefined)) {
+    refuse('has a deferrable foreign key, so that a commit could fail for a single row');
   }
-  if (metadata.treeType !== undefined) refuse('it is a tree');
-  if (metadata.deleteDateColumn !== undefined) refuse('removed rows stay in the table');
-  if (foreignKeys.some(({ deferrable }) => deferrable !== undefined)) {
-    refuse('a foreign key is deferrable, so a commit could fail for a single row');
-  }
-  const unclear = columns.find(
-    (column) =>
-      column.isNullable &&
-      column.default !== undefined &&
-      (typeof column.default === 'function' || isConverted(column)),
-  );
-  if (unclear !== undefined) {
-    refuse(`${unclear.propertyPath} may be null, and has a default that only the database knows`);
-  }
-}
-
-/**
- * Returns the value of a column that a new row does not give; undefined leaves it to the statement.
- */
-function getDefaultValue(column: ColumnMetadata): unknown {
-  if (column.isVersion) return 1;
-  if (column.isGenerated && column.generationStrategy === 'uuid') return newUuid();
-  const isKnown = typeof column.default !== 'function' && !isConverted(column);
-  return isKnown ? column.default : undefined;
-}
-
-/** Adds up the lengths of the texts among values. */
-export function countCharacters(values: Values): number {
-  let count = 0;
-  for (const value of values) if (typeof value === 'string') count += value.length;
-  return count;
 }

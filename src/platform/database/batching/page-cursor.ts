@@ -3,7 +3,6 @@ import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { isInt64Text } from '../../json/json-number.js';
 import { CALENDAR_DATE } from '../../validation/value-types.js';
-import { TEXTS } from './entity-columns.js';
 import { type Condition, isSameKey, type SortKey } from './page-conditions.js';
 
 /** The order and the filters that a cursor belongs to. */
@@ -17,7 +16,7 @@ export interface CursorScope {
 const PLAIN_TYPES = new Set<unknown>(['integer', 'bigint']);
 
 /** The types whose values are sorted by the code points of their texts. */
-const SORTED_AS_TEXT = new Set<unknown>([...TEXTS, 'date', 'uuid']);
+const SORTED_AS_TEXT = new Set<unknown>(['text', 'date', 'uuid']);
 
 const FULFILS: Partial<Record<Condition['operator'], (order: number) => boolean>> = {
   '=': (order) => order === 0,

@@ -1,6 +1,5 @@
 import type { BatchOperation } from './batch-queue.js';
 import type { RawRow } from './entity-columns.js';
-import type { FailureClassifier, Result } from './isolate-failures.js';
 import { listValues, type Page } from './page-conditions.js';
 import type { Session } from './session.js';
 import type { TableSql } from './sql-builder.js';
@@ -47,26 +46,9 @@ export interface PageReader {
 export class FindRows implements BatchOperation<string, RawRow | undefined> {
   readonly name = 'find';
 
-  constructor(
-    private readonly sql: TableSql,
-    private readonly classifier: FailureClassifier,
-  ) {}
+  constructor(private readonly sql: TableSql) {}
 
-  async execute(session: Session, keys: readonly string[]): Promise<Result<RawRow | undefined>[]> {
-    try {
-      return await this.find(session, keys);
-    } catch (error) {
-      if (this.classifier.classify(error) !== 'row') throw error;
-      const [only, ...others] = keys;
-      if (only !== undefined && others.length === 0) return [error as Error];
-    }
-    // A key that is no value of its type must not fail the others.
-    const results: Result<RawRow | undefined>[] = [];
-    for (const key of keys) results.push(...(await this.execute(session, [key])));
-    return results;
-  }
-
-  private async find(session: Session, keys: readonly string[]): Promise<(RawRow | undefined)[]> {
+  async execute(session: Session, keys: readonly string[]): Promise<(RawRow | undefined)[]> {
     const { sql } = this;
     const found = new Map<string, RawRow>();
     const parameters = sql.encodeKeys([...new Set(keys)]);

@@ -1,6 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { DecimalTransformer, jsonTransformer, TextChecker } from '../columns.js';
-import { type EntityColumns, INTEGERS, TEXTS } from './entity-columns.js';
+import { DecimalTransformer, jsonTransformer } from '../columns.js';
+import type { EntityColumns } from './entity-columns.js';
 
 /** How a column's values are written in JSON. */
 export type JsonKind = 'number' | 'boolean' | 'string' | 'json' | { readonly scale: number };
@@ -13,30 +13,22 @@ export interface JsonMember {
   readonly kind: JsonKind;
 }
 
-/**
- * Lists the members of a row as JSON, those of the key first; undefined if the database cannot
- * write one of them. Columns with `select: false` are none of them.
- */
-export function listJsonMembers(columns: EntityColumns): readonly JsonMember[] | undefined {
-  const members: JsonMember[] = [];
-  for (const column of new Set([...columns.keys, ...columns.readable])) {
-    if (!column.isSelect) continue;
-    const kind = column.embeddedMetadata ? undefined : findJsonKind(column);
-    if (kind === undefined) return undefined;
-    members.push({ name: JSON.stringify(column.propertyName), column, kind });
-  }
-  return members;
+/** Lists the members of a row as JSON, those of the key first. */
+export function listJsonMembers({ keys, columns }: EntityColumns): readonly JsonMember[] {
+  return [...new Set([...keys, ...columns])]
+    .filter(({ isSelect }) => isSelect)
+    .map((column) => ({
+      name: JSON.stringify(column.propertyName),
+      column,
+      kind: findJsonKind(column),
+    }));
 }
 
-/** Finds how the database writes values of a column in JSON; undefined if it cannot. */
-function findJsonKind({ type, transformer }: ColumnMetadata): JsonKind | undefined {
+function findJsonKind({ type, transformer }: ColumnMetadata): JsonKind {
   if (transformer instanceof DecimalTransformer) return { scale: transformer.scale };
   if (transformer === jsonTransformer) return 'json';
-  if (transformer instanceof TextChecker) return 'string';
-  if (transformer !== undefined) return undefined;
-  if (INTEGERS.has(type) || type === 'bigint') return 'number';
-  if (type === 'boolean' || type === Boolean) return 'boolean';
-  return TEXTS.has(type) || type === 'uuid' || type === 'date' ? 'string' : undefined;
+  if (type === 'integer' || type === 'bigint') return 'number';
+  return type === 'boolean' ? 'boolean' : 'string';
 }
 
 /** Writes the SQL that makes JSON of a value. */

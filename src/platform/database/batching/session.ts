@@ -12,28 +12,17 @@ export interface Session {
   /** Whether statements are part of a transaction; otherwise each statement commits on its own. */
   readonly isInTransaction: boolean;
 
+  /** Whether statements wait for rows that others have locked, as a module's transaction does. */
+  readonly waitsForLocks: boolean;
+
   /** Executes a statement, and resolves with its rows. */
   query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]>;
 
-  /** Executes a statement that writes rows, and resolves with their number. */
-  run(statement: Statement, parameters: readonly unknown[]): Promise<number>;
-
-  /** Begins a transaction, or inside one a savepoint. */
-  begin(): Promise<Transaction>;
-
-  /** Like {@link query}, but a failing statement leaves the transaction usable. */
-  attempt<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]>;
-}
-
-/** A transaction or a savepoint. */
-export interface Transaction extends Session {
   /**
-   * Commits once these statements have succeeded. If one has failed, nothing is committed.
-   *
-   * @throws the error of the statement
+   * Executes work in a transaction, or inside one in a savepoint: it is stored as a whole or not at
+   * all.
    */
-  commit(sent?: readonly Promise<unknown>[]): Promise<void>;
-  rollback(): Promise<void>;
+  transaction<Result>(work: (within: Session) => Promise<Result>): Promise<Result>;
 }
 
 /** A session from a pool. */
@@ -41,8 +30,12 @@ export interface PooledSession extends Session {
   /** @throws StoreUnavailableError when the rows went to a file that is no longer the store */
   assertSameStore(): void;
 
-  /** @param isBroken whether the connection must not be used again as it is */
-  release(isBroken: boolean): void;
+  /**
+   * Gives the session back to its pool. A broken connection is replaced first.
+   *
+   * @param hasFailed whether the store has failed, so that the connection may be broken
+   */
+  release(hasFailed: boolean): Promise<void>;
 }
 
 /** The connections for one kind of work. */
@@ -54,20 +47,64 @@ export interface SessionPool {
   acquire(): Promise<PooledSession>;
 }
 
-/** Executes work in a transaction: it is stored as a whole or not at all. */
-export async function atomically<Result>(
-  session: Session,
-  work: (transaction: Session) => Promise<Result>,
-): Promise<Result> {
-  const transaction = await session.begin();
-  try {
-    const result = await work(transaction);
-    await transaction.commit();
-    return result;
-  } catch (error) {
-    // The engine may have rolled back already, or the connection may be lost. The first error tells
-    // why.
-    await transaction.rollback().catch(() => undefined);
-    throw error;
+/** Transactions by SQL, which are the same on each engine. */
+export abstract class SqlSession implements PooledSession {
+  readonly waitsForLocks = false;
+  /** Whether a transaction could not be rolled back, so that it may still be open. */
+  protected isBroken = false;
+  /** How many transactions and savepoints are open. */
+  private depth = 0;
+
+  /**
+   * @param begin the statement that begins a transaction
+   * @param isPipelined whether statements may be sent without waiting for the answer to it
+   */
+  constructor(
+    private readonly begin: string,
+    private readonly isPipelined: boolean,
+  ) {}
+
+  get isInTransaction(): boolean {
+    return this.depth > 0;
+  }
+
+  abstract query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]>;
+  abstract assertSameStore(): void;
+  abstract release(hasFailed: boolean): Promise<void>;
+
+  /**
+   * Executes a statement that begins or ends a transaction.
+   *
+   * @throws Error also when the engine rolls back instead of committing
+   */
+  protected abstract control(sql: string): Promise<void>;
+
+  async transaction<Result>(work: (within: Session) => Promise<Result>): Promise<Result> {
+    const isNested = this.isInTransaction;
+    const begun = this.control(isNested ? 'SAVEPOINT part' : this.begin);
+    if (this.isPipelined) begun.catch(() => undefined);
+    else await begun;
+    this.depth++;
+    try {
+      const result = await work(this);
+      await begun;
+      await this.control(isNested ? 'RELEASE part' : 'COMMIT');
+      return result;
+    } catch (error) {
+      await this.rollBack(isNested ? 'ROLLBACK TO part; RELEASE part' : 'ROLLBACK', error);
+      throw error;
+    } finally {
+      this.depth--;
+    }
+  }
+
+  /** @throws Error when the rollback fails: nothing more may be executed on the connection */
+  private async rollBack(sql: string, cause: unknown): Promise<void> {
+    try {
+      await this.control(sql);
+    } catch {
+      this.isBroken = true;
+      throw new Error('A transaction could not be rolled back', { cause });
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { ConstraintError } from '../constraint.error.js';
 import type { EntityColumns, Values } from './entity-columns.js';
 import {
   type Condition,
@@ -10,9 +11,6 @@ import {
   type SortKey,
 } from './page-conditions.js';
 import type { Statement } from './session.js';
-
-/** The texts of the columns of a key: `key0`, `key1`, ... */
-export type KeyTexts = Readonly<Record<string, string>>;
 
 /** The SQL that differs between engines. */
 export interface SqlDialect {
@@ -37,20 +35,23 @@ export interface SqlDialect {
   /** Makes the parameter of {@link isAmongKeys}. */
   encodeKeys(columns: EntityColumns, keys: readonly string[]): unknown;
 
-  /** The clause that locks the rows of a SELECT; may be empty. */
-  readonly lockSelected: string;
+  /** The clauses that lock the rows of a SELECT; undefined where there is only one writer. */
+  readonly locks?: {
+    /** For rows that keep their keys: others may refer to them meanwhile. */
+    readonly toChange: string;
+    readonly toRemove: string;
+    /** Leaves out the rows that others have locked. */
+    readonly skip: string;
+  };
 
   /** The ORDER BY of inserted rows, which prevents deadlocks between commits; may be empty. */
   insertOrder(columns: EntityColumns): string;
 
-  /** The text of a column's value, for comparing keys and continuing pages. */
+  /** The text of a column's value, for continuing pages. */
   asText(sql: string, type: unknown): string;
 
   /** A column in the list of a SELECT, without loss of digits. */
   selected(columns: EntityColumns, column: ColumnMetadata): string;
-
-  /** A condition that two values are the same, where NULL is the same as NULL. */
-  isSame(stored: string, given: string): string;
 
   /** Converts a value given as text, so that it compares with a column. */
   fromText(sql: string, column: ColumnMetadata): string;
@@ -70,15 +71,6 @@ export interface SqlDialect {
   /** The hash of a text, which an index holds in place of the text. */
   textHash(sql: string): string;
 
-  /** NULL as a number. */
-  readonly noNumber: string;
-
-  /**
-   * Draws the next numbers of a key's counter. The parameters are an array of the numbers from 1 to
-   * the count, and {@link nameCounter}.
-   */
-  readonly drawNumbers: string;
-
   /** The parameters that name the counter of a key. */
   nameCounter(columns: EntityColumns): string[];
 }
@@ -88,103 +80,87 @@ export interface SqlDialect {
  * prepared.
  */
 export class TableSql {
-  /** Inserts the rows that cause no conflict. */
+  /** Inserts the rows that cause no conflict, and returns their keys. */
+  readonly insertFree: Statement;
+  /** The same, but fails for a conflict by other columns than the key. */
   readonly insert: Statement;
-  /**
-   * The same, but returns no rows: making an object for each takes the driver as long as storing
-   * it.
-   */
-  readonly insertAndCount: Statement;
-  /** Inserts all rows, or fails with the conflict. */
-  readonly insertAll: Statement;
-  /** Compares rows that were not inserted with stored rows. */
-  readonly compare: Statement;
+  /** Inserts rows whose keys the store counts up, and returns the rows. */
+  readonly add: Statement;
   /** Replaces the rows with these keys. */
   readonly update: Statement;
-  /** Removes the rows with these keys. */
+  /** Removes the rows with these keys, and returns the keys. */
   readonly remove: Statement;
+  /** The same, but leaves out the rows to which a transaction of another session refers. */
+  readonly removeFree: Statement;
   /** Reads the rows with these keys. */
   readonly find: Statement;
   /** Reads and locks the rows with these keys. */
   readonly lock: Statement;
-  /** Locks the rows with these keys that no other session has locked; reads the keys of the others. */
+  /** The same, but leaves out the rows that other sessions have locked. */
   readonly lockFree: Statement;
-  /** Draws the next numbers of a key's counter. */
-  readonly drawNumbers: Statement;
+  /** Finds the foreign key of a row that refers to a missing row, by its index. */
+  readonly missingParent: Statement;
   private readonly pages = new Map<string, Statement>();
 
   constructor(
     readonly columns: EntityColumns,
     readonly dialect: SqlDialect,
   ) {
-    const { table, inserted, replaced, keys } = columns;
+    const { table, keys } = columns;
     const given = dialect.givenRows(columns);
-    const names = inserted.map((column) => columns.quoteColumn(column)).join(', ');
-    const values = inserted.map((column) => this.givenOrDefault(column)).join(', ');
-    const insert = `INSERT INTO ${table} (${names}) SELECT ${values} FROM ${given}`;
-    const order = dialect.insertOrder(columns);
-    const insertNew = `${insert} WHERE ${this.missingParent()} IS NULL ${order}
-      ON CONFLICT DO NOTHING`;
-    this.insert = this.named('insert', `${insertNew} RETURNING ${this.keyTexts()}`);
-    this.insertAndCount = this.named('insertAndCount', insertNew);
-    this.insertAll = this.named(
-      'insertAll',
-      `${insert} WHERE true ${order} RETURNING ${this.keyTexts()}`,
+    const list = (some: readonly ColumnMetadata[]): string =>
+      some.map((column) => this.name(column)).join(', ');
+    const select = (some: readonly ColumnMetadata[]): string =>
+      some.map((column) => dialect.selected(columns, column)).join(', ');
+    const insert = (some: readonly ColumnMetadata[]): string =>
+      `INSERT INTO ${table} (${list(some)}) SELECT ${some.map((column) => this.given(column)).join(', ')}
+       FROM ${given} WHERE true`;
+    const insertAll = `${insert(columns.columns)} ${dialect.insertOrder(columns)}`;
+    this.insertFree = this.named(
+      'insertFree',
+      `${insertAll} ON CONFLICT DO NOTHING RETURNING ${select(keys)}`,
     );
-    this.compare = this.named(
-      'compare',
-      `
-      SELECT stored.${this.name(keys[0])} IS NOT NULL AS "isStored", ${this.missingParent()} AS missing,
-        ${this.areSame()} AS "isIdentical"
-      FROM ${given} LEFT JOIN ${table} AS stored ON ${this.hasGivenKey('stored')}
-      ORDER BY ${dialect.givenPlace}`,
+    this.insert = this.named(
+      'insert',
+      `${insertAll} ON CONFLICT (${list(keys)}) DO NOTHING RETURNING ${select(keys)}`,
     );
-    const assignments = replaced.map((column) => `${this.name(column)} = ${this.assigned(column)}`);
-    const isAmongKeys = dialect.isAmongKeys(columns);
-    const keyNames = keys.map((key) => this.name(key)).join(', ');
-    const inOrder = `ORDER BY ${keyNames}`;
-    const locks = dialect.lockSelected !== '';
-    // All commits lock rows in the same order, which prevents deadlocks.
-    const lockFirst = (condition: string): string =>
-      locks
-        ? `WITH locked AS MATERIALIZED (
-            SELECT ${keyNames} FROM ${table} WHERE ${condition} ${inOrder} ${dialect.lockSelected})`
-        : '';
-    const givenKeys = `SELECT ${keys.map((key) => this.given(key)).join(', ')} FROM ${given}`;
+    this.add = this.named(
+      'add',
+      `${insert(columns.columns.filter((column) => column !== columns.counter))}
+       ORDER BY ${dialect.givenPlace} RETURNING ${select(columns.columns)}`,
+    );
+    const assignments = columns.replaced.map(
+      (column) => `${this.name(column)} = ${this.given(column)}`,
+    );
+    const hasGivenKey = keys.map((key) => `stored.${this.name(key)} = ${this.given(key)}`);
     this.update = this.named(
       'update',
-      `
-      ${lockFirst(`(${keyNames}) IN (${givenKeys})`)}
-      UPDATE ${table} AS stored SET ${assignments.join(', ')}
-      FROM ${given} ${locks ? `JOIN locked ON ${this.hasGivenKey('locked')}` : ''}
-      WHERE ${this.hasGivenKey('stored')} RETURNING ${this.keyTexts(locks ? 'stored.' : '')}`,
+      `UPDATE ${table} AS stored SET ${assignments.join(', ')}
+       FROM ${given} WHERE ${hasGivenKey.join(' AND ')}`,
     );
-    this.remove = this.named(
-      'remove',
-      `
-      ${lockFirst(isAmongKeys)}
-      DELETE FROM ${table}
-      WHERE ${locks ? `(${keyNames}) IN (SELECT ${keyNames} FROM locked)` : isAmongKeys}
-      RETURNING ${this.keyTexts()}`,
+    const isAmongKeys = dialect.isAmongKeys(columns);
+    const { toChange = '', toRemove = '', skip = '' } = dialect.locks ?? {};
+    const remove = `DELETE FROM ${table} WHERE ${isAmongKeys} RETURNING ${select(keys)}`;
+    this.remove = this.named('remove', remove);
+    this.removeFree = this.named(
+      'removeFree',
+      dialect.locks === undefined
+        ? remove
+        : `WITH free AS MATERIALIZED (
+             SELECT ${list(keys)} FROM ${table} WHERE ${isAmongKeys} ORDER BY ${list(keys)} ${toRemove} ${skip})
+           DELETE FROM ${table} WHERE (${list(keys)}) IN (SELECT ${list(keys)} FROM free)
+           RETURNING ${select(keys)}`,
     );
-    this.drawNumbers = this.named('draw', dialect.drawNumbers);
-    const find = `${this.select()} WHERE ${isAmongKeys}`;
+    const find = `SELECT ${select(columns.columns)} FROM ${table} WHERE ${isAmongKeys}`;
     this.find = this.named('find', find);
-    this.lock = this.named('lock', `${find} ${inOrder} ${dialect.lockSelected}`);
-    this.lockFree = this.named(
-      'lockFree',
-      `
-      WITH free AS MATERIALIZED (
-        SELECT ${keyNames} FROM ${table} WHERE ${isAmongKeys} ${inOrder}
-        ${locks ? `${dialect.lockSelected} SKIP LOCKED` : ''})
-      SELECT ${this.keyTexts()} FROM ${table}
-      WHERE ${isAmongKeys} AND (${keyNames}) NOT IN (SELECT ${keyNames} FROM free)`,
+    // All commits lock rows in the same order, which prevents deadlocks.
+    const lock = dialect.locks === undefined ? find : `${find} ORDER BY ${list(keys)} ${toChange}`;
+    this.lock = this.named('lock', lock);
+    this.lockFree = this.named('lockFree', `${lock} ${skip}`);
+    this.missingParent = this.named(
+      'parent',
+      `SELECT ${this.findMissingParent()} AS missing FROM ${given}`,
     );
-  }
-
-  /** Whether no other session can write between two statements, even outside a transaction. */
-  get hasOneWriter(): boolean {
-    return this.dialect.lockSelected === '';
   }
 
   /** Makes the parameter of a statement on rows. */
@@ -205,18 +181,11 @@ export class TableSql {
     return { name: `${operation} ${hash('sha256', text).slice(0, 16)}`, text };
   }
 
-  /** Reads all columns of the table. */
-  select(): string {
-    const { columns, dialect } = this;
-    const selected = columns.readable.map((column) => dialect.selected(columns, column));
-    return `SELECT ${selected.join(', ')} FROM ${columns.table}`;
-  }
-
   /** Reads the rows of a page. The parameters are its limit and its values. */
   rows(page: Page): Statement {
     return this.shaped('rows', page, () => {
       const selected = [
-        ...this.columns.readable.map((column) => this.dialect.selected(this.columns, column)),
+        ...this.columns.columns.map((column) => this.dialect.selected(this.columns, column)),
         ...this.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`),
       ];
       const select = this.selectPage(selected.join(', '), page, (index) =>
@@ -328,54 +297,18 @@ export class TableSql {
     return this.dialect.givenValue(this.columns, column);
   }
 
-  /** The texts of the key's columns, as `key0`, `key1`, ... */
-  private keyTexts(prefix = ''): string {
-    return this.columns.keys
-      .map(
-        (key, index) => `${this.dialect.asText(prefix + this.name(key), key.type)} AS key${index}`,
-      )
-      .join(', ');
-  }
-
-  private hasGivenKey(alias: string): string {
-    return this.columns.keys
-      .map((key) => `${alias}.${this.name(key)} = ${this.given(key)}`)
-      .join(' AND ');
-  }
-
-  private areSame(): string {
-    return this.columns.compared
-      .map((column) => {
-        const given = this.given(column);
-        const isSame = this.dialect.isSame(`stored.${this.name(column)}`, given);
-        // A row that leaves out a column is the same with whatever default the store has given it.
-        return this.getStoreDefault(column) === undefined
-          ? isSame
-          : `(${given} IS NULL OR ${isSame})`;
-      })
-      .join(' AND ');
-  }
-
-  private givenOrDefault(column: ColumnMetadata): string {
-    const given = this.given(column);
-    const storeDefault = this.getStoreDefault(column);
-    return storeDefault === undefined ? given : `coalesce(${given}, ${storeDefault})`;
-  }
-
-  private getStoreDefault(column: ColumnMetadata): string | undefined {
-    return column.isNullable ? undefined : this.columns.driver.normalizeDefault(column);
-  }
-
-  private assigned(column: ColumnMetadata): string {
-    const stored = `stored.${this.name(column)}`;
-    if (column.isPrimary) return stored;
-    if (column.isVersion) return `${stored} + 1`;
-    if (column.isUpdateDate) return this.columns.driver.normalizeDefault(column) ?? stored;
-    return this.givenOrDefault(column);
+  /** @param index the result of {@link missingParent} */
+  nameForeignKey(index: number | null | undefined, cause: Error): ConstraintError | undefined {
+    const { metadata, foreignKeys } = this.columns;
+    const foreignKey = foreignKeys[index ?? NaN];
+    if (foreignKey === undefined) return undefined;
+    const properties = foreignKey.columns.map(({ propertyPath }) => propertyPath);
+    const { tableName } = metadata;
+    return new ConstraintError('foreign key', tableName, properties, foreignKey.name, { cause });
   }
 
   /** The index of the foreign key that refers to a missing row; NULL if there is none. */
-  private missingParent(): string {
+  private findMissingParent(): string {
     const cases = this.columns.foreignKeys.map((foreignKey, index) => {
       const values = foreignKey.columns.map((column) => this.given(column));
       const isGiven = values.map((value) => `${value} IS NOT NULL`).join(' AND ');
@@ -385,16 +318,7 @@ export class TableSql {
       const parent = this.columns.quoteTable(foreignKey.referencedEntityMetadata);
       return `WHEN ${isGiven} AND NOT EXISTS (SELECT 1 FROM ${parent} AS parent WHERE ${refers}) THEN ${index}`;
     });
-    return cases.length === 0 ? this.dialect.noNumber : `CASE ${cases.join(' ')} END`;
-  }
-
-  /** Reads the keys that a statement has returned. */
-  readKeys(rows: readonly KeyTexts[]): Set<string> {
-    const { columns } = this;
-    if (columns.keys.length === 1) return new Set(rows.map(({ key0 = '' }) => key0));
-    return new Set(
-      rows.map((row) => columns.joinKey(columns.keys.map((_, index) => row[`key${index}`]))),
-    );
+    return cases.length === 0 ? 'NULL' : `CASE ${cases.join(' ')} END`;
   }
 }
 

@@ -74,21 +74,12 @@ export interface ChangeLog {
 export class RecordedTable {
   private readonly members: readonly JsonMember[];
 
-  /**
-   * @param name the name of a row in the feed
-   * @throws TypeError when the database cannot write its rows as JSON
-   */
+  /** @param name the name of a row in the feed */
   constructor(
     readonly columns: EntityColumns,
     readonly name: string,
   ) {
-    const members = listJsonMembers(columns);
-    if (members === undefined) {
-      throw new TypeError(
-        `Changes of ${columns.metadata.name} cannot be recorded: it has a column that only the program can write as JSON`,
-      );
-    }
-    this.members = members;
+    this.members = listJsonMembers(columns);
   }
 
   get tableName(): string {
@@ -114,7 +105,7 @@ export function listRecordedTables(store: DataSource): RecordedTable[] {
   return store.entityMetadatas.flatMap(({ target }) => {
     const name = getRecordedName(target);
     if (name === undefined) return [];
-    const columns = new EntityColumns(store.getRepository(target), (value) => value);
+    const columns = new EntityColumns(store.getRepository(target));
     return [new RecordedTable(columns, name)];
   });
 }

@@ -1,5 +1,5 @@
 import type { EntityManager, QueryResult, QueryRunner } from 'typeorm';
-import { atomically, type Session, type Statement, type Transaction } from '../batching/session.js';
+import type { Session, Statement } from '../batching/session.js';
 
 /**
  * Makes a session in the transaction of a manager.
@@ -14,48 +14,29 @@ export function joinTransaction({ queryRunner }: EntityManager): Session {
 }
 
 /** Statements inside a transaction of TypeORM. */
-class ManagerSession implements Transaction {
+class ManagerSession implements Session {
   readonly isInTransaction = true;
+  readonly waitsForLocks = true;
 
   constructor(private readonly queryRunner: QueryRunner) {}
 
   async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    const result = (await this.queryRunner.query(
-      prependLineFeed(text),
-      [...parameters],
-      true,
-    )) as QueryResult<Row>;
+    const sql = prependLineFeed(text);
+    const result = (await this.queryRunner.query(sql, [...parameters], true)) as QueryResult<Row>;
     return result.records;
   }
 
-  async run({ text }: Statement, parameters: readonly unknown[]): Promise<number> {
-    const result = await this.queryRunner.query(text, [...parameters], true);
-    return result.affected ?? 0;
-  }
-
-  async begin(): Promise<Transaction> {
+  async transaction<Result>(work: (within: Session) => Promise<Result>): Promise<Result> {
     try {
       await this.queryRunner.startTransaction();
+      const result = await work(this);
+      await this.queryRunner.commitTransaction();
+      return result;
     } catch (error) {
       // A query runner expects this also after a transaction that did not begin.
       await this.queryRunner.rollbackTransaction().catch(() => undefined);
       throw error;
     }
-    return this;
-  }
-
-  /** After an error, some engines refuse all statements until a rollback to a savepoint. */
-  attempt<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    return atomically(this, (part) => part.query<Row>(statement, parameters));
-  }
-
-  async commit(sent: readonly Promise<unknown>[] = []): Promise<void> {
-    await Promise.all(sent);
-    await this.queryRunner.commitTransaction();
-  }
-
-  async rollback(): Promise<void> {
-    await this.queryRunner.rollbackTransaction();
   }
 }
 

@@ -1,11 +1,10 @@
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
-import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
-import type { FailureClassifier } from '../batching/isolate-failures.js';
 import type { PageReader } from '../batching/read-rows.js';
 import type { SessionPool } from '../batching/session.js';
 import type { TableSql } from '../batching/sql-builder.js';
+import type { FailureClassifier } from '../batching/write-rows.js';
 import { type ChangeLog, listRecordedTables } from '../change-feed/change-log.js';
 import type { SchemaBuilder } from './schema-builder.js';
 import { StoreEntityManager } from './store-entity-manager.js';
@@ -32,8 +31,7 @@ export interface TimeLimited {
 /** The means of an engine to read and write one table. */
 export interface TableAccess {
   readonly sql: TableSql;
-  /** Undefined if the database cannot write the rows as JSON. */
-  readonly json: PageReader | undefined;
+  readonly json: PageReader;
   readonly classifier: FailureClassifier;
 }
 
@@ -77,9 +75,6 @@ export abstract class StoreDataSource extends DataSource {
 
   /** Lets the counter of a table's key continue after this number, and after every stored key. */
   abstract raiseCounter(columns: EntityColumns, number: string): Promise<void>;
-
-  /** Turns a value that TypeORM has prepared for a column into one that JSON can hold. */
-  abstract encodeValue(value: unknown, column: ColumnMetadata): unknown;
 
   /**
    * Refuses a statement that is called from within a transaction but is not part of it, if it would

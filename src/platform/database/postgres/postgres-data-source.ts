@@ -2,7 +2,6 @@ import { Logger } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import type { DataSourceOptions, QueryRunner } from 'typeorm';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/sql-builder.js';
@@ -38,9 +37,6 @@ interface OwnPools {
   readonly rowReaders: PostgresPool;
   readonly pageReaders: PostgresPool;
 }
-
-const ZONED = new Set<unknown>(['timestamp with time zone', 'timestamptz']);
-const JSON_TYPES = new Set<unknown>(['json', 'jsonb']);
 
 /** A store on a PostgreSQL server, for any number of programs. */
 export class PostgresDataSource extends StoreDataSource {
@@ -164,11 +160,11 @@ export class PostgresDataSource extends StoreDataSource {
     ];
     return {
       sql,
-      json: members && new PostgresPageReader(sql, members),
+      json: new PostgresPageReader(sql, members),
       classifier: {
         classify: classifyFailure,
-        toConstraintError: (error) =>
-          toConstraintError(error, entities, { table: metadata.tableName }),
+        toConstraintError: (error, isRemoval) =>
+          toConstraintError(error, entities, { table: metadata.tableName, isRemoval }),
       },
     };
   }
@@ -192,14 +188,6 @@ export class PostgresDataSource extends StoreDataSource {
     );
   }
 
-  encodeValue(value: unknown, { type }: ColumnMetadata): unknown {
-    if (typeof value === 'bigint') return String(value);
-    if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
-    if (value instanceof Date)
-      return ZONED.has(type) ? value.toISOString() : formatLocalTime(value);
-    return JSON_TYPES.has(type) && typeof value === 'string' ? JSON.parse(value) : value;
-  }
-
   assertOutsideTransaction(): void {
     // Such a statement uses another connection, and does not wait.
   }
@@ -219,7 +207,7 @@ export class PostgresDataSource extends StoreDataSource {
       await session.query(PROBE, []);
       isBroken = false;
     } finally {
-      session.release(isBroken);
+      await session.release(isBroken);
     }
   }
 
@@ -261,15 +249,6 @@ export class PostgresDataSource extends StoreDataSource {
 }
 
 const PROBE = { name: 'probe', text: `SELECT pg_logical_emit_message(true, 'plant-store', '')` };
-
-/** Formats a time in the local time zone, as the driver does for columns without a time zone. */
-function formatLocalTime(date: Date): string {
-  const offset = -date.getTimezoneOffset();
-  const sign = offset < 0 ? '-' : '+';
-  const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
-  const local = new Date(date.getTime() + offset * 60_000).toISOString().slice(0, -1);
-  return `${local}${sign}${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`;
-}
 
 /** Codes whose reasons need the message of the server, which names the object. */
 const NEEDS_MESSAGE = new Set(['42501', '42P07']);

@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type EntityColumns, TEXTS, type Values } from '../batching/entity-columns.js';
+import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 
 /**
@@ -13,8 +13,7 @@ export const TEXT_HASH_FUNCTION = 'plant_store_text_hash';
  */
 export const postgresDialect: SqlDialect = {
   givenPlace: 'given.ordinality',
-  lockSelected: 'FOR UPDATE',
-  noNumber: 'NULL::int',
+  locks: { toChange: 'FOR NO KEY UPDATE', toRemove: 'FOR UPDATE', skip: 'SKIP LOCKED' },
 
   parameter: (number: number) => `$${number}`,
 
@@ -24,8 +23,8 @@ export const postgresDialect: SqlDialect = {
   givenValue: (columns: EntityColumns, column: ColumnMetadata) =>
     `given.${columns.quoteColumn(column)}`,
 
-  encodeRows({ inserted }: EntityColumns, rows: readonly Values[]): string {
-    const names = inserted.map(({ databaseName }) => databaseName);
+  encodeRows({ columns }: EntityColumns, rows: readonly Values[]): string {
+    const names = columns.map(({ databaseName }) => databaseName);
     return `[${rows.map((values) => toJsonObject(names, values)).join()}]`;
   },
 
@@ -53,21 +52,14 @@ export const postgresDialect: SqlDialect = {
 
   selected: (columns: EntityColumns, column: ColumnMetadata) => columns.quoteColumn(column),
 
-  // Not every type has an equality operator, but every type has a text.
-  isSame: (stored: string, given: string) => `${stored}::text IS NOT DISTINCT FROM ${given}::text`,
-
   fromText: (sql: string) => sql,
 
   // The order of most locales is not that of the code points.
-  sorted: (sql: string, type: unknown) => (TEXTS.has(type) ? `${sql} COLLATE "C"` : sql),
+  sorted: (sql: string, type: unknown) => (type === 'text' ? `${sql} COLLATE "C"` : sql),
 
   searchesByRow: true,
 
   caseless: (sql: string, length: string) => `lower(left(${sql}, ${length}) COLLATE "C")`,
-
-  drawNumbers: `
-    SELECT nextval(pg_get_serial_sequence($2, $3))::text AS number
-    FROM json_array_elements($1::json)`,
 
   nameCounter: ({ table, counter }: EntityColumns) => [table, counter?.databaseName ?? ''],
 

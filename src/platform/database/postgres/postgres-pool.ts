@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { PooledSession, SessionPool } from '../batching/session.js';
-import { limitTime, PostgresPooledSession } from './postgres-session.js';
+import { limitTime, PostgresSession } from './postgres-session.js';
 
 const WAITING_FOR_STANDBY = `SELECT pid FROM pg_stat_activity
   WHERE pid = ANY ($1) AND wait_event = 'SyncRep'`;
@@ -36,7 +36,7 @@ export class PostgresPool implements SessionPool {
         client.off('error', ignore).release();
         throw error;
       });
-      return new PostgresPooledSession(client, (isBroken) => {
+      return new PostgresSession(client, (isBroken) => {
         client.off('error', ignore);
         if (isBroken) this.abandoned = [...this.abandoned, client.processID];
         client.release(isBroken);

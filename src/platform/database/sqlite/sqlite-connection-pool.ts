@@ -5,7 +5,7 @@ import type { PooledSession, SessionPool } from '../batching/session.js';
 import { FairWriteLock, type ReleaseLock } from './fair-write-lock.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { StoreFiles } from './store-files.js';
-import { SqlitePooledSession, SqliteReadingSession } from './sqlite-session.js';
+import { SqliteReadingSession, SqliteSession } from './sqlite-session.js';
 import { assertOutsideTransaction } from './transaction-scope.js';
 
 export const IN_MEMORY = ':memory:';
@@ -170,11 +170,11 @@ export class SqliteConnectionPool {
       passOn();
       throw error;
     }
-    const release = (isBroken: boolean): void => {
-      if (isBroken) void this.endTransaction().then(passOn);
-      else passOn();
+    const giveBack = async (isBroken: boolean): Promise<void> => {
+      if (isBroken) await this.endTransaction();
+      passOn();
     };
-    return new SqlitePooledSession(this.commits, () => this.assertSameStore(), release);
+    return new SqliteSession(this.commits, () => this.assertSameStore(), giveBack);
   }
 
   /** Ends a transaction that a batch has left open, so that nobody writes as a part of it. */
@@ -198,7 +198,8 @@ export class SqliteConnectionPool {
           release();
           throw error;
         }
-        return new SqliteReadingSession(connection, () => undefined, release);
+        const giveBack = (): Promise<void> => Promise.resolve().then(release);
+        return new SqliteReadingSession(connection, () => undefined, giveBack);
       },
     };
   }

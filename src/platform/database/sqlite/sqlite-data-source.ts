@@ -81,10 +81,11 @@ export class SqliteDataSource extends StoreDataSource {
     const members = listJsonMembers(columns);
     return {
       sql,
-      json: members && new SqlitePageReader(sql, members),
+      json: new SqlitePageReader(sql, members),
       classifier: {
         classify: classifyFailure,
-        toConstraintError: (error) => toConstraintError(error, [metadata], metadata.tableName),
+        toConstraintError: (error, isRemoval) =>
+          toConstraintError(error, [metadata], metadata.tableName, isRemoval),
       },
     };
   }
@@ -112,11 +113,6 @@ export class SqliteDataSource extends StoreDataSource {
     );
   }
 
-  encodeValue(value: unknown): unknown {
-    if (typeof value === 'bigint') return String(value);
-    return Buffer.isBuffer(value) ? value.toString('hex') : value;
-  }
-
   assertOutsideTransaction(access: 'read' | 'write'): void {
     this.driver.connections.assertOutsideTransaction(access);
   }
@@ -134,7 +130,7 @@ export class SqliteDataSource extends StoreDataSource {
       await commits.exec('PRAGMA user_version = 0');
       writer.assertSameStore();
     } finally {
-      writer.release(false);
+      await writer.release(false);
     }
   }
 

@@ -2,14 +2,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 
-const CAST_TO_INTEGER = new Set<unknown>([
-  'int',
-  'integer',
-  'smallint',
-  'bigint',
-  'boolean',
-  Number,
-]);
+const CAST_TO_INTEGER = new Set<unknown>(['integer', 'bigint', 'boolean']);
 
 /**
  * The SQL of SQLite. Rows are one parameter, a JSON array, so that a statement has a constant text
@@ -19,18 +12,13 @@ const CAST_TO_INTEGER = new Set<unknown>([
  */
 export const sqliteDialect: SqlDialect = {
   givenPlace: 'given.key',
-  // SQLite has one writer.
-  lockSelected: '',
-  noNumber: 'NULL',
 
   parameter: (number: number) => `?${number}`,
 
   givenRows: () => 'json_each(?1) AS given',
 
-  givenValue(columns: EntityColumns, column: ColumnMetadata): string {
-    const value = `given.value ->> ${columns.inserted.indexOf(column)}`;
-    return column.type === 'blob' ? `unhex(${value})` : `(${value})`;
-  },
+  givenValue: (columns: EntityColumns, column: ColumnMetadata) =>
+    `(given.value ->> ${columns.columns.indexOf(column)})`,
 
   encodeRows: (_: EntityColumns, rows: readonly Values[]) => JSON.stringify(rows),
 
@@ -54,8 +42,6 @@ export const sqliteDialect: SqlDialect = {
     return column.type === 'bigint' ? `CAST(${name} AS TEXT) AS ${name}` : name;
   },
 
-  isSame: (stored: string, given: string) => `${stored} IS ${given}`,
-
   fromText: (sql: string, { type }: ColumnMetadata) =>
     CAST_TO_INTEGER.has(type) ? `CAST(${sql} AS INTEGER)` : sql,
 
@@ -64,10 +50,6 @@ export const sqliteDialect: SqlDialect = {
   searchesByRow: false,
 
   caseless: (sql: string, length: string) => `lower(substr(${sql}, 1, ${length}))`,
-
-  drawNumbers: `
-    SELECT CAST(value + ifnull((SELECT seq FROM sqlite_sequence WHERE name = ?2), 0) AS TEXT) AS number
-    FROM json_each(?1)`,
 
   nameCounter: ({ metadata }: EntityColumns) => [metadata.tableName],
 

@@ -24,11 +24,13 @@ export function classifyFailure(error: unknown): FailureCause {
  *
  * @param entities the entities whose tables may be concerned
  * @param table the table of the row, if known
+ * @param isRemoval whether rows were to be removed
  */
 export function toConstraintError(
   error: unknown,
   entities: readonly EntityMetadata[],
   table?: string,
+  isRemoval = false,
 ): ConstraintError | undefined {
   const [, kind, subject] = CONSTRAINT.exec((error as Error).message) ?? [];
   switch (kind) {
@@ -48,8 +50,12 @@ export function toConstraintError(
     }
     case 'CHECK':
       return new ConstraintError('check', table, [], subject, { cause: error });
-    case 'FOREIGN KEY':
-      return new ConstraintError('foreign key', table, [], undefined, { cause: error });
+    case 'FOREIGN KEY': {
+      const keys = entities.find(({ tableName }) => tableName === table)?.primaryColumns ?? [];
+      const properties = isRemoval ? keys.map(({ propertyPath }) => propertyPath) : [];
+      const violated = isRemoval ? 'referenced' : 'foreign key';
+      return new ConstraintError(violated, table, properties, undefined, { cause: error });
+    }
     default:
       return undefined;
   }

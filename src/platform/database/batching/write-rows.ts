@@ -1,0 +1,233 @@
+import { ConstraintError } from '../constraint.error.js';
+import { type BatchOperation, RETRY } from './batch-queue.js';
+import type { RawRow, Values } from './entity-columns.js';
+import type { FailureCause, Session, Statement } from './session.js';
+import type { TableSql } from './sql-builder.js';
+
+/** The decision to remove a row. */
+export const REMOVE = Symbol('remove');
+
+/** What a change does with the stored row. */
+export interface Decision {
+  readonly outcome: unknown;
+  /** The row to store, or {@link REMOVE}; undefined leaves the row as it is. */
+  readonly write?: Values | typeof REMOVE | undefined;
+}
+
+/** A change of one row. */
+export interface RowChange {
+  /** Its name in the metrics. */
+  readonly operation: 'create' | 'add' | 'replace' | 'remove' | 'change';
+  readonly key: string;
+  /** Whether the store counts up the key, so that {@link key} is none. */
+  readonly isCounted?: boolean;
+  /** How many bytes the change holds in memory. */
+  readonly size: number;
+  /** The row to insert if its key is free, without asking {@link decide}. */
+  readonly row?: Values | undefined;
+  /**
+   * Gets the stored row while nobody else can change it. An error that it throws fails this change
+   * alone. It may be called more than once.
+   */
+  readonly decide: (stored: RawRow | undefined) => Decision;
+}
+
+/** Classifies the failures of an engine's statements on one table. */
+export interface FailureClassifier {
+  classify(error: unknown): FailureCause;
+
+  /** Converts an error that reports a violated constraint; undefined for others. */
+  toConstraintError(error: unknown, isRemoval: boolean): ConstraintError | undefined;
+}
+
+/** A row to write, and the change that has decided on it. */
+interface Write {
+  readonly change: RowChange;
+  readonly values: Values;
+}
+
+type Results = Map<RowChange, unknown>;
+
+/**
+ * Writes a batch of changes of different rows: locks and reads the rows, lets each change decide,
+ * and stores what was decided in one commit. A change that fails, fails alone.
+ */
+export class WriteRows implements BatchOperation<RowChange, unknown> {
+  readonly name = 'write';
+
+  constructor(
+    private readonly sql: TableSql,
+    private readonly classifier: FailureClassifier,
+  ) {}
+
+  measure({ size }: RowChange): number {
+    return size;
+  }
+
+  getKey({ key, isCounted }: RowChange): string | undefined {
+    return isCounted === true ? undefined : key;
+  }
+
+  getName({ operation }: RowChange): string {
+    return operation;
+  }
+
+  /** Resolves with the outcome of each change, its error, or {@link RETRY}. */
+  async execute(session: Session, changes: readonly RowChange[]): Promise<readonly unknown[]> {
+    try {
+      const isInsert = changes.every(({ row }) => row !== undefined);
+      // One statement needs no transaction: it is the commit, and the flush.
+      if (isInsert && !session.isInTransaction) return await this.insert(session, changes);
+      return await session.transaction((within) => this.write(within, changes));
+    } catch (error) {
+      const cause = error instanceof ConstraintError ? 'row' : this.classifier.classify(error);
+      if (cause === 'store') throw error;
+      if (changes.length === 1) return [cause === 'lock' ? RETRY : this.toFailure(error)];
+      // The halves are tried again, and the halves of a failing half, all in one commit.
+      const middle = Math.ceil(changes.length / 2);
+      return await session.transaction(async (within) => [
+        ...(await this.execute(within, changes.slice(0, middle))),
+        ...(await this.execute(within, changes.slice(middle))),
+      ]);
+    }
+  }
+
+  /** Inserts rows, and lets those decide afterwards whose keys are taken. */
+  private async insert(session: Session, changes: readonly RowChange[]): Promise<unknown[]> {
+    const results = await this.insertFree(session, changes);
+    const rest = changes.filter((change) => !results.has(change));
+    if (rest.length > 0) {
+      const decided = rest.map((change) => ({ ...change, row: undefined }));
+      const others = await this.execute(session, decided);
+      for (const [place, change] of rest.entries()) results.set(change, others[place]);
+    }
+    return changes.map((change) => results.get(change));
+  }
+
+  private async write(session: Session, changes: readonly RowChange[]): Promise<unknown[]> {
+    const results = await this.insertFree(session, changes);
+    const rest = changes.filter((change) => !results.has(change));
+    if (rest.length > 0) await this.decide(session, rest, results);
+    return changes.map((change) => results.get(change));
+  }
+
+  /** Inserts the rows whose keys are free or counted up. Resolves with the outcomes of these. */
+  private async insertFree(session: Session, changes: readonly RowChange[]): Promise<Results> {
+    const { sql } = this;
+    const results: Results = new Map();
+    const given = changes.flatMap((change) => (change.row ? [{ change, values: change.row }] : []));
+    const counted = given.filter(({ change }) => change.isCounted);
+    const created = counted.length === 0 ? given : given.filter(({ change }) => !change.isCounted);
+    if (created.length > 0) {
+      const keys = this.readKeys(await this.send(session, sql.insertFree, created));
+      for (const { change } of created) {
+        // The outcome of an addition is its row, which the caller knows.
+        if (keys.has(change.key)) results.set(change, change.operation === 'add' || 'created');
+      }
+    }
+    if (counted.length > 0) {
+      const rows = await this.send(session, sql.add, counted);
+      const name = sql.columns.counter?.databaseName ?? '';
+      // The numbers follow the order of the given rows, but an engine may return the rows in another.
+      rows.sort((one, other) => Number(BigInt(String(one[name])) - BigInt(String(other[name]))));
+      for (const [place, { change }] of counted.entries()) results.set(change, rows[place]);
+    }
+    return results;
+  }
+
+  /** Lets changes decide on their locked rows, and writes what they decide. */
+  private async decide(
+    session: Session,
+    changes: readonly RowChange[],
+    results: Results,
+  ): Promise<void> {
+    const { sql } = this;
+    const stored = await this.lock(session, changes);
+    const [removed, updated, inserted]: [Write[], Write[], Write[]] = [[], [], []];
+    for (const change of changes) {
+      const row = stored.get(change.key);
+      if (row === RETRY) {
+        results.set(change, RETRY);
+        continue;
+      }
+      try {
+        const { outcome, write } = change.decide(row);
+        results.set(change, outcome);
+        if (write === REMOVE && row !== undefined) removed.push({ change, values: [] });
+        if (write === undefined || write === REMOVE) continue;
+        (row === undefined ? inserted : updated).push({ change, values: write });
+      } catch (error) {
+        results.set(change, error);
+      }
+    }
+    /** Tries the writes again that another session has prevented. */
+    const confirm = (writes: readonly Write[], rows: readonly RawRow[]): void => {
+      if (rows.length === writes.length) return;
+      const done = this.readKeys(rows);
+      for (const { change } of writes) if (!done.has(change.key)) results.set(change, RETRY);
+    };
+    if (removed.length > 0) confirm(removed, await this.remove(session, removed));
+    if (updated.length > 0) await this.send(session, sql.update, updated);
+    if (inserted.length > 0) confirm(inserted, await this.send(session, sql.insert, inserted));
+  }
+
+  /** Reads and locks rows. A row that another session has locked is {@link RETRY}. */
+  private async lock(
+    session: Session,
+    changes: readonly RowChange[],
+  ): Promise<Map<string, RawRow | typeof RETRY>> {
+    const { sql } = this;
+    const { columns, dialect } = sql;
+    const read = async (statement: Statement, keys: readonly string[]): Promise<RawRow[]> =>
+      await session.query(statement, [dialect.encodeKeys(columns, keys)]);
+    const keys = changes.map(({ key }) => key);
+    const stored = new Map<string, RawRow | typeof RETRY>();
+    for (const row of await read(session.waitsForLocks ? sql.lock : sql.lockFree, keys)) {
+      stored.set(columns.getRawKey(row), row);
+    }
+    const missing = keys.filter((key) => !stored.has(key));
+    if (missing.length > 0 && dialect.locks !== undefined) {
+      for (const row of await read(sql.find, missing)) stored.set(columns.getRawKey(row), RETRY);
+    }
+    return stored;
+  }
+
+  private async remove(session: Session, removed: readonly Write[]): Promise<RawRow[]> {
+    const { sql } = this;
+    const keys = sql.encodeKeys(removed.map(({ change }) => change.key));
+    try {
+      return await session.query(session.waitsForLocks ? sql.remove : sql.removeFree, keys);
+    } catch (error) {
+      throw this.classifier.toConstraintError(error, true) ?? error;
+    }
+  }
+
+  /** Executes a statement that writes rows. */
+  private async send(
+    session: Session,
+    statement: Statement,
+    writes: readonly Write[],
+  ): Promise<RawRow[]> {
+    const { sql, classifier } = this;
+    const rows = sql.encodeRows(writes.map(({ values }) => values));
+    try {
+      return await session.query(statement, rows);
+    } catch (error) {
+      const failure = classifier.toConstraintError(error, false);
+      // Not every engine says which foreign key it was.
+      const isUnnamed = failure?.kind === 'foreign key' && failure.properties.length === 0;
+      if (!isUnnamed || writes.length > 1) throw error;
+      const found = await session.query<{ missing: number | null }>(sql.missingParent, rows);
+      throw sql.nameForeignKey(found[0]?.missing, failure) ?? failure;
+    }
+  }
+
+  private toFailure(error: unknown): Error {
+    if (error instanceof ConstraintError) return error;
+    return this.classifier.toConstraintError(error, false) ?? (error as Error);
+  }
+
+  private readKeys(rows: readonly RawRow[]): Set<string> {
+    return new Set(rows.map((row) => this.sql.columns.getRawKey(row)));
+  }
+}
