@@ -62,10 +62,8 @@ describe('POST /plants/import', () => {
 
   it.each<[string, string | Uint8Array<ArrayBuffer>, number]>([
     ['nothing', '', 0],
-    ['a line feed', '\n', 0],
     ['blank lines', ' \n\t\r\n\r\n \t \n', 0],
     ['a line without an end', '{"id":10,"name":"n"}', 1],
-    ['a line with a line feed', '{"id":11,"name":"n"}\n', 1],
     ['a line with CRLF', '{"id":12,"name":"n"}\r\n', 1],
     ['a last line that ends with CR', '{"id":13,"name":"n"}\r', 1],
     ['lines between blank ones', '\n\n{"id":14,"name":"n"}\n \n{"id":15,"name":"n"}\n\n', 2],
@@ -113,17 +111,9 @@ describe('POST /plants/import', () => {
 
   it.each<[string, string | Uint8Array<ArrayBuffer>, number, string]>([
     ['no JSON', 'x', 40001, 'The line is not JSON: a value was expected'],
-    ['a byte order mark', '\uFEFF{"id":40,"name":"n"}', 40001, 'is not JSON'],
-    ['two values', '{"id":40,"name":"n"}{}', 40001, 'nothing may follow the value'],
-    ['half a value', '{"id":40,', 40001, 'is not JSON'],
     ['no UTF-8', Buffer.from('{"id":40,"name":"\xff"}', 'latin1'), 40001, 'The line is not UTF-8'],
-    ['half a character', Buffer.from('{"id":40,"name":"\xf0', 'latin1'), 40001, 'is not UTF-8'],
     ['deep nesting', `{"id":40,"name":"n","x":${'['.repeat(64)}`, 40001, 'The line nests deeper'],
     ['no object', '[1]', 40002, 'The line must be a JSON object'],
-    ['a member that is missing', '{"id":40}', 40002, 'The line is not valid: name is missing'],
-    ['a member given twice', '{"id":40,"id":40,"name":"n"}', 40002, 'given more than once'],
-    ['U+0000', '{"id":40,"name":"\\u0000"}', 40002, 'name must not contain U+0000'],
-    ['an id beyond int64', '{"id":9223372036854775808,"name":"n"}', 40002, 'id must be an integer'],
     [
       'a byte too many',
       longestLine(40).replace('x', 'xx'),
@@ -131,7 +121,6 @@ describe('POST /plants/import', () => {
       'The line is longer than 102400 bytes',
     ],
     ['many bytes too many', 'x'.repeat(1_000_000), 41300, 'The line is longer than 102400 bytes'],
-    ['spaces without end', ' '.repeat(1_000_000), 41300, 'The line is longer than 102400 bytes'],
   ])('fails a line alone that has %s', async (_, line, error, message) => {
     const body = Buffer.concat([
       Buffer.from('\n{"id":41,"name":"n"}\n'),
@@ -155,8 +144,6 @@ describe('POST /plants/import', () => {
 
   it.each<[string, Record<string, string>]>([
     ['of another type', { 'Content-Type': 'application/json' }],
-    ['without a type', { 'Content-Type': '' }],
-    ['of another charset', { 'Content-Type': 'application/x-ndjson; charset=latin1' }],
     ['that is compressed', { 'Content-Encoding': 'gzip' }],
   ])('answers 41500 to a body %s', async (_, headers) => {
     expectError(
@@ -165,23 +152,6 @@ describe('POST /plants/import', () => {
       expect.stringContaining('application/x-ndjson'),
     );
     expect(await app.row('50')).toBeUndefined();
-  });
-
-  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])('answers 405 to %s', async (method) => {
-    const answer = await app.request(method, '/plants/import');
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get('allow')).toBe('OPTIONS, POST');
-  });
-
-  it('answers OPTIONS with its methods', async () => {
-    const answer = await app.request('OPTIONS', '/plants/import');
-    expect(answer.status).toBe(204);
-    expect(answer.headers.get('allow')).toBe('OPTIONS, POST');
-  });
-
-  it('ignores a query', async () => {
-    const answer = await app.post('/plants/import?a=1', '{"id":60,"name":"n"}', NDJSON);
-    expect(answer.body).toMatchObject({ created: 1 });
   });
 
   it('is counted by lines', async () => {

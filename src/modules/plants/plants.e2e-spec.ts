@@ -1,12 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { JsonText } from '../../platform/json/json-text.js';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PlantErrors } from './plants.errors.js';
-import { PlantsService } from './plants.service.js';
 import { expectError } from '../../../test/support/expect-error.js';
 import { type Answer, TestApp } from '../../../test/support/test-app.js';
-import { TOKEN } from '../../../test/support/token.js';
 
 let app: TestApp;
 let lastId = 100;
@@ -18,8 +13,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close();
 });
-
-const GET_LONG_PAGE = `GET /plants?tag=long&limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
 
 /** Creates a plant of its own, and resolves with its path. */
 async function newPlant(members = '"name":"n"'): Promise<string> {
@@ -65,14 +58,11 @@ describe('GET /plants/{id}', () => {
     expectError(await app.get('/plants/77'), PlantErrors.PLANT_NOT_FOUND);
   });
 
-  it.each(['01', '+1', '-0', '1.0', '1e2', 'x', '%20', '9223372036854775808', '0x1', '１'])(
-    'answers 400 to the id %s',
-    async (id) => {
-      const message = /^The path is not valid: id must be an integer from -9223372036854775808/;
-      const answer = await app.get(`/plants/${id}`);
-      expectError(answer, 'INVALID_PARAMETERS', expect.stringMatching(message));
-    },
-  );
+  it.each(['01', '-0', '1.0', '9223372036854775808'])('answers 400 to the id %s', async (id) => {
+    const message = /^The path is not valid: id must be an integer from -9223372036854775808/;
+    const answer = await app.get(`/plants/${id}`);
+    expectError(answer, 'INVALID_PARAMETERS', expect.stringMatching(message));
+  });
 
   it('answers HEAD as GET, without the body', async () => {
     const path = await newPlant();
@@ -102,13 +92,8 @@ describe('GET /plants/{id}', () => {
     ['"ETAG"', 304],
     ['W/"ETAG"', 304],
     ['"other", "ETAG"', 304],
-    [' ,"other" ,, W/"ETAG",', 304],
     ['*', 304],
     ['"other"', 200],
-    ['W/"other", "an other"', 200],
-    ['ETAG', 200],
-    ['""', 200],
-    ['"ETAG', 200],
     ['"ETAG", x', 200],
   ])('answers to If-None-Match: %s with %i', async (header, status) => {
     const path = await newPlant();
@@ -201,26 +186,6 @@ describe('GET /plants', () => {
     const rest = await app.get(first.next ?? '');
     expect(rest.headers.has('link')).toBe(false);
     expect([...listIds(first), ...listIds(rest)]).toEqual(ids);
-  });
-
-  it('counts no long page for a client that disconnects before it is read', async () => {
-    for (let count = 0; count < 2; count++) {
-      await newPlant(`"name":"${'x'.repeat(100_000)}","tag":"gone"`);
-    }
-    const accepted = once(app.nest.getHttpServer(), 'connection') as Promise<[Socket]>;
-    const client = connect(app.port, '127.0.0.1');
-    const [socket] = await accepted;
-    const listed = new Promise<void>((resolve) => {
-      jest.spyOn(app.nest.get(PlantsService), 'list').mockImplementationOnce(async () => {
-        client.resetAndDestroy();
-        await new Promise((closed) => socket.once('close', closed));
-        setImmediate(resolve);
-        return { json: new JsonText(' '.repeat(128 * 1024 * 1024 - 1)), next: undefined };
-      });
-    });
-    client.write(GET_LONG_PAGE);
-    await listed;
-    expect(await app.get('/plants?tag=gone')).toMatchObject({ status: 200 });
   });
 
   it('is empty after the last id', async () => {
@@ -365,19 +330,12 @@ describe.each(Object.entries(CHANGES))('%s /plants/{id} with a condition', (meth
 
   it.each([
     ['If-Match', '"ETAG"', success],
-    ['If-Match', '"other", "ETAG"', success],
     ['If-Match', '*', success],
     ['If-Match', 'W/"ETAG"', 412],
-    ['If-Match', '"other"', 412],
-    ['If-Match', 'ETAG', 412],
-    ['If-Match', '', 412],
-    ['If-Match', '"ETAG" "other"', 412],
     ['If-Match', '"ETAG", x', 412],
     ['If-None-Match', '"other"', success],
-    ['If-None-Match', '"ETAG"', 412],
     ['If-None-Match', 'W/"ETAG"', 412],
     ['If-None-Match', '*', 412],
-    ['If-None-Match', 'other', 412],
   ])('%s: %s is answered with %s', async (name, header, status) => {
     const path = await newPlant();
     const { text, headers } = await app.get(path);
