@@ -31,15 +31,11 @@ export async function createApp(features: readonly Type[] = []): Promise<NestExp
   const logger = app.get(PinoLogger);
   app.useLogger(logger);
   app.flushLogs();
-  configureServer(
-    app.getHttpServer(),
-    app.getHttpAdapter().getInstance(),
-    app.get(Connections),
-    env,
-    logger,
-  );
+  const connections = app.get(Connections);
+  const express = app.getHttpAdapter().getInstance();
+  configureServer(app.getHttpServer(), express, connections, env, logger);
   app.set('trust proxy', parseTrustedProxies(env.TRUST_PROXY));
-  app.use(requestMiddleware(logger));
+  app.use(requestMiddleware(logger, connections));
   const origins = splitList(env.CORS_ORIGINS);
   if (origins.length > 0) app.enableCors(createCorsOptions(origins));
   app.use(matchFixedPathsFirst);

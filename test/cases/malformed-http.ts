@@ -139,11 +139,6 @@ export const MALFORMED_REQUESTS: readonly MalformedRequest[] = [
     error: 'EXPECTATION_FAILED',
   },
   {
-    what: 'CONNECT',
-    request: 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n',
-    error: 'MALFORMED_REQUEST',
-  },
-  {
     what: 'an upgrade on a path that takes another method',
     request:
       'PATCH /plants HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',

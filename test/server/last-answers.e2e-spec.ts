@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ClientConnection } from '../support/http/connection.js';
-import { LARGE, LIVE, writeCreateRequest } from '../support/plant-requests.js';
+import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
 import { holdCreates, listServerSockets } from '../support/server-connections.js';
 import { type Row, TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
@@ -37,16 +37,6 @@ async function settledRows(): Promise<Row[]> {
   return (await app.rows()).filter(({ id }) => id !== '-1');
 }
 
-describe('CONNECT after a request', () => {
-  it('gets 400 once the long answer before it is sent', async () => {
-    app = await TestApp.start();
-    const client = new ClientConnection(app.port);
-    await client.write(`${LARGE}CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${LIVE}`);
-    await client.closed;
-    expect(client.answers.map(({ status }) => status)).toEqual([200, 400]);
-  });
-});
-
 describe('a request to upgrade the connection', () => {
   const UPGRADE = 'Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c';
   const upgrade = LIVE.replace('Host: a', UPGRADE);
@@ -60,7 +50,7 @@ describe('a request to upgrade the connection', () => {
     ['before the head of another, whose body follows', [upgrade + hidingHead, smuggled], [200]],
     ['before another', [upgrade + smuggled], [200]],
     ['before another in the next piece', [upgrade, smuggled], [200]],
-    ['after another', [LIVE + upgrade + hidingHead, smuggled], [200, 200]],
+    ['after another', [LIVE + upgrade + hidingHead, smuggled], [200]],
     [
       'with a body',
       [writeCreateRequest(TOKEN).replace('Host: a', UPGRADE) + hidingHead, smuggled],
@@ -77,14 +67,8 @@ describe('a request to upgrade the connection', () => {
       [200],
     ],
     ['of HTTP/1.0', [upgrade.replace('1.1', '1.0') + hidingHead, smuggled], [200]],
-    ['by CONNECT', [`CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n${hidingHead}`, smuggled], [400]],
-    [
-      'by CONNECT after another',
-      [`${LIVE}CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n${smuggled}`],
-      [200, 400],
-    ],
     ['by the preface of HTTP/2', [preface + hidingHead, smuggled], [400]],
-    ['by the preface of HTTP/2 after another', [LIVE + preface + smuggled], [200, 400]],
+    ['by the preface of HTTP/2 after another', [LIVE + preface + smuggled], [200]],
   ])('%s gets its answer as the last of the connection', async (_, pieces, statuses) => {
     app = await TestApp.start();
     expect(await sendPieces(pieces)).toEqual(statuses);
@@ -114,28 +98,21 @@ describe('a request with more than 100 headers', () => {
     request.replace('Host: a', `Host: a${'\r\nX:'.repeat(count)}`);
   /** Ends with these headers, of which Node would drop those after the thousandth. */
   const ending = (headers: string): string => many(LIVE, 1_500).replace(/\r\n$/, headers);
-  const chunked = writeCreateRequest(TOKEN).replace(
-    /Content-Length: .*/s,
-    'Transfer-Encoding: chunked\r\n\r\n13\r\n{"id":1,"name":"n"}\r\n0\r\n',
-  );
 
-  it('is refused, as is one with as many trailers; one with 100 is handled', async () => {
+  it('is refused, and one with 100 is handled', async () => {
     app = await TestApp.start();
     const client = new ClientConnection(app.port);
-    await client.write(many(LIVE) + `${chunked}${'X:\r\n'.repeat(100)}\r\n`);
-    await until(() => client.answers.length === 2);
-    expect(client.answers).toMatchObject([{ status: 200 }, { status: 200 }]);
-    await client.write(`${chunked}${'X:\r\n'.repeat(101)}\r\n`);
+    await client.write(many(LIVE));
+    expect(await client.next()).toMatchObject({ status: 200 });
+    await client.write(many(LIVE, 100));
     await client.closed;
-    expect(client.answers[2]).toMatchObject({ status: 431, headers: { connection: 'close' } });
-    expect(await settledRows()).toHaveLength(1);
+    expect(client.answers[1]).toMatchObject({ status: 431, headers: { connection: 'close' } });
   });
 
   it.each<[string, string[], number[]]>([
     ['alone', [many(LIVE, 100)], [431]],
     ['before another', [many(LIVE, 100) + smuggled], [431]],
     ['before another in the next piece', [many(LIVE, 100), smuggled], [431]],
-    ['after another', [LIVE + many(LIVE, 100), smuggled], [200, 431]],
     [
       'with another as its body',
       [ending(`Content-Length: ${smuggled.length}\r\n\r\n`), smuggled],
@@ -159,12 +136,6 @@ describe('a request with more than 100 headers', () => {
       'among the first with an unknown expectation',
       [many(LIVE.replace('Host: a', 'Host: a\r\nExpect: 200-ok'), 99) + smuggled],
       [431],
-    ],
-    ['in its trailers', [`${chunked}${'X:\r\n'.repeat(101)}\r\n${smuggled}`], [431]],
-    [
-      'in its trailers, after another',
-      [`${LIVE}${chunked}${'X:\r\n'.repeat(1_500)}\r\n${smuggled}`],
-      [200, 431],
     ],
   ])(
     '%s gets 431 as the last answer, and nothing behind it is handled',

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { type Client, getClient } from '../limits/client.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
@@ -15,13 +14,10 @@ import {
   waitingBodies,
 } from './body-reader.js';
 import { parseObject } from './json-body.js';
-import { holdReading, releaseReading } from './socket-reading.js';
 
 /** JSON with one value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson';
 
-/** The least average speed of a client, in bytes per millisecond of waiting for it. */
-const MIN_RATE = 1;
 /** How many bytes are read before they are split: longer batches would delay commits of others. */
 const BATCH_BYTES = 64 * 1024;
 /** How many lines are read at once, so that other requests are handled between batches. */
@@ -49,14 +45,6 @@ export interface ReadLines<Dto> {
   readonly failures: Map<number, ApiError>;
 }
 
-/** The last request on each connection whose body has its own time limits. */
-const withOwnLimits = new WeakMap<Socket, IncomingMessage>();
-
-/** Whether the request that arrives on a connection is exempt from the limit for whole requests. */
-export function hasOwnTimeLimits(socket: Socket): boolean {
-  return withOwnLimits.get(socket)?.complete === false;
-}
-
 /**
  * The body of a request as lines of JSON, each read as an instance of a class like a body of its
  * own. The lines are iterated in batches. Until the next batch is requested, the client can send only as
@@ -69,7 +57,7 @@ export class BodyLines<Dto extends object> implements LineBatches<Dto> {
   private lastNumber = 0;
 
   /**
-   * @param timeoutMs how long the client may send nothing, and how long it may send too slowly
+   * @param timeoutMs how long the client may send nothing
    * @param stop aborts when the server stops
    */
   constructor(
@@ -178,36 +166,15 @@ export class BodyLines<Dto extends object> implements LineBatches<Dto> {
     const { request, response, signal } = this;
     checkMediaType(request, [NDJSON_TYPE]);
     continueIfExpected(request, response);
-    const { socket } = request;
-    withOwnLimits.set(socket, request);
-    let received = 0;
-    let waitedMs = 0;
-    try {
-      while (!request.readableEnded) {
-        if (request.destroyed) throw new RequestAbortedError();
-        signal.throwIfAborted();
-        const chunk = request.read() as Buffer | null;
-        if (chunk !== null) {
-          received += chunk.length;
-          // Otherwise the request would buffer further bytes, which nobody counts.
-          holdReading(socket, this);
-          try {
-            for (let start = 0; start < chunk.length; start += BATCH_BYTES) {
-              yield chunk.subarray(start, start + BATCH_BYTES);
-            }
-          } finally {
-            releaseReading(socket, this);
-          }
-          continue;
+    while (!request.readableEnded) {
+      if (request.destroyed) throw new RequestAbortedError();
+      signal.throwIfAborted();
+      const chunk = request.read() as Buffer | null;
+      if (chunk === null) await this.waitForInput(signal);
+      else
+        for (let start = 0; start < chunk.length; start += BATCH_BYTES) {
+          yield chunk.subarray(start, start + BATCH_BYTES);
         }
-        // Only the time of waiting for the client counts.
-        const began = performance.now();
-        const credit = this.timeoutMs + received / MIN_RATE - waitedMs;
-        await this.waitForInput(Math.min(this.timeoutMs, credit), signal);
-        waitedMs += performance.now() - began;
-      }
-    } finally {
-      withOwnLimits.delete(socket);
     }
   }
 
@@ -216,8 +183,8 @@ export class BodyLines<Dto extends object> implements LineBatches<Dto> {
    *
    * @throws ApiError 40800
    */
-  private async waitForInput(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    const { request } = this;
+  private async waitForInput(signal: AbortSignal): Promise<void> {
+    const { request, timeoutMs } = this;
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         forget();

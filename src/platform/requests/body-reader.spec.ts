@@ -6,6 +6,7 @@ import type { ApiError } from '../errors/api-error.js';
 import { BODY_LIMIT, GrowingBuffer, readJsonText, WAITING_BODIES_LIMIT } from './body-reader.js';
 
 const MIB = 1024 * 1024;
+const HOUR_MS = 3_600_000;
 
 function request(ip = '192.0.2.1', rawHeaders: string[] = []): PassThrough & IncomingMessage {
   return Object.assign(new PassThrough(), {
@@ -19,7 +20,7 @@ function request(ip = '192.0.2.1', rawHeaders: string[] = []): PassThrough & Inc
 
 it('keeps no chunk, however small, and nothing that was read together with it', async () => {
   const req = request();
-  const text = readJsonText(req, {} as ServerResponse, ['application/json']);
+  const text = readJsonText(req, {} as ServerResponse, ['application/json'], HOUR_MS);
   for (let index = 0; index < 90_000; index++) {
     if (!req.write(Buffer.alloc(16_384, 32).subarray(0, 1))) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -33,7 +34,7 @@ it('keeps no chunk, however small, and nothing that was read together with it', 
 
 it('keeps no more of a body than says that it is too long', async () => {
   const req = request();
-  const text = readJsonText(req, {} as ServerResponse, ['application/json']);
+  const text = readJsonText(req, {} as ServerResponse, ['application/json'], HOUR_MS);
   for (let index = 0; index < 4; index++) req.write(Buffer.alloc(BODY_LIMIT / 2));
   await expect(text).rejects.toMatchObject({ status: 413 });
 });
@@ -41,11 +42,11 @@ it('keeps no more of a body than says that it is too long', async () => {
 it('counts the headers of requests whose bodies have not arrived, and drops the first of a client', async () => {
   const types = ['application/json'];
   const others = request('192.0.2.2', ['Host', 'a', 'Content-Type', 'application/json']);
-  const honest = readJsonText(others, {} as ServerResponse, types);
+  const honest = readJsonText(others, {} as ServerResponse, types, HOUR_MS);
   const outcomes = Array.from({ length: WAITING_BODIES_LIMIT / MIB }, () => 'waits');
   const waiting = outcomes.map((_, index) => {
     const req = request('192.0.2.1', ['X', 'x'.repeat(MIB)]);
-    void readJsonText(req, {} as ServerResponse, types).catch((error: unknown) => {
+    void readJsonText(req, {} as ServerResponse, types, HOUR_MS).catch((error: unknown) => {
       outcomes[index] = `gets ${(error as ApiError).status}`;
     });
     return req;

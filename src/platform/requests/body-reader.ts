@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { getClient } from '../limits/client.js';
 import { FairShare } from '../limits/fair-share.js';
 import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 
 /** The longest body that is read, in bytes. */
 export const BODY_LIMIT = 102_400;
@@ -23,14 +23,16 @@ export class RequestAbortedError extends Error {}
  * that sent `Expect: 100-continue` has received no 100 (Continue).
  *
  * @param mediaTypes the media types that the operation accepts
- * @throws ApiError 40001, 41300, 41500, in the documented order; 50300 when too many bodies arrive
- *   at a time
+ * @param timeoutMs how long it may take until the body has arrived
+ * @throws ApiError 40001, 41300, 41500, in the documented order; 40800 when it arrives too late;
+ *   50300 when too many bodies arrive at a time
  * @throws RequestAbortedError
  */
 export async function readJsonText(
   req: IncomingMessage,
   res: ServerResponse,
   mediaTypes: readonly string[],
+  timeoutMs: number,
 ): Promise<string> {
   const declared = req.headers['content-length'];
   if (declared !== undefined) {
@@ -40,7 +42,7 @@ export async function readJsonText(
   }
   continueIfExpected(req, res);
 
-  const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req));
+  const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req, timeoutMs));
   // The length of a chunked body is known only at its end.
   if (declared === undefined) checkBody(req, bytes.length, mediaTypes);
   if (!isUtf8(bytes)) {
@@ -139,12 +141,13 @@ export class GrowingBuffer {
 }
 
 /** Resolves with the whole body, or with the start of one that exceeds the limit. */
-function readBytes(req: IncomingMessage): Promise<Buffer> {
+function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buffer> {
   if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
   return new Promise((resolve, reject) => {
     const body = new GrowingBuffer(BODY_LIMIT + 1);
     const head = countHead(req);
     const settle = (): void => {
+      clearTimeout(timer);
       holding.end();
       req.off('data', onData).off('end', onEnd).off('close', onClose);
       req.pause();
@@ -162,10 +165,12 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
       settle();
       reject(new RequestAbortedError());
     };
-    const holding = waitingBodies.hold(getClient(req), () => {
+    const refuse = (error: ErrorEntry): void => {
       settle();
-      reject(new ApiError(ErrorCatalogue.UNAVAILABLE));
-    });
+      reject(new ApiError(error));
+    };
+    const timer = setTimeout(() => refuse(ErrorCatalogue.REQUEST_TIMEOUT), timeoutMs);
+    const holding = waitingBodies.hold(getClient(req), () => refuse(ErrorCatalogue.UNAVAILABLE));
     req.on('data', onData).on('end', onEnd).on('close', onClose);
     holding.update(head + body.capacity);
   });

@@ -19,10 +19,11 @@ export class JsonBody implements PromiseLike<object> {
     private readonly request: Request,
     private readonly response: Response,
     private readonly dto: CompiledDto,
+    private readonly timeoutMs: number,
     private readonly turns = Turns.ofHandlers,
   ) {}
 
-  /** Rejects with ApiError 40001, 40002, 41300, 41500, 50300 or RequestAbortedError. */
+  /** Rejects with ApiError 40001, 40002, 40800, 41300, 41500, 50300 or RequestAbortedError. */
   then<Result = object, Failure = never>(
     onFulfilled?: ((body: object) => Result | PromiseLike<Result>) | null,
     onRejected?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null,
@@ -32,8 +33,8 @@ export class JsonBody implements PromiseLike<object> {
   }
 
   private async readOnce(): Promise<object> {
-    const { request, response, dto, turns } = this;
-    const text = await readJsonText(request, response, listMediaTypes(dto));
+    const { request, response, dto, timeoutMs, turns } = this;
+    const text = await readJsonText(request, response, listMediaTypes(dto), timeoutMs);
     await turns.take(request, response, text);
     return parseObject(text, dto, 'body');
   }

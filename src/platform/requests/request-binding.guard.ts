@@ -9,9 +9,9 @@ import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { IS_PUBLIC } from '../auth/auth.decorators.js';
+import { Env } from '../config/env.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
 import { RESULT_CONVERTER, type ResultConverter } from './convert-result.js';
-import { discardUnusedBody } from './discard-body.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { JsonBody, listMediaTypes } from './json-body.js';
 import { setParameters } from './read-parameters.js';
@@ -23,6 +23,9 @@ interface Handler {
   readonly turns: Turns | undefined;
   readonly converter: ResultConverter<unknown> | undefined;
 }
+
+/** The methods whose bodies are ignored. */
+const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
 
 /** For handlers of Nest's own, such as that for unknown paths. */
 const UNKNOWN: Handler = { parameters: {}, turns: undefined, converter: undefined };
@@ -40,6 +43,7 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
     private readonly reflector: Reflector,
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
+    private readonly env: Env,
   ) {}
 
   /** @throws TypeError when a handler declares a parameter that would not be checked */
@@ -70,10 +74,11 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
     if (query !== undefined || path !== undefined) setParameters(request, query, path);
     response.locals.converter = converter;
     if (body !== undefined) {
-      request.body = new JsonBody(request, response, body, turns);
+      request.body = new JsonBody(request, response, body, this.env.REQUEST_TIMEOUT_MS, turns);
       return true;
     }
-    discardUnusedBody(request, response);
+    // An unread body would stay in memory until the answer, and hide the end of the connection.
+    if (WITHOUT_BODY.has(request.method)) request.resume();
     return turns?.take(request, response)?.then(() => true) ?? true;
   }
 }

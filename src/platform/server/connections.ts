@@ -1,17 +1,17 @@
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Env, WAIT_TIMEOUT_MS } from '../config/env.js';
 import { droppedConnections, openConnections } from '../observability/metrics.js';
-import { ConnectionDrain, DRAIN_CLIENT_MS, readReceived } from './connection-drain.js';
-import { SendTimeout } from './send-timeout.js';
-import { type Handler, PipelinedRequests } from './pipelined-requests.js';
+import { stopParsing } from './fast-express-adapter.js';
+import { breakOff } from './send-stream.js';
 
+/** How many headers a request may have. */
+export const MAX_HEADERS = 100;
 /** How many connections beyond the limit get 503; further ones are closed unanswered. */
 const REFUSAL_HEADROOM = 1_000;
-/** How often the server looks for clients that do not read, in milliseconds. */
-const READING_CHECK_MS = 1_000;
 /**
  * How many connections the operating system queues until they are accepted. It drops the others
  * without a refusal, and their clients try again after 1 second. Node accepts one in each turn of
@@ -19,54 +19,48 @@ const READING_CHECK_MS = 1_000;
  */
 export const BACKLOG = 1_024;
 /** How long a stopping server accepts connections from the backlog, in milliseconds. */
-const DRAIN_ACCEPT_MS = 3_000;
+const ACCEPT_MS = 3_000;
+/** How many turns of the event loop it takes to read everything that the system has received. */
+const READ_TURNS = 3;
 /**
- * How long a handler may take when the server stops, in milliseconds: longer than any write waits.
+ * How long an answer may take once idle connections are closed, in milliseconds: longer than any
+ * write waits.
  */
-const DRAIN_HANDLER_MS = WAIT_TIMEOUT_MS + 250;
-/** How long before its end a stop refuses requests without an answer, in milliseconds. */
-const DRAIN_REFUSE_MS = 500;
+const LAST_ANSWER_MS = WAIT_TIMEOUT_MS + 250;
 /** How often a stopping server looks for connections to close, in milliseconds. */
-const DRAIN_CHECK_MS = 50;
+const SWEEP_MS = 50;
 
 /**
  * Returns how long after the beginning of a stop the last connection is closed, in milliseconds.
+ *
+ * @param graceMs how long idle connections are kept
  */
 export function getMaxDrainMs(graceMs: number): number {
-  return Math.max(graceMs, DRAIN_CLIENT_MS) + DRAIN_HANDLER_MS;
+  return graceMs + LAST_ANSWER_MS;
 }
 
-/** A connection: the order of its requests, its time limits, and its end when the server stops. */
-class Connection {
-  readonly requests: PipelinedRequests;
-  readonly sendTimeout: SendTimeout;
-  readonly drain: ConnectionDrain;
-
-  /** @param isOverLimit whether there are too many connections, so that its requests are refused */
-  constructor(
-    private readonly socket: Socket,
-    sendTimeoutMs: number,
-    readonly isOverLimit: boolean,
-  ) {
-    this.requests = new PipelinedRequests(socket);
-    this.sendTimeout = new SendTimeout(socket, this.requests, sendTimeoutMs);
-    this.drain = new ConnectionDrain(socket, this.requests);
-  }
-
-  closeIfIdle(): void {
-    if (this.socket.writableLength === 0 && this.requests.isIdle) this.socket.destroy();
-  }
+interface Connection {
+  /** Whether there were too many connections when it was opened, so that its requests get 503. */
+  readonly isOverLimit: boolean;
+  /** The answer to the request that is being handled. */
+  current: ServerResponse | undefined;
 }
 
-/** The connections of the server: limits their number, and closes them when the server stops. */
+/**
+ * The connections of the server: limits their number, lets each have one request at a time, closes
+ * those whose clients do not read, and closes all when the server stops.
+ */
 @Injectable()
 export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   private readonly open = new Map<Socket, Connection>();
   private accepted = 0;
-  /** Answers requests for which a stop leaves no time. */
-  refuse: Handler = (req) => req.socket.destroy();
-  /** Resolves when the server accepts no more connections; undefined until it stops. */
-  private acceptingEnded: Promise<void> | undefined;
+  /** Whether each answer ends its connection. */
+  private isStopping = false;
+  /**
+   * Resolves when a stopping server has accepted all connections, for which no request is handled
+   * meanwhile. Undefined until the server stops.
+   */
+  acceptingEnded: Promise<void> | undefined;
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
@@ -74,65 +68,101 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   ) {}
 
   onModuleInit(): void {
-    const { server, open, env } = this;
+    const { server, env } = this;
     server.maxConnections = env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
     server.on('drop', () => droppedConnections.inc());
     server.on('connection', (socket: Socket) => this.add(socket));
-    // With a listener, Node does not destroy idle sockets itself.
-    server.on('timeout', (socket: Socket) => open.get(socket)?.closeIfIdle());
-    const check = setInterval(() => {
-      for (const { sendTimeout } of open.values()) sendTimeout.checkReading();
-    }, READING_CHECK_MS).unref();
-    server.once('close', () => clearInterval(check));
+    // The timer of a socket starts anew whenever its client sends or takes something. With a
+    // listener, Node does not close the connection itself.
+    server.timeout = env.SEND_TIMEOUT_MS;
+    server.on('timeout', (socket: Socket) => {
+      if (socket.writableLength > 0) socket.resetAndDestroy();
+      else if (this.getCurrent(socket) === undefined) socket.destroy();
+    });
   }
 
-  /** Returns the connection of a socket; one over the limit if the socket has closed. */
-  get(socket: Socket): Connection {
-    return this.open.get(socket) ?? new Connection(socket, this.env.SEND_TIMEOUT_MS, true);
+  isOverLimit(socket: Socket): boolean {
+    return this.open.get(socket)?.isOverLimit === true;
   }
 
-  /** Begins to close every connection after the answer to its last request. */
+  /** Returns the answer to the request that is being handled on a connection. */
+  getCurrent(socket: Socket): ServerResponse | undefined {
+    return this.open.get(socket)?.current;
+  }
+
+  /**
+   * Begins to handle a request. Returns false if it must not be handled: while another request of
+   * its connection has no answer yet, or after an answer that ended the connection.
+   */
+  begin(req: IncomingMessage, res: ServerResponse): boolean {
+    const { socket } = req;
+    const connection = this.open.get(socket);
+    if (connection === undefined || !socket.writable) return false;
+    if (connection.current !== undefined) {
+      this.endAfterCurrent(socket);
+      return false;
+    }
+    connection.current = res;
+    res.once('close', () => (connection.current = undefined));
+    if (this.isStopping || isEndUncertain(req)) res.setHeader('Connection', 'close');
+    return true;
+  }
+
+  /**
+   * Closes a connection after its current answer, and handles no further input. The client sends
+   * again what was not answered (RFC 9112 section 9.3.2).
+   */
+  endAfterCurrent(socket: Socket): void {
+    const current = this.getCurrent(socket);
+    stopParsing(socket);
+    // Node resumes the socket at the end of a request.
+    setImmediate(() => socket.pause());
+    if (current?.headersSent === false) current.setHeader('Connection', 'close');
+    else current?.once('close', () => socket.destroySoon());
+  }
+
+  /** Begins to close every connection after the answer to its request. */
   async beforeApplicationShutdown(): Promise<void> {
-    const { server, open, env } = this;
+    const { server, open } = this;
     if (!server.listening) return;
-    const graceMs = env.SHUTDOWN_GRACE_MS;
-    const end = performance.now() + getMaxDrainMs(graceMs);
+    const graceMs = this.env.SHUTDOWN_GRACE_MS;
+    const began = performance.now();
     this.acceptingEnded = this.acceptBacklog();
-    for (const { drain } of open.values()) void drain.start(this.acceptingEnded);
     await this.acceptingEnded;
+    this.isStopping = true;
+    for (const { current } of open.values()) {
+      if (current?.headersSent === false) current.setHeader('Connection', 'close');
+    }
+    const accepted = performance.now();
     const sweep = setInterval(() => {
-      const left = end - performance.now();
-      for (const { requests, drain } of open.values()) {
-        if (left < 0) requests.destroy();
-        else if (left < DRAIN_REFUSE_MS) requests.refuseCurrent(this.refuse);
-        else drain.check(graceMs);
+      const now = performance.now();
+      for (const [socket, { current }] of open) {
+        if (current === undefined && now - accepted > graceMs) socket.destroy();
+        else if (current !== undefined && now - began > getMaxDrainMs(graceMs)) breakOff(current);
       }
-    }, DRAIN_CHECK_MS);
+    }, SWEEP_MS);
     server.once('close', () => clearInterval(sweep));
   }
 
-  /** Accepts the connections in the backlog, which their clients consider open. */
+  /**
+   * Accepts the connections in the backlog, which their clients consider open. No answer announces
+   * the end of its connection yet: its client would open another, which might be lost.
+   */
   private async acceptBacklog(): Promise<void> {
-    const end = performance.now() + DRAIN_ACCEPT_MS;
+    const end = performance.now() + ACCEPT_MS;
     // Those beyond the length of the queue came after the beginning of the stop.
     const last = this.accepted + BACKLOG;
     let before: number;
     do {
       before = this.accepted;
-      await readReceived();
+      for (let turn = 0; turn < READ_TURNS; turn++) await nextTurn();
     } while (this.accepted > before && this.accepted <= last && performance.now() < end);
   }
 
   private add(socket: Socket): void {
     const { open, env } = this;
-    const connection = new Connection(
-      socket,
-      env.SEND_TIMEOUT_MS,
-      open.size >= env.MAX_CONNECTIONS,
-    );
     this.accepted++;
-    if (this.acceptingEnded !== undefined) void connection.drain.start(this.acceptingEnded);
-    open.set(socket, connection);
+    open.set(socket, { isOverLimit: open.size >= env.MAX_CONNECTIONS, current: undefined });
     openConnections.set(open.size);
     socket.once('close', () => {
       open.delete(socket);
@@ -143,4 +173,20 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   private get server(): Server {
     return this.adapterHost.httpAdapter.getHttpServer() as Server;
   }
+}
+
+export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.length > 2 * MAX_HEADERS;
+}
+
+/** Whether it is uncertain where a request ends, so that what follows must not be handled. */
+function isEndUncertain(req: IncomingMessage): boolean {
+  // Node drops the rest of the chunk after such a request. If that was the head of another
+  // request, the body of that one would be parsed as a request.
+  if (req.headers.upgrade !== undefined) return true;
+  // A sender of HTTP/1.0 may not know chunks, and so may delimit requests differently than the
+  // parser (RFC 9112 section 6.1).
+  if (req.httpVersion === '1.0' && 'transfer-encoding' in req.headers) return true;
+  // Node has dropped some of the headers, and those above may be among them.
+  return hasTooManyHeaders(req);
 }

@@ -1,12 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import express, { type Express, type Request, type Response } from 'express';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { addDefaultHeaders } from './default-headers.js';
-import { FastExpressAdapter } from './fast-express-adapter.js';
+import {
+  destroyUnparsed,
+  FastExpressAdapter,
+  FREE_CHUNKS,
+  stopParsing,
+} from './fast-express-adapter.js';
 
 /** A use of every member that Express adds to a request. */
 const REQUEST_MEMBERS: Record<string, (req: Request) => unknown> = {
@@ -186,4 +191,99 @@ describe('addDefaultHeaders()', () => {
       expect(body).toBe(method === 'HEAD' ? '' : '{"a":"é"}');
     },
   );
+});
+
+describe('the server', () => {
+  const HEAD = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+  let server: Server;
+
+  beforeEach(async () => {
+    const adapter = new FastExpressAdapter(express());
+    adapter.initHttpServer();
+    server = adapter.getHttpServer().removeAllListeners('request');
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+  });
+
+  afterEach(() => {
+    server.close().closeAllConnections();
+  });
+
+  function client(): Socket {
+    return connect((server.address() as AddressInfo).port, '127.0.0.1');
+  }
+
+  it('checks its time limits each second instead of every 30 seconds', () => {
+    const timers = Object.getOwnPropertySymbols(server)
+      .filter(({ description }) => description === 'http.server.connectionsCheckingInterval')
+      .map((name) => (server as unknown as Record<symbol, unknown>)[name]);
+    expect(timers).toEqual([expect.objectContaining({ _repeat: 1_000 })]);
+  });
+
+  it('hands on a request without a Host header', async () => {
+    client().write('GET / HTTP/1.1\r\n\r\n');
+    const [request] = (await once(server, 'request')) as [IncomingMessage];
+    expect(request.url).toBe('/');
+  });
+
+  it('answers a client that has ended its side', async () => {
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      request.socket.once('end', () => response.end('late'));
+    });
+    const socket = client().end('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(await text(socket)).toContain('late');
+  });
+
+  it('handles nothing that is read together with a request after which it stops parsing', async () => {
+    const paths: (string | undefined)[] = [];
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      paths.push(request.url);
+      stopParsing(request.socket);
+      response.setHeader('Connection', 'close');
+      setImmediate(() => response.end());
+    });
+    const socket = client();
+    socket.write(
+      'GET /1 HTTP/1.1\r\nHost: a\r\n\r\n' + 'GET /2 HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(9),
+    );
+    expect(await text(socket)).toContain('200 OK');
+    expect(paths).toEqual(['/1']);
+  });
+
+  it('skips the rest of a body of a destroyed connection, but no later body', async () => {
+    const received: string[] = [];
+    server.on('request', (request: IncomingMessage) => {
+      request.on('data', (chunk: Buffer) => {
+        received.push(String(chunk));
+        if (received.length === 1) destroyUnparsed(request.socket);
+      });
+      request.on('end', () => server.emit('received'));
+      request.on('error', () => undefined);
+    });
+    const first = client();
+    first.write(`${HEAD}1\r\na\r\n1\r\nb\r\n`);
+    await once(first, 'close');
+    expect(received).toEqual(['a']);
+    client().write(`${HEAD}1\r\na\r\n1\r\nb\r\n0\r\n\r\n`);
+    await once(server, 'received');
+    expect(received).toEqual(['a', 'a', 'b']);
+  });
+
+  it.each([
+    ['many one-byte chunks', FREE_CHUNKS * 2, 1, false],
+    ['few one-byte chunks', FREE_CHUNKS, 1, true],
+    ['many chunks as long as the shortest line of an import', FREE_CHUNKS * 8, 19, true],
+  ])('reads a body of %s: %s of %s bytes, %s', async (_, count, length, isRead) => {
+    let bytes = 0;
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      request.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      request.on('error', () => undefined);
+      request.on('end', () => response.end());
+    });
+    const socket = client().on('error', () => undefined);
+    const chunk = `${length.toString(16)}\r\n${'x'.repeat(length)}\r\n`;
+    socket.write(`${HEAD}${chunk.repeat(count)}0\r\n\r\n`);
+    await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+    expect(bytes === count * length).toBe(isRead);
+    socket.destroy();
+  });
 });

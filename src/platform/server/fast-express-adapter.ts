@@ -8,17 +8,26 @@ import {
   type OutgoingHttpHeaders,
   ServerResponse,
 } from 'node:http';
+import { Server as NetServer, type Socket } from 'node:net';
 import { writeJson } from '../json/json-writer.js';
 import { convertResult } from '../requests/convert-result.js';
 import { endTurn } from '../requests/concurrent-requests.js';
 import { addDefaultHeaders, type DefaultHeaders } from './default-headers.js';
-import { countChunk, JoinedChunks } from './chunk-rate.js';
-import { discardBody } from '../requests/discard-body.js';
-import { stopListening } from './node-internals.js';
-import { hasTooManyTrailers } from './http-rules.js';
 import { JSON_TYPE } from './send-error.js';
-import { sendStream, TextStream } from './send-stream.js';
-import { countUnsent } from './unsent-bytes-limit.js';
+import { countUnsent, sendStream, TextStream } from './send-stream.js';
+
+// This file depends on internals of Node's HTTP server: `httpAllowHalfOpen`, which its documentation
+// leaves out, and the members of a connection's parser. fast-express-adapter.spec.ts fails if a
+// version of Node changes them.
+
+/** How often Node checks the time limit for headers, in milliseconds. */
+const TIME_CHECK_MS = 1_000;
+/** How many chunks of a body may have any length. */
+export const FREE_CHUNKS = 256;
+/** How many bytes further chunks must have on average. */
+export const MIN_CHUNK = 16;
+/** How long a text is encoded before it is sent, so that its bytes can be counted. */
+const LONG_TEXT = 16 * 1024;
 
 /**
  * Creates Express for an API: paths are exact, answers get no further headers, and `json()` writes
@@ -58,45 +67,13 @@ export class FastExpressAdapter extends ExpressAdapter {
     const app = this.getInstance<Express>();
     class ExpressRequest extends IncomingMessage {
       private chunks = 0;
-      private joined: JoinedChunks | undefined;
+      private bytes = 0;
 
+      /** Parsing a chunk of one byte takes as long as parsing a large one. */
       override push(chunk: Buffer | null): boolean {
-        if (chunk === null) {
-          if (hasTooManyTrailers(this)) return this.refuseTrailers();
-          this.joined?.flush();
-        } else if (countChunk(this.socket, ++this.chunks)) {
-          this.joined ??= new JoinedChunks(this, (bytes) => super.push(bytes));
-          return this.joined.add(chunk);
-        }
+        this.bytes += chunk?.length ?? 0;
+        if (++this.chunks > FREE_CHUNKS + this.bytes / MIN_CHUNK) destroyUnparsed(this.socket);
         return super.push(chunk);
-      }
-
-      /**
-       * False also for CONNECT. Otherwise Node would remove the listeners of the socket, which the
-       * answers to earlier requests need.
-       */
-      get upgrade(): boolean {
-        return false;
-      }
-
-      set upgrade(_: boolean) {
-        // Node sets it from the request.
-      }
-
-      /**
-       * Discards the rest of the body after an early answer. Node's own way would bypass the count of
-       * chunks in push(), and has no limit.
-       */
-      _dump(): void {
-        if (this.complete) this.resume();
-        else discardBody(this, () => this.complete || this.socket.destroySoon());
-      }
-
-      /** Reports the body as malformed, in place of its end. */
-      private refuseTrailers(): boolean {
-        this.complete = false;
-        server.emit('clientError', { code: 'HPE_HEADER_OVERFLOW' }, this.socket);
-        return false;
       }
     }
     class ExpressResponse<Req extends IncomingMessage = IncomingMessage>
@@ -126,14 +103,23 @@ export class FastExpressAdapter extends ExpressAdapter {
     }
     app.request = inherit(ExpressRequest, app.request);
     app.response = inherit(ExpressResponse, app.response);
-    const classes = { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
-    const server = createServer(classes, app);
-    this.setHttpServer(server);
+    const options = {
+      IncomingMessage: ExpressRequest,
+      ServerResponse: ExpressResponse,
+      connectionsCheckingInterval: TIME_CHECK_MS,
+      // The first middleware checks the Host header.
+      requireHostHeader: false,
+    };
+    // Clients that end their side of the connection still get their answers.
+    this.setHttpServer(Object.assign(createServer(options, app), { httpAllowHalfOpen: true }));
   }
 
-  /** Stops listening, but keeps idle connections for the grace time of a stop. */
+  /**
+   * Stops listening. The HTTP server's own `close()` would also close idle connections, which a stop
+   * keeps for its grace time.
+   */
   override async close(): Promise<void> {
-    await stopListening(this.httpServer);
+    await new Promise((resolve) => NetServer.prototype.close.call(this.httpServer, resolve));
   }
 
   /** Answers with an object as Express's `json()` would, without reading its settings. */
@@ -150,7 +136,7 @@ export class FastExpressAdapter extends ExpressAdapter {
     // Otherwise Node sets it itself.
     if (response.req.method === 'HEAD' || response.req.httpVersion !== '1.1')
       response.setHeader('Content-Length', Buffer.byteLength(text));
-    return response.end(text);
+    return response.end(text.length < LONG_TEXT ? text : Buffer.from(text));
   }
 }
 
@@ -163,4 +149,36 @@ function isJson(body: unknown): body is object {
 /** Makes a class inherit the members that Express adds, and returns the prototype for Express. */
 function inherit<Members extends object>(base: { prototype: object }, members: Members): Members {
   return Object.setPrototypeOf(base.prototype, members) as Members;
+}
+
+/** The parser of a connection: functions under numbers and names, of which most are private. */
+type Parser = Record<string, unknown>;
+
+function getParser(socket: Socket): Parser | undefined {
+  return (socket as { parser?: Parser | null }).parser ?? undefined;
+}
+
+/** Skips everything that is read on a connection after the current request. */
+export function stopParsing(socket: Socket): void {
+  const parser = getParser(socket);
+  // Node skips what follows an upgrade of the protocol, for which this number stands.
+  if (parser) parser.onIncoming = () => 2;
+}
+
+/**
+ * Closes a connection from within its parser, which then skips the chunks of a body that were read
+ * together with the last one.
+ */
+export function destroyUnparsed(socket: Socket): void {
+  const parser = getParser(socket);
+  const onBody = Object.entries(parser ?? {}).find(
+    ([, member]) => typeof member === 'function' && member.name === 'parserOnBody',
+  );
+  if (parser && onBody) {
+    const [key, handler] = onBody;
+    parser[key] = undefined;
+    // Node uses the parser again for another connection.
+    setImmediate(() => (parser[key] = handler));
+  }
+  socket.destroy();
 }

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import type { PinoLogger, RequestLocals, RequestOrigin } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
+import { type Connections, hasTooManyHeaders } from './connections.js';
 import { addDefaultHeaders, SECURITY_HEADER_LIST } from './default-headers.js';
-import { findViolation } from './http-rules.js';
 import { readTrace } from '../observability/trace-context.js';
 
 export const REQUEST_ID = 'X-Request-Id';
@@ -28,12 +28,15 @@ interface Route {
   readonly path: string;
 }
 
+/** As Node looks for the only expectation that HTTP defines. */
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
+
 /**
- * The first middleware: gives a request its id, sets the headers of every answer, and counts and
- * logs the request at its end. Requests whose clients disconnect before the answer are logged at
- * debug.
+ * The first middleware: gives a request its id, sets the headers of every answer, counts and logs
+ * the request at its end, and refuses a request that Node accepts but should not. Requests whose
+ * clients disconnect before the answer are logged at debug.
  */
-export function requestMiddleware(logger: PinoLogger): RequestHandler {
+export function requestMiddleware(logger: PinoLogger, connections: Connections): RequestHandler {
   return (req, res, next) => {
     const began = performance.now();
     const requestId = getRequestId(req);
@@ -68,14 +71,46 @@ export function requestMiddleware(logger: PinoLogger): RequestHandler {
       logger.request(logAtInfo ? 'info' : 'debug', line);
       countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
     });
-    const violation = findViolation(req);
-    if (violation === undefined) next();
-    else throw new ApiError(ErrorCatalogue.MALFORMED_REQUEST, violation, { Connection: 'close' });
+    if (connections.isOverLimit(req.socket)) refuse(ErrorCatalogue.UNAVAILABLE);
+    checkRequest(req);
+    next();
   };
 }
 
+/**
+ * Refuses violations of HTTP/1.1 that Node accepts (RFC 9112 sections 2.3 and 3.2), too many
+ * headers, and unknown expectations.
+ *
+ * @throws ApiError 40000, 41700, 43100
+ */
+function checkRequest(req: IncomingMessage): void {
+  const { httpVersion, rawHeaders, headers } = req;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    refuse(ErrorCatalogue.MALFORMED_REQUEST, 'The HTTP version is not 1.0 or 1.1');
+  }
+  if (hasTooManyHeaders(req)) refuse(ErrorCatalogue.HEADERS_TOO_LARGE);
+  let hosts = 0;
+  // Node drops repeated Host headers, but keeps them among the raw headers.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    refuse(ErrorCatalogue.MALFORMED_REQUEST, 'The request needs exactly one Host header');
+  }
+  // RFC 9110 section 10.1.1: an expectation in HTTP/1.0 is ignored.
+  if (headers.expect !== undefined && httpVersion === '1.1' && !CONTINUE.test(headers.expect)) {
+    refuse(ErrorCatalogue.EXPECTATION_FAILED);
+  }
+}
+
+/** Refuses a request, and ends its connection. */
+function refuse(entry: ErrorEntry, message?: string): never {
+  throw new ApiError(entry, message, { Connection: 'close' });
+}
+
 /** Returns the id that the client has sent if it is valid, or else a new one. */
-export function getRequestId(req: IncomingMessage): string {
+function getRequestId(req: IncomingMessage): string {
   const sent = req.headers['x-request-id'];
   return typeof sent === 'string' && REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID();
 }
@@ -84,7 +119,7 @@ export function getRequestId(req: IncomingMessage): string {
  * Describes the origin of a request for the log; undefined if nothing is known. The address of the
  * client is logged only if TRUST_PROXY is set.
  */
-export function describeOrigin(req: Request, span: Span | undefined): RequestOrigin | undefined {
+function describeOrigin(req: Request, span: Span | undefined): RequestOrigin | undefined {
   const address = req.app.get('trust proxy') === false ? undefined : req.ip;
   const fields = readTrace(req.headers, span);
   if (address === undefined) return fields;

@@ -1,9 +1,10 @@
 import type { StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
-import { breakOff } from './break-off.js';
-import { countUnsent } from './unsent-bytes-limit.js';
+import { getClient } from '../limits/client.js';
+import { FairShare, type Holding } from '../limits/fair-share.js';
 
 /**
  * An answer of text that is generated while it is sent. Each piece is requested when the client has
@@ -84,4 +85,38 @@ async function waitForDrain(response: Response): Promise<void> {
   const { signal } = waiting;
   await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
   waiting.abort();
+}
+
+/** How many bytes of answers may wait for all clients together. */
+export const UNSENT_LIMIT = 64 * 1024 * 1024;
+
+const unsentAnswers = new FairShare(UNSENT_LIMIT);
+const holdings = new WeakMap<ServerResponse, Holding>();
+
+/**
+ * Counts the bytes of an answer that its client has not taken. Must be called whenever some were
+ * written or taken. Beyond the limit, a client that takes nothing loses its connection.
+ */
+export function countUnsent(response: ServerResponse): void {
+  const { req, writableLength } = response;
+  const known = holdings.get(response);
+  // The system takes most answers at once.
+  if (known === undefined && (writableLength === 0 || response.closed)) return;
+  const holding = known ?? unsentAnswers.hold(getClient(req), () => breakOff(response));
+  if (known === undefined) {
+    holdings.set(response, holding);
+    response.once('close', () => holding.end());
+  }
+  holding.update(response.closed ? 0 : writableLength);
+}
+
+/**
+ * Closes the connection of an answer that must not look complete. An answer over HTTP/1.0 may have
+ * no other end than that of its connection, so the connection is reset.
+ */
+export function breakOff(response: ServerResponse): void {
+  const { socket } = response;
+  // The system cannot reset a connection whose end is being sent.
+  if (socket?.writable === true) socket.resetAndDestroy();
+  response.destroy();
 }
