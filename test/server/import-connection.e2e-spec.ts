@@ -6,7 +6,6 @@ import { PlantsRepository } from '../../src/modules/plants/plants.repository.js'
 import { Holding } from '../../src/platform/limits/fair-share.js';
 import { Turns } from '../../src/platform/requests/concurrent-requests.js';
 import { holdTimeouts, passSeconds, passTimeouts, resetClocks } from '../support/clock.js';
-import { type HeldCalls, holdCalls } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';
@@ -48,12 +47,6 @@ function line(id: number, name = 'n'): string {
 
 async function isStored(id: number): Promise<boolean> {
   return (await app.get(`/plants/${id}`)).status === 200;
-}
-
-/** Keeps batches waiting until they are released. */
-function holdStore(): HeldCalls {
-  const createAll = jest.spyOn(app.nest.get(PlantsRepository), 'createAll');
-  return holdCalls(createAll, { created: 1, identical: 0, failures: new Map() });
 }
 
 describe('the client of an import', () => {

@@ -36,11 +36,12 @@ export function configureServer(
 
   const handle = (req: IncomingMessage, res: ServerResponse): void => {
     if (!connections.begin(req, res)) return;
-    const pass = (): void =>
+    const pass = (): void => {
       express(req as Request, res as Response, () => {
         const message = 'The path cannot be parsed';
         refuse(req.socket, new ApiError(ErrorCatalogue.MALFORMED_REQUEST, message), logger);
       });
+    };
     if (connections.acceptingEnded === undefined) pass();
     else void connections.acceptingEnded.then(pass);
   };
