@@ -156,7 +156,6 @@ function writeMigration({
   const types = Object.fromEntries(columns);
   const keyNames = keys.map(([name]) => `'${name}'`).join(', ');
   const foreignKeys = [...keyColumns, ...members].filter(({ references }) => references);
-  const steps = ['createTable', ...(indexes.length > 0 ? ['createIndex'] : [])];
   const constraints = uniques.map(({ name, column }) => `${name}: ['${column.name}']`);
   const definition = [
     `name: '${table}'`,
@@ -170,11 +169,11 @@ function writeMigration({
   ];
   return `import type { MigrationInterface, QueryRunner } from 'typeorm';
     import { ${[...helpers].sort().join(', ')} } from '../../../platform/database/columns.js';
-    import { ${steps.sort().join(', ')} } from '../../../platform/database/migration-steps.js';
+    import { changeSchema } from '../../../platform/database/migration-steps.js';
 
     export class Create${names.Plural}${timestamp} implements MigrationInterface {
       async up(queryRunner: QueryRunner): Promise<void> {
-        await createTable(queryRunner, { ${definition.join(',\n')} });
+        await changeSchema(queryRunner).createTable({ ${definition.join(',\n')} });
         ${indexes.map((index) => writeIndex(index, table, types)).join('\n')}
       }
 
@@ -196,7 +195,7 @@ function writeForeignKey({ name, references: { table, key, onDelete } }) {
 
 function writeIndex({ name, columns }, table, types) {
   const list = columns.map((column) => `${column.name}: ${types[column.name]}`).join(', ');
-  return `await createIndex(queryRunner, {
+  return `await changeSchema(queryRunner).createIndex({
     name: '${name}',
     table: '${table}',
     columns: { ${list} },

@@ -24,7 +24,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': `
     import type { QueryRunner } from 'typeorm';
     import { nullable, text } from '../../src/platform/database/columns.js';
-    import { addColumn } from '../../src/platform/database/migration-steps.js';
+    import { changeSchema } from '../../src/platform/database/migration-steps.js';
     declare const queryRunner: QueryRunner;`,
   'client/README.md': 'declare const token: string;',
   'docs/changes.md': `
@@ -41,7 +41,7 @@ const GIVEN: Readonly<Record<string, string>> = {
     import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
     import { REMOVE } from '../../src/platform/database/batched-repository.js';
     import { date, int64, uuid } from '../../src/platform/database/columns.js';
-    import { createIndex, dropIndex } from '../../src/platform/database/migration-steps.js';
+    import { changeSchema } from '../../src/platform/database/migration-steps.js';
     import {
       ApiImport, type BodyLines, importLines, type ImportResultDto, Lines,
     } from '../../src/platform/rest/import.js';

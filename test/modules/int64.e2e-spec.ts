@@ -14,7 +14,6 @@ import {
   type Repository,
 } from 'typeorm';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
-import { ENGINE } from '../support/test-store.js';
 
 @Entity('growers')
 class Grower {
@@ -270,15 +269,6 @@ describe('an int64 that is read through TypeORM', () => {
     expect(typeof value === 'number' ? 'rounded' : value).toEqual(expected);
   });
 
-  it('is an error where TypeORM makes a number of it', async () => {
-    const reason = 'trees.leaves gives what a JavaScript number cannot hold';
-    await expect(trees.maximum('leaves' as never)).rejects.toThrow(reason);
-    await expect(trees.minimum('leaves' as never)).rejects.toThrow(reason);
-    await expect(trees.sum('leaves' as never, { id: BIG })).rejects.toThrow(reason);
-    expect(await trees.maximum('leaves' as never, { id: '10' })).toBe(10);
-    expect(await trees.maximum('weight')).toBe(HEAVY);
-  });
-
   it('leaves floating-point numbers unchanged', async () => {
     expect((await trees.findOneBy({ id: BIG }))?.weight).toBe(LIGHT);
     expect((await trees.findOneBy({ id: '2' }))?.weight).toBe(HEAVY);
@@ -310,19 +300,3 @@ describe('an int64 that is written through TypeORM', () => {
     );
   });
 });
-
-if (ENGINE === 'sqlite') {
-  it('a column of numbers that holds more than a number can is an error, and not rounded', async () => {
-    @Entity('counts')
-    class Count {
-      @PrimaryColumn({ type: 'integer' })
-      id!: number;
-    }
-    const counts = await openEntityStore([Count]);
-    await counts.dataSource.query('INSERT INTO counts (id) VALUES (9007199254740993)');
-    await expect(counts.dataSource.getRepository(Count).find()).rejects.toThrow(
-      'counts.id holds 9007199254740993, which a JavaScript number cannot: give the column the type bigint',
-    );
-    await counts.close();
-  });
-}

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Controller, Get, Logger, Module } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { rename } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
@@ -9,10 +10,14 @@ import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 import { ENGINE } from '../support/test-store.js';
+import { until } from '../support/until.js';
 
 /** More than any transaction of these tests takes on a busy machine. */
 const TRANSACTION_TIMEOUT_MS = 600_000;
 const PLANT: Plant = { id: '1', name: 'n', tag: null };
+
+/** Ends the transaction of a request to /neighbours/hold; undefined before it has begun. */
+let endTransaction: (() => void) | undefined;
 
 /** Uses TypeORM as modules do, without catching errors. */
 @Controller('neighbours')
@@ -35,6 +40,14 @@ class NeighboursController {
     await this.dataSource.transaction(async (manager) => {
       await manager.insert(Plant, PLANT);
       passTimeouts(TRANSACTION_TIMEOUT_MS);
+    });
+  }
+
+  @Get('hold')
+  async hold(): Promise<void> {
+    await this.dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, PLANT);
+      await new Promise<void>((resolve) => (endTransaction = resolve));
     });
   }
 
@@ -113,3 +126,28 @@ describe("a module's request that catches nothing is answered", () => {
     expect(await app.rows()).toEqual([PLANT]);
   });
 });
+
+if (ENGINE === 'sqlite') {
+  it('requests that wait too long for the turn to write log one line, with the place that has it', async () => {
+    const holder = app.get('/neighbours/hold');
+    await until(() => endTransaction !== undefined);
+    holdTimeouts();
+    const refused = [
+      ...Array.from({ length: 50 }, () => app.get('/neighbours/save')),
+      app.create('{"id":2,"name":"n"}'),
+    ];
+    let answered = 0;
+    for (const answer of refused) void answer.then(() => answered++);
+    while (answered < refused.length) {
+      await nextTurn();
+      passTimeouts(1_000);
+    }
+    for (const answer of refused) expectError(await answer, 'UNAVAILABLE');
+    resetClocks();
+    endTransaction?.();
+    expect((await holder).status).toBe(200);
+    expect(logged.mock.calls).toHaveLength(1);
+    const [[{ err }]] = logged.mock.calls as unknown as [[{ err: Error }]];
+    expect(err.message).toMatch(/No turn to write was free [^]*NeighboursController\.hold/);
+  });
+}

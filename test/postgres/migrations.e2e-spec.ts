@@ -1,11 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { int64, text } from '../../src/platform/database/columns.js';
-import {
-  addColumn,
-  createIndex,
-  createTable,
-} from '../../src/platform/database/migration-steps.js';
+import { changeSchema } from '../../src/platform/database/migration-steps.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 
@@ -37,7 +33,7 @@ async function migrate(up: (queryRunner: QueryRunner) => Promise<void>): Promise
 
 async function addGlaze(): Promise<void> {
   await migrate((queryRunner) =>
-    addColumn(queryRunner, { table: 'pots', column: 'glaze', type: text() }),
+    changeSchema(queryRunner).addColumn({ table: 'pots', column: 'glaze', type: text() }),
   );
 }
 
@@ -80,16 +76,16 @@ describe('an index in the transaction of a migration', () => {
 
   it('is refused for a table in use, even for an empty one', async () => {
     const index = { name: 'pots_name', table: 'pots', ...NAME };
-    await expect(migrate((queryRunner) => createIndex(queryRunner, index))).rejects.toThrow(
-      'give the migration "readonly transaction = false"',
-    );
+    await expect(
+      migrate((queryRunner) => changeSchema(queryRunner).createIndex(index)),
+    ).rejects.toThrow('give the migration "readonly transaction = false"');
   });
 
   it('is created with its table', async () => {
     const index = { name: 'trays_name', table: 'trays', ...NAME };
     await migrate(async (queryRunner) => {
-      await createTable(queryRunner, { name: 'trays', ...NAME, key: ['id'] });
-      await createIndex(queryRunner, index);
+      await changeSchema(queryRunner).createTable({ name: 'trays', ...NAME, key: ['id'] });
+      await changeSchema(queryRunner).createIndex(index);
     });
     const indexes: unknown = await store.dataSource.query(
       "SELECT 1 FROM pg_indexes WHERE indexname = 'trays_name'",

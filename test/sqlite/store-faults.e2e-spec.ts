@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, open, readFile, rename, rm, unlink } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DataSource } from 'typeorm';
 import { SqliteReader } from '../../src/commands/sqlite-reader.js';
-import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { commitConnection } from '../support/commit-connection.js';
 import { type Demand, LARGE_NAME, PlantClient } from '../support/plant-client.js';
 import { TestApp } from '../support/test-app.js';
@@ -49,7 +47,6 @@ const FAULTS: readonly Fault[] = [
       };
     },
   },
-  { what: 'is damaged', cause: damage },
   { what: 'is moved away', cause: () => move(store) },
   { what: 'loses its log', cause: () => move(`${store}-wal`) },
   { what: 'loses its shared memory', cause: () => move(`${store}-shm`) },
@@ -69,18 +66,6 @@ function pragmas(begin: string, end: string): Fault['cause'] {
     const connection = commitConnection(app);
     await connection.exec(`PRAGMA ${begin}`);
     return () => connection.exec(`PRAGMA ${end}`);
-  };
-}
-
-/** Overwrites every page but the first, and makes SQLite read them again. */
-async function damage(app: TestApp): Promise<() => Promise<void>> {
-  await commitConnection(app).exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA shrink_memory');
-  const sound = await readFile(store);
-  const file = await open(store, 'r+');
-  await file.write(Buffer.alloc(sound.length - 4096, 0xff), 0, sound.length - 4096, 4096);
-  return async () => {
-    await file.write(sound, 0, sound.length, 0);
-    await file.close();
   };
 }
 
@@ -116,21 +101,6 @@ describe('while the store', () => {
       await app.close();
     }
     await client.expectAllStored(store);
-  });
-
-  it('is damaged, transactions fail until it is repaired', async () => {
-    const app = await TestApp.start({ DATABASE_URL: `sqlite:${store}` });
-    const readInTransaction = (): Promise<unknown> =>
-      app.nest.get(DataSource).transaction((manager) => manager.query('SELECT name FROM plants'));
-    try {
-      expect(await client.create(app.url.origin)).toMatchObject({ status: 200 });
-      const repair = await damage(app);
-      await expect(readInTransaction()).rejects.toBeInstanceOf(StoreUnavailableError);
-      await repair();
-      expect(await readInTransaction()).toHaveLength(1);
-    } finally {
-      await app.close();
-    }
   });
 
   it('is removed for good, creates get 503, and no new one is made', async () => {

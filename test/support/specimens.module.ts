@@ -39,7 +39,7 @@ import {
   text,
   uuid,
 } from '../../src/platform/database/columns.js';
-import { createIndex, createTable } from '../../src/platform/database/migration-steps.js';
+import { changeSchema } from '../../src/platform/database/migration-steps.js';
 import { ApiError } from '../../src/platform/errors/api-error.js';
 import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 import { Decimal } from '../../src/platform/json/decimal.js';
@@ -119,7 +119,7 @@ export class CreateSpecimens1900000000000 implements MigrationInterface {
   readonly transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
-    await createTable(queryRunner, {
+    await changeSchema(queryRunner).createTable({
       name: 'specimens',
       columns: { id: int64(), ...COLUMNS },
       key: ['id'],
@@ -127,7 +127,7 @@ export class CreateSpecimens1900000000000 implements MigrationInterface {
     for (const [column, type] of Object.entries(COLUMNS).filter(([name]) =>
       SORTED.includes(name),
     )) {
-      await createIndex(queryRunner, {
+      await changeSchema(queryRunner).createIndex({
         name: `specimens_${column}`,
         table: 'specimens',
         columns: { [column]: type, id: int64() },

@@ -446,7 +446,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     if (manager !== undefined) {
       return await this.changes.executeAlone(joinTransaction(manager), change);
     }
-    this.store.assertOutsideTransaction('write');
     const outcome = await this.changes.add(change);
     this.store.onCommit();
     return outcome;
@@ -458,7 +457,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager: EntityManager | undefined,
   ): Promise<Outcome> {
     if (manager !== undefined) return await queue.executeAlone(joinTransaction(manager), item);
-    this.store.assertOutsideTransaction('read');
     return await queue.add(item);
   }
 

@@ -1,13 +1,11 @@
-import { type QueryRunner, Table, type TableForeignKeyOptions } from 'typeorm';
+import {
+  type QueryRunner,
+  Table,
+  type TableColumnOptions,
+  type TableForeignKeyOptions,
+} from 'typeorm';
 import type { ColumnType, NullableType } from './columns.js';
-import type {
-  IndexDefinition,
-  SchemaBuilder,
-  TextIndexDefinition,
-} from './data-source/schema-builder.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
-
-// Steps for migrations, which also suit a table that is large and in use.
 
 /** A table to create. */
 export interface TableDefinition {
@@ -23,78 +21,110 @@ export interface TableDefinition {
   readonly foreignKeys?: readonly TableForeignKeyOptions[];
 }
 
-export async function createTable(
-  queryRunner: QueryRunner,
-  { name, columns, key, countsUp = false, unique = {}, foreignKeys = [] }: TableDefinition,
-): Promise<void> {
-  const builder = getBuilder(queryRunner);
-  const table = new Table({
+/** A column to add. */
+export interface ColumnDefinition {
+  readonly table: string;
+  readonly column: string;
+  readonly type: ColumnType | NullableType;
+}
+
+/** An index to create. */
+export interface IndexDefinition {
+  readonly name: string;
+  readonly table: string;
+  /** The columns in their order, by their names. */
+  readonly columns: Readonly<Record<string, ColumnType | NullableType>>;
+  /**
+   * The columns that are indexed by the first 64 characters of their texts, regardless of the case
+   * of A to Z.
+   */
+  readonly ignoringCase?: readonly string[];
+  readonly isUnique?: boolean;
+}
+
+/** An index on the hash of a text, which may be of any length. */
+export interface TextIndexDefinition {
+  readonly name: string;
+  readonly table: string;
+  readonly column: string;
+  /** The columns of the primary key, which sort the rows of a page. */
+  readonly key: readonly string[];
+}
+
+/** Makes the steps of a migration for the engine of its store. */
+export function changeSchema(queryRunner: QueryRunner): SchemaSteps {
+  return (queryRunner.connection as StoreDataSource).createSchemaSteps(queryRunner);
+}
+
+/** Steps of a migration, which also suit a table that is large and in use. */
+export abstract class SchemaSteps {
+  constructor(protected readonly queryRunner: QueryRunner) {}
+
+  async createTable({
     name,
-    columns: Object.entries(columns).map(([column, type]) => {
-      const isKey = key.includes(column);
-      return {
-        ...builder.describeColumn(column, type, isKey && key.length === 1),
-        isPrimary: isKey,
-        ...(isKey && countsUp && { isGenerated: true, generationStrategy: 'increment' as const }),
-      };
-    }),
-    uniques: Object.entries(unique).map(([constraint, columnNames]) => ({
-      name: constraint,
-      columnNames: [...columnNames],
-    })),
-    foreignKeys: [...foreignKeys],
-  });
-  await queryRunner.createTable(table);
+    columns,
+    key,
+    countsUp = false,
+    unique = {},
+    foreignKeys = [],
+  }: TableDefinition): Promise<void> {
+    const table = new Table({
+      name,
+      columns: Object.entries(columns).map(([column, type]) => {
+        const isKey = key.includes(column);
+        return {
+          ...this.describeColumn(column, type, isKey && key.length === 1),
+          isPrimary: isKey,
+          ...(isKey && countsUp && { isGenerated: true, generationStrategy: 'increment' as const }),
+        };
+      }),
+      uniques: Object.entries(unique).map(([constraint, columnNames]) => ({
+        name: constraint,
+        columnNames: [...columnNames],
+      })),
+      foreignKeys: [...foreignKeys],
+    });
+    await this.queryRunner.createTable(table);
+  }
+
+  /**
+   * Adds a column that may be NULL, without rewriting the table.
+   *
+   * @throws Error of the driver when the table is in use for two minutes
+   */
+  abstract addColumn(column: ColumnDefinition): Promise<void>;
+
+  /**
+   * Creates an index for an order of pages or a filter. Unless the migration has created the table,
+   * it must not run in a transaction, which would block writes meanwhile: `readonly transaction =
+   * false`.
+   */
+  abstract createIndex(index: IndexDefinition): Promise<void>;
+
+  /**
+   * Creates an index for filtering by a text of any length, and replaces one with the same name but
+   * another definition. Rows without a text have no entry. About the migration see {@link
+   * createIndex}.
+   */
+  abstract createTextIndex(index: TextIndexDefinition): Promise<void>;
+
+  abstract dropIndex(name: string): Promise<void>;
+
+  /** Sorts texts by code point in a table that was created without `text()`. */
+  abstract sortByCodePoint(table: string, columns: readonly string[]): Promise<void>;
+
+  /** @param isOnlyKey whether the column alone is the primary key */
+  protected abstract describeColumn(
+    name: string,
+    type: ColumnType | NullableType,
+    isOnlyKey: boolean,
+  ): TableColumnOptions;
+
+  protected escape(name: string): string {
+    return this.queryRunner.connection.driver.escape(name);
+  }
 }
 
-/**
- * Adds a column that may be NULL, without rewriting the table.
- *
- * @throws Error of the driver when the table is in use for two minutes
- */
-export async function addColumn(
-  queryRunner: QueryRunner,
-  {
-    table,
-    column,
-    type,
-  }: { readonly table: string; readonly column: string; readonly type: ColumnType | NullableType },
-): Promise<void> {
-  await getBuilder(queryRunner).addColumn(queryRunner, table, column, type);
-}
-
-/**
- * Creates an index for an order of pages or a filter. Unless the migration has created the table, it
- * must not run in a transaction, which would block writes meanwhile: `readonly transaction = false`.
- */
-export async function createIndex(queryRunner: QueryRunner, index: IndexDefinition): Promise<void> {
-  await getBuilder(queryRunner).createIndex(queryRunner, index);
-}
-
-/**
- * Creates an index for filtering by a text of any length. Rows without a text have no entry.
- * About the migration see {@link createIndex}.
- */
-export async function createTextIndex(
-  queryRunner: QueryRunner,
-  index: TextIndexDefinition,
-): Promise<void> {
-  await getBuilder(queryRunner).createTextIndex(queryRunner, index);
-}
-
-export async function dropIndex(queryRunner: QueryRunner, name: string): Promise<void> {
-  await getBuilder(queryRunner).dropIndex(queryRunner, name);
-}
-
-/** Sorts texts by code point in a table that was created without `text()`. */
-export async function sortByCodePoint(
-  queryRunner: QueryRunner,
-  table: string,
-  columns: readonly string[],
-): Promise<void> {
-  await getBuilder(queryRunner).sortByCodePoint(queryRunner, table, columns);
-}
-
-function getBuilder({ connection }: QueryRunner): SchemaBuilder {
-  return (connection as StoreDataSource).schemaBuilder;
+export function isNullable(type: ColumnType | NullableType): boolean {
+  return 'nullable' in type;
 }

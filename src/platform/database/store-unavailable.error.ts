@@ -1,4 +1,8 @@
 import { QueryFailedError } from 'typeorm';
 
-/** A statement of TypeORM failed because of the store, not because of its SQL. */
-export class StoreUnavailableError extends QueryFailedError {}
+/** The store failed, or was not free in time. No statement is at fault. */
+export class StoreUnavailableError extends QueryFailedError {
+  constructor(reason: Error) {
+    super('', [], reason);
+  }
+}

@@ -1,11 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { createTextIndex, dropIndex } from '../../../platform/database/migration-steps.js';
+import { changeSchema } from '../../../platform/database/migration-steps.js';
 
 export class IndexPlantsByTag1795219200000 implements MigrationInterface {
   readonly transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
-    await createTextIndex(queryRunner, {
+    await changeSchema(queryRunner).createTextIndex({
       name: 'plants_tag',
       table: 'plants',
       column: 'tag',
@@ -14,6 +14,6 @@ export class IndexPlantsByTag1795219200000 implements MigrationInterface {
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await dropIndex(queryRunner, 'plants_tag');
+    await changeSchema(queryRunner).dropIndex('plants_tag');
   }
 }

@@ -1,26 +1,22 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { int64, text } from '../../../platform/database/columns.js';
-import {
-  createIndex,
-  createTextIndex,
-  dropIndex,
-  sortByCodePoint,
-} from '../../../platform/database/migration-steps.js';
+import { changeSchema } from '../../../platform/database/migration-steps.js';
 
 export class IndexPlantsByName1795500000000 implements MigrationInterface {
   readonly transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
     // An engine may rebuild the indexes of a changed column while it locks the table.
-    for (const index of ['plants_tag', 'plants_name']) await dropIndex(queryRunner, index);
-    await sortByCodePoint(queryRunner, 'plants', ['name', 'tag']);
-    await createTextIndex(queryRunner, {
+    for (const index of ['plants_tag', 'plants_name'])
+      await changeSchema(queryRunner).dropIndex(index);
+    await changeSchema(queryRunner).sortByCodePoint('plants', ['name', 'tag']);
+    await changeSchema(queryRunner).createTextIndex({
       name: 'plants_tag',
       table: 'plants',
       column: 'tag',
       key: ['id'],
     });
-    await createIndex(queryRunner, {
+    await changeSchema(queryRunner).createIndex({
       name: 'plants_name',
       table: 'plants',
       columns: { name: text(), id: int64() },
@@ -29,6 +25,6 @@ export class IndexPlantsByName1795500000000 implements MigrationInterface {
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await dropIndex(queryRunner, 'plants_name');
+    await changeSchema(queryRunner).dropIndex('plants_name');
   }
 }

@@ -6,8 +6,7 @@ import type { SessionPool } from '../batching/session.js';
 import type { TableSql } from '../batching/sql-builder.js';
 import type { FailureClassifier } from '../batching/write-rows.js';
 import { type ChangeLog, listRecordedTables } from '../change-feed/change-log.js';
-import type { SchemaBuilder } from './schema-builder.js';
-import { StoreEntityManager } from './store-entity-manager.js';
+import type { SchemaSteps } from '../migration-steps.js';
 
 /** The store cannot be used. The message is one line for the operator, without secrets. */
 export class DatabaseStartError extends Error {}
@@ -48,8 +47,7 @@ export abstract class StoreDataSource extends DataSource {
    */
   abstract open(): Promise<void>;
 
-  /** The schema builder for migrations. */
-  abstract readonly schemaBuilder: SchemaBuilder;
+  abstract createSchemaSteps(queryRunner: QueryRunner): SchemaSteps;
 
   /** Sessions for commits of many rows. */
   abstract get writers(): SessionPool;
@@ -76,13 +74,6 @@ export abstract class StoreDataSource extends DataSource {
   /** Lets the counter of a table's key continue after this number, and after every stored key. */
   abstract raiseCounter(columns: EntityColumns, number: string): Promise<void>;
 
-  /**
-   * Refuses a statement that is called from within a transaction but is not part of it, if it would
-   * wait for that transaction for ever.
-   *
-   * @throws Error
-   */
-  abstract assertOutsideTransaction(access: 'read' | 'write'): void;
 
   /** Reads the clock of the store, in milliseconds since 1970. It is the same for all programs. */
   abstract readClock(): Promise<number>;
@@ -95,10 +86,6 @@ export abstract class StoreDataSource extends DataSource {
 
   override createQueryRunner(mode?: ReplicationMode): QueryRunner & TimeLimited {
     return super.createQueryRunner(mode) as QueryRunner & TimeLimited;
-  }
-
-  override createEntityManager(queryRunner?: QueryRunner): EntityManager {
-    return new StoreEntityManager(this, queryRunner);
   }
 
   /**

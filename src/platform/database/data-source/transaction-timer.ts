@@ -21,7 +21,7 @@ export class TransactionTimer {
         `A transaction took longer than ${limit} ms (TRANSACTION_TIMEOUT_MS) and was rolled back. It began at:\n${this.origin.stack ?? ''}`,
       );
       const reason = new Error(`The transaction took longer than ${limit} ms and was rolled back`);
-      onExpiry(new StoreUnavailableError('', [], reason));
+      onExpiry(new StoreUnavailableError(reason));
     }, limit);
   }
 

@@ -18,7 +18,7 @@ import { StorePostgresDriver } from './postgres-driver.js';
 import { classifyFailure, toConstraintError } from './postgres-errors.js';
 import { PostgresPageReader } from './postgres-page-reader.js';
 import { PostgresPool } from './postgres-pool.js';
-import { postgresSchemaBuilder } from './postgres-schema-builder.js';
+import { PostgresSchemaSteps } from './postgres-schema-steps.js';
 import { ROW_LOCK_TIMEOUT_MS } from './postgres-session.js';
 import { setUpConnection } from './set-up-connection.js';
 
@@ -41,7 +41,6 @@ interface OwnPools {
 /** A store on a PostgreSQL server, for any number of programs. */
 export class PostgresDataSource extends StoreDataSource {
   declare driver: StorePostgresDriver;
-  readonly schemaBuilder = postgresSchemaBuilder;
   /** Each page is a statement of its own. */
   readonly maxPages = 1;
   private readonly log = new Logger(PostgresDataSource.name);
@@ -188,8 +187,8 @@ export class PostgresDataSource extends StoreDataSource {
     );
   }
 
-  assertOutsideTransaction(): void {
-    // Such a statement uses another connection, and does not wait.
+  createSchemaSteps(queryRunner: QueryRunner): PostgresSchemaSteps {
+    return new PostgresSchemaSteps(queryRunner);
   }
 
   async readClock(): Promise<number> {

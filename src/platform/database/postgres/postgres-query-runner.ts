@@ -64,7 +64,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
       this.assertNotLost();
       if (error instanceof RolledBackError) throw error;
       const cause = error instanceof QueryFailedError ? (error.driverError as Error) : error;
-      if (isStoreFailure(cause)) throw new StoreUnavailableError(sql, parameters, cause as Error);
+      if (isStoreFailure(cause)) throw new StoreUnavailableError(cause as Error);
       throw toConstraintError(cause, this.connection.entityMetadatas, findWritten(sql)) ?? error;
     } finally {
       this.unanswered--;
@@ -163,7 +163,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   /** Connects within the time limit of the pool. */
   private async connectOrFail(): Promise<void> {
     await this.connect().catch((error: unknown) => {
-      throw new StoreUnavailableError('', [], error as Error);
+      throw new StoreUnavailableError(error as Error);
     });
   }
 
@@ -180,7 +180,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     if (this.unanswered === 0 || this.statementLimit === undefined) return;
     this.answerTimer = setTimeout(() => {
       const reason = new Error('The database server did not answer in time');
-      this.lose(new StoreUnavailableError('', [], reason));
+      this.lose(new StoreUnavailableError(reason));
     }, this.statementLimit + ANSWER_MARGIN_MS);
   }
 

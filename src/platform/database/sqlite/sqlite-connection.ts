@@ -1,48 +1,59 @@
 import sqlite3, { type Database, type Statement } from 'sqlite3';
 import { getErrorCode } from '../data-source/error-code.js';
-import { mayMisread } from './sqlite-errors.js';
 
 /** How many statements stay prepared: the most recently used. */
 const MAX_PREPARED = 100;
+
+type SqliteCall = (
+  sql: string,
+  parameters: unknown[],
+  callback: (error: Error | null, rows?: unknown[]) => void,
+) => void;
+
+/** The methods of a sqlite3 database that TypeORM calls. */
+export type SqliteCalls = Record<'run' | 'all', SqliteCall>;
 
 /**
  * One handle on a SQLite database. Its statements run one after another, each on one of the four
  * threads that Node has for files and databases.
  */
 export class SqliteConnection {
+  /** For TypeORM. Prepared statements take one thread hop fewer while holding the turn to write. */
+  readonly calls: SqliteCalls = {
+    run: (sql, parameters, callback) =>
+      void this.prepare(sql, parameters, callback).run(parameters, callback),
+    all: (sql, parameters, callback) =>
+      void this.prepare(sql, parameters, callback).all(parameters, callback),
+  };
   isClosed = false;
   private readonly statements = new Map<string, Statement>();
 
-  private constructor(
-    readonly database: Database,
-    private readonly busyTimeout: number,
-  ) {}
+  private constructor(readonly database: Database) {}
 
   /**
    * Opens a database and sets the connection up: a commit is flushed to disk before it is reported,
    * foreign keys are enforced, and a row that is replaced fires the triggers of a deletion.
    *
-   * @param mode whether a missing file is created
+   * @param path of an existing file
    * @param busyTimeout how long one statement waits for another process's lock, in milliseconds
    */
-  static async open(
-    path: string,
-    mode: 'create' | 'existing',
-    busyTimeout: number,
-  ): Promise<SqliteConnection> {
-    const create = mode === 'create' ? sqlite3.OPEN_CREATE : 0;
+  static async open(path: string, busyTimeout: number): Promise<SqliteConnection> {
     const database = await new Promise<Database>((resolve, reject) => {
       const opened: Database = new sqlite3.Database(
         path,
-        sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX | create,
+        sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX,
         (error) => (error === null ? resolve(opened) : reject(error)),
       );
     });
     // Otherwise a second statement would hold a thread while it waits for the first.
     database.serialize();
-    const connection = new SqliteConnection(database, busyTimeout);
+    const connection = new SqliteConnection(database);
     try {
-      await connection.setUp();
+      await connection.exec(`PRAGMA busy_timeout = ${busyTimeout};
+        PRAGMA journal_mode = WAL;
+        PRAGMA synchronous = FULL;
+        PRAGMA foreign_keys = ON;
+        PRAGMA recursive_triggers = ON`);
     } catch (error) {
       await connection.close();
       throw error;
@@ -52,20 +63,8 @@ export class SqliteConnection {
 
   exec(sql: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.database.exec(sql, (error) => {
-        if (error === null) resolve();
-        else reject(this.dropPagesAfter(error));
-      });
+      this.database.exec(sql, (error) => (error === null ? resolve() : reject(error)));
     });
-  }
-
-  /** Sets all settings of the connection. */
-  async setUp(): Promise<void> {
-    await this.exec(`PRAGMA busy_timeout = ${this.busyTimeout};
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = FULL;
-      PRAGMA foreign_keys = ON;
-      PRAGMA recursive_triggers = ON`);
   }
 
   /**
@@ -76,7 +75,7 @@ export class SqliteConnection {
   async rollBack(): Promise<boolean> {
     return await this.exec('ROLLBACK').then(
       () => true,
-      // SQLite reports so that it has rolled back by itself already, or that nothing was open.
+      // SQLite reports so that no transaction was open, or that it has rolled back already.
       (error: unknown) => getErrorCode(error) === 'SQLITE_ERROR',
     );
   }
@@ -84,28 +83,10 @@ export class SqliteConnection {
   /** Executes a statement, and resolves with its rows. */
   all<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      this.prepare(sql, parameters, reject).all<Row>(parameters, (error, rows) => {
-        if (error === null) resolve(rows);
-        else reject(this.dropPagesAfter(error));
-      });
+      this.prepare(sql, parameters, reject).all<Row>(parameters, (error, rows) =>
+        error === null ? resolve(rows) : reject(error),
+      );
     });
-  }
-
-  /** Executes a statement, and resolves with the number of rows that it has written. */
-  run(sql: string, parameters: readonly unknown[]): Promise<number> {
-    return new Promise((resolve, reject) => {
-      const fail = (error: Error): void => reject(this.dropPagesAfter(error));
-      this.prepare(sql, parameters, fail).run(parameters, function (error) {
-        if (error === null) resolve(this.changes);
-        else fail(error);
-      });
-    });
-  }
-
-  /** Drops the page cache after an error of the disk or the file, since it may hold wrong pages. */
-  dropPagesAfter(error: Error): Error {
-    if (mayMisread(error)) this.database.exec('PRAGMA shrink_memory', () => undefined);
-    return error;
   }
 
   /**
@@ -114,7 +95,11 @@ export class SqliteConnection {
    * @param onError gets the error if the SQL does not compile; the callback of the later `all()` or
    *   `run()` is then not called
    */
-  prepare(sql: string, parameters: readonly unknown[], onError: (error: Error) => void): Statement {
+  private prepare(
+    sql: string,
+    parameters: readonly unknown[],
+    onError: (error: Error) => void,
+  ): Statement {
     // Without parameters, the driver would keep those of the last execution.
     const cacheKey = parameters.length === 0 ? `;${sql}` : sql;
     const known = this.statements.get(cacheKey);

@@ -1,5 +1,6 @@
+import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { DataSourceOptions, EntityManager, QueryRunner } from 'typeorm';
+import type { DataSourceOptions, QueryRunner } from 'typeorm';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import type { SessionPool } from '../batching/session.js';
 import { listJsonMembers } from '../batching/row-json.js';
@@ -8,21 +9,22 @@ import { migrateSchema } from '../data-source/migrate-schema.js';
 import { getErrorCode } from '../data-source/error-code.js';
 import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
 import { flushFolders } from './flush-files.js';
-import { IN_MEMORY } from './sqlite-connection-pool.js';
 import { SqliteChangeLog } from './sqlite-change-log.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { StoreSqliteDriver } from './sqlite-driver.js';
-import { StoreSqliteEntityManager } from './sqlite-entity-manager.js';
 import { classifyFailure, describeSqliteError, toConstraintError } from './sqlite-errors.js';
 import { SqlitePageReader } from './sqlite-page-reader.js';
 import { SqliteLock } from './sqlite-process-lock.js';
 import { assertWritable } from './assert-writable.js';
-import { sqliteSchemaBuilder } from './sqlite-schema-builder.js';
+import type { SqliteExtra } from './sqlite-options.js';
+import { SqliteSchemaSteps } from './sqlite-schema-steps.js';
+
+/** SQLite writes and flushes the page even if the number is unchanged. */
+const PROBE = { name: 'probe', text: 'PRAGMA user_version = 0' };
 
 /** A store in a SQLite file, for one program. */
 export class SqliteDataSource extends StoreDataSource {
   declare driver: StoreSqliteDriver;
-  readonly schemaBuilder = sqliteSchemaBuilder;
   /** Passing a statement to a thread takes as long as reading a page. */
   readonly maxPages = 8;
   readonly changeLog = new SqliteChangeLog();
@@ -33,23 +35,16 @@ export class SqliteDataSource extends StoreDataSource {
     this.driver = new StoreSqliteDriver(this);
   }
 
-  override createEntityManager(queryRunner?: QueryRunner): EntityManager {
-    return new StoreSqliteEntityManager(this, queryRunner);
-  }
-
   get description(): string {
-    const { database } = this.driver.options;
-    return database === IN_MEMORY
-      ? 'a SQLite database in memory, which ends with the program'
-      : `the SQLite file ${resolve(database)}`;
+    return this.temporaryFolder === undefined
+      ? `the SQLite file ${resolve(this.driver.options.database)}`
+      : 'a temporary SQLite file, which is removed when the program stops';
   }
 
   async open(): Promise<void> {
     const { database } = this.driver.options;
-    if (database !== IN_MEMORY) {
-      await assertWritable(database);
-      this.lock = await SqliteLock.take(database);
-    }
+    await assertWritable(database);
+    this.lock = await SqliteLock.take(database);
     await this.initialize();
     const queryRunner = this.createQueryRunner();
     try {
@@ -58,7 +53,7 @@ export class SqliteDataSource extends StoreDataSource {
     } finally {
       await queryRunner.release();
     }
-    if (database !== IN_MEMORY) await flushFolders(database);
+    await flushFolders(database);
     // A killed program may have written data that is visible but not flushed. This flushes it.
     await this.probeWrite();
   }
@@ -85,7 +80,7 @@ export class SqliteDataSource extends StoreDataSource {
       classifier: {
         classify: classifyFailure,
         toConstraintError: (error, isRemoval) =>
-          toConstraintError(error, [metadata], metadata.tableName, isRemoval),
+          toConstraintError(error, [metadata], { table: metadata.tableName, isRemoval }),
       },
     };
   }
@@ -113,8 +108,8 @@ export class SqliteDataSource extends StoreDataSource {
     );
   }
 
-  assertOutsideTransaction(access: 'read' | 'write'): void {
-    this.driver.connections.assertOutsideTransaction(access);
+  createSchemaSteps(queryRunner: QueryRunner): SqliteSchemaSteps {
+    return new SqliteSchemaSteps(queryRunner);
   }
 
   /** Only this program uses the store. */
@@ -122,12 +117,10 @@ export class SqliteDataSource extends StoreDataSource {
     return Promise.resolve(Date.now());
   }
 
-  /** SQLite writes and flushes the page even if the number is unchanged. */
   async probeWrite(): Promise<void> {
-    const { commits } = this.driver.connections;
     const writer = await this.writers.acquire();
     try {
-      await commits.exec('PRAGMA user_version = 0');
+      await writer.query(PROBE, []);
       writer.assertSameStore();
     } finally {
       await writer.release(false);
@@ -153,5 +146,11 @@ export class SqliteDataSource extends StoreDataSource {
     await super.destroy();
     await this.lock?.release();
     this.lock = undefined;
+    const { temporaryFolder } = this;
+    if (temporaryFolder !== undefined) await rm(temporaryFolder, { recursive: true, force: true });
+  }
+
+  private get temporaryFolder(): string | undefined {
+    return (this.options.extra as SqliteExtra).temporaryFolder;
   }
 }

@@ -1,4 +1,5 @@
 import type { EntityMetadata } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { FailureCause } from '../batching/session.js';
 import { ConstraintError } from '../constraint.error.js';
 import { getErrorCode } from '../data-source/error-code.js';
@@ -9,9 +10,6 @@ const ROW_ERRORS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOB
 /** The codes for faulty statements. */
 const STATEMENT_ERRORS = new Set([...ROW_ERRORS, 'SQLITE_ERROR', 'SQLITE_RANGE', 'SQLITE_MISUSE']);
 
-/** The codes after which a cached page may differ from the file. */
-const READ_ERRORS = new Set(['SQLITE_IOERR', 'SQLITE_CORRUPT', 'SQLITE_NOTADB']);
-
 /** The message for a violated constraint: its kind, and its columns or its name. */
 const CONSTRAINT = /(UNIQUE|FOREIGN KEY|CHECK|NOT NULL) constraint failed(?:: (.+))?$/;
 
@@ -19,57 +17,76 @@ export function classifyFailure(error: unknown): FailureCause {
   return ROW_ERRORS.has(getErrorCode(error)) ? 'row' : 'store';
 }
 
+/** A table that a statement writes to. */
+export interface Written {
+  readonly table: string;
+  readonly isRemoval: boolean;
+}
+
+const WRITE = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|(DELETE) FROM)\s+"([^"]+)"/i;
+
+/** Finds the table that a statement of TypeORM writes to. */
+export function findWritten(sql: string): Written | undefined {
+  const [, removal, table] = WRITE.exec(sql) ?? [];
+  return table === undefined ? undefined : { table, isRemoval: removal !== undefined };
+}
+
 /**
  * Converts an error that reports a violated constraint; undefined for others.
  *
  * @param entities the entities whose tables may be concerned
- * @param table the table of the row, if known
- * @param isRemoval whether rows were to be removed
+ * @param written what the statement writes to, if known
  */
 export function toConstraintError(
   error: unknown,
   entities: readonly EntityMetadata[],
-  table?: string,
-  isRemoval = false,
+  written?: Written,
 ): ConstraintError | undefined {
   const [, kind, subject] = CONSTRAINT.exec((error as Error).message) ?? [];
+  const table = written?.table;
+  const options = { cause: error };
   switch (kind) {
     case 'UNIQUE':
     case 'NOT NULL': {
       const names = subject?.split(', ') ?? [];
       const entity = entities.find(({ tableName }) => names[0]?.startsWith(`${tableName}.`));
+      const columns = entity?.columns.filter(({ databaseName }) =>
+        names.includes(`${entity.tableName}.${databaseName}`),
+      );
       return new ConstraintError(
         kind === 'UNIQUE' ? 'unique' : 'not null',
         entity?.tableName ?? table,
-        entity?.columns
-          .filter(({ databaseName }) => names.includes(`${entity.tableName}.${databaseName}`))
-          .map(({ propertyPath }) => propertyPath) ?? [],
+        listProperties(columns),
         undefined,
-        { cause: error },
+        options,
       );
     }
     case 'CHECK':
-      return new ConstraintError('check', table, [], subject, { cause: error });
+      return new ConstraintError('check', table, [], subject, options);
     case 'FOREIGN KEY': {
-      const keys = entities.find(({ tableName }) => tableName === table)?.primaryColumns ?? [];
-      const properties = isRemoval ? keys.map(({ propertyPath }) => propertyPath) : [];
-      const violated = isRemoval ? 'referenced' : 'foreign key';
-      return new ConstraintError(violated, table, properties, undefined, { cause: error });
+      const entity = entities.find(({ tableName }) => tableName === table);
+      if (written?.isRemoval === true) {
+        const key = listProperties(entity?.primaryColumns);
+        return new ConstraintError('referenced', table, key, undefined, options);
+      }
+      // SQLite does not report which one of several.
+      const [key, ...others] = entity?.foreignKeys ?? [];
+      const properties = others.length === 0 ? listProperties(key?.columns) : [];
+      return new ConstraintError('foreign key', table, properties, undefined, options);
     }
     default:
       return undefined;
   }
 }
 
+function listProperties(columns: readonly ColumnMetadata[] = []): string[] {
+  return columns.map(({ propertyPath }) => propertyPath);
+}
+
 /** Whether the store failed, rather than the statement. */
 export function isStoreFailure(error: unknown): boolean {
   const code = getErrorCode(error);
   return code.startsWith('SQLITE_') && !STATEMENT_ERRORS.has(code);
-}
-
-/** Whether SQLite may have read other data than was written. */
-export function mayMisread(error: unknown): boolean {
-  return READ_ERRORS.has(getErrorCode(error));
 }
 
 /** Describes an error of a file for the operator; undefined for other errors. */

@@ -8,7 +8,7 @@ export class SqliteSession extends SqlSession {
   constructor(
     protected readonly connection: SqliteConnection,
     readonly assertSameStore: () => void,
-    private readonly giveBack: (isBroken: boolean) => Promise<void>,
+    private readonly giveBack: (isBroken: boolean) => Promise<void> | void,
   ) {
     // After a failed BEGIN, the statements behind it would commit one by one.
     super('BEGIN IMMEDIATE', false);
@@ -22,8 +22,8 @@ export class SqliteSession extends SqlSession {
     return this.connection.exec(sql);
   }
 
-  release(): Promise<void> {
-    return this.giveBack(this.isBroken);
+  async release(): Promise<void> {
+    await this.giveBack(this.isBroken);
   }
 }
 

@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 
-/** How long a check of the files is valid, in milliseconds. */
+/** How long a check of the files is valid for reads, in milliseconds. */
 const FRESH_MS = 50;
 
 /** The endings of the files of a store: its own, those of SQLite, and the lock of its program. */
@@ -38,23 +38,22 @@ export class StoreFiles {
     this.identity = this.readIdentity();
   }
 
-  /** @throws StoreUnavailableError when a file is no longer the one that was opened */
-  assertSameStore(): void {
+  /**
+   * Checks after a commit, before it is acknowledged.
+   *
+   * @throws StoreUnavailableError when a file is no longer the one that was opened
+   */
+  assertSame(): void {
     if (this.readIdentity() !== this.identity) {
-      const reason = new Error('The file of the store was removed, moved away or replaced');
-      throw new StoreUnavailableError('', [], reason);
+      const reason = 'The file of the store was removed, moved away or replaced';
+      throw new StoreUnavailableError(new Error(reason));
     }
     this.seenAt = performance.now();
   }
 
-  /**
-   * Checks before a commit. While commits follow one another, the check after the last one
-   * suffices.
-   *
-   * @throws StoreUnavailableError when a file is no longer the one that was opened
-   */
-  assertSameStoreUnlessFresh(): void {
-    if (performance.now() - this.seenAt > FRESH_MS) this.assertSameStore();
+  /** The same for reads, which lose nothing if a check was made a moment ago. */
+  assertSameUnlessFresh(): void {
+    if (performance.now() - this.seenAt > FRESH_MS) this.assertSame();
   }
 
   /**

@@ -8,11 +8,11 @@ import {
   text,
   uuid,
 } from '../../../../src/platform/database/columns.js';
-import { createIndex, createTable } from '../../../../src/platform/database/migration-steps.js';
+import { changeSchema } from '../../../../src/platform/database/migration-steps.js';
 
 export class CreateGardens1795600000001 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await createTable(queryRunner, {
+    await changeSchema(queryRunner).createTable({
       name: 'gardens',
       columns: {
         id: uuid(),
@@ -26,7 +26,7 @@ export class CreateGardens1795600000001 implements MigrationInterface {
       key: ['id'],
       unique: { gardens_name_key: ['name'] },
     });
-    await createIndex(queryRunner, {
+    await changeSchema(queryRunner).createIndex({
       name: 'gardens_area',
       table: 'gardens',
       columns: { area: decimal(12, 2), id: uuid() },

@@ -1,10 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { date, int32, int64, uuid } from '../../../../src/platform/database/columns.js';
-import { createIndex, createTable } from '../../../../src/platform/database/migration-steps.js';
+import { changeSchema } from '../../../../src/platform/database/migration-steps.js';
 
 export class CreatePlantings1795600000002 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await createTable(queryRunner, {
+    await changeSchema(queryRunner).createTable({
       name: 'plantings',
       columns: { gardenId: uuid(), plantId: int64(), plantedOn: date(), quantity: int32() },
       key: ['gardenId', 'plantId'],
@@ -23,12 +23,12 @@ export class CreatePlantings1795600000002 implements MigrationInterface {
         },
       ],
     });
-    await createIndex(queryRunner, {
+    await changeSchema(queryRunner).createIndex({
       name: 'plantings_plantId',
       table: 'plantings',
       columns: { plantId: int64(), gardenId: uuid() },
     });
-    await createIndex(queryRunner, {
+    await changeSchema(queryRunner).createIndex({
       name: 'plantings_plantedOn',
       table: 'plantings',
       columns: { plantedOn: date(), gardenId: uuid(), plantId: int64() },

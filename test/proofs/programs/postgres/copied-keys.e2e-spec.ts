@@ -13,7 +13,7 @@ import sqlite3 from 'sqlite3';
 import { copyStore } from '../../../../src/commands/copy-store.js';
 import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
 import { int64, nullable, text } from '../../../../src/platform/database/columns.js';
-import { createTable } from '../../../../src/platform/database/migration-steps.js';
+import { changeSchema } from '../../../../src/platform/database/migration-steps.js';
 import { addToSchema } from '../../../support/add-to-schema.js';
 import { type Engine, TestStore } from '../../../support/test-store.js';
 import { useStore } from '../../../support/use-store.js';
@@ -42,13 +42,13 @@ class Bed {
 
 class CreateTicketsAndBeds1900000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await createTable(queryRunner, {
+    await changeSchema(queryRunner).createTable({
       name: 'tickets',
       columns: { id: int64(), name: text() },
       key: ['id'],
       countsUp: true,
     });
-    await createTable(queryRunner, {
+    await changeSchema(queryRunner).createTable({
       name: 'beds',
       columns: { id: int64(), parentId: nullable(int64()) },
       key: ['id'],

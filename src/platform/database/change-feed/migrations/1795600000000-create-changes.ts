@@ -1,10 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { instant, int32, int64, nullable, text } from '../../columns.js';
-import { createTable } from '../../migration-steps.js';
+import { changeSchema } from '../../migration-steps.js';
 
 export class CreateChanges1795600000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await createTable(queryRunner, {
+    await changeSchema(queryRunner).createTable({
       name: 'changes',
       columns: {
         number: int64(),
@@ -18,7 +18,7 @@ export class CreateChanges1795600000000 implements MigrationInterface {
     });
     // A single row: the epoch is NULL while the feed is off, and changes up to `removed` are
     // removed.
-    await createTable(queryRunner, {
+    await changeSchema(queryRunner).createTable({
       name: 'change_feed',
       columns: { id: int32(), epoch: nullable(text()), removed: int64() },
       key: ['id'],

@@ -1,10 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { int64, nullable, text } from '../../columns.js';
-import { createTable } from '../../migration-steps.js';
+import { changeSchema } from '../../migration-steps.js';
 
 export class CreateJobRuns1795400000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await createTable(queryRunner, {
+    await changeSchema(queryRunner).createTable({
       name: 'job_runs',
       columns: {
         name: text(),

@@ -1,28 +1,31 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inNewFolder } from '../../../../test/support/new-folder.js';
-import { SqliteConnectionPool } from './sqlite-connection-pool.js';
+import { type ModuleTurn, SqliteConnections } from './sqlite-connections.js';
 
 afterEach(() => {
   jest.useRealTimers();
 });
 
-it('refuses a statement that reads once it has waited five seconds for others to end', async () => {
+async function open(folder: string): Promise<SqliteConnections> {
+  const path = join(folder, 'store.db');
+  await writeFile(path, '');
+  return await SqliteConnections.open(path, 1_000);
+}
+
+it('refuses a module that reads once it has waited five seconds for others to end', async () => {
   await inNewFolder(async (folder) => {
-    const pool = await SqliteConnectionPool.open(join(folder, 'store.db'), 1_000);
-    const readers = [await pool.acquire('read'), await pool.acquire('read')];
+    const connections = await open(folder);
+    const read = (): Promise<ModuleTurn> => connections.take('read', new Error('reads'));
+    const readers = [await read(), await read()];
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
-    const third = pool.acquire('read');
-    const refused = expect(third).rejects.toMatchObject({ status: 503 });
+    const refused = expect(read()).rejects.toThrow(/No turn to read was free[^]*Error: reads/);
     jest.advanceTimersByTime(5_001);
     await refused;
-
-    // The one that was refused does not take the place of the one after it.
-    const fourth = pool.acquire('read');
-    for (const reader of readers) await reader.release(true);
-    await (await fourth).release(true);
-    await pool.close();
+    for (const reader of readers) await reader.end(false);
+    await connections.close();
   });
 });
 
@@ -30,7 +33,7 @@ it('aborts a statement that reads rows or pages for so long that nobody waits fo
   const text = 'WITH RECURSIVE endless(i) AS (SELECT 1 UNION ALL SELECT i FROM endless)';
   const endless = { name: 'endless', text: `${text} SELECT count(*) FROM endless` };
   await inNewFolder(async (folder) => {
-    const pool = await SqliteConnectionPool.open(join(folder, 'store.db'), 1_000);
+    const pool = await open(folder);
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     for (const readers of [pool.rowReaders, pool.pageReaders]) {
       const session = await readers.acquire();

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { WAIT_TIMEOUT_MS } from '../../config/env.js';
+import { type Caller, Turns } from './turns.js';
+
+let turns: Turns;
+/** The callers that got a turn, in their order. */
+let begun: string[];
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
+  turns = new Turns('to write');
+  begun = [];
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** Takes a turn, and ends it later. */
+async function write(caller: Caller): Promise<void> {
+  const end = await turns.take(caller);
+  begun.push(caller);
+  await nextTurn();
+  end();
+}
+
+async function waitTooLong(caller: Caller, message: RegExp): Promise<void> {
+  const refused = expect(turns.take(caller)).rejects.toThrow(message);
+  jest.advanceTimersByTime(WAIT_TIMEOUT_MS);
+  await refused;
+}
+
+describe('a turn', () => {
+  it('goes to a batch and to a module by turns, while both wait', async () => {
+    const end = await turns.take('batch');
+    const callers = ['batch', 'batch', 'module', 'module'] as const;
+    const writes = callers.map((caller) => write(caller));
+    end();
+    await Promise.all(writes);
+    expect(begun).toEqual(['module', 'batch', 'module', 'batch']);
+  });
+
+  it('goes to the others if all that wait are of one kind', async () => {
+    const end = await turns.take('module');
+    const writes = (['module', 'module', 'batch'] as const).map((caller) => write(caller));
+    end();
+    await Promise.all(writes);
+    expect(begun).toEqual(['batch', 'module', 'module']);
+  });
+
+  it('is had by as many at a time as there are places', async () => {
+    turns = new Turns('to read', 2);
+    const ends = [await turns.take('module'), await turns.take('module')];
+    const third = write('module');
+    await nextTurn();
+    expect(begun).toEqual([]);
+    ends[1]?.();
+    await third;
+  });
+
+  it('is passed on once, however often it is ended', async () => {
+    const endFirst = await turns.take('batch');
+    const second = turns.take('module');
+    endFirst();
+    const endSecond = await second;
+    const third = write('batch');
+    endFirst();
+    await nextTurn();
+    expect(begun).toEqual([]);
+    endSecond();
+    await third;
+  });
+});
+
+describe('a caller that has waited too long', () => {
+  it('is refused with the place that has the turn, whether batch or module', async () => {
+    const end = await turns.take('module', new Error('a module begins'));
+    for (const caller of ['batch', 'module'] as const) {
+      await waitTooLong(caller, /No turn to write was free within 5000 ms.*\n.*a module begins/);
+    }
+    end();
+    await turns.take('batch');
+    await waitTooLong('module', /No turn to write was free within 5000 ms: a batch of rows has it/);
+  });
+
+  it('does not take the turn of the one after it', async () => {
+    const end = await turns.take('batch');
+    const late = expect(turns.take('module')).rejects.toThrow('No turn');
+    jest.advanceTimersByTime(WAIT_TIMEOUT_MS - 1);
+    const inTime = write('module');
+    jest.advanceTimersByTime(1);
+    await late;
+    end();
+    await inTime;
+    expect(begun).toEqual(['module']);
+  });
+});
