@@ -1,6 +1,6 @@
 export const DEFAULT_DATABASE_URL = 'sqlite:data/plants.db';
 
-/** A store in memory. */
+/** A store in a temporary file. */
 export const TRANSIENT_DATABASE_URL = 'sqlite::memory:';
 
 export const DATABASE_URL_RULE =
@@ -13,7 +13,7 @@ export const DATABASE_URL_SCHEME_RULE =
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 const PARAMETERS = new Set(['host', 'sslmode', 'sslrootcert']);
 
-/** The path is relative to the current folder; `:memory:` is a store in memory. */
+/** The path is relative to the current folder; `:memory:` is a temporary file. */
 export interface SqliteUrl {
   readonly type: 'sqlite';
   readonly path: string;

@@ -74,7 +74,6 @@ export abstract class StoreDataSource extends DataSource {
   /** Lets the counter of a table's key continue after this number, and after every stored key. */
   abstract raiseCounter(columns: EntityColumns, number: string): Promise<void>;
 
-
   /** Reads the clock of the store, in milliseconds since 1970. It is the same for all programs. */
   abstract readClock(): Promise<number>;
 

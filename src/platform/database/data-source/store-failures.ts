@@ -32,7 +32,8 @@ class StoreFailures {
       const count = this.counts.get(kind) ?? 0;
       this.counts.delete(kind);
       if (count === 0) return;
-      this.logger.error(`The store failed ${count} more times in ${SUPPRESS_MS} ms: ${message}`);
+      const [reason] = message.split('\n', 1);
+      this.logger.error(`The store failed ${count} more times in ${SUPPRESS_MS} ms: ${reason}`);
       this.suppressRepeats(kind, message);
     }, SUPPRESS_MS).unref();
   }

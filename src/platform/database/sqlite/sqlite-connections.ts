@@ -119,6 +119,7 @@ export class SqliteConnections {
   }
 
   private async openConnection(): Promise<SqliteConnection> {
+    this.files.assertSame();
     const connection = await SqliteConnection.open(this.path, this.busyTimeout);
     try {
       this.files.assertSame();

@@ -67,7 +67,12 @@ describe("TypeORM's SQLite driver", () => {
   });
 
   it('begins and ends transactions by these words', async () => {
-    const { query } = SqliteQueryRunner.prototype;
+    const { query } = SqliteQueryRunner.prototype as {
+      query: (
+        this: SqliteQueryRunner,
+        ...args: Parameters<SqliteQueryRunner['query']>
+      ) => ReturnType<SqliteQueryRunner['query']>;
+    };
     jest.spyOn(SqliteQueryRunner.prototype, 'query').mockImplementation(function (
       this: SqliteQueryRunner,
       ...args
