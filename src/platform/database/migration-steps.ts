@@ -1,11 +1,11 @@
 import {
+  type DataSource,
   type QueryRunner,
   Table,
   type TableColumnOptions,
   type TableForeignKeyOptions,
 } from 'typeorm';
 import type { ColumnType, NullableType } from './columns.js';
-import type { StoreDataSource } from './data-source/store-data-source.js';
 
 /** A table to create. */
 export interface TableDefinition {
@@ -51,9 +51,14 @@ export interface TextIndexDefinition {
   readonly key: readonly string[];
 }
 
+/** A data source that makes the steps for its engine. */
+export interface SchemaChanger extends DataSource {
+  createSchemaSteps(queryRunner: QueryRunner): SchemaSteps;
+}
+
 /** Makes the steps of a migration for the engine of its store. */
 export function changeSchema(queryRunner: QueryRunner): SchemaSteps {
-  return (queryRunner.connection as StoreDataSource).createSchemaSteps(queryRunner);
+  return (queryRunner.connection as SchemaChanger).createSchemaSteps(queryRunner);
 }
 
 /** Steps of a migration, which also suit a table that is large and in use. */

@@ -6,7 +6,7 @@ import type { SessionPool } from '../batching/session.js';
 import type { TableSql } from '../batching/sql-builder.js';
 import type { FailureClassifier } from '../batching/write-rows.js';
 import { type ChangeLog, listRecordedTables } from '../change-feed/change-log.js';
-import type { SchemaSteps } from '../migration-steps.js';
+import type { SchemaChanger, SchemaSteps } from '../migration-steps.js';
 
 /** The store cannot be used. The message is one line for the operator, without secrets. */
 export class DatabaseStartError extends Error {}
@@ -35,7 +35,7 @@ export interface TableAccess {
 }
 
 /** A TypeORM data source with the further operations that this program needs of each engine. */
-export abstract class StoreDataSource extends DataSource {
+export abstract class StoreDataSource extends DataSource implements SchemaChanger {
   /** The kind and the place of the store, for the operator. It has no password. */
   abstract get description(): string;
 
