@@ -13,15 +13,18 @@ import {
 } from './batching/page-conditions.js';
 import { type CursorScope, readCursor, writeCursor } from './batching/page-cursor.js';
 import {
+  ARRAY,
   FindRows,
+  type JsonRequest,
+  LINES,
   type PageText,
-  type Piece,
-  type PieceRequest,
+  PIECE_BYTES,
+  PIECE_ROWS,
   ReadPages,
-  ReadPieces,
   ReadRows,
   type SortedRows,
 } from './batching/read-rows.js';
+import type { JsonFormat } from './batching/sql-builder.js';
 import { type Decision, REMOVE, type RowChange, WriteRows } from './batching/write-rows.js';
 import { ConstraintError, nameViolations } from './constraint.error.js';
 import { joinTransaction } from './data-source/entity-manager-session.js';
@@ -104,10 +107,7 @@ export type Where<Row> = {
 
 /** A page of rows as JSON. Members have the names of the properties; those that are null are left out. */
 export interface JsonPage {
-  /**
-   * A page that is too long for memory is an iterable of pieces, which are read while they are
-   * sent.
-   */
+  /** Lines are an iterable of pieces, which are read while they are sent. */
   readonly json: JsonText | AsyncIterable<string>;
   /** Where the page ended, for the next page; undefined when this one is the last. */
   readonly next: string | undefined;
@@ -137,8 +137,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly changes: BatchQueue<RowChange, unknown>;
   private readonly finds: BatchQueue<string, RawRow | undefined>;
   private readonly lists: BatchQueue<Page, SortedRows>;
-  private readonly pages: BatchQueue<Page, PageText>;
-  private readonly pieces: BatchQueue<PieceRequest, Piece>;
+  private readonly pages: BatchQueue<JsonRequest, PageText>;
 
   /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
   constructor(repository: Repository<Row>, options: RepositoryOptions<Row> = {}) {
@@ -155,14 +154,13 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       nameViolations(tableName, { byProperty: violations ?? {}, referenced });
     }
 
-    const { sql, json, classifier } = store.accessTable(columns);
+    const { sql, classifier } = store.accessTable(columns);
     const write = new WriteRows(sql, classifier);
     this.changes = new BatchQueue(tableName, write, 'commit', store.writers, MAX_WRITTEN);
     const { rowReaders, pageReaders, maxPages } = store;
     this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', rowReaders, MAX_READ);
     this.lists = new BatchQueue(tableName, new ReadRows(sql), 'read', pageReaders, 1);
-    this.pages = new BatchQueue(tableName, new ReadPages(json), 'read', pageReaders, maxPages);
-    this.pieces = new BatchQueue(tableName, new ReadPieces(json), 'read', pageReaders, 1);
+    this.pages = new BatchQueue(tableName, new ReadPages(sql), 'read', pageReaders, maxPages);
   }
 
   /**
@@ -356,7 +354,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Reads a page of rows.
+   * Reads a page of rows, however long they are.
    *
    * @throws ApiError 40003 when `after` is not from a page of this list; 50300
    */
@@ -375,8 +373,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Reads a page of rows as JSON. Lines and long pages are read while they are sent: a row that
-   * exists throughout appears exactly once. With a manager, they must be sent before its
+   * Reads a page of rows as JSON. It ends before its JSON exceeds 1 MiB, so it may have fewer rows
+   * than `limit`: only `next` says whether there are more. Lines are read while they are sent: a row
+   * that exists throughout appears exactly once. With a manager, they must be sent before its
    * transaction ends.
    *
    * @throws ApiError 40003 when `after` is not from a page of this list; 50300
@@ -384,62 +383,41 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   async page(query: PageQuery, where: Where<Row> = {}, manager?: EntityManager): Promise<JsonPage> {
     const page = this.readQuery(query, where);
     if (query.format === 'lines') return { json: this.readLines(page, manager), next: undefined };
-    const { text, last, hasMore } = await this.read(this.pages, page, manager);
-    const next = hasMore ? writeEnd(page, last) : undefined;
-    if (text !== undefined) return { json: new JsonText(text), next };
-    // Rows that are inserted meanwhile must not push others out: the page ends at its last row.
-    const until = last ?? (await this.readLast(page, manager));
-    const whole = { ...page, until, limit: Number.MAX_SAFE_INTEGER };
-    return { json: this.readArray(whole, manager), next };
-  }
-
-  /** Reads the sort values of the last row of a list. */
-  private async readLast(
-    page: Page,
-    manager: EntityManager | undefined,
-  ): Promise<readonly string[] | undefined> {
-    const reversed = { ...page, isDescending: !page.isDescending, after: undefined, limit: 1 };
-    const [row] = await this.read(this.lists, reversed, manager);
-    return row?.sortedBy;
+    const { text, last } = await this.readJson(page, ARRAY, manager);
+    return { json: new JsonText(`[${text}]`), next: last && writeCursor(page, last) };
   }
 
   private readLines(page: Page, manager: EntityManager | undefined): AsyncIterable<string> {
-    const readNext = this.readPieces(page, '\n', manager);
+    let rest: Page | undefined = page;
+    let maxRows = PIECE_ROWS;
     return iterate(async () => {
-      const piece = await readNext();
-      return piece === undefined ? undefined : `${piece}\n`;
+      if (rest === undefined) return undefined;
+      const { limit } = rest;
+      const piece = { ...rest, limit: Math.min(limit, maxRows) };
+      const { text, rows, last } = await this.readJson(piece, LINES, manager);
+      // After long rows, more may fit into a piece again.
+      maxRows = text.length < PIECE_BYTES / 4 ? Math.min(2 * rows, PIECE_ROWS) : rows;
+      const isEnd = last === undefined || rows === limit;
+      rest = isEnd ? undefined : { ...rest, after: last, limit: limit - rows };
+      return text === '' ? undefined : `${text}\n`;
     });
   }
 
-  private readArray(page: Page, manager: EntityManager | undefined): AsyncIterable<string> {
-    const readNext = this.readPieces(page, ',', manager);
-    let separator: '[' | ',' | undefined = '[';
-    return iterate(async () => {
-      if (separator === undefined) return undefined;
-      const start = separator;
-      const piece = await readNext();
-      separator = piece === undefined ? undefined : ',';
-      if (piece !== undefined) return start + piece;
-      return start === '[' ? '[]' : ']';
-    });
-  }
-
-  /** Returns a function that reads the next piece of a page, or undefined after the last one. */
-  private readPieces(
+  /** Reads as many rows of a page as fit into a text, by halves, and at least one. */
+  private async readJson(
     page: Page,
-    separator: PieceRequest['separator'],
+    format: JsonFormat,
     manager: EntityManager | undefined,
-  ): () => Promise<string | undefined> {
-    let left = page.limit;
-    let { after } = page;
-    return async () => {
-      if (left <= 0) return undefined;
-      const rest = { ...page, after, limit: left };
-      const { text, rows, last } = await this.read(this.pieces, { page: rest, separator }, manager);
-      left -= rows;
-      after = last;
-      return rows === 0 ? undefined : text;
-    };
+  ): Promise<{ text: string; rows: number; last: readonly string[] | undefined }> {
+    let { limit } = page;
+    for (;;) {
+      const request = { page: { ...page, limit }, format };
+      const { text, last } = await this.read(this.pages, request, manager);
+      const isFitting =
+        limit === 1 || Buffer.byteLength(text ?? '') + '[]'.length <= format.maxBytes;
+      if (text !== undefined && isFitting) return { text, rows: limit, last };
+      limit = Math.ceil(limit / 2);
+    }
   }
 
   private async write(change: RowChange, manager: EntityManager | undefined): Promise<unknown> {

@@ -44,22 +44,20 @@ export interface Page {
   readonly isDescending: boolean;
   /** The sort values of the row before the first one; undefined for the first page. */
   readonly after: readonly string[] | undefined;
-  /** The sort values of the last row, if known. */
-  readonly until?: readonly string[] | undefined;
   readonly limit: number;
 }
 
 /** Lists the parameters of a statement that reads a page, in the order of its text. */
-export function listValues({ conditions, after, until }: Page): unknown[] {
+export function listValues({ conditions, after }: Page): unknown[] {
   const values = conditions.flatMap(({ operator, value }) => {
     if (value === null) return [];
     return operator === 'starts' ? [value, value] : [value];
   });
-  return [...values, ...(after ?? []), ...(until ?? [])];
+  return [...values, ...(after ?? [])];
 }
 
 /** Describes the shape of a page. The same statement reads all pages of one shape. */
-export function describeShape({ conditions, order, isDescending, after, until }: Page): string {
+export function describeShape({ conditions, order, isDescending, after }: Page): string {
   const keyName = ({ column, ignoresCase }: SortKey): string =>
     column.databaseName + (ignoresCase ? '~' : '');
   return [
@@ -69,7 +67,6 @@ export function describeShape({ conditions, order, isDescending, after, until }:
     `by ${order.map(keyName).join()}`,
     isDescending ? 'down' : 'up',
     after === undefined ? 'first' : 'after',
-    until === undefined ? 'open' : 'until',
   ].join('; ');
 }
 

@@ -1,45 +1,32 @@
 import type { BatchOperation } from './batch-queue.js';
 import type { RawRow } from './entity-columns.js';
-import { listValues, type Page } from './page-conditions.js';
+import { describeShape, listValues, type Page } from './page-conditions.js';
 import type { Session } from './session.js';
-import type { TableSql } from './sql-builder.js';
+import type { JsonFormat, TableSql } from './sql-builder.js';
 
-/** A piece ends with the row that brings its text to this many bytes. */
+/** An export is read and sent in pieces of about this many bytes. */
 export const PIECE_BYTES = 256 * 1024;
-/** The most rows of one piece. */
-const PIECE_ROWS = 4_096;
+/** A page ends before its JSON exceeds this many bytes. */
+export const PAGE_BYTES = 1024 * 1024;
 
-/** A page as JSON. */
-export interface PageText {
-  /** The rows as a JSON array; undefined if they are too long to be in memory at once. */
-  readonly text: string | undefined;
-  /** The sort values of the last row, if others follow; undefined also if fewer rows are left. */
-  readonly last: readonly string[] | undefined;
-  readonly hasMore: boolean;
-}
+/** The most rows of a piece. */
+export const PIECE_ROWS = 4_096;
 
-/** Some rows of a long page, as JSON. */
-export interface Piece {
-  /** The rows, with the separator between them. */
-  readonly text: string;
-  readonly rows: number;
-  /** The sort values of the last row; undefined if there is none. */
-  readonly last: readonly string[] | undefined;
-}
+export const ARRAY: JsonFormat = { name: 'page', separator: ',', maxBytes: PAGE_BYTES };
+export const LINES: JsonFormat = { name: 'piece', separator: '\n', maxBytes: PIECE_BYTES };
 
-/** A request for a piece: rows of a page, with this separator between them. */
-export interface PieceRequest {
+/** A request for the rows of a page as JSON. */
+export interface JsonRequest {
   readonly page: Page;
-  readonly separator: ',' | '\n';
+  readonly format: JsonFormat;
 }
 
-/** Reads the rows of a table as JSON, by an engine's own means. */
-export interface PageReader {
-  /** Reads pages together, and returns them in their order. */
-  readPages(session: Session, pages: readonly Page[]): Promise<PageText[]>;
-
-  /** Reads the first rows of a page, up to {@link PIECE_BYTES}. */
-  readPiece(session: Session, request: PieceRequest): Promise<Piece>;
+/** The rows of a page as JSON. */
+export interface PageText {
+  /** The rows with the separator between them; undefined if they are too long. */
+  readonly text: string | undefined;
+  /** The sort values of the last row; undefined if no row follows it. */
+  readonly last: readonly string[] | undefined;
 }
 
 /** Reads rows by their keys. */
@@ -59,32 +46,46 @@ export class FindRows implements BatchOperation<string, RawRow | undefined> {
   }
 }
 
-/** Reads pages as JSON. */
-export class ReadPages implements BatchOperation<Page, PageText> {
+/** Reads pages as JSON that the engine writes. Pages of the same shape and limit share a statement. */
+export class ReadPages implements BatchOperation<JsonRequest, PageText> {
   readonly name = 'page';
 
-  constructor(private readonly reader: PageReader) {}
+  constructor(private readonly sql: TableSql) {}
 
-  execute(session: Session, pages: readonly Page[]): Promise<PageText[]> {
-    return this.reader.readPages(session, pages);
+  getName({ format }: JsonRequest): string {
+    return format.name;
   }
-}
 
-/** Reads long pages piece by piece. */
-export class ReadPieces implements BatchOperation<PieceRequest, Piece> {
-  readonly name = 'piece';
-
-  constructor(private readonly reader: PageReader) {}
-
-  async execute(session: Session, requests: readonly PieceRequest[]): Promise<Piece[]> {
-    const pieces: Piece[] = [];
-    for (const { page, separator } of requests) {
-      const limit = Math.min(page.limit, PIECE_ROWS);
-      pieces.push(await this.reader.readPiece(session, { page: { ...page, limit }, separator }));
+  async execute(session: Session, requests: readonly JsonRequest[]): Promise<PageText[]> {
+    const groups = new Map<string, JsonRequest[]>();
+    for (const request of requests) {
+      const { page, format } = request;
+      const group = `${format.name} ${page.limit} ${describeShape(page)}`;
+      groups.set(group, [...(groups.get(group) ?? []), request]);
     }
-    return pieces;
+    const read = new Map<JsonRequest, PageText>();
+    for (const group of groups.values()) {
+      const texts = await this.read(session, group);
+      group.forEach((request, index) => read.set(request, texts[index] ?? NOTHING));
+    }
+    return requests.map((request) => read.get(request) ?? NOTHING);
+  }
+
+  private async read(session: Session, [first, ...others]: JsonRequest[]): Promise<PageText[]> {
+    if (first === undefined) return [];
+    const values = [first, ...others].map(({ page }) => listValues(page));
+    const rows = await session.query<{ text: string | null; ends: string | null }>(
+      this.sql.json(first.page, first.format),
+      [first.page.limit, ...this.sql.dialect.encodePages(values)],
+    );
+    return rows.map(({ text, ends }) => {
+      const [last, next] = JSON.parse(ends ?? '[]') as string[][];
+      return { text: text ?? undefined, last: next && last };
+    });
   }
 }
+
+const NOTHING: PageText = { text: '', last: undefined };
 
 /** The rows of a page, each with its sort values. */
 export type SortedRows = readonly { readonly raw: RawRow; readonly sortedBy: readonly string[] }[];
@@ -100,13 +101,13 @@ export class ReadRows implements BatchOperation<Page, SortedRows> {
     for (const page of pages) {
       const statement = this.sql.rows(page);
       const rows = await session.query<RawRow>(statement, [page.limit, ...listValues(page)]);
-      results.push(rows.map((raw) => ({ raw, sortedBy: readSortTexts(raw, page) })));
+      results.push(
+        rows.map((raw) => ({
+          raw,
+          sortedBy: page.order.map((_, index) => raw[`page_sort${index}`] as string),
+        })),
+      );
     }
     return results;
   }
-}
-
-/** Returns the sort values of a row, which statements select as `page_sort0`, `page_sort1`, ... */
-export function readSortTexts(raw: RawRow, { order }: Page): string[] {
-  return order.map((_, index) => raw[`page_sort${index}`] as string);
 }

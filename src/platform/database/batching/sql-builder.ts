@@ -10,7 +10,18 @@ import {
   type Page,
   type SortKey,
 } from './page-conditions.js';
+import { type JsonMember, listJsonMembers, writeObject, type WriteValue } from './row-json.js';
 import type { Statement } from './session.js';
+
+/** The most bytes that a date, a number or another value without a length has as JSON. */
+const VALUE_BYTES = 36;
+
+/** How the rows of a page are written as JSON. */
+export interface JsonFormat {
+  readonly name: 'page' | 'piece';
+  readonly separator: ',' | '\n';
+  readonly maxBytes: number;
+}
 
 /** The SQL that differs between engines. */
 export interface SqlDialect {
@@ -70,6 +81,20 @@ export interface SqlDialect {
 
   /** The hash of a text, which an index holds in place of the text. */
   textHash(sql: string): string;
+
+  /** Writes the SQL that makes JSON of a value. */
+  readonly writeValue: WriteValue;
+
+  /** A JSON array of values, and the JSON array of a column of such arrays. */
+  jsonArray(values: readonly string[]): string;
+  jsonArrayOf(column: string): string;
+
+  /** The FROM of a statement that reads pages, and the value with an index of a page there. */
+  readonly fromPages: string;
+  pageValue(index: number): string;
+
+  /** Makes the parameters of such a statement, behind the first one, of the values of each page. */
+  encodePages(pages: readonly (readonly unknown[])[]): readonly unknown[];
 
   /** The parameters that name the counter of a key. */
   nameCounter(columns: EntityColumns): string[];
@@ -183,23 +208,57 @@ export class TableSql {
 
   /** Reads the rows of a page. The parameters are its limit and its values. */
   rows(page: Page): Statement {
+    const { columns, dialect } = this;
     return this.shaped('rows', page, () => {
       const selected = [
-        ...this.columns.columns.map((column) => this.dialect.selected(this.columns, column)),
+        ...columns.columns.map((column) => dialect.selected(columns, column)),
         ...this.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`),
       ];
-      const select = this.selectPage(selected.join(', '), page, (index) =>
-        this.dialect.parameter(index + 2),
-      );
-      return `${select} LIMIT ${this.dialect.parameter(1)}`;
+      const value = (index: number): string => dialect.parameter(index + 2);
+      return `${this.selectPage(selected.join(', '), page, value)} LIMIT ${dialect.parameter(1)}`;
     });
+  }
+
+  /**
+   * Reads pages of one shape and limit as JSON: `text`, or NULL if the rows of a page exceed
+   * `maxBytes`, and `ends`, the sort values of the last row and of the row after it. Engines know
+   * the length of a text without reading it. The parameters are the limit and the pages.
+   */
+  json(page: Page, { name, separator, maxBytes }: JsonFormat): Statement {
+    const { columns, dialect } = this;
+    return this.shaped(name, page, () => {
+      const members = listJsonMembers(columns);
+      const limit = dialect.parameter(1);
+      const from = (selected: string, range: string): string =>
+        `FROM (${this.selectPage(selected, page, (index) => dialect.pageValue(index))} LIMIT ${range}) AS found`;
+      const bytes = `${this.countBytes(members)} AS bytes`;
+      const json = `${writeObject(columns, members, dialect.writeValue)} AS json`;
+      const sorted = `${dialect.jsonArray(this.sortTexts(page))} AS sorted`;
+      return `
+        SELECT CASE WHEN ${limit} = 1 OR (SELECT coalesce(sum(bytes), 0) ${from(bytes, limit)}) <= ${maxBytes}
+            THEN (SELECT coalesce(string_agg(json, '${separator}'), '') ${from(json, limit)}) END AS text,
+          (SELECT ${dialect.jsonArrayOf('sorted')} ${from(sorted, `2 OFFSET ${limit} - 1`)}) AS ends
+        ${dialect.fromPages}`;
+    });
+  }
+
+  /** Writes the SQL for about how many bytes a row has as JSON. */
+  private countBytes(members: readonly JsonMember[]): string {
+    const isText = ({ column }: JsonMember): boolean => column.type === 'text';
+    const texts = members.filter(isText).map(({ column }) => {
+      const length = `octet_length(${this.name(column)})`;
+      return column.isNullable ? `coalesce(${length}, 0)` : length;
+    });
+    const others = members.filter((member) => !isText(member));
+    const names = members.reduce((sum, { name }) => sum + name.length + '"",:'.length, 0);
+    return [...texts, names + others.length * VALUE_BYTES].join(' + ');
   }
 
   /**
    * Caches the statement for pages of a shape, since writing it takes as long as reading a page.
    */
   shaped(operation: string, page: Page, write: () => string): Statement {
-    const shape = `${operation} ${describeShape(page)}`;
+    const shape = `${operation}: ${describeShape(page)}`;
     const known = this.pages.get(shape);
     if (known !== undefined) return known;
     const statement = this.named(operation, write());
@@ -222,15 +281,13 @@ export class TableSql {
         ignoresCase ? next() : this.dialect.fromText(next(), column),
       );
     const after = page.after && readRow();
-    const until = page.until && readRow();
 
     const keys = order.map((key) => this.sortExpression(key));
-    const end = until === undefined ? [] : compareRows(keys, isDescending ? '>=' : '<=', until);
     /** Sorts the rows by all keys but the first, of which each has one value. */
     const select = (start: readonly string[], equalKeys = 0): string => {
       // An engine may search an index only by the first condition. The start of a page is narrower
       // than a prefix.
-      const where = [...start, ...end, ...conditions].join(' AND ') || 'true';
+      const where = [...start, ...conditions].join(' AND ') || 'true';
       const sorted = keys.slice(equalKeys).map((key) => (isDescending ? `${key} DESC` : key));
       return `SELECT ${selected} FROM ${this.columns.table} WHERE ${where} ORDER BY ${sorted.join(', ')}`;
     };
@@ -325,12 +382,12 @@ export class TableSql {
 /** Writes the conditions that compare the sort keys with the values of a row. */
 function compareRows(
   keys: readonly string[],
-  operator: '<' | '>' | '<=' | '>=',
+  operator: '<' | '>',
   values: readonly string[],
 ): string[] {
   const whole = `(${keys.join(', ')}) ${operator} (${values.join(', ')})`;
   // Not every engine searches an index by more than the first sort key.
-  return keys.length === 1 ? [whole] : [`${keys[0]} ${operator[0]}= ${values[0]}`, whole];
+  return keys.length === 1 ? [whole] : [`${keys[0]} ${operator}= ${values[0]}`, whole];
 }
 
 /**

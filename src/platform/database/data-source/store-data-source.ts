@@ -1,7 +1,6 @@
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import type { EntityColumns } from '../batching/entity-columns.js';
-import type { PageReader } from '../batching/read-rows.js';
 import type { SessionPool } from '../batching/session.js';
 import type { TableSql } from '../batching/sql-builder.js';
 import type { FailureClassifier } from '../batching/write-rows.js';
@@ -30,7 +29,6 @@ export interface TimeLimited {
 /** The means of an engine to read and write one table. */
 export interface TableAccess {
   readonly sql: TableSql;
-  readonly json: PageReader;
   readonly classifier: FailureClassifier;
 }
 

@@ -1,8 +1,6 @@
 import type { Notification, Pool, PoolClient } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
-import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { JsonKind } from '../batching/row-json.js';
 import type { Session } from '../batching/session.js';
 import {
   type ChangeLog,
@@ -15,6 +13,7 @@ import {
 import { storeFailures } from '../data-source/store-failures.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 import { withBriefLocks } from './brief-table-locks.js';
+import { writeValue } from './postgres-json.js';
 
 /** The prefix of the functions that record changes, one for each table. */
 const PREFIX = 'record_change_';
@@ -256,33 +255,6 @@ BEGIN
   RETURN NULL;
 END`;
   return { name: (PREFIX + table.tableName).slice(0, MAX_NAME), source };
-}
-
-function writeValue(sql: string, kind: JsonKind, { type }: ColumnMetadata): string {
-  switch (kind) {
-    case 'number':
-    case 'boolean':
-      return `${sql}::text`;
-    case 'json':
-      return sql;
-    case 'string':
-      return `to_json(${writeText(sql, type)})::text`;
-    default: {
-      const { scale } = kind;
-      if (scale === 0) return `${sql}::text`;
-      const unit = `1${'0'.repeat(scale)}`;
-      return `CASE WHEN ${sql} < 0 THEN '-' ELSE '' END || abs(${sql}) / ${unit} || '.' || lpad((abs(${sql}) % ${unit})::text, ${scale}, '0')`;
-    }
-  }
-}
-
-/** Writes a value in its canonical spelling, whatever the settings of the session. */
-function writeText(sql: string, type: unknown): string {
-  if (type === 'date') return `to_char(${sql}, 'YYYY-MM-DD')`;
-  if (type === 'timestamp with time zone') {
-    return `to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-  }
-  return `${sql}::text`;
 }
 
 /**

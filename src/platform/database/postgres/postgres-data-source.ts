@@ -3,7 +3,6 @@ import type { PoolClient } from 'pg';
 import type { DataSourceOptions, QueryRunner } from 'typeorm';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityColumns } from '../batching/entity-columns.js';
-import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/sql-builder.js';
 import { migrateSchema } from '../data-source/migrate-schema.js';
 import { getErrorCode } from '../data-source/error-code.js';
@@ -16,7 +15,6 @@ import { PostgresChangeLog } from './postgres-change-log.js';
 import { postgresDialect } from './postgres-dialect.js';
 import { StorePostgresDriver } from './postgres-driver.js';
 import { classifyFailure, toConstraintError } from './postgres-errors.js';
-import { PostgresPageReader } from './postgres-page-reader.js';
 import { PostgresPool } from './postgres-pool.js';
 import { PostgresSchemaSteps } from './postgres-schema-steps.js';
 import { ROW_LOCK_TIMEOUT_MS } from './postgres-session.js';
@@ -152,14 +150,12 @@ export class PostgresDataSource extends StoreDataSource {
   accessTable(columns: EntityColumns): TableAccess {
     const sql = new TableSql(columns, postgresDialect);
     const { metadata } = columns;
-    const members = listJsonMembers(columns);
     const entities = [
       metadata,
       ...this.entityMetadatas.filter((other) => other.tableName !== metadata.tableName),
     ];
     return {
       sql,
-      json: new PostgresPageReader(sql, members),
       classifier: {
         classify: classifyFailure,
         toConstraintError: (error, isRemoval) =>

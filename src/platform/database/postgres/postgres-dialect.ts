@@ -1,6 +1,7 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
+import { writeValue } from './postgres-json.js';
 
 /**
  * A function that a migration creates: the SHA-256 digest of a text, which has no known collisions.
@@ -60,6 +61,16 @@ export const postgresDialect: SqlDialect = {
   searchesByRow: true,
 
   caseless: (sql: string, length: string) => `lower(left(${sql}, ${length}) COLLATE "C")`,
+
+  writeValue,
+
+  jsonArray: (values: readonly string[]) => `json_build_array(${values.join(', ')})`,
+  jsonArrayOf: (column: string) => `json_agg(${column})::text`,
+
+  // Values in a table, as for several pages, would hide from the planner how many rows match.
+  fromPages: '',
+  pageValue: (index: number) => `$${index + 2}`,
+  encodePages: ([values = []]: readonly (readonly unknown[])[]) => values,
 
   nameCounter: ({ table, counter }: EntityColumns) => [table, counter?.databaseName ?? ''],
 

@@ -8,7 +8,7 @@ import {
   readFeedState,
   type RecordedTable,
 } from '../change-feed/change-log.js';
-import { writeValue } from './sqlite-page-reader.js';
+import { writeValue } from './sqlite-json.js';
 
 /** The prefix of the names of triggers. */
 const PREFIX = 'record_change_';

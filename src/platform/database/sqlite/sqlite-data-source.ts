@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import type { DataSourceOptions, QueryRunner } from 'typeorm';
 import type { EntityColumns } from '../batching/entity-columns.js';
 import type { SessionPool } from '../batching/session.js';
-import { listJsonMembers } from '../batching/row-json.js';
 import { TableSql } from '../batching/sql-builder.js';
 import { migrateSchema } from '../data-source/migrate-schema.js';
 import { getErrorCode } from '../data-source/error-code.js';
@@ -13,7 +12,6 @@ import { SqliteChangeLog } from './sqlite-change-log.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { StoreSqliteDriver } from './sqlite-driver.js';
 import { classifyFailure, describeSqliteError, toConstraintError } from './sqlite-errors.js';
-import { SqlitePageReader } from './sqlite-page-reader.js';
 import { SqliteLock } from './sqlite-process-lock.js';
 import { assertWritable } from './assert-writable.js';
 import type { SqliteExtra } from './sqlite-options.js';
@@ -73,10 +71,8 @@ export class SqliteDataSource extends StoreDataSource {
   accessTable(columns: EntityColumns): TableAccess {
     const sql = new TableSql(columns, sqliteDialect);
     const { metadata } = columns;
-    const members = listJsonMembers(columns);
     return {
       sql,
-      json: new SqlitePageReader(sql, members),
       classifier: {
         classify: classifyFailure,
         toConstraintError: (error, isRemoval) =>

@@ -1,6 +1,7 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
+import { writeValue } from './sqlite-json.js';
 
 const CAST_TO_INTEGER = new Set<unknown>(['integer', 'bigint', 'boolean']);
 
@@ -50,6 +51,16 @@ export const sqliteDialect: SqlDialect = {
   searchesByRow: false,
 
   caseless: (sql: string, length: string) => `lower(substr(${sql}, 1, ${length}))`,
+
+  writeValue,
+
+  jsonArray: (values: readonly string[]) => `json_array(${values.join(', ')})`,
+  jsonArrayOf: (column: string) => `json_group_array(json(${column}))`,
+
+  // Passing a statement to a thread takes as long as reading a page, so one reads several.
+  fromPages: 'FROM json_each(?2) AS given ORDER BY given.key',
+  pageValue: (index: number) => `(given.value ->> ${index})`,
+  encodePages: (pages: readonly (readonly unknown[])[]) => [JSON.stringify(pages)],
 
   nameCounter: ({ metadata }: EntityColumns) => [metadata.tableName],
 
