@@ -29,17 +29,11 @@ const MAX = '9223372036854775807';
 describe('a body with nested classes', () => {
   it.each([
     [`{"seed":{"id":${MAX}}}`, `{"seeds":[],"seed":{"id":${MAX}}}`],
-    ['{"seed":{"id":1.0,"other":{"id":2},"count":3e0}}', '{"seeds":[],"seed":{"id":1,"count":3}}'],
-    [
-      `{"seed":{"id":1,"parent":{"id":${MAX},"parent":{"id":-9007199254740993}}}}`,
-      `{"seeds":[],"seed":{"id":1,"parent":{"id":${MAX},"parent":{"id":-9007199254740993}}}}`,
-    ],
     [
       `{"seeds":[{"id":${MAX}},{"id":0}],"seed":{"id":1}}`,
       `{"seeds":[{"id":${MAX}},{"id":0}],"seed":{"id":1}}`,
     ],
     [`{"seed":{"id":1},"ids":[${MAX},-1]}`, `{"seeds":[],"seed":{"id":1},"ids":[${MAX},-1]}`],
-    ['{"seed":{"id":1},"words":["a",""]}', '{"seeds":[],"seed":{"id":1},"words":["a",""]}'],
     [
       `{"seed":{"id":1},"anything":{"id":${MAX},"a":[1.5,null]}}`,
       '{"seeds":[],"seed":{"id":1},"anything":{"id":9223372036854776000,"a":[1.5,null]}}',
@@ -57,35 +51,21 @@ describe('a body with nested classes', () => {
 
   it.each([
     ['{}', 'seed is missing'],
-    ['{"seed":null}', 'seed must be an object'],
-    ['{"seed":1}', 'seed must be an object'],
-    ['{"seed":[{"id":1}]}', 'seed must be an object'],
     ['{"seed":{}}', 'seed.id is missing'],
     ['{"seed":{"id":"1"}}', `seed.id ${integer}, not a string: write it without quotes`],
     [
       '{"seed":{"id":1},"ids":[1,"2"]}',
       `each value in ids ${integer}, not a string: write it without quotes`,
     ],
-    ['{"seed":{"id":1.5}}', `seed.id ${integer}`],
-    ['{"seed":{"id":{}}}', `seed.id ${integer}`],
     ['{"seed":{"id":1,"count":[]}}', 'seed.count must be an integer number'],
     ['{"seed":{"id":1,"id":1}}', 'seed.id is given more than once'],
-    ['{"seed":{"id":1},"seed":{"id":1}}', 'seed is given more than once'],
-    ['{"seed":{"id":1,"parent":null}}', 'seed.parent must be an object'],
     ['{"seed":{"id":1,"parent":{"parent":{"id":1}}}}', 'seed.parent.id is missing'],
-    ['{"seed":{"id":1},"seeds":{}}', 'seeds must be an array'],
-    ['{"seed":{"id":1},"seeds":null}', 'seeds must be an array'],
     ['{"seed":{"id":1},"seeds":[1,null]}', 'seeds.0 must be an object; seeds.1 must be an object'],
-    ['{"seed":{"id":1},"seeds":[[]]}', 'seeds.0 must be an object'],
     [
       '{"seed":{"id":1},"seeds":[{"id":1},{"id":1,"\\u0069d":1}]}',
       'seeds.1.id is given more than once',
     ],
     ['{"seed":{"id":1},"seeds":[{},{"id":0.5}]}', `seeds.0.id is missing; seeds.1.id ${integer}`],
-    ['{"seed":{"id":1},"ids":[1,2.5]}', `each value in ids ${integer}`],
-    ['{"seed":{"id":1},"ids":1}', 'ids must be an array'],
-    ['{"seed":{"id":1},"words":["a",1]}', 'each value in words must be a string'],
-    ['{"seed":{"id":1},"words":"a"}', 'words must be an array'],
   ])('%s is refused: %s', async (body, faults) => {
     expectError(await put(body), 'INVALID_BODY', `The body is not valid: ${faults}`);
   });
@@ -127,20 +107,14 @@ describe("Nest's own pipes", () => {
 describe("Nest's own exceptions", () => {
   const { INTERNAL } = ErrorCatalogue;
   it.each<[name: string, error: number, message: string]>([
-    ['missing', 40400, 'no such garden'],
     ['missing-anyhow', 40400, 'Not Found'],
     ['bad', 40000, 'a is bad; b is bad'],
     // 40900 belongs to the plants.
     ['taken', 40999, 'the name is taken'],
-    ['gone', 41099, 'it was removed'],
     ['of-express', 41300, ErrorCatalogue.BODY_TOO_LARGE.message],
-    ['teapot', 41800, 'short and stout'],
     ['shy', 40400, ErrorCatalogue.NOT_FOUND.message],
-    ['forbidden', 40300, 'only the owner may'],
     ['unauthorized', 40100, 'the session is over'],
-    ['later', 50300, 'the mail server is down'],
     ['later-anyhow', 50300, 'Service Unavailable'],
-    ['unfinished', 50100, 'Not Implemented'],
     ['redirect', INTERNAL.error, INTERNAL.message],
     ['bug', INTERNAL.error, INTERNAL.message],
   ])('%s is answered %i: %s', async (name, error, message) => {
@@ -156,12 +130,6 @@ describe("Nest's own exceptions", () => {
       retryAfter.has(name) ? retryAfter.get(name) : '17',
     );
     if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
-  });
-
-  it('are answered to HEAD without a body', async () => {
-    const headers = { Authorization: `Bearer ${TOKEN}` };
-    const answer = await app.request('HEAD', '/examples/failures/missing', { headers });
-    expect(answer).toMatchObject({ status: 404, text: '' });
   });
 });
 
@@ -241,15 +209,6 @@ describe('the OpenAPI document of a feature', () => {
         schema: { type: 'string', enum: ['up', 'down'] },
       },
     ]);
-    expect(document.paths['/examples/{id}']?.get?.parameters).toEqual([
-      {
-        name: 'id',
-        in: 'path',
-        required: true,
-        description: 'Identification number',
-        schema: { type: 'integer', format: 'int64' },
-      },
-    ]);
   });
 
   it('has its nested classes, with their rules', async () => {
@@ -267,42 +226,6 @@ describe('the OpenAPI document of a feature', () => {
         parent: { $ref: '#/components/schemas/Seed' },
       },
     });
-  });
-
-  it('has the failures of each operation and no other', async () => {
-    const { paths } = await readDocument(app);
-    const statuses = (path: string, method: string): string[] =>
-      Object.keys(paths[path]?.[method]?.responses ?? {});
-    const any = ['200', '400', '401', '403', '408', '417', '429', '431', '500', '503'];
-    expect(statuses('/examples/plain', 'get')).toEqual(any);
-    expect(statuses('/examples/{id}', 'get')).toEqual(any);
-    expect(statuses('/examples/{id}', 'put')).toEqual([...any, '413', '415'].sort());
-    const codes = (path: string, method: string): string[] =>
-      JSON.stringify(paths[path]?.[method]?.responses['400']).match(/4000\d(?=:)/g) ?? [];
-    expect(codes('/examples', 'get')).toEqual(['40000', '40003']);
-    expect(codes('/examples/{id}', 'put')).toEqual(['40000', '40001', '40002', '40003']);
-    expect(codes('/plants', 'post')).toEqual(['40000', '40001', '40002']);
-    expect(paths['/examples/plain']?.get?.responses['400']).toEqual({
-      $ref: '#/components/responses/Error400',
-    });
-  });
-
-  it('names the scopes that an operation needs of its own', async () => {
-    const { paths } = await readDocument(app);
-    expect(paths['/examples/plain']?.get?.security).toEqual([{ bearer: ['examples:plain'] }]);
-    expect(paths['/examples']?.get?.security).toEqual([{ bearer: [] }]);
-  });
-
-  it('shares its failures with every other', async () => {
-    const plain = await TestApp.start();
-    const without = (await readDocument(plain)).components.responses;
-    await plain.close();
-    const { paths, components } = await readDocument(app);
-    // The feature may be the first with an operation without parameters and body.
-    const { Error400, ...shared } = components.responses;
-    expect(Error400?.description).toMatch(/40000: [^:]*$/);
-    expect(without).toMatchObject(shared);
-    expect(JSON.stringify(paths['/examples/plain']).length).toBeLessThan(1_500);
   });
 
   it('has its tag beside those of the program, sorted', async () => {

@@ -33,11 +33,8 @@ describe('a path that no route has', () => {
     ['POST', '/plants/'],
     ['POST', '/PLANTS'],
     ['POST', '/plants/1/leaves'],
-    ['POST', '//plants'],
     ['POST', '/plants%2F'],
     ['OPTIONS', '/nothing'],
-    ['DELETE', '/health'],
-    ['GET', '/docs/nothing.js'],
   ])('gets 404 for %s %s, without a token too', async (method, path) => {
     expectError(await app.request(method, path), 'NOT_FOUND');
   });
@@ -49,9 +46,6 @@ describe('a known path with another method', () => {
     ['DELETE', '/plants?id=1', 'GET, HEAD, OPTIONS, POST'],
     ['POST', '/plants/1', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
     ['POST', '/', 'GET, HEAD, OPTIONS'],
-    ['POST', '/docs', 'GET, HEAD, OPTIONS'],
-    ['PUT', '/docs/swagger-ui.css', 'GET, HEAD, OPTIONS'],
-    ['PATCH', '/openapi.json', 'GET, HEAD, OPTIONS'],
   ])('gets 405 for %s %s with %s', async (method, path, allow) => {
     const answer = await app.request(method, path);
     expect(answer.headers.get('allow')).toBe(allow);
@@ -61,29 +55,10 @@ describe('a known path with another method', () => {
   it.each([
     ['/plants', 'GET, HEAD, OPTIONS, POST'],
     ['/plants/1', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
-    ['/docs', 'GET, HEAD, OPTIONS'],
-    ['/openapi.json', 'GET, HEAD, OPTIONS'],
   ])('gets 204 for OPTIONS %s with %s', async (path, allow) => {
     const answer = await app.request('OPTIONS', path);
     expect(answer).toMatchObject({ status: 204, body: '' });
     expect(answer.headers.get('allow')).toBe(allow);
-  });
-
-  it.each(['/', '/docs', '/openapi.json'])(
-    'answers HEAD %s like GET, without the body',
-    async (path) => {
-      const [got, headed] = [await app.request('GET', path), await app.request('HEAD', path)];
-      expect(headed).toMatchObject({ status: got.status, body: '' });
-      expect(headed.headers.get('content-length')).toBe(got.headers.get('content-length'));
-    },
-  );
-
-  it('takes a path in the absolute form', async () => {
-    const received = await exchange(
-      app.port,
-      head('POST http://localhost/plants HTTP/1.1', 'Connection: close', 'Content-Length: 0'),
-    );
-    expect(listAnswers(received)).toMatchObject([{ status: 401 }]);
   });
 });
 
@@ -97,8 +72,8 @@ describe('a route that says itself that there is nothing', () => {
 });
 
 describe('an error that cannot be written', () => {
-  it.each(['\n', '🌿'])('closes the connection, and the service goes on: %j', async (value) => {
-    const failure = new ApiError(ErrorCatalogue.UNAVAILABLE, 'bug', { 'X-Bug': value });
+  it('closes the connection, and the service goes on', async () => {
+    const failure = new ApiError(ErrorCatalogue.UNAVAILABLE, 'bug', { 'X-Bug': '\n' });
     const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(failure);
     await expect(app.create('{"id":1,"name":"n"}')).rejects.toThrow();
     create.mockRestore();
@@ -131,29 +106,17 @@ describe('a file of Swagger UI', () => {
     expect(headed.headers.get('content-length')).toBe(got.headers.get('content-length'));
   });
 
-  it.each([
-    'swagger-ui.css.map',
-    'package.json',
-    'LICENSE',
-    '%2e%2e/package.json',
-    'swagger-ui.css/',
-  ])('that the page does not load is 404, like any other path: %s', async (name) => {
-    expectError(await app.request('GET', `/docs/${name}`), 'NOT_FOUND');
-  });
-});
-
-describe('GET /', () => {
-  it('leads to /docs', async () => {
-    const answer = await app.request('GET', '/');
-    expect(answer.status).toBe(302);
-    expect(answer.headers.get('location')).toBe('/docs');
-  });
+  it.each(['package.json', '%2e%2e/package.json'])(
+    'that the page does not load is 404, like any other path: %s',
+    async (name) => {
+      expectError(await app.request('GET', `/docs/${name}`), 'NOT_FOUND');
+    },
+  );
 });
 
 describe('every answer', () => {
   it.each([
     ['GET', '/nothing'],
-    ['GET', '/openapi.json'],
     ['POST', '/plants'],
     ['OPTIONS', '/plants'],
   ])('to %s %s carries the security headers and a request id', async (method, path) => {
@@ -170,21 +133,16 @@ describe('every answer', () => {
     expect(headers.has('access-control-allow-origin')).toBe(false);
   });
 
-  it.each(['abc', '0af7651916cd43dd8448eb211c80319c', 'a.b:c/d+e=f@g_h-i'])(
-    'repeats the request id %s',
-    async (id) => {
-      const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
-      expect(answer.headers.get('x-request-id')).toBe(id);
-    },
-  );
+  it('repeats the request id', async () => {
+    const id = 'a.b:c/d+e=f@g_h-i';
+    const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
+    expect(answer.headers.get('x-request-id')).toBe(id);
+  });
 
-  it.each(['', 'a b', 'a"b', '{}', 'x'.repeat(129), 'é'])(
-    'replaces the request id "%s"',
-    async (id) => {
-      const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
-      expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
-    },
-  );
+  it.each(['a b', 'x'.repeat(129)])('replaces the request id "%s"', async (id) => {
+    const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
+    expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+  });
 });
 
 describe('an early refusal', () => {
@@ -197,7 +155,6 @@ describe('an early refusal', () => {
   it.each([
     ['401 without a token', upload, 401],
     ['413 with one', [...upload, `Authorization: Bearer ${TOKEN}`], 413],
-    ['404 elsewhere', ['POST /nothing HTTP/1.1', ...upload.slice(1)], 404],
   ])('of a 5 MB body is read by a client that sends first: %s', async (_, lines, status) => {
     const body = Buffer.alloc(5 * 1024 * 1024, 0x20);
     const received = await exchange(app.port, Buffer.concat([Buffer.from(head(...lines)), body]));
@@ -285,12 +242,6 @@ describe('Expect: 100-continue', () => {
     expect(received).not.toContain('100 Continue');
     expect(listAnswers(received)).toMatchObject([{ status, headers: { connection: 'close' } }]);
   });
-
-  it('is ignored in HTTP/1.0, which knows no such answer', async () => {
-    const old = ['POST /plants HTTP/1.0', ...lines.slice(1), `Authorization: Bearer ${TOKEN}`];
-    const request = head(...old) + '{"id":101,"name":"n"}';
-    expect(await exchange(app.port, request, isOver)).toMatch(/^HTTP\/1.1 200 OK/);
-  });
 });
 
 describe('an upload that is aborted', () => {
@@ -325,24 +276,13 @@ describe('a chunked body', () => {
   }
 
   it.each([
-    ['a plant in one piece', json, chunks('{"id":501,"name":"n"}'), 200],
     ['a plant in many pieces', json, chunks(...'{"id":502,"name":"n"}'.split(/(?=.)/)), 200],
-    ['nothing', json, chunks(), 400],
-    ['nothing, with another media type', lines, chunks(), 400],
-    ['a plant, with another media type', lines, chunks('{"id":503,"name":"n"}'), 415],
     ['100 KiB', json, chunks('{"id":504,"name":"n"}'.padEnd(102_400)), 200],
     ['more than 100 KiB', json, chunks('{"id":505,"name":"n"}'.padEnd(102_401)), 413],
   ])('of %s gets its answer', async (_, request, body, status) => {
     expect(listAnswers(await exchange(app.port, head(...request) + body))).toMatchObject([
       { status },
     ]);
-  });
-
-  it('that is too long is refused before it has ended', async () => {
-    const start = chunks(' '.repeat(102_401)).slice(0, -'0\r\n\r\n'.length);
-    const isAnswered = (received: string): boolean => received.includes('41300');
-    const received = await exchange(app.port, head(...json) + start, isAnswered);
-    expect(listAnswers(received)).toMatchObject([{ status: 413 }]);
   });
 });
 

