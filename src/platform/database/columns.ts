@@ -89,6 +89,11 @@ export function json(): ColumnType {
   return { type: 'text', collation: 'C', transformer: jsonTransformer };
 }
 
+/** Bytes of any length: a Buffer in the program. They are in no page and in no change of the feed. */
+export function bytes(): ColumnType {
+  return { type: 'bytea' };
+}
+
 /** Makes a {@link Decimal} of a stored whole number. */
 export class DecimalTransformer implements ValueTransformer {
   /** @param scale how many digits follow the point */

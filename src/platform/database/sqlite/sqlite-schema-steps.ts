@@ -14,6 +14,7 @@ import { sqliteDialect } from './sqlite-dialect.js';
 export const SQLITE_TYPES: Readonly<Record<string, string>> = {
   'timestamp with time zone': 'text',
   uuid: 'varchar',
+  bytea: 'blob',
 };
 
 /** No other program uses the file during a migration, so no step has to avoid locks. */
