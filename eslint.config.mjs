@@ -3,7 +3,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  globalIgnores(['**/dist', 'dist.*', 'coverage', 'client/api-types.d.ts']),
+  globalIgnores(['**/dist', 'dist.*', 'coverage']),
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],

@@ -1,31 +1,59 @@
-import type { components, paths } from './api-types.js';
+/** A number is exact only up to 2^53 - 1: use a `bigint` for larger ids. */
+export type Id = number | bigint;
 
-type ListParameters = NonNullable<paths['/plants']['get']['parameters']['query']>;
-type CreatePlant = paths['/plants']['post'];
-export type NewPlant = CreatePlant['requestBody']['content']['application/json'];
-export type Plant = CreatePlant['responses'][200]['content']['application/json'];
+export interface Plant {
+  readonly name: string;
+  readonly tag?: string;
+}
+
+export interface NewPlant extends Plant {
+  readonly id: Id;
+}
+
+/** A plant with its id, which is always a `bigint`, since a number cannot hold every id. */
+export interface StoredPlant extends Plant {
+  readonly id: bigint;
+}
+
 /** The changes of a plant: `tag: null` removes the tag. */
-export type PlantPatch = Partial<Omit<Plant, 'tag'>> & { tag?: string | null };
-/** A plant with its id. The id is always a `bigint`, since a number cannot hold every id. */
-export type StoredPlant = components['schemas']['StoredPlant'] & { id: bigint };
-/**
- * `limit` is the size of a page. `after` is the id after which the list begins, if it is sorted by
- * id.
- */
-export type PlantQuery = Omit<ListParameters, 'after'> & { after?: Id | string };
+export interface PlantPatch {
+  readonly name?: string;
+  readonly tag?: string | null;
+}
+
+export interface PlantQuery {
+  /** The size of a page. */
+  readonly limit?: number;
+  /** The id after which the list begins, if it is sorted by id. */
+  readonly after?: Id | string;
+  readonly name?: string;
+  readonly sort?: 'id' | '-id' | 'name' | '-name';
+  readonly tag?: string;
+}
+
 /** The outcome of an import; `line` is the place of a plant, from 1. */
-export type ImportResult = components['schemas']['ImportResult'];
+export interface ImportResult {
+  readonly created: number;
+  readonly identical: number;
+  readonly failed: number;
+  readonly failures: readonly (ErrorBody & { readonly line: number })[];
+}
+
 /** A change of a plant; pass `cursor` as `after` to continue after it. */
 export type PlantChange = { readonly cursor: string; readonly id: bigint; readonly at: string } & (
   | { readonly type: 'plant.created' | 'plant.replaced'; readonly data: StoredPlant }
   | { readonly type: 'plant.removed' }
 );
-type ErrorBody = components['schemas']['Error'];
-type Id = NewPlant['id'];
+
+interface ErrorBody {
+  readonly error: number;
+  readonly message: string;
+}
 
 export interface ClientOptions {
   /**
-   * How long an attempt may take, and a stream may be silent, in milliseconds; 10,000 by default.
+   * How long an attempt may take, an import or export may be silent, and a pause between attempts
+   * may be, in milliseconds; 10,000 by default.
    */
   readonly timeoutMs?: number;
   /**
@@ -59,11 +87,10 @@ const NOT_MODIFIED = 304;
 /** Too many requests, a proxy that does not reach the service, and an unavailable service. */
 const TEMPORARY = [429, 502, 503, 504];
 const NDJSON = 'application/x-ndjson';
-const EVENT_STREAM = 'text/event-stream';
-/** The longest silence of a healthy stream of changes, in milliseconds. */
-const HEARTBEAT_MS = 15_000;
-/** The least time before a stream of changes is opened again, in milliseconds. */
-const RECONNECT_MS = 500;
+/** The longest wait for a change, in seconds. */
+const MAX_WAIT = 25;
+/** How long the client pauses after a page of changes if its `timeoutMs` is too short to wait. */
+const PAUSE_MS = 500;
 
 /** Matches strings too, so that digits in them are not taken for numbers. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
@@ -104,6 +131,8 @@ interface RequestOptions extends CallOptions {
   readonly ifNoneMatch?: string | undefined;
   /** The error of a repeated request that means that an earlier one succeeded. */
   readonly successOfRepeat?: number;
+  /** How many times the request is sent at most. */
+  readonly attempts?: number;
 }
 
 interface Answer {
@@ -130,14 +159,12 @@ class Exchange {
     return this.controller.signal;
   }
 
-  /** Starts to wait for the service, which may be silent for this much longer than the timeout. */
-  startTimer(silenceMs = 0): void {
+  startTimer(): void {
     this.stopTimer();
-    const limit = this.timeoutMs + silenceMs;
     this.timer = setTimeout(() => {
-      const message = `Nothing has come for ${limit} ms`;
+      const message = `Nothing has come for ${this.timeoutMs} ms`;
       this.controller.abort(new DOMException(message, 'TimeoutError'));
-    }, limit);
+    }, this.timeoutMs);
   }
 
   stopTimer(): void {
@@ -279,31 +306,26 @@ export class PlantStoreClient {
 
   /**
    * Follows the changes of plants: each change once, and those of one plant in their order. It
-   * reconnects by itself and continues after the last change, however long the service is
-   * unreachable. It throws a `PlantStoreError` with 41000 if changes after the cursor have been
-   * removed: then read everything again.
+   * continues after the last change, however long the service is unreachable. It throws a
+   * `PlantStoreError` with 41000 if the feed no longer has the change of the cursor: then read
+   * everything again.
    */
   async *changes({ after, signal }: ChangesOptions = {}): AsyncGenerator<
     PlantChange,
     void,
     undefined
   > {
-    let cursor = after;
+    const wait = Math.min(MAX_WAIT, Math.floor((0.8 * this.timeoutMs) / 1_000));
+    let cursor = after ?? (await this.latestCursor({ signal }));
     for (;;) {
-      try {
-        const query = cursor === undefined ? '' : `?after=${encodeURIComponent(cursor)}`;
-        const options = { accept: EVENT_STREAM, signal };
-        const events = await this.send('GET', `/changes${query}`, options, readEvents);
-        for await (const { id, data } of events ?? []) {
-          cursor = id;
-          const change = data === undefined ? undefined : readPlantChange(data);
-          if (change !== undefined) yield change;
-        }
-      } catch (error) {
-        const isRefused = error instanceof PlantStoreError && !TEMPORARY.includes(error.status);
-        if (isRefused || cursor === undefined || signal?.aborted) throw error;
+      const path = `/changes?after=${encodeURIComponent(cursor)}&wait=${wait}`;
+      const { text } = await this.ask('GET', path, { signal, attempts: Infinity });
+      for (const change of parseExactly(text) as ParsedChange[]) {
+        cursor = change.cursor;
+        // The feed may have changes of other rows.
+        if (change.type.startsWith('plant.')) yield toPlantChange(change);
       }
-      await sleep(RECONNECT_MS * (1 + Math.random()), signal);
+      if (wait === 0) await sleep(PAUSE_MS, signal);
     }
   }
 
@@ -325,7 +347,8 @@ export class PlantStoreClient {
   ): Promise<Result | undefined> {
     const { ifMatch, makeBody, signal, successOfRepeat } = options;
     // An earlier attempt may have changed the ETag. Only the caller can find out.
-    const attempts = ifMatch === undefined && makeBody === undefined ? this.attempts : 1;
+    const isRepeatable = ifMatch === undefined && makeBody === undefined;
+    const attempts = isRepeatable ? (options.attempts ?? this.attempts) : 1;
     for (let attempt = 1; ; attempt++) {
       const exchange = new Exchange(this.timeoutMs, signal);
       try {
@@ -338,7 +361,8 @@ export class PlantStoreClient {
         if (isOver || attempt >= attempts || signal?.aborted) throw error;
         const seconds = refusal?.retryAfter ?? 0.1 * attempt;
         // Clients that were refused together must not retry together.
-        await sleep(seconds * 1_000 * (1 + Math.random()), signal);
+        const pause = Math.min(seconds * 1_000 * (1 + Math.random()), this.timeoutMs);
+        await sleep(pause, signal);
       }
     }
   }
@@ -410,47 +434,15 @@ function readLines(response: Response, exchange: Exchange): Promise<AsyncIterabl
   return Promise.resolve(iterateLines(response, exchange));
 }
 
-interface ServerSentEvent {
-  readonly id: string;
-  readonly data?: string;
-}
-
-function readEvents(
-  response: Response,
-  exchange: Exchange,
-): Promise<AsyncIterable<ServerSentEvent>> {
-  return Promise.resolve(iterateEvents(iterateLines(response, exchange, HEARTBEAT_MS)));
-}
-
-/** Reads the events of a stream. An incomplete event at its end is dropped, with its id. */
-async function* iterateEvents(lines: AsyncIterable<string>): AsyncGenerator<ServerSentEvent, void> {
-  let fields: Partial<ServerSentEvent> = {};
-  for await (const line of lines) {
-    // Values may contain U+2028 and U+2029, which `.` matches only with the flag `s`.
-    const [, name, value = ''] = /^(id|data): (.*)$/s.exec(line) ?? [];
-    if (name !== undefined) fields = { ...fields, [name]: value };
-    if (line !== '') continue;
-    if (fields.id !== undefined) yield { ...fields, id: fields.id };
-    fields = {};
-  }
-}
-
-/**
- * Reads the lines of an answer. The timer runs only while it waits for the service, which may be
- * silent for this much longer than the timeout.
- */
-async function* iterateLines(
-  response: Response,
-  exchange: Exchange,
-  silenceMs = 0,
-): AsyncGenerator<string, void> {
+/** Reads the lines of an answer. The timer runs only while it waits for the service. */
+async function* iterateLines(response: Response, exchange: Exchange): AsyncGenerator<string, void> {
   exchange.stopTimer();
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let rest = '';
   try {
     while (reader !== undefined) {
-      exchange.startTimer(silenceMs);
+      exchange.startTimer();
       const { done, value } = await reader.read();
       exchange.stopTimer();
       if (done) break;
@@ -551,12 +543,16 @@ function toStoredPlant(parsed: unknown): StoredPlant {
   return { id: BigInt(id), ...rest };
 }
 
-/** @returns undefined for a change of another kind of row */
-function readPlantChange(json: string): PlantChange | undefined {
-  const { cursor, type, id, at, data } = parseExactly(json) as Record<string, string>;
-  if (!type?.startsWith('plant.')) return undefined;
-  const change = { cursor, type, id: BigInt(id ?? ''), at };
-  return (data === undefined ? change : { ...change, data: toStoredPlant(data) }) as PlantChange;
+interface ParsedChange {
+  readonly cursor: string;
+  readonly type: string;
+  readonly id: string;
+  readonly data?: unknown;
+}
+
+function toPlantChange({ id, data, ...change }: ParsedChange): PlantChange {
+  const row = data === undefined ? {} : { data: toStoredPlant(data) };
+  return { ...change, id: BigInt(id), ...row } as PlantChange;
 }
 
 /** Picks the members of a plant that a replacement sends, without its id. */

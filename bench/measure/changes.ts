@@ -23,7 +23,7 @@ const RATE = 20;
 /** How long an event may take to reach a listener, in milliseconds. */
 const LONGEST = 1_000;
 
-const EVENT = /\nid: \S+\nevent: \S+\ndata: \{"cursor":"[^"]+","type":"[^"]+","id":(\d+)/g;
+const CHANGE = /"type":"[^"]+","id":(\d+)/g;
 
 /** The events of many listeners, and their delays in milliseconds from the start of a create. */
 interface Heard {
@@ -67,24 +67,29 @@ async function follow({ url }: Server): Promise<() => void> {
   };
 }
 
-/** Follows the feed on a connection of its own; `onEvent` is called with the id of each plant. */
-async function listen(url: string, onEvent: (id: string) => void): Promise<net.Socket> {
+/** Follows the feed on a connection of its own; `onChange` is called with the id of each plant. */
+async function listen(url: string, onChange: (id: string) => void): Promise<net.Socket> {
   const { hostname, port } = new URL(url);
   const socket = net.connect({ host: hostname, port: Number(port) });
   socket.on('error', () => undefined);
-  socket.write(
-    `GET /changes HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKEN}\r\nAccept: text/event-stream\r\n\r\n`,
-  );
-  let rest = '';
-  socket.setEncoding('latin1').on('data', (text) => {
-    rest += String(text);
-    let end = 0;
-    for (const match of rest.matchAll(EVENT)) {
-      onEvent(match[1] ?? '');
-      end = match.index + match[0].length;
-    }
-    rest = rest.slice(end);
+  const follow = (path: string): void => {
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+    );
+  };
+  let text = '';
+  socket.setEncoding('latin1').on('data', (piece) => {
+    text += String(piece);
+    // The body is longer than its head says where it is not complete.
+    const [, head = '', body = ''] = /^(HTTP[^]*?)\r\n\r\n(\[[^]*\])$/.exec(text) ?? [];
+    const [, link] = /<([^>]*)>; *rel="next"/i.exec(head) ?? [];
+    const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? [];
+    if (link === undefined || body.length !== Number(length)) return;
+    text = '';
+    follow(link);
+    for (const [, id = ''] of body.matchAll(CHANGE)) onChange(id);
   });
+  follow('/changes?after=latest&wait=25');
   await once(socket, 'data');
   return socket;
 }
@@ -98,14 +103,14 @@ async function listenTogether(setting: Setting, contestant: Contestant): Promise
   let created = 0;
   await runAndCount(setting, contestant, ids, async ([{ url }]) => {
     const began = new Map<string, number>();
-    const onEvent = (id: string): void => {
+    const onChange = (id: string): void => {
       heard += 1;
       const delay = performance.now() - (began.get(id) ?? NaN);
       delays.record(Math.max(1, Math.round(delay * 1_000)));
     };
     const listeners: net.Socket[] = [];
     while (listeners.length < LISTENERS) {
-      const some = Array.from({ length: 50 }, () => listen(url, onEvent));
+      const some = Array.from({ length: 50 }, () => listen(url, onChange));
       listeners.push(...(await Promise.all(some)));
     }
     const onCreate = (id: string, due: number): void => void began.set(id, due);

@@ -9,18 +9,16 @@ import {
   DatabaseStartError,
   type StoreDataSource,
 } from '../platform/database/data-source/store-data-source.js';
-import { JobRun } from '../platform/database/jobs/job-run.entity.js';
+import { JobRun } from '../platform/database/job-run.entity.js';
 import { isFileOfStore } from '../platform/database/sqlite/store-files.js';
 import { schema } from '../schema.js';
-import { beginEpochIn } from './begin-epoch.js';
 import { CommandError } from './command.js';
 import { type CopiedTable, copyTable } from './copy-table.js';
 
 /**
  * Copies every row of one store into another, on the same or another engine, and then compares the
- * two. Existing rows are kept, so a second run completes an interrupted copy. Recorded changes are
- * not copied: if the target records changes, an epoch begins there. The states of jobs are not copied
- * either: each store has those of its own programs.
+ * two. Existing rows are kept, so a second run completes an interrupted copy. Recorded changes and the
+ * states of jobs are not copied: each store has its own.
  *
  * @param from the store to read, as in DATABASE_URL; no program may write to it meanwhile
  * @param to the store to write; its schema is brought up to date
@@ -42,7 +40,6 @@ export async function copyStore(
       for (const metadata of sortParentsFirst(entities)) {
         copied.push(await copyTable(source, target, metadata, onProgress));
       }
-      await beginEpochIn(target);
       return copied;
     } finally {
       await target.destroy();

@@ -8,7 +8,6 @@ import { assertWritable } from '../platform/database/sqlite/assert-writable.js';
 import { backUpStore } from './back-up-store.js';
 import { checkStore } from './check-store.js';
 import { CommandError } from './command.js';
-import { beginEpoch } from './begin-epoch.js';
 import { SqliteReader } from './sqlite-reader.js';
 
 /** The files beside that of a store. They would damage any other database file. */
@@ -45,11 +44,6 @@ export async function restoreStore(
     await assertUnused(store);
     const owner = (await exists(store)) ? store : copy;
     await backUpStore(copy, restored, onProgress, signal, { access: 'ro', permissionsOf: owner });
-    await beginEpoch(`sqlite:${restored}`);
-    // SQLite does not report that it could not move the epoch from the log to the file.
-    if (await exists(`${restored}-wal`)) {
-      throw new CommandError(`${restored} cannot be completed: look at its disk`);
-    }
     const kept = await keepFormerStore(store);
     await rename(restored, store);
     await flushFolders(store);

@@ -1,23 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { stat } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
-import { beginEpoch } from '../../src/commands/begin-epoch.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
-import { ReadFeedPages } from '../../src/platform/database/change-feed/change-log.js';
 import { ChangeFeed } from '../../src/platform/database/change-feed.js';
-import { FEED, latestCursor, listen, openStream, readEvent } from '../support/change-feed.js';
-import { readEvents } from '../support/event-source.js';
+import { type Change, FEED, latestCursor, listChanges } from '../support/change-feed.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 import { ENGINE } from '../support/test-store.js';
-
-interface Change {
-  readonly cursor: string;
-  readonly type: string;
-  readonly id: number;
-  readonly at: string;
-  readonly data?: object;
-}
 
 const MONSTERA = '{"id":7,"name":"Monstera"}';
 const CREATED = ['plant.created', 7, { id: 7, name: 'Monstera' }];
@@ -38,10 +28,8 @@ async function readPage(query = ''): Promise<Answer> {
   return answer;
 }
 
-/** All changes, without their cursors and times. */
-async function listChanges(): Promise<unknown[]> {
-  const { body } = await readPage('?limit=1000');
-  return (body as Change[]).map(({ type, id, data }) => [type, id, data]);
+async function readAll(): Promise<unknown[]> {
+  return listChanges(await readPage('?limit=1000'));
 }
 
 describe('the feed of changes', () => {
@@ -52,7 +40,7 @@ describe('the feed of changes', () => {
     await app.delete('/plants/7');
     await app.create(MONSTERA);
     await app.create(MONSTERA);
-    expect(await listChanges()).toEqual([
+    expect(await readAll()).toEqual([
       ['plant.created', 7, { id: 7, name: 'Monstera', tag: 'in"door\n' }],
       ['plant.replaced', 7, { id: 7, name: 'Ficus' }],
       ['plant.removed', 7, undefined],
@@ -81,7 +69,7 @@ describe('the feed of changes', () => {
     await expect(undone).rejects.toThrow('no');
     await plants.update({ id: '1' }, { id: '3' });
     await dataSource.query(`DELETE FROM plants`);
-    expect(await listChanges()).toEqual([
+    expect(await readAll()).toEqual([
       ['plant.created', 1, { id: 1, name: 'saved' }],
       ['plant.removed', 1, undefined],
       ['plant.created', 3, { id: 3, name: 'saved' }],
@@ -99,7 +87,7 @@ describe('the feed of changes', () => {
     );
     const answered = names.filter((_, index) => done[index]?.status === 'fulfilled');
     expect(answered.length).toBeGreaterThan(1);
-    const [, ...states] = (await listChanges()) as [string, number, Plant][];
+    const [, ...states] = (await readAll()) as [string, number, Plant][];
     expect(states.map(([, , { name }]) => name)).toEqual(answered);
   });
 
@@ -109,7 +97,7 @@ describe('the feed of changes', () => {
     if (ENGINE === 'postgres') await expect(clear).rejects.toThrow('use DELETE');
     else await clear;
     const removed = [['plant.removed', 7, undefined]];
-    expect(await listChanges()).toEqual([CREATED, ...(ENGINE === 'postgres' ? [] : removed)]);
+    expect(await readAll()).toEqual([CREATED, ...(ENGINE === 'postgres' ? [] : removed)]);
   });
 });
 
@@ -129,43 +117,64 @@ describe('a page of changes', () => {
     expect(new URL(path, app.url).searchParams.get('after')).toBe(await latestCursor(app));
   });
 
-  it('is refused with a query that is not valid, or a cursor of another epoch', async () => {
-    for (const query of ['after=nonsense', 'after=', 'limit=0', 'limit=1001']) {
+  it('is refused with a query that is not valid', async () => {
+    for (const query of ['after=nonsense', 'after=', 'after=1', 'limit=0', 'limit=1001']) {
       expectError(await app.get(`/changes?${query}`), 'INVALID_PARAMETERS');
     }
-    expectError(await app.get('/changes?after=another-one0.1'), 'CHANGES_GONE');
+    for (const query of ['wait=26', 'wait=-1', 'wait=1.5', 'wait=']) {
+      expectError(await app.get(`/changes?${query}`), 'INVALID_PARAMETERS');
+    }
   });
 
-  it('is refused beyond the newest change', async () => {
-    const [epoch = ''] = (await latestCursor(app)).split('.');
-    expectError(await app.get(`/changes?after=${epoch}.1`), 'INVALID_PARAMETERS');
+  it('is refused after a change that the feed does not have', async () => {
     await app.create(MONSTERA);
-    expect((await readPage(`?after=${epoch}.1`)).body).toEqual([]);
+    const [number = ''] = (await latestCursor(app)).split('.');
+    for (const cursor of [`${number}.0123456789ab`, '0.0123456789ab', '999.0123456789ab']) {
+      expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
+      expectError(await app.get(`/changes?after=${cursor}&wait=20`), 'CHANGES_GONE');
+    }
   });
 
-  it('drops changes that are too old, and refuses cursors before them', async () => {
+  it('ends early if its changes are long, and then goes on', async () => {
+    const name = 'x'.repeat(100_000);
+    for (const id of [1, 2, 3, 4]) await app.create(JSON.stringify({ id, name }));
+    const first = await readPage();
+    expect(first.body).toHaveLength(3);
+    expect((await app.get(first.next ?? '')).body).toMatchObject([{ id: 4 }]);
+  });
+
+  it('drops changes that are too old, but the last of them, and refuses cursors before it', async () => {
     const before = await latestCursor(app);
     for (const id of [1, 2, 3]) await app.create(`{"id":${id},"name":"n"}`);
-    const { body } = await readPage();
-    const [, second] = body as Change[];
+    const [, second] = (await readPage()).body as Change[];
     await app.query(`UPDATE changes SET at = '2020-01-01T00:00:00.000Z' WHERE number <= 2`);
     await app.nest.get(ChangeFeed).removeOld();
-    expect(await listChanges()).toEqual([['plant.created', 3, { id: 3, name: 'n' }]]);
-    expect((await readPage(`?after=${second?.cursor ?? ''}`)).body).toHaveLength(1);
+    expect((await readPage()).body).toMatchObject([{ id: 2 }, { id: 3 }]);
+    expect((await readPage(`?after=${second?.cursor ?? ''}`)).body).toMatchObject([{ id: 3 }]);
     expectError(await app.get(`/changes?after=${before}`), 'CHANGES_GONE');
+  });
+
+  it('follows a cursor after any time without changes', async () => {
+    await app.create(MONSTERA);
+    const cursor = await latestCursor(app);
+    await app.query(`UPDATE changes SET at = '2020-01-01T00:00:00.000Z'`);
+    await app.nest.get(ChangeFeed).removeOld();
+    await app.create('{"id":8,"name":"n"}');
+    await app.nest.get(ChangeFeed).removeOld();
+    expect((await readPage(`?after=${cursor}`)).body).toMatchObject([{ id: 8 }]);
   });
 });
 
-describe('an epoch', () => {
-  it('outlasts a start that changes nothing', async () => {
+describe('the feed', () => {
+  it('continues after a start that changes nothing', async () => {
     await app.create(MONSTERA);
     const cursor = await latestCursor(app);
     await app.restart(FEED);
     expect((await readPage(`?after=${cursor}`)).body).toEqual([]);
-    expect(await listChanges()).toEqual([CREATED]);
+    expect(await readAll()).toEqual([CREATED]);
   });
 
-  it('begins when the feed is switched on, and nothing of the time before is in it', async () => {
+  it('begins anew when it is switched on, and nothing of the time before is in it', async () => {
     await app.create(MONSTERA);
     const cursor = await latestCursor(app);
     await app.restart({ CHANGE_FEED: 'off' });
@@ -174,84 +183,50 @@ describe('an epoch', () => {
     await app.create('{"id":8,"name":"n"}');
     await app.restart(FEED);
     expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
-    expect(await listChanges()).toEqual([]);
+    expect(await readAll()).toEqual([]);
     await app.delete('/plants/7');
-    expect(await listChanges()).toEqual([['plant.removed', 7, undefined]]);
+    expect(await readAll()).toEqual([['plant.removed', 7, undefined]]);
   });
 
-  it('begins on a command of the operator', async () => {
+  it('begins anew when a trigger that records changes was dropped', async () => {
     const cursor = await latestCursor(app);
-    await app.create(MONSTERA);
-    await app.restart(FEED, async () => expect(await beginEpoch(app.storeUrl)).toBe(true));
-    expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
-    expect(await listChanges()).toEqual([]);
-  });
-
-  it('begins when the triggers that record changes were dropped', async () => {
-    const cursor = await latestCursor(app);
-    const name = ENGINE === 'postgres' ? 'record_change' : 'record_change_plants_insert';
-    await app.query(`DROP TRIGGER ${name} ${ENGINE === 'postgres' ? 'ON plants' : ''}`);
+    if (ENGINE === 'postgres') {
+      await app.query('DROP TRIGGER record_change ON plants');
+    } else {
+      const [trigger] = await app.query<{ name: string }>(
+        `SELECT name FROM sqlite_master WHERE type = 'trigger'`,
+      );
+      await app.query(`DROP TRIGGER ${trigger?.name ?? ''}`);
+    }
     await app.restart(FEED);
     expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
     await app.create(MONSTERA);
-    expect(await listChanges()).toEqual([CREATED]);
+    expect(await readAll()).toEqual([CREATED]);
+  });
+
+  it('is unavailable once another program has switched it off', async () => {
+    const cursor = await latestCursor(app);
+    await app.query('DELETE FROM changes');
+    expectError(await app.get('/changes'), 'UNAVAILABLE');
+    expectError(await app.get('/changes?after=latest'), 'UNAVAILABLE');
+    expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
+  });
+
+  it('writes nothing while nothing is written to the store', async () => {
+    await app.create(MONSTERA);
+    const cursor = await latestCursor(app);
+    const before = await readState();
+    await app.get(`/changes?after=${cursor}&wait=1`);
+    await app.nest.get(ChangeFeed).removeOld();
+    expect(await readState()).toEqual(before);
   });
 });
 
-describe('a stream of changes', () => {
-  it('begins with its cursor, and then has the next changes', async () => {
-    await app.create(MONSTERA);
-    const response = await openStream(app);
-    expect(response.headers.get('content-type')).toBe('text/event-stream');
-    const events = readEvents(response);
-    expect(await readEvent(events)).toEqual({ id: await latestCursor(app), isComment: false });
-    await app.put('/plants/7', '{"name":"Ficus"}');
-    const { id, event, data = '' } = await readEvent(events);
-    expect({ id, event }).toEqual({ id: await latestCursor(app), event: 'plant.replaced' });
-    const [, change] = (await readPage()).body as Change[];
-    expect(JSON.parse(data)).toEqual(change);
-    await events.return();
-  });
-
-  it('continues after Last-Event-ID, which wins over after', async () => {
-    const cursor = await latestCursor(app);
-    await app.create(MONSTERA);
-    const events = readEvents(await openStream(app, { 'Last-Event-ID': cursor }, '?after=latest'));
-    expect(await readEvent(events)).toMatchObject({ id: cursor });
-    expect(await readEvent(events)).toMatchObject({ event: 'plant.created' });
-    await events.return();
-  });
-
-  it('is refused with a cursor that is not valid, or of another epoch', async () => {
-    const invalid = await openStream(app, { 'Last-Event-ID': 'nonsense' });
-    expect(await invalid.json()).toMatchObject({ error: 40003 });
-    const gone = await openStream(app, { 'Last-Event-ID': 'another-one0.1' });
-    expect(await gone.json()).toMatchObject({ error: 41000 });
-  });
-
-  it('continues after the store has failed, also while nothing else is written', async () => {
-    const cursor = await latestCursor(app);
-    await app.create(MONSTERA);
-    const gone = new Error('the store is gone');
-    const reading = jest.spyOn(ReadFeedPages.prototype, 'execute').mockRejectedValueOnce(gone);
-    const ended = await listen(app, cursor);
-    expect(await readEvent(ended)).toMatchObject({ id: cursor });
-    expect(await ended.next()).toMatchObject({ done: true });
-    expect(reading).toHaveBeenCalledTimes(1);
-    const events = await listen(app, cursor);
-    expect(await readEvent(events)).toMatchObject({ id: cursor });
-    expect(await readEvent(events)).toMatchObject({ event: 'plant.created' });
-    await events.return();
-    reading.mockRestore();
-  });
-
-  it('ends when the program stops, after the changes that are due', async () => {
-    const events = await listen(app);
-    await readEvent(events);
-    await app.create(MONSTERA);
-    const stopped = app.nest.close();
-    expect(await readEvent(events)).toMatchObject({ event: 'plant.created' });
-    expect(await events.next()).toMatchObject({ done: true });
-    await stopped;
-  });
-});
+/** Reads what every commit that writes something changes. */
+async function readState(): Promise<unknown> {
+  if (ENGINE === 'sqlite') {
+    const { mtimeMs, size } = await stat(`${app.storeUrl.replace('sqlite:', '')}-wal`);
+    return { mtimeMs, size };
+  }
+  return await app.query('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax');
+}

@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { FEED, latestCursor, listChanges } from '../support/change-feed.js';
+import { expectError } from '../support/expect-error.js';
+import { PostgresServer } from '../support/postgres-server.js';
 import { TestApp } from '../support/test-app.js';
-import { until } from '../support/until.js';
 
 let app: TestApp;
 let first: pg.Client;
 let second: pg.Client;
 
 beforeEach(async () => {
-  app = await TestApp.start({ CHANGE_FEED: 'on' });
+  app = await TestApp.start(FEED);
   [first, second] = [new pg.Client(app.storeUrl), new pg.Client(app.storeUrl)];
   await first.connect();
   await second.connect();
@@ -19,33 +21,29 @@ afterEach(async () => {
   await app.close();
 });
 
-async function listIds(query = ''): Promise<number[]> {
-  const { body } = await app.get(`/changes${query}`);
+async function listIds(from = app, query = ''): Promise<number[]> {
+  const { body } = await from.get(`/changes${query}`);
   return (body as { id: number }[]).map(({ id }) => id);
 }
 
-/** How long changes have waited, in seconds, by the metrics. */
-async function readDelay(): Promise<number> {
-  const { text } = await app.get('/metrics');
-  return Number(/^change_feed_delay_seconds (.+)$/m.exec(text)?.[1]);
+function insert(client: pg.Client, id: number): Promise<unknown> {
+  return client.query('INSERT INTO plants (id, name) VALUES ($1, $2)', [id, 'n']);
 }
 
 describe('a change with a higher number than one that is not committed', () => {
   it('waits for it, so that nothing appears behind a cursor', async () => {
     await first.query('BEGIN');
-    await first.query(`INSERT INTO plants (id, name) VALUES (1, 'first number')`);
-    await second.query(`INSERT INTO plants (id, name) VALUES (2, 'second number')`);
+    await insert(first, 1);
+    await insert(second, 2);
     expect(await listIds()).toEqual([]);
-    await until(async () => (await readDelay()) > 0);
     await first.query('COMMIT');
     expect(await listIds()).toEqual([1, 2]);
-    expect(await readDelay()).toBe(0);
   });
 
   it('appears when the other one is rolled back', async () => {
     await first.query('BEGIN');
-    await first.query(`INSERT INTO plants (id, name) VALUES (1, 'undone')`);
-    await second.query(`INSERT INTO plants (id, name) VALUES (2, 'done')`);
+    await insert(first, 1);
+    await insert(second, 2);
     expect(await listIds()).toEqual([]);
     await first.query('ROLLBACK');
     expect(await listIds()).toEqual([2]);
@@ -56,8 +54,8 @@ describe('a change with a higher number than one that is not committed', () => {
     // It takes the lower transaction number, and then the higher number of a change.
     await second.query('SELECT pg_current_xact_id()');
     await first.query('BEGIN');
-    await first.query(`INSERT INTO plants (id, name) VALUES (1, 'n')`);
-    await second.query(`INSERT INTO plants (id, name) VALUES (2, 'n')`);
+    await insert(first, 1);
+    await insert(second, 2);
     await second.query('COMMIT');
     expect(await listIds()).toEqual([]);
     await first.query('COMMIT');
@@ -65,32 +63,107 @@ describe('a change with a higher number than one that is not committed', () => {
   });
 });
 
-/** The connections that keep programs with the feed off from starting. */
-async function findLockHolders(): Promise<number[]> {
-  const { rows } = await first.query<{ pid: number }>(
-    `SELECT pid FROM pg_locks JOIN pg_database ON oid = database
-     WHERE datname = current_database() AND locktype = 'advisory' AND mode = 'ShareLock'`,
-  );
-  return rows.map(({ pid }) => pid);
-}
-
-describe('a program with the feed on', () => {
-  it('reconnects when the server has closed its connection', async () => {
-    const [lost] = await findLockHolders();
-    await first.query('SELECT pg_terminate_backend($1)', [lost]);
-    await until(async () => (await findLockHolders()).some((pid) => pid !== lost));
+describe('a program that starts while a transaction is open', () => {
+  it('gives the same changes and the same latest cursor as the others', async () => {
+    for (const id of [1, 2, 3]) await insert(first, id);
+    expect(await listIds()).toEqual([1, 2, 3]);
+    await second.query('BEGIN');
+    await insert(second, 4);
+    const other = await TestApp.start({ ...FEED, DATABASE_URL: app.storeUrl });
+    try {
+      expect(await listIds(other)).toEqual([1, 2, 3]);
+      expect(await latestCursor(other)).toBe(await latestCursor(app));
+      await second.query('COMMIT');
+      expect(await listIds(other)).toEqual([1, 2, 3, 4]);
+    } finally {
+      await other.close();
+    }
   });
 });
 
-describe('a program with the feed off', () => {
-  it('does not start beside one with it on', async () => {
-    const { storeUrl: DATABASE_URL } = app;
-    await expect(TestApp.start({ CHANGE_FEED: 'off', DATABASE_URL })).rejects.toThrow(
-      'Another program on this store has CHANGE_FEED=on',
-    );
-    const other = await TestApp.start({ CHANGE_FEED: 'on', DATABASE_URL });
-    await other.create('{"id":1,"name":"n"}');
-    expect(await listIds()).toEqual([1]);
-    await other.close();
+/** The tables of the store as of one moment, as pg_dump reads them. */
+async function dump(client: pg.Client): Promise<Record<string, object[]>> {
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  const tables: Record<string, object[]> = {};
+  for (const table of ['plants', 'changes', 'change_feed']) {
+    tables[table] = (await client.query<object>(`SELECT * FROM ${table}`)).rows;
+  }
+  await client.query('COMMIT');
+  return tables;
+}
+
+/** Fills the store of a program with these rows only, as pg_restore does. */
+async function restore(tables: Record<string, object[]>, client: pg.Client): Promise<void> {
+  await client.query('SET session_replication_role = replica');
+  for (const [table, rows] of Object.entries(tables)) {
+    await client.query(`DELETE FROM ${table}`);
+    const insertion = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`;
+    await client.query(insertion, [JSON.stringify(rows)]);
+  }
+  await client.query(
+    `SELECT setval('changes_number', greatest(1, (SELECT max(number) FROM changes)))`,
+  );
+  await client.query('RESET session_replication_role');
+}
+
+describe('a mirror of a database that is restored from a dump', () => {
+  let restored: TestApp;
+  let client: pg.Client;
+
+  beforeEach(async () => {
+    restored = await TestApp.start(FEED);
+    client = new pg.Client(restored.storeUrl);
+    await client.connect();
   });
+  afterEach(async () => {
+    await client.end();
+    await restored.close();
+  });
+
+  it('goes on if it was not ahead, and is told so if it was', async () => {
+    await insert(first, 1);
+    const before = await latestCursor(app);
+    const tables = await dump(second);
+    await insert(first, 2);
+    const ahead = await latestCursor(app);
+    await restore(tables, client);
+    expectError(await restored.get(`/changes?after=${ahead}`), 'CHANGES_GONE');
+    await insert(client, 3);
+    expectError(await restored.get(`/changes?after=${ahead}`), 'CHANGES_GONE');
+    expect(await listIds(restored, `?after=${before}`)).toEqual([3]);
+  });
+
+  it('is told so if a lower number was committed after the dump was made', async () => {
+    await insert(first, 1);
+    const before = await latestCursor(app);
+    await first.query('BEGIN');
+    await insert(first, 2);
+    await insert(second, 3);
+    const tables = await dump(second);
+    await first.query('COMMIT');
+    const ahead = await latestCursor(app);
+    await restore(tables, client);
+    expectError(await restored.get(`/changes?after=${ahead}`), 'CHANGES_GONE');
+    expect(await listIds(restored, `?after=${before}`)).toEqual([3]);
+  });
+});
+
+it('a mirror of a server that has lost its last commits is told so', async () => {
+  const server = await PostgresServer.start();
+  const replica = await TestApp.start({ ...FEED, DATABASE_URL: server.url() });
+  try {
+    await replica.create('{"id":1,"name":"n"}');
+    const before = await latestCursor(replica);
+    await replica.restart({}, () => server.copyData());
+    await replica.create('{"id":2,"name":"lost"}');
+    const ahead = await latestCursor(replica);
+    await replica.restart({}, () => server.restoreData());
+    await replica.create('{"id":3,"name":"new"}');
+    expectError(await replica.get(`/changes?after=${ahead}`), 'CHANGES_GONE');
+    const created = ['plant.created', 3, { id: 3, name: 'new' }];
+    expect(listChanges(await replica.get(`/changes?after=${before}`))).toEqual([created]);
+  } finally {
+    await replica.close();
+    await server.remove();
+  }
 });

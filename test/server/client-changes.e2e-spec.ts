@@ -1,23 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type PlantChange, PlantStoreClient } from '../../client/plant-store-client.js';
-import { beginEpoch } from '../../src/commands/begin-epoch.js';
 import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
-import { readMetric } from '../support/change-feed.js';
-import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
+import { untilWaiting } from '../support/change-feed.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
-import { until } from '../support/until.js';
 
 let app: TestApp;
 let client: PlantStoreClient;
 
 beforeAll(async () => {
-  app = await TestApp.start({ CHANGE_FEED: 'on' });
+  app = await TestApp.start({ CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' });
   client = new PlantStoreClient(app.url.origin, TOKEN);
-});
-
-afterEach(() => {
-  resetClocks();
 });
 
 afterAll(async () => {
@@ -38,7 +31,7 @@ async function take(changes: AsyncIterable<PlantChange>, count: number): Promise
 /** A client whose first requests are answered with these, and the others by the service. */
 function makeClient(...answers: (() => Response)[]): PlantStoreClient {
   const send = jest.fn(fetch);
-  for (const answer of answers) send.mockImplementationOnce(() => Promise.resolve(answer()));
+  for (const answer of answers) send.mockImplementationOnce(async () => Promise.resolve(answer()));
   return new PlantStoreClient(app.url.origin, TOKEN, { fetch: send });
 }
 
@@ -67,82 +60,49 @@ describe('the changes of the typed client', () => {
   });
 
   it('begin with the next change', async () => {
-    const untilListeners = (count: number): Promise<void> =>
-      until(async () => (await readMetric(app, 'change_feed_listeners')) === count);
-    // Those of the tests before leave a little later.
-    await untilListeners(0);
     const changes = client.changes();
     const first = changes.next();
-    await untilListeners(1);
+    await untilWaiting(app, 1);
     await client.createPlant({ id: 1, name: 'next' });
     expect((await first).value).toMatchObject({ data: { id: 1n, name: 'next' } });
     await changes.return();
   });
 
-  it('continue after the last complete one when a stream ends or breaks', async () => {
+  it('are requested again after empty pages, lost answers and any failure of the service', async () => {
     const after = await client.latestCursor();
     for (const id of [10, 11, 12]) await client.createPlant({ id, name: 'n' });
-    const [whole, other] = await take(client.changes({ after }), 2);
-    const event = `id: ${whole?.cursor ?? ''}\ndata: {"cursor":"${whole?.cursor ?? ''}","type":"plant.created","id":10,"at":"","data":{"id":10,"name":"n"}}\n\n`;
-    const broken = makeClient(
-      () => new Response(`id: ${after}\n\n${event}id: ${other?.cursor ?? ''}\ndata: {"cur`),
-      () => new Response('<html>', { status: 502 }),
-      () => new Response(''),
-    );
+    const retryAtOnce = { status: 503, headers: { 'Retry-After': '0' } };
+    const failures = Array.from({ length: 8 }, () => () => new Response('', retryAtOnce));
+    const lost = (): Response => {
+      throw new TypeError('fetch failed');
+    };
+    const broken = makeClient(lost, () => new Response('[]'), ...failures);
     const changes = await take(broken.changes({ after }), 3);
     expect(changes.map(({ id }) => id)).toEqual([10n, 11n, 12n]);
-  });
-
-  it('continue on a new stream after a silence longer than that of the service', async () => {
-    let silent: AbortSignal | undefined;
-    let isRead = false;
-    const impatient = new PlantStoreClient(app.url.origin, TOKEN, {
-      timeoutMs: 1_000,
-      fetch: (_, { signal } = {}) => {
-        if (silent !== undefined) return Promise.resolve(new Response('', { status: 401 }));
-        silent = signal ?? undefined;
-        const source = {
-          start: (stream: ReadableStreamDefaultController) =>
-            signal?.addEventListener('abort', () => stream.error(signal.reason)),
-          pull: () => void (isRead = true),
-        };
-        const body = new ReadableStream(source, { highWaterMark: 0 });
-        return Promise.resolve(new Response(body));
-      },
-    });
-    holdTimeouts();
-    const next = impatient.changes({ after: 'a cursor' }).next();
-    await until(() => isRead);
-    passTimeouts(15_999);
-    expect(silent?.aborted).toBe(false);
-    passTimeouts(1);
-    expect(silent?.reason).toMatchObject({ name: 'TimeoutError' });
-    const failure = expect(next).rejects.toMatchObject({ status: 401 });
-    let isOver = false;
-    void failure.finally(() => (isOver = true));
-    await until(() => {
-      passTimeouts(1_000);
-      return isOver;
-    });
-    await failure;
   });
 
   it('leave out those of other rows', async () => {
     const after = await client.latestCursor();
     await client.createPlant({ id: 30, name: 'n' });
-    const garden = `id: ${after}\ndata: {"cursor":"${after}","type":"garden.created","id":"a","at":"","data":{}}\n\n`;
-    const [first] = await take(makeClient(() => new Response(garden)).changes(), 1);
+    const garden = `[{"cursor":"${after}","type":"garden.created","id":"a","at":"","data":{}}]`;
+    const [first] = await take(makeClient(() => new Response(garden)).changes({ after }), 1);
     expect(first).toMatchObject({ type: 'plant.created', id: 30n });
   });
 
-  it('end with 41000 when the cursor is too old, also after a stream', async () => {
-    const after = await client.latestCursor();
+  it('wait for less than the time limit of an attempt', async () => {
+    const send = jest.fn<typeof fetch>(() => Promise.resolve(new Response('', { status: 401 })));
+    const options = { timeoutMs: 5_000, fetch: send };
+    const impatient = new PlantStoreClient(app.url.origin, TOKEN, options);
+    await expect(impatient.changes({ after: '0.0123456789ab' }).next()).rejects.toMatchObject({
+      status: 401,
+    });
+    const url = `${app.url.origin}/changes?after=0.0123456789ab&wait=4`;
+    expect(send).toHaveBeenCalledWith(url, expect.anything());
+  });
+
+  it('end with 41000 when the cursor is not kept', async () => {
     const gone = { status: 410, error: ErrorCatalogue.CHANGES_GONE.error };
-    await app.restart({ CHANGE_FEED: 'on' }, () => beginEpoch(app.storeUrl));
-    client = new PlantStoreClient(app.url.origin, TOKEN);
-    await expect(client.changes({ after }).next()).rejects.toMatchObject(gone);
-    const ended = makeClient(() => new Response(`id: ${after}\n\n`));
-    await expect(ended.changes().next()).rejects.toMatchObject(gone);
+    await expect(client.changes({ after: '0.0123456789ab' }).next()).rejects.toMatchObject(gone);
   });
 
   it('end when their caller aborts them, even without an answer', async () => {

@@ -1,9 +1,22 @@
 import { connect, type Socket } from 'node:net';
-import { readEvents, type StreamEvent } from './event-source.js';
-import type { TestApp } from './test-app.js';
+import type { Answer, TestApp } from './test-app.js';
+import { until } from './until.js';
 
 /** Idle connections of tests need no time to end by themselves. */
 export const FEED = { CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' };
+
+export interface Change {
+  readonly cursor: string;
+  readonly type: string;
+  readonly id: number;
+  readonly at: string;
+  readonly data?: object;
+}
+
+/** Lists the changes of an answer, without their cursors and times. */
+export function listChanges({ body }: Answer): unknown[] {
+  return (body as Change[]).map(({ type, id, data }) => [type, id, data]);
+}
 
 /** The cursor after the last change. */
 export async function latestCursor(app: TestApp): Promise<string> {
@@ -11,42 +24,23 @@ export async function latestCursor(app: TestApp): Promise<string> {
   return new URL(page.next ?? '', app.url).searchParams.get('after') ?? '';
 }
 
-/** Sends GET /changes for an event stream. */
-export async function openStream(
-  app: TestApp,
-  headers: Record<string, string> = {},
-  query = '',
-): Promise<Response> {
-  return await fetch(`${app.url.origin}/changes${query}`, {
-    headers: { ...app.authorization, Accept: 'text/event-stream', ...headers },
-  });
-}
-
-export type Events = AsyncGenerator<StreamEvent, void, undefined>;
-
-/** Opens an event stream that continues after a cursor, or else begins now. */
-export async function listen(app: TestApp, cursor?: string): Promise<Events> {
-  return readEvents(await openStream(app, cursor === undefined ? {} : { 'Last-Event-ID': cursor }));
-}
-
-/** @throws Error when the stream has ended */
-export async function readEvent(events: Events): Promise<StreamEvent> {
-  const { value } = (await events.next()) as IteratorResult<StreamEvent, undefined>;
-  if (value === undefined) throw new Error('the stream has ended');
-  return value;
-}
-
-/** Sends GET /changes on a connection of its own. */
+/** Sends a request for changes on a connection of its own. */
 export function sendChangesRequest(
   app: TestApp,
   token: string,
   query: string,
-  ...headers: readonly string[]
+  method = 'GET',
 ): Socket {
   const socket = connect(app.port, '127.0.0.1').on('error', () => undefined);
-  const lines = [`GET /changes${query} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${token}`];
-  socket.write([...lines, ...headers, '', ''].join('\r\n'));
+  socket.write(
+    `${method} /changes${query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  );
   return socket.resume();
+}
+
+/** Waits until this number of requests wait for a change. */
+export async function untilWaiting(app: TestApp, count: number): Promise<void> {
+  await until(async () => (await readMetric(app, 'change_feed_listeners')) === count);
 }
 
 /** @param name of a metric, with its labels, as a regular expression */

@@ -93,6 +93,24 @@ export class PostgresServer {
     await once(process, 'exit');
   }
 
+  /** Copies its data, as of the moment of a crash. */
+  async copyData(): Promise<void> {
+    await this.replaceData('data', 'copy');
+  }
+
+  /** Restores the copy of its data. */
+  async restoreData(): Promise<void> {
+    await this.replaceData('copy', 'data');
+  }
+
+  private async replaceData(from: string, to: string): Promise<void> {
+    await this.kill('SIGQUIT');
+    await rm(join(this.folder, to), { recursive: true, force: true });
+    const { uid, gid } = this.ids;
+    await run('cp', ['-r', from, to], { cwd: this.folder, ...(uid && { uid, gid }) });
+    await this.resume();
+  }
+
   /** Stops it and removes its data. */
   async remove(): Promise<void> {
     await this.kill('SIGQUIT');

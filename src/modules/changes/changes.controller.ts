@@ -1,11 +1,13 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get, Query, Req } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
+import type { Request } from 'express';
 import type { JsonPage } from '../../platform/database/batched-repository.js';
+import { ChangeFeed, LATEST } from '../../platform/database/change-feed.js';
 import { ApiErrors } from '../../platform/errors/api-errors.decorator.js';
 import { ErrorCatalogue } from '../../platform/errors/error-catalogue.js';
+import { JsonText } from '../../platform/json/json-text.js';
 import { ApiTag } from '../../platform/rest/api-tag.decorator.js';
-import { ApiPageOrEvents, type EventStream } from '../../platform/rest/event-stream.js';
-import { ChangesService } from './changes.service.js';
+import { ApiEndlessPage, waitInRequest } from '../../platform/rest/long-poll.js';
 import { ChangeDto } from './dto/change.dto.js';
 import { ListChangesDto } from './dto/list-changes.dto.js';
 
@@ -15,18 +17,30 @@ import { ListChangesDto } from './dto/list-changes.dto.js';
 )
 @Controller('changes')
 export class ChangesController {
-  constructor(private readonly changes: ChangesService) {}
+  constructor(private readonly feed: ChangeFeed) {}
 
   @Get()
   @ApiOperation({
     operationId: 'listChanges',
-    summary: 'List changes, oldest first, or follow them',
+    summary: 'List changes, oldest first, or wait for the next one',
     description:
-      'A page always has a `Link` with `rel="next"`: follow it, and after an empty page follow it again later. With `Accept: text/event-stream` the changes are sent as they are committed, and a comment after every 15 seconds of silence.',
+      'A page always has a `Link` with `rel="next"`: follow it again and again. With `wait` the answer comes when there is a change.',
   })
-  @ApiPageOrEvents(ChangeDto, 'A page of changes, or changes as they are committed')
+  @ApiEndlessPage(ChangeDto, 'A page of changes')
   @ApiErrors(ErrorCatalogue.CHANGES_GONE)
-  list(@Query() query: ListChangesDto): Promise<JsonPage | EventStream> {
-    return query.isStream === true ? this.changes.follow(query) : this.changes.list(query);
+  async list(
+    @Query() { after, limit, wait = 0 }: ListChangesDto,
+    @Req() request: Request,
+  ): Promise<JsonPage> {
+    const mayWait = wait > 0 && after !== LATEST;
+    let page = await this.feed.read(after, limit, mayWait);
+    if (mayWait && page.isEmpty) {
+      const { number, cursor } = page;
+      const hasChanged = await waitInRequest(request, wait * 1_000, (signal) =>
+        this.feed.waitForChange(number, signal),
+      );
+      if (hasChanged) page = await this.feed.read(cursor, limit, mayWait);
+    }
+    return { json: new JsonText(page.json), next: page.cursor };
   }
 }

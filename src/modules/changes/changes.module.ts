@@ -1,10 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ChangeFeed } from '../../platform/database/change-feed.js';
 import { ChangesController } from './changes.controller.js';
-import { ChangesService } from './changes.service.js';
 
-@Module({
-  controllers: [ChangesController],
-  providers: [ChangesService, ChangeFeed],
-})
+@Module({ controllers: [ChangesController], providers: [ChangeFeed] })
 export class ChangesModule {}

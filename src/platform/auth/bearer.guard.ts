@@ -34,16 +34,6 @@ interface Credentials {
   readonly name: string | undefined;
 }
 
-/** Returns when the token of a request expires, as a time of `Date.now()`: streams end then. */
-export function getTokenExpiry({ locals }: Response): number {
-  return (locals.tokenExpiry as number | undefined) ?? Infinity;
-}
-
-function setTokenExpiry(context: ExecutionContext, expiry: number): void {
-  const [, { locals }] = context.getArgs<[Request, Response]>();
-  locals.tokenExpiry = expiry;
-}
-
 /**
  * Allows requests to `@Public()` routes, and requests with an accepted bearer token that are within
  * the rate limits. Known tokens are checked synchronously.
@@ -125,7 +115,6 @@ export class BearerGuard implements CanActivate {
     response.locals.caller = grant.caller;
     this.limits.requests?.count(response, name ?? toAddressKey(request.ip));
     this.permissions.check(grant, context);
-    if (grant.expiry !== undefined) setTokenExpiry(context, grant.expiry);
     return true;
   }
 

@@ -424,9 +424,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     if (manager !== undefined) {
       return await this.changes.executeAlone(joinTransaction(manager), change);
     }
-    const outcome = await this.changes.add(change);
-    this.store.onCommit();
-    return outcome;
+    return await this.changes.add(change);
   }
 
   private async read<Item, Outcome>(

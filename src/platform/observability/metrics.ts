@@ -142,30 +142,9 @@ const readDuration = new Histogram({
 
 export const feedListeners = new Gauge({
   name: 'change_feed_listeners',
-  help: 'Clients that follow the feed of changes',
+  help: 'Requests that wait for a change',
   registers,
 });
-
-/** As a time of `performance.now()`; undefined while no change waits. */
-let changesWaitSince: number | undefined;
-
-new Gauge({
-  name: 'change_feed_delay_seconds',
-  help: 'How long committed changes have waited for transactions that are still open',
-  registers,
-  collect() {
-    this.set(changesWaitSince === undefined ? 0 : (performance.now() - changesWaitSince) / 1_000);
-  },
-});
-
-/**
- * @param isWaiting whether there are changes that cannot be read yet
- * @param hasAdvanced whether further changes could be read since the last call
- */
-export function updateFeedDelay(isWaiting: boolean, hasAdvanced: boolean): void {
-  const since = hasAdvanced ? undefined : changesWaitSince;
-  changesWaitSince = isWaiting ? (since ?? performance.now()) : undefined;
-}
 
 const queues = new Map<string, { readonly labels: Labels; readonly waiting: () => number }>();
 new Gauge({

@@ -114,10 +114,9 @@ export class PlantingsService {
   }
 
   /** Removes the plantings whose quantity is 0. */
-  async removeEmpty(signal: AbortSignal): Promise<void> {
+  async removeEmpty(): Promise<void> {
     const empty = await this.store.getRepository(Planting).findBy({ quantity: 0 });
     for (const { gardenId, plantId } of empty) {
-      signal.throwIfAborted();
       const decide = (stored: Planting | undefined): typeof REMOVE | undefined =>
         stored?.quantity === 0 ? REMOVE : undefined;
       await this.plantings.change({ gardenId, plantId }, decide);

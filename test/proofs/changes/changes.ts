@@ -68,7 +68,7 @@ class Run {
     const { random, mirrors, server } = this;
     let replicas = (this.replicas = await this.start(server === undefined ? 1 : 2, true));
     const origin = (): string => (this.replicas ?? replicas).anyOrigin(random);
-    mirrors.push(await Mirror.onStream('the stream', origin));
+    mirrors.push(await Mirror.onClient('the client', origin));
     mirrors.push(Mirror.onPages('the pages', origin));
     const load = new ChangeLoad(
       this.ledger,
@@ -87,7 +87,7 @@ class Run {
         await server?.resume();
         left = { ...left, crashes: left.crashes - 1 };
       }
-      if (mirrors.length === 2) mirrors.push(await Mirror.onStream('the late stream', origin));
+      if (mirrors.length === 2) mirrors.push(await Mirror.onClient('the late client', origin));
     }
     await sleep(LONGEST_PAUSE_MS);
     await load.stop();

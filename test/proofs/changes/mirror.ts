@@ -30,8 +30,8 @@ export class Mirror {
     public cursor = start,
   ) {}
 
-  /** Begins as docs/changes.md describes, and follows the stream. */
-  static async onStream(name: string, origin: () => string): Promise<Mirror> {
+  /** Begins as docs/changes.md describes, and follows the changes of the typed client. */
+  static async onClient(name: string, origin: () => string): Promise<Mirror> {
     const client = new PlantStoreClient('http://127.0.0.1', TOKEN, {
       // Each request may go to another replica.
       fetch: (input, init) => {

@@ -124,12 +124,6 @@ describe('db:restore', () => {
     expect((await stat(folder.file('data/plants.db'))).mode & 0o777).toBe(0o644);
   });
 
-  it('begins no epoch in a store that is missing', async () => {
-    const ended = await folder.run('db-restore', ['--new-epoch'], { DATABASE_URL: 'sqlite:no.db' });
-    expect(ended.exitCode).toBe(1);
-    expect(ended.errors).toMatch(/^There is no store at .*no\.db\n$/);
-  });
-
   it('refuses while a program serves from the store, or has it open', async () => {
     await expectRefused(/^checking copy\.db\nA program serves from .*plants\.db: stop it first\n$/);
     await createPlant(3);
@@ -158,7 +152,7 @@ describe('db:restore', () => {
 
   it('needs the name of a copy, and leaves PostgreSQL to its own tools', async () => {
     expect((await run('db-restore')).errors).toBe(
-      'Name the copy to restore: npm run db:restore -- <file>, or --new-epoch after a restore by other tools\n',
+      'Name the copy to restore: npm run db:restore -- <file>\n',
     );
     const env = { DATABASE_URL: 'postgres://me@localhost/plants' };
     expect((await folder.run('db-restore', ['copy.db'], env)).errors).toMatch(

@@ -4,7 +4,7 @@ import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 export class ChangeDto {
   @ApiProperty({
     description: 'The cursor to continue with after this change',
-    example: 'vJ0kAaO9Uw3c.42',
+    example: '42.9f86d081884c',
   })
   cursor!: string;
 

@@ -3,7 +3,6 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSourceOptions } from 'typeorm';
 import { Env } from '../../config/env.js';
 import { PinoLogger } from '../../observability/pino-logger.js';
-import { JobRunner } from '../job-runner.js';
 import { createDataSourceOptions, type Schema } from './data-source-options.js';
 import { openDatabase } from './open-database.js';
 
@@ -26,8 +25,6 @@ export class DatabaseModule {
       module: DatabaseModule,
       global: true,
       imports: [typeOrm],
-      providers: [JobRunner],
-      exports: [JobRunner],
     };
   }
 }

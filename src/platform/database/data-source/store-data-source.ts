@@ -61,9 +61,6 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
 
   abstract readonly changeLog: ChangeLog;
 
-  /** Called when a batch has committed. TypeORM reports other commits to its subscribers. */
-  onCommit: () => void = () => undefined;
-
   abstract accessTable(columns: EntityColumns): TableAccess;
 
   /** Reads the number that the counter of a table's key gave last; 0 if there is none. */
@@ -71,9 +68,6 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
 
   /** Lets the counter of a table's key continue after this number, and after every stored key. */
   abstract raiseCounter(columns: EntityColumns, number: string): Promise<void>;
-
-  /** Reads the clock of the store, in milliseconds since 1970. It is the same for all programs. */
-  abstract readClock(): Promise<number>;
 
   /** Makes a durable commit that changes nothing, to check that the store is writable. */
   abstract probeWrite(): Promise<void>;
@@ -112,9 +106,6 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
     if (this.isInitialized) await super.destroy();
   }
 
-  /**
-   * @throws DatabaseStartError when the feed is to be switched off, but another program needs it
-   */
   protected async setUpChangeFeed(queryRunner: QueryRunner): Promise<void> {
     const { changeFeed } = this.options.extra as StoreExtra;
     if (changeFeed === 'on') {

@@ -1,48 +1,11 @@
-import type { Notification, Pool, PoolClient } from 'pg';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
-import type { Session } from '../batching/session.js';
-import {
-  type ChangeLog,
-  isFeedOn,
-  createEpoch,
-  type Progress,
-  readFeedState,
-  type RecordedTable,
-} from '../change-feed/change-log.js';
-import { storeFailures } from '../data-source/store-failures.js';
-import { DatabaseStartError } from '../data-source/store-data-source.js';
+import { type ChangeLog, hasBegun, PREFIX, type RecordedTable } from '../change-feed/change-log.js';
 import { withBriefLocks } from './brief-table-locks.js';
 import { writeValue } from './postgres-json.js';
 
-/** The prefix of the functions that record changes, one for each table. */
-const PREFIX = 'record_change_';
-/** Servers truncate longer names. */
-const MAX_NAME = 63;
 const SEQUENCE = 'changes_number';
-const CHANNEL = 'plant_store_changes';
-
-/** The advisory lock that all programs with the feed switched on share. */
-const LOCK = `1688401, hashtext(current_schema())`;
-
-/** The least time between two notifications of a program, in milliseconds. */
-const NOTIFY_INTERVAL_MS = 25;
-/** How long a program waits before it reconnects, in milliseconds. */
-const RECONNECT_MS = 1_000;
-
-/** Lists the open transactions that have recorded changes. */
-const WRITERS = {
-  name: 'writers of changes',
-  text: `SELECT virtualtransaction AS id FROM pg_locks
-    WHERE relation = 'changes'::regclass AND mode = 'RowExclusiveLock' AND granted
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-};
-
-/** The newest change at one moment, which is settled once these transactions have ended. */
-interface Mark {
-  readonly newest: number;
-  readonly writers: ReadonlySet<string>;
-}
+/** The first digits of a UUID are random, whatever seed a session has set. */
+const NONCE = `left(replace(gen_random_uuid()::text, '-', ''), 12)`;
 
 /**
  * Records changes by triggers, which number them by a sequence. The changes of one row are in
@@ -52,180 +15,115 @@ interface Mark {
  * all transactions that then held such a lock have ended.
  */
 export class PostgresChangeLog implements ChangeLog {
-  private settled = { epoch: undefined as string | undefined, number: 0 };
-  private mark: Mark | undefined;
-  private pool: Pool | undefined;
-  private client: PoolClient | undefined;
-  private onNotified: () => void = () => undefined;
-  private notifyTimer: NodeJS.Timeout | undefined;
-  private isNotificationDue = false;
-  private isClosed = false;
-
-  /**
-   * @param openPool opens a pool for the connection that holds the lock and receives notifications
-   * @param reopen switches the feed on again after that connection was lost
-   */
-  constructor(
-    private readonly openPool: () => Pool,
-    private readonly reopen: () => Promise<void>,
-  ) {}
+  readonly settle = { name: 'settle changes', text: 'SELECT settle_changes() AS settled' };
 
   async switchOn(queryRunner: QueryRunner, tables: readonly RecordedTable[]): Promise<void> {
-    await this.connect();
     const schema = await readSchema(queryRunner);
-    const wanted = tables.map((table) => ({ table, ...writeFunction(table, schema) }));
     const known = await listFunctions(queryRunner);
-    const isUnchanged =
-      known.length === wanted.length &&
-      wanted.every(({ name, source }) =>
-        known.some((one) => one.name === name && one.source === source && one.triggers === 2),
-      );
-    if (isUnchanged && (await isFeedOn(queryRunner))) return;
+    const isRecording =
+      known.length === tables.length &&
+      tables.every(({ prefix }) =>
+        known.some((one) => one.name === prefix && one.triggers === 2),
+      ) &&
+      (await hasBegun(queryRunner));
     await withBriefLocks(queryRunner, async () => {
-      await queryRunner.query(`CREATE SEQUENCE IF NOT EXISTS ${SEQUENCE} OWNED BY changes.number`);
-      await dropFunctions(queryRunner, known);
-      for (const { table, name, source } of wanted) {
-        const on = table.columns.table;
+      if (!isRecording) await dropFunctions(queryRunner, known);
+      // A column may have been added since the last start.
+      for (const table of tables) await queryRunner.query(writeFunction(table, schema));
+      await queryRunner.query(SETTLE_CHANGES);
+      if (isRecording) return;
+      for (const { prefix, columns } of tables) {
         await queryRunner.query(
-          `CREATE FUNCTION "${name}"() RETURNS trigger LANGUAGE plpgsql AS $record$${source}$record$`,
+          `CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON ${columns.table}
+           FOR EACH ROW EXECUTE FUNCTION ${prefix}()`,
         );
         await queryRunner.query(
-          `CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON ${on}
-           FOR EACH ROW EXECUTE FUNCTION "${name}"()`,
-        );
-        await queryRunner.query(
-          `CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON ${on}
-           FOR EACH STATEMENT EXECUTE FUNCTION "${name}"()`,
+          `CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON ${columns.table}
+           FOR EACH STATEMENT EXECUTE FUNCTION ${prefix}()`,
         );
       }
-      await this.beginEpoch(queryRunner);
+      await begin(queryRunner);
     });
   }
 
   async switchOff(queryRunner: QueryRunner): Promise<void> {
-    if (!(await isFeedOn(queryRunner))) return;
-    const [lock] = (await queryRunner.query(`SELECT pg_try_advisory_lock(${LOCK}) AS taken`)) as {
-      taken: boolean;
-    }[];
-    if (lock?.taken !== true) {
-      throw new DatabaseStartError(
-        'Another program on this store has CHANGE_FEED=on: set it here too, or stop that program first',
-      );
-    }
     const known = await listFunctions(queryRunner);
+    if (known.length === 0) return;
     await withBriefLocks(queryRunner, async () => {
       await dropFunctions(queryRunner, known);
-      await queryRunner.query('UPDATE change_feed SET epoch = NULL');
+      await queryRunner.query('TRUNCATE changes');
     });
-    await queryRunner.query(`SELECT pg_advisory_unlock(${LOCK})`);
-  }
-
-  async beginEpoch(queryRunner: QueryRunner): Promise<void> {
-    // TRUNCATE waits for the transactions that have recorded changes, so that none of their changes
-    // appears later.
-    await queryRunner.query('TRUNCATE changes');
-    await queryRunner.query('UPDATE change_feed SET epoch = $1, removed = 0', [createEpoch()]);
-  }
-
-  async readProgress(session: Session): Promise<Progress> {
-    const [state, rows] = await Promise.all([
-      readFeedState(session),
-      session.query<{ id: string }>(WRITERS, []),
-    ]);
-    const writers = new Set(rows.map(({ id }) => id));
-    const { epoch, newest, removed } = state;
-    if (epoch !== this.settled.epoch || newest < this.settled.number) {
-      this.settled = { epoch, number: 0 };
-      this.mark = undefined;
-    }
-    if (this.mark !== undefined && ![...this.mark.writers].some((id) => writers.has(id))) {
-      this.settled = { epoch, number: this.mark.newest };
-      this.mark = undefined;
-    }
-    if (writers.size === 0) this.settled = { epoch, number: newest };
-    else if (newest > this.settled.number) this.mark ??= { newest, writers };
-    return { ...state, settled: Math.max(this.settled.number, removed) };
-  }
-
-  notify(): void {
-    this.isNotificationDue = true;
-    this.notifyTimer ??= setTimeout(() => void this.sendNotification(), 0);
-  }
-
-  private async sendNotification(): Promise<void> {
-    this.isNotificationDue = false;
-    // Other programs also poll, so a lost notification only delays them.
-    await this.client?.query(`NOTIFY ${CHANNEL}`).catch(() => undefined);
-    this.notifyTimer = setTimeout(() => {
-      this.notifyTimer = undefined;
-      if (this.isNotificationDue) this.notify();
-    }, NOTIFY_INTERVAL_MS);
-  }
-
-  listen(onNotified: () => void): void {
-    this.onNotified = onNotified;
-  }
-
-  async close(): Promise<void> {
-    this.isClosed = true;
-    clearTimeout(this.notifyTimer);
-    this.client?.release(true);
-    await this.pool?.end();
-  }
-
-  /** Connects until the program stops, since the server releases the lock with the connection. */
-  private async connect(): Promise<void> {
-    if (this.client !== undefined) return;
-    this.pool ??= this.openPool();
-    const client = await this.pool.connect();
-    client.on('error', () => undefined);
-    client.on('notification', ({ processId }: Notification) => {
-      const own = (client as PoolClient & { readonly processID: number }).processID;
-      if (processId !== own) this.onNotified();
-    });
-    try {
-      await client.query(`SELECT pg_advisory_lock_shared(${LOCK})`);
-      await client.query(`LISTEN ${CHANNEL}`);
-      if (this.isClosed) throw new Error('The program stops');
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
-    this.client = client;
-    client.once('end', () => {
-      if (!this.isClosed) void this.reconnect(client);
-    });
-  }
-
-  private async reconnect(lost: PoolClient): Promise<void> {
-    this.client = undefined;
-    // The pool has a single connection, and opens no other before this one is released.
-    lost.release(true);
-    while (!this.isClosed) {
-      try {
-        await this.reopen();
-        return;
-      } catch (error) {
-        storeFailures.report(error as Error);
-        await sleep(RECONNECT_MS);
-      }
-    }
   }
 }
 
-/** The function that records the changes of a table. */
-interface RecordFunction {
-  readonly name: string;
-  readonly source: string;
+async function begin(queryRunner: QueryRunner): Promise<void> {
+  await queryRunner.query(`CREATE SEQUENCE IF NOT EXISTS ${SEQUENCE} OWNED BY changes.number`);
+  // TRUNCATE waits for the transactions that have recorded changes, so that none of their changes
+  // appears later.
+  await queryRunner.query('TRUNCATE changes');
+  await queryRunner.query(
+    `INSERT INTO changes (number, nonce, at, type, id) VALUES (0, ${NONCE}, now(), '', '')`,
+  );
+  await queryRunner.query('DROP TABLE IF EXISTS change_feed');
+  await queryRunner.query(
+    `CREATE TABLE change_feed AS
+     SELECT 0::bigint AS settled, 0::bigint AS mark, '{}'::text[] AS waits_for, '' AS life`,
+  );
 }
 
-function writeFunction(table: RecordedTable, schema: string): RecordFunction {
+/**
+ * Returns the number up to which changes are settled, and stores it durably before anybody sees it.
+ * All changes up to `mark` are settled once the transactions of `waits_for` have ended.
+ *
+ * The server may have been restored as of a moment when some transactions had committed, but others
+ * with lower numbers had not. Clients have seen all of them later. So changes that were not settled
+ * at that moment get other nonces. `life` names the server and the table as they are since then.
+ */
+const SETTLE_CHANGES = `
+CREATE OR REPLACE FUNCTION settle_changes() RETURNS bigint LANGUAGE plpgsql SET lock_timeout = 0
+AS $settle$
+DECLARE
+  feed record;
+  newest bigint;
+  writers text[];
+  this_life text := extract(epoch FROM pg_postmaster_start_time()) || ' ' || 'changes'::regclass::oid;
+BEGIN
+  -- Of two calls at once, the one with an older list of writers could settle too much.
+  PERFORM pg_advisory_xact_lock(1688401, 'changes'::regclass::oid::integer);
+  SELECT * INTO feed FROM change_feed;
+  IF feed.life <> this_life THEN
+    UPDATE changes SET nonce = ${NONCE} WHERE number > feed.settled;
+    UPDATE change_feed SET life = this_life;
+  END IF;
+  SELECT max(number) INTO newest FROM changes;
+  IF newest > feed.settled THEN
+    -- Read after the newest number: whoever has drawn a lower one has ended, or is in this list.
+    writers := ARRAY(
+      SELECT CASE WHEN pid IS NULL THEN 'prepared' ELSE virtualtransaction END FROM pg_locks
+      WHERE relation = 'changes'::regclass AND mode = 'RowExclusiveLock' AND granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND pid IS DISTINCT FROM pg_backend_pid());
+    -- PREPARE TRANSACTION gives a transaction another name.
+    IF NOT (feed.waits_for || 'prepared'::text) && writers THEN
+      UPDATE change_feed
+      SET settled = CASE WHEN writers = '{}' THEN newest ELSE mark END,
+          mark = newest,
+          waits_for = writers
+      RETURNING settled INTO feed.settled;
+    END IF;
+  END IF;
+  RETURN feed.settled;
+END
+$settle$`;
+
+function writeFunction(table: RecordedTable, schema: string): string {
   const old = table.writeJson('OLD.', writeValue);
   const next = table.writeJson('NEW.', writeValue);
   const record = (what: string, id: string, data: string): string =>
-    `INSERT INTO ${schema}.changes (number, at, type, id, data)
-     VALUES (nextval('${schema}.${SEQUENCE}'), clock_timestamp(), '${table.name}.${what}', ${id}, ${data});`;
-  const source = `
+    `INSERT INTO ${schema}.changes (number, nonce, at, type, id, data)
+     VALUES (nextval('${schema}.${SEQUENCE}'), ${NONCE}, clock_timestamp(), '${table.name}.${what}', ${id}, ${data});`;
+  return `
+CREATE OR REPLACE FUNCTION ${table.prefix}() RETURNS trigger LANGUAGE plpgsql AS $record$
 DECLARE
   id text;
   data text;
@@ -253,8 +151,8 @@ BEGIN
     ${record('created', 'id', 'data')}
   END IF;
   RETURN NULL;
-END`;
-  return { name: (PREFIX + table.tableName).slice(0, MAX_NAME), source };
+END
+$record$`;
 }
 
 /**
@@ -267,16 +165,19 @@ async function readSchema(queryRunner: QueryRunner): Promise<string> {
   return row?.schema ?? '';
 }
 
-/** Lists the functions that record changes, each with the number of its triggers. */
-async function listFunctions(
-  queryRunner: QueryRunner,
-): Promise<(RecordFunction & { readonly triggers: number })[]> {
+interface RecordFunction {
+  readonly name: string;
+  /** How many triggers call it. */
+  readonly triggers: number;
+}
+
+async function listFunctions(queryRunner: QueryRunner): Promise<RecordFunction[]> {
   return (await queryRunner.query(
-    `SELECT proname AS name, prosrc AS source,
+    `SELECT proname AS name,
        (SELECT count(*)::int FROM pg_trigger WHERE tgfoid = pg_proc.oid AND tgenabled <> 'D') AS triggers
      FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND starts_with(proname, $1)`,
     [PREFIX],
-  )) as (RecordFunction & { readonly triggers: number })[];
+  )) as RecordFunction[];
 }
 
 /** Drops functions with their triggers. */

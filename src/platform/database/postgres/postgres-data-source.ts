@@ -42,10 +42,7 @@ export class PostgresDataSource extends StoreDataSource {
   /** Each page is a statement of its own. */
   readonly maxPages = 1;
   private readonly log = new Logger(PostgresDataSource.name);
-  readonly changeLog = new PostgresChangeLog(
-    () => this.driver.createOwnPool({ max: 1, onConnect: setUpConnection }),
-    () => this.withMigrationLock((queryRunner) => this.setUpChangeFeed(queryRunner)),
-  );
+  readonly changeLog = new PostgresChangeLog();
   private opened: OwnPools | undefined;
 
   constructor(options: DataSourceOptions) {
@@ -187,13 +184,6 @@ export class PostgresDataSource extends StoreDataSource {
     return new PostgresSchemaSteps(queryRunner);
   }
 
-  async readClock(): Promise<number> {
-    const [clock] = await this.query<{ now: string }[]>(
-      'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now',
-    );
-    return Math.floor(Number(clock?.now));
-  }
-
   /** Writes a message without readers to the write-ahead log, which contains every commit. */
   async probeWrite(): Promise<void> {
     const session = await this.writers.acquire();
@@ -221,7 +211,6 @@ export class PostgresDataSource extends StoreDataSource {
   override async destroy(): Promise<void> {
     const { opened } = this;
     this.opened = undefined;
-    await this.changeLog.close();
     await opened?.writers.close();
     await opened?.rowReaders.close();
     await opened?.pageReaders.close();

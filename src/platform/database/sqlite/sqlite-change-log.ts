@@ -1,19 +1,9 @@
 import type { QueryRunner } from 'typeorm';
-import type { Session } from '../batching/session.js';
-import {
-  type ChangeLog,
-  isFeedOn,
-  createEpoch,
-  type Progress,
-  readFeedState,
-  type RecordedTable,
-} from '../change-feed/change-log.js';
+import { type ChangeLog, hasBegun, PREFIX, type RecordedTable } from '../change-feed/change-log.js';
 import { writeValue } from './sqlite-json.js';
 
-/** The prefix of the names of triggers. */
-const PREFIX = 'record_change_';
-
 const NOW = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
+const NONCE = 'lower(hex(randomblob(6)))';
 
 interface Trigger {
   readonly name: string;
@@ -25,50 +15,33 @@ interface Trigger {
  * change is settled.
  */
 export class SqliteChangeLog implements ChangeLog {
+  readonly settle = { name: 'settle changes', text: 'SELECT max(number) AS settled FROM changes' };
+
   async switchOn(queryRunner: QueryRunner, tables: readonly RecordedTable[]): Promise<void> {
-    const wanted = tables.flatMap(writeTriggers);
+    const triggers = tables.flatMap(writeTriggers);
     const known = await listTriggers(queryRunner);
-    const isUnchanged =
-      known.length === wanted.length &&
-      wanted.every(({ name, sql }) =>
-        known.some((trigger) => trigger.name === name && trigger.sql === sql),
-      );
-    if (isUnchanged && (await isFeedOn(queryRunner))) return;
+    const isRecording =
+      known.length === triggers.length && triggers.every(({ name }) => known.includes(name));
     await queryRunner.startTransaction();
     await dropTriggers(queryRunner, known);
-    for (const { sql } of wanted) await queryRunner.query(sql);
-    await this.beginEpoch(queryRunner);
+    // A column may have been added since the last start.
+    for (const { sql } of triggers) await queryRunner.query(sql);
+    if (!isRecording || !(await hasBegun(queryRunner))) {
+      await queryRunner.query('DELETE FROM changes');
+      await queryRunner.query(
+        `INSERT INTO changes (number, nonce, at, type, id) VALUES (0, ${NONCE}, ${NOW}, '', '')`,
+      );
+    }
     await queryRunner.commitTransaction();
   }
 
   async switchOff(queryRunner: QueryRunner): Promise<void> {
-    if (!(await isFeedOn(queryRunner))) return;
+    const known = await listTriggers(queryRunner);
+    if (known.length === 0) return;
     await queryRunner.startTransaction();
-    await dropTriggers(queryRunner, await listTriggers(queryRunner));
-    await queryRunner.query('UPDATE change_feed SET epoch = NULL');
-    await queryRunner.commitTransaction();
-  }
-
-  async beginEpoch(queryRunner: QueryRunner): Promise<void> {
+    await dropTriggers(queryRunner, known);
     await queryRunner.query('DELETE FROM changes');
-    await queryRunner.query('UPDATE change_feed SET epoch = ?, removed = 0', [createEpoch()]);
-  }
-
-  async readProgress(session: Session): Promise<Progress> {
-    const state = await readFeedState(session);
-    return { ...state, settled: state.newest };
-  }
-
-  notify(): void {
-    // No other program serves from the store.
-  }
-
-  listen(): void {
-    // See notify().
-  }
-
-  async close(): Promise<void> {
-    // There is nothing to close.
+    await queryRunner.commitTransaction();
   }
 }
 
@@ -76,12 +49,12 @@ function writeTriggers(table: RecordedTable): Trigger[] {
   const old = table.writeJson('OLD.', writeValue);
   const next = table.writeJson('NEW.', writeValue);
   const record = (what: string, id: string, data: string): string =>
-    `INSERT INTO changes (at, type, id, data) VALUES (${NOW}, '${table.name}.${what}', ${id}, ${data});`;
+    `INSERT INTO changes (nonce, at, type, id, data) VALUES (${NONCE}, ${NOW}, '${table.name}.${what}', ${id}, ${data});`;
   const removed = record('removed', old.id, 'NULL');
   const created = record('created', next.id, next.data);
   const write = (what: string, event: string, condition: string, actions: string): Trigger => {
-    const name = `${PREFIX}${table.tableName}_${what}`;
-    const sql = `CREATE TRIGGER "${name}" AFTER ${event} ON ${table.columns.table} ${condition} BEGIN ${actions} END`;
+    const name = `${table.prefix}_${what}`;
+    const sql = `CREATE TRIGGER ${name} AFTER ${event} ON ${table.columns.table} ${condition} BEGIN ${actions} END`;
     return { name, sql };
   };
   const isSameRow = `${old.id} = ${next.id}`;
@@ -94,13 +67,14 @@ function writeTriggers(table: RecordedTable): Trigger[] {
   ];
 }
 
-async function listTriggers(queryRunner: QueryRunner): Promise<Trigger[]> {
-  return (await queryRunner.query(
-    `SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?`,
+async function listTriggers(queryRunner: QueryRunner): Promise<string[]> {
+  const rows = (await queryRunner.query(
+    `SELECT name FROM sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?`,
     [PREFIX.length, PREFIX],
-  )) as Trigger[];
+  )) as { name: string }[];
+  return rows.map(({ name }) => name);
 }
 
-async function dropTriggers(queryRunner: QueryRunner, triggers: readonly Trigger[]): Promise<void> {
-  for (const { name } of triggers) await queryRunner.query(`DROP TRIGGER "${name}"`);
+async function dropTriggers(queryRunner: QueryRunner, names: readonly string[]): Promise<void> {
+  for (const name of names) await queryRunner.query(`DROP TRIGGER "${name}"`);
 }

@@ -108,11 +108,6 @@ export class SqliteDataSource extends StoreDataSource {
     return new SqliteSchemaSteps(queryRunner);
   }
 
-  /** Only this program uses the store. */
-  readClock(): Promise<number> {
-    return Promise.resolve(Date.now());
-  }
-
   async probeWrite(): Promise<void> {
     const writer = await this.writers.acquire();
     try {

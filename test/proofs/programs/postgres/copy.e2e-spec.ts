@@ -8,7 +8,7 @@ import { createDataSourceOptions } from '../../../../src/platform/database/data-
 import { createDataSource } from '../../../../src/platform/database/data-source/open-database.js';
 import { Plant } from '../../../../src/modules/plants/plant.entity.js';
 import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
-import { JobRun } from '../../../../src/platform/database/jobs/job-run.entity.js';
+import { JobRun } from '../../../../src/platform/database/job-run.entity.js';
 import { schema } from '../../../../src/schema.js';
 import { querySqlite } from '../../../support/query-sqlite.js';
 import { TestStore } from '../../../support/test-store.js';

@@ -9,8 +9,6 @@ export class CreateJobRuns1795400000000 implements MigrationInterface {
       columns: {
         name: text(),
         doneFor: nullable(int64()),
-        holder: nullable(text()),
-        heldUntil: nullable(int64()),
       },
       key: ['name'],
     });

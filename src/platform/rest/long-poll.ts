@@ -1,0 +1,80 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import type { JsonPage } from '../database/batched-repository.js';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { getClient } from '../limits/client.js';
+import { FairShare } from '../limits/fair-share.js';
+import { endTurn, TakesTurns, Turns } from '../requests/concurrent-requests.js';
+import { ConvertResult } from '../requests/convert-result.js';
+import { setNextLink } from './page.js';
+
+/** How many requests of all clients may wait at a time. */
+export const MAX_WAITING_REQUESTS = 2_000;
+
+const waiting = new FairShare(MAX_WAITING_REQUESTS);
+
+/**
+ * Lets a GET request wait, without a turn. Beyond the limit, the client with the most waiting
+ * requests loses the one that began first. HEAD does not wait.
+ *
+ * @param milliseconds how long it waits at most
+ * @param wait resolves with whether something has happened; its signal aborts when the time is over
+ *   or the client has left
+ * @returns whether something has happened; the request then has a turn for a page again
+ * @throws ApiError 50300 when too many requests wait, or there is no turn in time
+ */
+export async function waitInRequest(
+  request: Request,
+  milliseconds: number,
+  wait: (signal: AbortSignal) => Promise<boolean>,
+): Promise<boolean> {
+  const { socket, res: response } = request;
+  if (request.method !== 'GET' || response === undefined) return false;
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  const holding = waiting.hold(getClient(request), () => {
+    ending.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
+  });
+  const timer = setTimeout(end, milliseconds);
+  response.once('close', end);
+  // The system closes the connections of a killed client in this way.
+  socket.once('end', end);
+  if (response.closed || socket.readableEnded) end();
+  try {
+    endTurn(response);
+    holding.update(1);
+    const { signal } = ending;
+    const hasHappened = await wait(signal);
+    if (signal.reason instanceof ApiError) throw signal.reason;
+    if (hasHappened) await Turns.ofPages.take(request, response);
+    return hasHappened;
+  } finally {
+    holding.end();
+    clearTimeout(timer);
+    response.off('close', end);
+    socket.off('end', end);
+  }
+}
+
+function convert({ json, next }: JsonPage, request: Request, response: Response): unknown {
+  setNextLink(request, response, next);
+  return json;
+}
+
+/**
+ * Answers with a page of instances of a class, and always with a `Link` to what follows. The
+ * handler returns a `JsonPage`.
+ */
+export function ApiEndlessPage(type: Type, description: string): MethodDecorator {
+  const Link = {
+    description: 'What follows this page, with rel="next"',
+    schema: { type: 'string' as const },
+  };
+  return applyDecorators(
+    TakesTurns(Turns.ofPages),
+    ConvertResult(convert),
+    ApiOkResponse({ description, type, isArray: true, headers: { Link } }),
+  );
+}
