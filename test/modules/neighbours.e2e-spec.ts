@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { type Entry, findFaults, Neighbours } from '../proofs/neighbours/neighbour-load.js';
+import { type Entry, findFaults, Neighbours } from '../support/neighbour-load.js';
 import { TestApp } from '../support/test-app.js';
 
 const CONNECTIONS = 16;

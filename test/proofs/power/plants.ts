@@ -1,4 +1,3 @@
-import { spreadId } from '../crash/crash-ledger.js';
 import type { NewPlant } from '../../support/plant-requests.js';
 
 /**
@@ -7,7 +6,8 @@ import type { NewPlant } from '../../support/plant-requests.js';
 export function makePlant(number: number): NewPlant {
   const name = `plant-${number}.`;
   const plant = {
-    id: spreadId(number),
+    // A different id for each number, spread over all int64 values.
+    id: BigInt.asIntN(64, BigInt(number) * 0x9e3779b97f4a7c15n),
     name: number % 40 === 0 ? name.padEnd(5_000, ' é☘') : name,
   };
   return number % 3 === 0 ? { ...plant, tag: 'indoor' } : plant;

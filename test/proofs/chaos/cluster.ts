@@ -1,10 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
 import { freePort } from '../../support/free-port.js';
 import { findUnprivilegedUser } from '../../support/postgres-server.js';
+import { until } from '../../support/until.js';
 
 /** The folder of PostgreSQL's programs in Debian, with a folder for each version. */
 const POSTGRESQL = '/usr/lib/postgresql';
@@ -14,11 +23,10 @@ const POSTGRESQL = '/usr/lib/postgresql';
  */
 const TIMES = { ttl: 20, loop_wait: 5, retry_timeout: 5 };
 
-/** How long each change of the cluster may take, in milliseconds. */
+/** How long the servers may take to stop, in milliseconds. */
 const PATIENCE_MS = 120_000;
-const LOOK_INTERVAL_MS = 250;
 
-export const SUPERUSER = 'postgres';
+const SUPERUSER = 'postgres';
 const REPLICATOR = 'replicator';
 const PASSWORD = 'secret';
 
@@ -48,10 +56,13 @@ export class Cluster {
   /**
    * Resolves once there is a primary and a synchronous standby.
    *
-   * @param folder an empty one
+   * @param folder a new one
    */
   static async start(folder: string): Promise<Cluster> {
+    mkdirSync(folder);
     chmodSync(folder, 0o777);
+    // Any user must reach it.
+    chmodSync(dirname(folder), 0o755);
     const member = async (name: string): Promise<Member> => ({
       name,
       postgresPort: await freePort(),
@@ -65,42 +76,53 @@ export class Cluster {
     for (const { name } of members) cluster.startPatroni(name);
     cluster.startHaproxy();
     await cluster.recovered();
+    await cluster.createDatabase();
     return cluster;
   }
 
-  /** Makes the URL that leads to the primary. */
-  url(user: string, database: string): string {
+  /** Makes the URL that leads to the primary: by default to the empty database of the program. */
+  url(user = 'plants', database = 'plants'): string {
     return `postgres://${user}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
   }
 
   /** Resolves once both servers run, and the standby has all commits. */
-  async recovered(): Promise<void> {
-    const deadline = performance.now() + PATIENCE_MS;
-    while (performance.now() < deadline) {
+  private async recovered(): Promise<void> {
+    await until(async () => {
       const roles = await this.roles();
-      if (roles.has('leader') && roles.has('sync_standby')) return;
-      await sleep(LOOK_INTERVAL_MS);
-    }
-    throw new Error(`The cluster has not recovered: see ${this.folder}`);
+      return roles.has('leader') && roles.has('sync_standby');
+    });
   }
 
-  /** Kills the primary and its Patroni, and resolves with the name of both. */
-  async killPrimary(): Promise<string> {
-    const name = (await this.roles()).get('leader');
-    if (name === undefined) throw new Error('There is no primary');
-    this.processes.get(name)?.kill('SIGKILL');
-    this.killPostgres(name);
-    return name;
+  private async createDatabase(): Promise<void> {
+    const client = new pg.Client(this.url(SUPERUSER, 'postgres'));
+    await client.connect();
+    await client.query(`CREATE ROLE plants LOGIN PASSWORD '${PASSWORD}'`);
+    await client.query('CREATE DATABASE plants OWNER plants ENCODING UTF8 TEMPLATE template0');
+    await client.end();
   }
 
-  startPatroni(name: string): void {
+  /**
+   * Kills the primary and its Patroni, waits until another server is the primary, and makes the
+   * killed one its standby.
+   */
+  async failOver(): Promise<void> {
+    const killed = (await this.roles()).get('leader');
+    if (killed === undefined) throw new Error('There is no primary');
+    this.processes.get(killed)?.kill('SIGKILL');
+    this.killPostgres(killed);
+    await until(async () => ![killed, undefined].includes((await this.roles()).get('leader')));
+    this.startPatroni(killed);
+    await this.recovered();
+  }
+
+  private startPatroni(name: string): void {
     const file = join(this.folder, `${name}.json`);
     writeFileSync(file, JSON.stringify(this.patroniOptions(name)));
     this.run(name, 'patroni', file);
   }
 
   /** Stops the servers in an orderly way, and then all processes. */
-  async stop(): Promise<void> {
+  async remove(): Promise<void> {
     const patronis = this.members.flatMap(({ name }) => this.processes.get(name) ?? []);
     const ends = patronis.map((child) =>
       once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE_MS) }),

@@ -1,13 +1,5 @@
-import type { HttpAnswer } from '../../support/http/answer.js';
-import type { Field, HttpRequest } from '../../support/http/request.js';
-import {
-  AUTHORIZATION,
-  CONTENT_TYPE,
-  makeEmptyRequest,
-  makeRequest,
-} from '../../support/plant-requests.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
-import type { Call } from './checker.js';
+import { type Call, isLinearizable } from './checker.js';
 import {
   ABSENT,
   type Condition,
@@ -17,9 +9,8 @@ import {
   type State,
   getTag,
 } from './plant-register.js';
-
-/** Sends a request to one of the programs; undefined when there was no answer. */
-export type Send = (request: HttpRequest) => Promise<HttpAnswer | undefined>;
+import type { Answer, Request, Send } from './replicas.js';
+import { JSON_TYPE, makeCreate } from './requests.js';
 
 /** The states of a plant: few enough that clients often meet, and closed under the patches. */
 export const PLANTS: readonly [State, ...State[]] = [
@@ -81,6 +72,7 @@ function drawCondition(random: SeededRandom): Condition | undefined {
 export class History {
   readonly calls: Call[] = [];
   private moment = 0;
+  private lastAudit: Call | undefined;
 
   /** @param etags the ETag of each of {@link PLANTS} */
   constructor(
@@ -98,11 +90,29 @@ export class History {
     await this.call(clients.length, { kind: 'read' }, send);
   }
 
+  /**
+   * Adds a read of an export, which began after all calls.
+   *
+   * @param row of this id in the export
+   */
+  isLinearizableWith(row: State): boolean {
+    const audit: Call = {
+      client: MAX_CLIENTS + 1,
+      operation: { kind: 'list' },
+      calledAt: this.moment++,
+      answer: { at: this.moment++, result: toOkResult(row) },
+    };
+    // The last two suffice to find a state that comes back, and keep the search short.
+    const audits = this.lastAudit === undefined ? [audit] : [this.lastAudit, audit];
+    this.lastAudit = audit;
+    return isLinearizable([...this.calls, ...audits]);
+  }
+
   private async call(client: number, operation: Operation, send: Send): Promise<void> {
     const request = this.makeRequest(operation);
     const calledAt = this.moment++;
     const answer = await send(request);
-    const result = answer === undefined ? UNAVAILABLE : this.importLines(operation, answer);
+    const result = answer === undefined ? UNAVAILABLE : this.readResult(operation, answer);
     const isKnown = result !== UNAVAILABLE;
     this.calls.push({
       client,
@@ -112,38 +122,39 @@ export class History {
     });
   }
 
-  private makeRequest(operation: Operation): HttpRequest {
-    const target = `/plants/${this.id}`;
+  private makeRequest(operation: Operation): Request {
+    const path = `/plants/${this.id}`;
+    const write = (method: string, body: string, condition?: Condition): Request => ({
+      method,
+      path,
+      headers: { ...JSON_TYPE, ...this.toHeaders(condition) },
+      body,
+    });
     switch (operation.kind) {
       case 'create':
-        return makeRequest(operation.plant.replace('{', `{"id":${this.id},`));
-      case 'replace': {
-        const headers = [AUTHORIZATION, CONTENT_TYPE, ...this.toFields(operation.condition)];
-        return makeRequest(operation.plant, { method: 'PUT', target, headers });
-      }
-      case 'patch': {
-        const headers = [AUTHORIZATION, CONTENT_TYPE, ...this.toFields(operation.condition)];
-        return makeRequest(operation.patch, { method: 'PATCH', target, headers });
-      }
+        return makeCreate(this.id, operation.plant);
+      case 'replace':
+        return write('PUT', operation.plant, operation.condition);
+      case 'patch':
+        return write('PATCH', operation.patch, operation.condition);
       case 'list': {
         const tag = operation.tag === undefined ? '' : `&tag=${operation.tag}`;
-        const page = `/plants?after=${this.id - 1n}&limit=1${tag}`;
-        return makeEmptyRequest('GET', page);
+        return { method: 'GET', path: `/plants?after=${this.id - 1n}&limit=1${tag}` };
       }
-      default: {
+      case 'read':
+      case 'remove': {
         const method = operation.kind === 'remove' ? 'DELETE' : 'GET';
-        return makeEmptyRequest(method, target, ...this.toFields(operation.condition));
+        return { method, path, headers: this.toHeaders(operation.condition) };
       }
     }
   }
 
-  private toFields(condition: Condition | undefined): Field[] {
-    if (condition === undefined) return [];
-    return [[condition.header, this.etags.get(condition.state) ?? '']];
+  private toHeaders(condition: Condition | undefined): Record<string, string> {
+    if (condition === undefined) return {};
+    return { [condition.header]: this.etags.get(condition.state) ?? '' };
   }
 
-  private importLines({ kind }: Operation, { status, headers, body }: HttpAnswer): Result {
-    const text = body;
+  private readResult({ kind }: Operation, { status, headers, body: text }: Answer): Result {
     if (status >= 400) return String((JSON.parse(text) as { error: number }).error);
     if (status !== 200) return String(status);
     if (kind === 'list') return toOkResult(this.listed(text));

@@ -1,0 +1,57 @@
+import { SeededRandom } from '../../support/seeded-random.js';
+import { Creates } from './creates.js';
+import { Mirror } from './mirror.js';
+import { Moves } from './moves.js';
+import { Registers } from './registers.js';
+import type { Send } from './replicas.js';
+import { exportPlants } from './requests.js';
+import type { Workload } from './workload.js';
+
+/** All workloads on one store, and a mirror of it, from its beginning until they are stopped. */
+export class Load {
+  private readonly workloads: readonly Workload[];
+  private readonly mirror: Mirror;
+  private readonly work: Promise<unknown>;
+  private isOver = false;
+
+  /** @param longestMs the longest pause within a transaction, in milliseconds */
+  constructor(
+    private readonly send: Send,
+    seed: number,
+    longestMs: number,
+  ) {
+    const random = new SeededRandom(seed);
+    this.workloads = [
+      new Registers(seed, send),
+      new Creates(random, send),
+      new Moves(random, send, longestMs),
+    ];
+    this.mirror = new Mirror(send);
+    const goesOn = (): boolean => !this.isOver;
+    this.work = Promise.all([...this.workloads, this.mirror].map((one) => one.run(goesOn)));
+    this.work.catch(() => (this.isOver = true));
+  }
+
+  get faults(): string[] {
+    return [...this.workloads, this.mirror].flatMap(({ faults }) => faults);
+  }
+
+  /** Exports all plants, and checks them against what the clients know. */
+  async audit(): Promise<Map<string, string>> {
+    const audits = this.workloads.map((workload) => workload.startAudit());
+    const rows = await exportPlants(this.send);
+    for (const check of audits) check(rows);
+    return rows;
+  }
+
+  /** Stops all clients, and compares the mirror with the store. */
+  async stop(): Promise<void> {
+    this.isOver = true;
+    await this.work;
+    await this.mirror.compare(await this.audit());
+  }
+
+  summary(): string {
+    return [...this.workloads, this.mirror].map((one) => one.summary()).join('; ');
+  }
+}

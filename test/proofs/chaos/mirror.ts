@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Moves } from './moves.js';
+import type { Send } from './replicas.js';
+import { exportPlants, parseWithIds, toState } from './requests.js';
+
+/** How long a mirror waits after an empty page, in milliseconds. */
+const PAUSE_MS = 20;
+/** How long the last changes may take to come, in milliseconds. */
+const PATIENCE_MS = 20_000;
+
+export interface Change {
+  readonly type: string;
+  readonly id: string;
+  readonly data?: { readonly name: string; readonly tag?: string };
+}
+
+/** A copy of the store that follows the feed of changes from its beginning. */
+export class Mirror {
+  readonly faults: string[] = [];
+  /** The plants by their ids, each as the JSON of its name and tag. */
+  readonly rows = new Map<string, string>();
+  private readonly replaced = new Map<string, number>();
+  private path = '/changes?limit=500';
+  private changes = 0;
+  private copies = 0;
+
+  constructor(private readonly send: Send) {}
+
+  async run(goesOn: () => boolean): Promise<void> {
+    while (goesOn()) await this.follow();
+  }
+
+  /** Follows the feed until the mirror has these rows, and lists the differences if it never does. */
+  async compare(rows: ReadonlyMap<string, string>): Promise<void> {
+    const end = performance.now() + PATIENCE_MS;
+    while (this.findDifferences(rows).length > 0 && performance.now() < end) await this.follow();
+    this.faults.push(...this.findDifferences(rows));
+  }
+
+  summary(): string {
+    return `${this.changes} changes mirrored, everything read anew ${this.copies} times`;
+  }
+
+  /** Applies a change. Each must follow from the changes before, once all of them have been seen. */
+  apply({ type, id, data }: Change): void {
+    this.changes++;
+    const isExpected = this.rows.has(id) !== (type === 'plant.created');
+    if (!isExpected && this.hasAll) {
+      this.faults.push(`a change is missing from the feed: ${type} of ${id} follows from nothing`);
+    }
+    if (type === 'plant.replaced') this.replaced.set(id, (this.replaced.get(id) ?? 0) + 1);
+    if (data === undefined) this.rows.delete(id);
+    else this.rows.set(id, toState(data));
+  }
+
+  findDifferences(rows: ReadonlyMap<string, string>): string[] {
+    const ids = new Set([...rows.keys(), ...this.rows.keys()]);
+    const differences = [...ids]
+      .filter((id) => rows.get(id) !== this.rows.get(id))
+      .map(
+        (id) =>
+          `a change is missing from the feed: the mirror has ${show(this.rows.get(id))} as ${id}, the store ${show(rows.get(id))}`,
+      );
+    if (!this.hasAll) return differences;
+    for (const [account, count] of Moves.countChanges(rows)) {
+      const seen = this.replaced.get(account) ?? 0;
+      if (seen === count) continue;
+      differences.push(
+        `a change is missing from the feed: of ${count} changes of the account ${account} it has ${seen}`,
+      );
+    }
+    return differences;
+  }
+
+  /** Whether it has followed the feed from its beginning. */
+  private get hasAll(): boolean {
+    return this.copies === 0;
+  }
+
+  private async follow(): Promise<void> {
+    const answer = await this.send({ method: 'GET', path: this.path });
+    if (answer?.status === 410) await this.copy();
+    else if (answer?.status === 200) {
+      const changes = parseWithIds(answer.body) as Change[];
+      for (const change of changes) this.apply(change);
+      this.path = findNext(answer.headers.link) ?? this.path;
+      if (changes.length === 0) await sleep(PAUSE_MS);
+    } else if (answer !== undefined && answer.status !== 503) {
+      this.faults.push(`a wrong answer: ${this.path} -> ${answer.status} ${answer.body}`);
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  /** Takes the latest cursor and reads everything, as the documents say for 41000. */
+  private async copy(): Promise<void> {
+    const latest = await this.send({ method: 'GET', path: '/changes?after=latest&limit=500' });
+    const next = findNext(latest?.headers.link);
+    if (latest?.status !== 200 || next === undefined) return;
+    const rows = await exportPlants(this.send);
+    this.copies++;
+    this.path = next;
+    this.rows.clear();
+    for (const [id, state] of rows) this.rows.set(id, state);
+  }
+}
+
+function findNext(link: string | string[] | undefined): string | undefined {
+  return /<([^>]*)>/.exec(String(link))?.[1];
+}
+
+function show(state: string | undefined): string {
+  return state?.slice(0, 80) ?? 'none';
+}

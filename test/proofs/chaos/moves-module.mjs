@@ -1,0 +1,65 @@
+import { Controller, Get, HttpException, Inject, Module, Post, Req } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import { AppModule } from '../../../dist/app.module.js';
+
+// Loaded into the program, it adds a module that uses transactions as TypeORM's documentation says.
+// A plant with a number as its name is an account; a move from one to another leaves a plant as its
+// receipt.
+
+class Moves {
+  constructor(dataSource) {
+    this.dataSource = dataSource;
+  }
+
+  /** Moves between two accounts, or does so and rolls back. */
+  async move(request) {
+    const query = new URL(request.url, 'http://localhost').searchParams;
+    const [receipt, from, to] = ['receipt', 'from', 'to'].map((name) => query.get(name));
+    const quantity = Number(query.get('quantity'));
+    const changes = [
+      { id: from, more: -quantity },
+      { id: to, more: quantity },
+    ];
+    // Always in the same order, so that opposite moves do not wait for each other.
+    changes.sort((one, other) => Number(one.id) - Number(other.id));
+    await this.dataSource.transaction(async (manager) => {
+      await manager.insert('Plant', { id: receipt, name: `${from} ${to} ${quantity}` });
+      for (const { id, more } of changes) {
+        await manager
+          .createQueryBuilder()
+          .update('Plant')
+          .set({ name: () => 'CAST(CAST(name AS INTEGER) + :more AS TEXT)' })
+          .where('id = :id', { id, more })
+          .execute();
+        await sleep(Number(query.get('pauseMs')));
+      }
+      if (query.get('undo') === 'true') throw new HttpException('Undone', 409);
+    });
+  }
+
+  /** Lists accounts and receipts as one statement reads them. */
+  async list(request) {
+    const query = new URL(request.url, 'http://localhost').searchParams;
+    return await this.dataSource.query(
+      `SELECT CAST(id AS TEXT) AS id, name FROM plants
+       WHERE id BETWEEN ${Number(query.get('first'))} AND ${Number(query.get('last'))}`,
+    );
+  }
+}
+
+class MovesModule {}
+
+function decorate(method, ...decorators) {
+  const descriptor = Object.getOwnPropertyDescriptor(Moves.prototype, method);
+  Req()(Moves.prototype, method, 0);
+  for (const decorator of decorators) decorator(Moves.prototype, method, descriptor);
+}
+
+Controller('moves')(Moves);
+Inject(DataSource)(Moves, undefined, 0);
+decorate('move', Post());
+decorate('list', Get());
+Module({ controllers: [Moves] })(MovesModule);
+const imports = Reflect.getMetadata('imports', AppModule);
+Reflect.defineMetadata('imports', [...imports, MovesModule], AppModule);

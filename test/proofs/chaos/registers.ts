@@ -1,0 +1,81 @@
+import { SeededRandom } from '../../support/seeded-random.js';
+import { describeCalls, isLinearizable } from './checker.js';
+import { drawOperations, History, PLANTS } from './history.js';
+import { ABSENT, type State } from './plant-register.js';
+import type { Send } from './replicas.js';
+import { makeCreate } from './requests.js';
+import type { AuditExport, Workload } from './workload.js';
+
+/** How many histories, each on a different id, run at a time. */
+const CONCURRENT_HISTORIES = 32;
+
+/** Makes short histories of concurrent clients, each on one id, and checks that they are linearizable. */
+export class Registers implements Workload {
+  readonly faults: string[] = [];
+  private calls = 0;
+  private unknown = 0;
+  private started = 0;
+  private readonly ended: History[] = [];
+  private etags: ReadonlyMap<State, string> = new Map();
+
+  constructor(
+    private readonly seed: number,
+    private readonly send: Send,
+  ) {}
+
+  async run(goesOn: () => boolean): Promise<void> {
+    this.etags = await this.readEtags();
+    const work = async (): Promise<void> => {
+      while (goesOn()) await this.runOne(++this.started);
+    };
+    await Promise.all(Array.from({ length: CONCURRENT_HISTORIES }, work));
+  }
+
+  startAudit(): AuditExport {
+    const ended = [...this.ended];
+    return (rows) => {
+      for (const history of ended) {
+        const row = rows.get(String(history.id)) ?? ABSENT;
+        if (!history.isLinearizableWith(row)) this.report(history, `, then exported as ${row}`);
+      }
+    };
+  }
+
+  summary(): string {
+    return `${this.ended.length} histories, ${this.calls} calls, ${this.unknown} unknown`;
+  }
+
+  private async runOne(number: number): Promise<void> {
+    const random = new SeededRandom(
+      Math.imul(this.seed, 0x9e3779b9) ^ Math.imul(number, 0x85ebca6b),
+    );
+    const history = new History(BigInt(number), this.etags);
+    await history.run(drawOperations(random), this.send);
+    this.calls += history.calls.length;
+    this.unknown += history.calls.filter(({ answer }) => answer === undefined).length;
+    if (isLinearizable(history.calls)) this.ended.push(history);
+    else this.report(history);
+  }
+
+  private report({ id, calls }: History, more = ''): void {
+    this.faults.push(`not linearizable: the id ${id}${more}\n${describeCalls(calls)}`);
+  }
+
+  /** An ETag depends only on the members of a plant, so the ETags of another id serve as well. */
+  private async readEtags(): Promise<Map<State, string>> {
+    const etags = new Map<State, string>();
+    for (const [index, plant] of PLANTS.entries()) {
+      const id = -1 - index;
+      // A program may be killed meanwhile.
+      let etag: string | undefined;
+      while (etag === undefined) {
+        await this.send(makeCreate(BigInt(id), plant));
+        const answer = await this.send({ method: 'GET', path: `/plants/${id}` });
+        etag = answer?.headers.etag;
+      }
+      etags.set(plant, etag);
+    }
+    if (new Set(etags.values()).size < PLANTS.length) throw new Error('plants share an ETag');
+    return etags;
+  }
+}

@@ -1,0 +1,203 @@
+import { Agent, type IncomingHttpHeaders, request as openRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../support/free-port.js';
+import type { Program } from '../../support/program.js';
+import type { ProgramFolder } from '../../support/program-folder.js';
+import type { SeededRandom } from '../../support/seeded-random.js';
+import { TOKEN } from '../../support/token.js';
+
+export interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Sends a request to one of the programs. Without an answer, its outcome is unknown. */
+export type Send = (request: Request) => Promise<Answer | undefined>;
+
+/** How long a client keeps an idle connection: well below the grace time of a stop. */
+const IDLE_MS = 1_000;
+/** The time in the `Retry-After` of a 503. */
+const RETRY_AFTER_MS = 1_000;
+/** How long after its start a program may be killed again. */
+const LONGEST_START_MS = 800;
+
+/** The most memory of a program, in MiB. */
+const MAX_MEMORY_MIB = 350;
+
+/** The environment in which the program serves all that a load asks for. */
+export const PROGRAM_ENV = {
+  CHANGE_FEED: 'on',
+  NODE_OPTIONS: `--import=${new URL('moves-module.mjs', import.meta.url).href}`,
+};
+
+/** Programs on one store, which are killed or stopped, and started again. */
+export class Replicas {
+  readonly faults: string[] = [];
+
+  private constructor(
+    private readonly replicas: readonly Replica[],
+    private readonly random: SeededRandom,
+  ) {}
+
+  static async start(
+    count: number,
+    folder: ProgramFolder,
+    env: Record<string, string>,
+    random: SeededRandom,
+  ): Promise<Replicas> {
+    const started = Array.from({ length: count }, async () => {
+      const PORT = String(await freePort());
+      const all = { ...env, ACCESS_TOKENS: TOKEN, PORT, SHUTDOWN_GRACE_MS: '' };
+      return await Replica.start(() => folder.start(all), Number(PORT));
+    });
+    return new Replicas(await Promise.all(started), random);
+  }
+
+  readonly send: Send = (request) => this.any().send(request);
+
+  /** Kills one, sometimes again while it starts, and starts it. */
+  async kill(): Promise<void> {
+    const replica = this.any();
+    const isStartKilled = this.random.below(4) === 0;
+    await replica.kill(isStartKilled ? this.random.below(LONGEST_START_MS) : undefined);
+  }
+
+  /** Stops one with SIGTERM, and starts it again. */
+  async restart(): Promise<void> {
+    await this.noteMemory();
+    this.faults.push(...(await this.any().restart()));
+  }
+
+  async stop(): Promise<void> {
+    await this.noteMemory();
+    for (const replica of this.replicas) this.faults.push(...(await replica.stop()));
+  }
+
+  private async noteMemory(): Promise<void> {
+    for (const replica of this.replicas) {
+      const memory = await replica.residentMemory();
+      if (memory > MAX_MEMORY_MIB) this.faults.push(`a program takes ${memory.toFixed()} MiB`);
+    }
+  }
+
+  private any(): Replica {
+    const replica = this.replicas[this.random.below(this.replicas.length)];
+    if (replica === undefined) throw new TypeError('there are no replicas');
+    return replica;
+  }
+}
+
+class Replica {
+  private readonly agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
+  private program: Program;
+  private isStopping = false;
+  private lostByStop = 0;
+  private serving: Promise<unknown>;
+
+  private constructor(
+    private readonly startProgram: () => Program,
+    private readonly port: number,
+  ) {
+    this.program = startProgram();
+    this.serving = this.program.listening();
+  }
+
+  static async start(startProgram: () => Program, port: number): Promise<Replica> {
+    const replica = new Replica(startProgram, port);
+    await replica.serving;
+    return replica;
+  }
+
+  async send(request: Request): Promise<Answer | undefined> {
+    for (;;) {
+      try {
+        const answer = await this.exchange(request);
+        if (answer.status === 503) await sleep(RETRY_AFTER_MS);
+        return answer;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') {
+          if (this.isStopping) this.lostByStop++;
+          return undefined;
+        }
+        // Nothing was sent: the program does not listen.
+        await this.serving;
+      }
+    }
+  }
+
+  /** @param startMs also kills the next program, this long after its start */
+  async kill(startMs?: number): Promise<void> {
+    await this.end('SIGKILL', async () => {
+      if (startMs !== undefined) {
+        const program = this.startProgram();
+        await sleep(startMs);
+        program.kill('SIGKILL');
+        await program.exited();
+      }
+      await this.startAgain();
+    });
+    await this.serving;
+  }
+
+  /** @returns the faults of {@link stop} */
+  async restart(): Promise<string[]> {
+    const faults = await this.stop(() => this.startAgain());
+    await this.serving;
+    return faults;
+  }
+
+  /** @returns the faults of the stop: a lost answer, or a stop that had to be forced */
+  async stop(next: () => Promise<void> = () => Promise.resolve()): Promise<string[]> {
+    const lostBefore = this.lostByStop;
+    this.isStopping = true;
+    const exitCode = await this.end('SIGTERM', next);
+    this.isStopping = false;
+    const lost = this.lostByStop - lostBefore;
+    return [
+      ...(lost > 0 ? [`a stop lost ${lost} answers`] : []),
+      ...(exitCode === 0 ? [] : [`a stop ended with the exit code ${String(exitCode)}`]),
+    ];
+  }
+
+  residentMemory(): Promise<number> {
+    return this.program.residentMemory();
+  }
+
+  /** Ends the program; requests that find nobody listening wait for what is next. */
+  private async end(signal: NodeJS.Signals, next: () => Promise<void>): Promise<number | null> {
+    const { program } = this;
+    program.kill(signal);
+    this.serving = program.exited().then(next);
+    return await program.exited();
+  }
+
+  private async startAgain(): Promise<void> {
+    this.program = this.startProgram();
+    await this.program.listening();
+  }
+
+  private async exchange({ method, path, headers, body }: Request): Promise<Answer> {
+    return await new Promise((resolve, reject) => {
+      const all = {
+        Authorization: `Bearer ${TOKEN}`,
+        ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }),
+        ...headers,
+      };
+      const options = { agent: this.agent, port: this.port, method, path, headers: all };
+      const sent = openRequest({ ...options, host: '127.0.0.1' }, (response) => {
+        const { statusCode: status = 0, headers: received } = response;
+        text(response).then((whole) => resolve({ status, headers: received, body: whole }), reject);
+      });
+      sent.on('error', reject).end(body);
+    });
+  }
+}

@@ -1,0 +1,45 @@
+import type { Request, Send } from './replicas.js';
+
+export const JSON_TYPE = { 'Content-Type': 'application/json' };
+export const LINES_TYPE = { 'Content-Type': 'application/x-ndjson' };
+
+/** A row as it is stored. */
+export interface Row {
+  readonly id: string;
+  /** The JSON of its name and tag. */
+  readonly state: string;
+}
+
+/** @param state the JSON of its name and tag */
+export function makeCreate(id: bigint, state: string): Request {
+  return { method: 'POST', path: '/plants', headers: JSON_TYPE, body: writeRow(id, state) };
+}
+
+export function writeRow(id: bigint, state: string): string {
+  return state.replace('{', `{"id":${id},`);
+}
+
+/** Reads JSON whose members `id` may be longer than a number. */
+export function parseWithIds(text: string): unknown {
+  return JSON.parse(text.replaceAll(/"id":(-?\d+)/g, '"id":"$1"'));
+}
+
+export function toState({ name, tag }: { readonly name: string; readonly tag?: string }): string {
+  return JSON.stringify({ name, tag });
+}
+
+/** Exports all plants. Asks again when the answer was cut off. */
+export async function exportPlants(send: Send): Promise<Map<string, string>> {
+  for (;;) {
+    const headers = { Accept: 'application/x-ndjson' };
+    const answer = await send({ method: 'GET', path: '/plants', headers });
+    if (answer?.status !== 200) continue;
+    const lines = answer.body.split('\n').slice(0, -1);
+    return new Map(
+      lines.map((line) => {
+        const { id, ...row } = parseWithIds(line) as { id: string; name: string; tag?: string };
+        return [id, toState(row)];
+      }),
+    );
+  }
+}

@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { ProgramFolder } from '../../support/program-folder.js';
+import { SeededRandom } from '../../support/seeded-random.js';
+import { Load } from '../chaos/load.js';
+import { type Answer, PROGRAM_ENV, Replicas, type Request, type Send } from '../chaos/replicas.js';
+import { JSON_TYPE } from '../chaos/requests.js';
+
+const SEED = 20_261_124;
+/** After so many audits at the latest, the load is stopped. */
+const AUDITS = 10;
+
+let folder: ProgramFolder;
+let replicas: Replicas;
+
+beforeEach(async () => {
+  folder = await ProgramFolder.create();
+  const env = { ...PROGRAM_ENV, DATABASE_URL: 'sqlite:plants.db' };
+  replicas = await Replicas.start(1, folder, env, new SeededRandom(SEED));
+});
+
+afterEach(() => folder.remove());
+
+type Forge = (request: Request, send: Send) => Promise<Answer | undefined>;
+
+/** What clients get from a program with a bug, by the fault that its proof must name. */
+const BUGS: readonly (readonly [fault: string, forge: () => Forge])[] = [
+  [
+    'an acknowledged plant is lost',
+    () => async (request, send) => {
+      const isForgotten = request.method === 'POST' && /"id":\d{18}7,/.test(request.body ?? '');
+      if (request.path !== '/plants' || !isForgotten) return await send(request);
+      return { status: 200, headers: {}, body: '{}' };
+    },
+  ],
+  [
+    'not linearizable',
+    () => {
+      const cache = new Map<string, Answer>();
+      return async (request, send) => {
+        const isRead = request.method === 'GET' && /^\/plants\/\d+$/.test(request.path);
+        const { 'If-Match': match, 'If-None-Match': noMatch } = request.headers ?? {};
+        if (!isRead || (match ?? noMatch) !== undefined) return await send(request);
+        const answer = cache.get(request.path) ?? (await send(request));
+        if (answer !== undefined) cache.set(request.path, answer);
+        return answer;
+      };
+    },
+  ],
+  [
+    'a change is missing from the feed',
+    () => async (request, send) => {
+      const answer = await send(request);
+      if (!request.path.startsWith('/changes') || answer?.status !== 200) return answer;
+      const replaced = /\{"cursor":"[^"]*","type":"plant.replaced"[^}]*\}\},(?=\{)/;
+      return { ...answer, body: answer.body.replace(replaced, '') };
+    },
+  ],
+  [
+    'half a transaction',
+    () => async (request, send) => {
+      const isMove = request.method === 'POST' && request.path.startsWith('/moves');
+      if (!isMove || request.path.includes('undo=true')) return await send(request);
+      const query = new URL(request.path, 'http://localhost').searchParams;
+      const [receipt, from, to, quantity] = ['receipt', 'from', 'to', 'quantity'].map((name) =>
+        query.get(name),
+      );
+      const body = `{"id":${receipt},"name":"${from} ${to} ${quantity}"}`;
+      await send({ method: 'POST', path: '/plants', headers: JSON_TYPE, body });
+      return { status: 201, headers: {}, body: '' };
+    },
+  ],
+];
+
+it.each(BUGS)('the proof finds a program with the bug: %s', async (fault, forge) => {
+  const forged = forge();
+  const load = new Load((request) => forged(request, replicas.send), SEED, 1);
+  for (let audit = 0; audit < AUDITS && load.faults.length === 0; audit++) await load.audit();
+  await load.stop();
+  expect(load.faults[0]).toContain(fault);
+});
