@@ -34,7 +34,7 @@ async function testBehindBouncer(folder: string, patterns: readonly string[]): P
   try {
     await listening(bouncer, port);
     const chosen = patterns.length > 0 ? ['--testPathPatterns', ...patterns] : [];
-    const npm = spawn('npm', ['test', '--', '--selectProjects', 'postgres', ...chosen], {
+    const npm = spawn('npm', ['run', 'test:postgres', '--', ...chosen], {
       env: {
         ...process.env,
         DATABASE_URL: server.url().replace(String(server.port), String(port)),
