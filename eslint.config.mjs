@@ -35,7 +35,7 @@ export default defineConfig(
     files: ['src/**/*.ts'],
     ignores: [
       'src/platform/config/setting.decorators.ts',
-      'src/platform/validation/member-type.ts',
+      'src/platform/validation/compiled-dto.ts',
       '**/*.spec.ts',
     ],
     rules: {

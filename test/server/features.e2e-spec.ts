@@ -36,7 +36,7 @@ describe('a body with nested classes', () => {
     [`{"seed":{"id":1},"ids":[${MAX},-1]}`, `{"seeds":[],"seed":{"id":1},"ids":[${MAX},-1]}`],
     [
       `{"seed":{"id":1},"anything":{"id":${MAX},"a":[1.5,null]}}`,
-      '{"seeds":[],"seed":{"id":1},"anything":{"id":9223372036854776000,"a":[1.5,null]}}',
+      `{"seeds":[],"seed":{"id":1},"anything":{"id":${MAX},"a":[1.5,null]}}`,
     ],
     [
       '{"seed":{"id":1,"__proto__":{"count":1},"constructor":{"prototype":{}}}}',
@@ -224,6 +224,20 @@ describe('the OpenAPI document of a feature', () => {
       properties: {
         id: { type: 'integer', format: 'int64' },
         parent: { $ref: '#/components/schemas/Seed' },
+      },
+    });
+  });
+
+  it('has the rules of a class that is only an answer', async () => {
+    const { Harvest } = (await readDocument(app)).components.schemas;
+    expect(Harvest).toEqual({
+      type: 'object',
+      required: ['what', 'quality', 'at', 'seeds'],
+      properties: {
+        quality: { type: 'string', enum: ['good', 'bad'] },
+        at: { type: 'string', format: 'date-time', pattern: expect.any(String) },
+        what: { type: 'string', maxLength: 9, pattern: '^[^\\x00]*$', example: 'apples' },
+        seeds: { type: 'array', items: { $ref: '#/components/schemas/Seed' } },
       },
     });
   });

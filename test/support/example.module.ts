@@ -37,9 +37,12 @@ import {
 } from 'class-validator';
 import type { Response } from 'express';
 import { RequireScopes } from '../../src/platform/auth/auth.decorators.js';
+import type { JsonText } from '../../src/platform/json/json-text.js';
 import { ApiTag } from '../../src/platform/rest/api-tag.decorator.js';
 import {
+  IsInstant,
   IsInt64,
+  IsJson,
   IsOptionalNotNull,
   IsText,
 } from '../../src/platform/validation/types.decorators.js';
@@ -136,17 +139,32 @@ export class ExampleBody {
 
   @IsOptionalNotNull()
   @IsInt64({ each: true })
-  @ApiProperty({ type: 'array', items: { type: 'integer', format: 'int64' } })
   ids?: bigint[];
 
   @IsOptionalNotNull()
   @IsString({ each: true })
-  @ApiProperty({ type: [String] })
   words?: string[];
 
   @IsOptionalNotNull()
-  @ApiProperty({ type: Object })
-  anything?: unknown;
+  @IsJson()
+  anything?: JsonText;
+}
+
+/** Only an answer. */
+export class Harvest {
+  @IsIn(['good', 'bad'])
+  quality!: 'good' | 'bad';
+
+  @IsInstant()
+  at!: string;
+
+  @IsText({ maxLength: 9 })
+  @ApiProperty({ example: 'apples' })
+  what!: string;
+
+  @ValidateNested({ each: true })
+  @Type(() => Seed)
+  seeds!: Seed[];
 }
 
 @Injectable()
@@ -171,6 +189,13 @@ export class ExampleController {
   @ApiOperation({ operationId: 'readPlain', summary: 'Read an answer of no class' })
   plain(): object {
     return { list: [{ id: 9007199254740993n }], date: new Date(0), none: undefined };
+  }
+
+  @Get('harvest')
+  @ApiOperation({ operationId: 'readHarvest', summary: 'Read an answer of a class' })
+  @ApiOkResponse({ description: 'The harvest', type: Harvest })
+  harvest(): Harvest {
+    return { quality: 'good', at: '2026-11-22T10:00:00.000Z', what: 'apples', seeds: [] };
   }
 
   @Get('numbers/:number')

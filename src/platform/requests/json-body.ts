@@ -1,9 +1,8 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { JsonSyntaxError, NotAnObjectError, readJson } from '../json/json-reader.js';
-import { ValidationErrors } from '../validation/validation-errors.js';
-import type { CompiledDto } from '../validation/compiled-dto.js';
+import { type Json, JsonSyntaxError, parseJson } from '../json/json.js';
+import { type CompiledDto, joinFaults } from '../validation/compiled-dto.js';
 import { readJsonText } from './body-reader.js';
 import { Turns } from './concurrent-requests.js';
 
@@ -55,23 +54,23 @@ export function listMediaTypes({ patched }: CompiledDto): string[] {
  * @throws ApiError 40001, 40002
  */
 export function parseObject(text: string, dto: CompiledDto, noun: 'body' | 'line'): object {
-  const object = readObject(text, dto, noun);
-  const errors = new ValidationErrors();
-  dto.check(object, errors);
-  if (errors.isEmpty) return object;
-  throw new ApiError(ErrorCatalogue.INVALID_BODY, `The ${noun} is not valid: ${String(errors)}`);
+  const json = parseText(text, noun);
+  if (!(json instanceof Map)) {
+    throw new ApiError(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
+  }
+  const object = dto.read(json);
+  const faults: string[] = [];
+  dto.check(object, faults);
+  if (faults.length === 0) return object;
+  const message = `The ${noun} is not valid: ${joinFaults(faults)}`;
+  throw new ApiError(ErrorCatalogue.INVALID_BODY, message);
 }
 
-function readObject(text: string, { shape }: CompiledDto, noun: string): object {
+function parseText(text: string, noun: string): Json {
   try {
-    return readJson(text, shape);
+    return parseJson(text);
   } catch (error) {
-    if (error instanceof JsonSyntaxError) {
-      throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${error.message}`);
-    }
-    if (error instanceof NotAnObjectError) {
-      throw new ApiError(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
-    }
-    throw error;
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${error.message}`);
   }
 }

@@ -2,11 +2,9 @@ import type { Request } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { GIVEN_TWICE } from '../json/json-reader.js';
+import { GIVEN_TWICE } from '../json/json.js';
 import { INTEGER } from '../json/json-number.js';
-import { ValidationErrors } from '../validation/validation-errors.js';
-import type { CompiledDto, Member } from '../validation/compiled-dto.js';
-import { isTypeUncertain } from '../validation/member-type.js';
+import { type CompiledDto, joinFaults, type Member } from '../validation/compiled-dto.js';
 
 /** Numbers have no exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
@@ -15,11 +13,12 @@ const BOOLEANS = new Map([
   ['false', false],
 ]);
 
-/** Converts text to the class of a member; undefined if the text has another spelling. */
+/** Converts text to a type of JSON Schema; undefined if the text has another spelling. */
 const CONVERSIONS = new Map<unknown, (text: string) => unknown>([
-  [String, (text) => text],
-  [Number, toNumber],
-  [Boolean, (text) => BOOLEANS.get(text)],
+  ['string', (text) => text],
+  ['number', toNumber],
+  ['integer', (text) => (INTEGER.test(text) ? toNumber(text) : undefined)],
+  ['boolean', (text) => BOOLEANS.get(text)],
 ]);
 
 /** Returns undefined for an integer that a JavaScript number cannot hold exactly. */
@@ -30,10 +29,8 @@ function toNumber(text: string): number | undefined {
 }
 
 /** @returns undefined for text that is no spelling of the member's type */
-function readText(text: string, { type, valueType, rules }: Member): unknown {
-  if (valueType !== undefined) return valueType.readParameter(text);
-  const isInteger = rules.rules.some(({ name }) => name === 'isInt');
-  return isInteger && !INTEGER.test(text) ? undefined : CONVERSIONS.get(type)?.(text);
+function readText(text: string, { schema, valueType }: Member): unknown {
+  return (valueType?.readParameter ?? CONVERSIONS.get(schema.type))?.(text);
 }
 
 /**
@@ -50,16 +47,9 @@ export interface ReadsHeaders {
 
 /** @throws TypeError when a member of the class cannot be a parameter */
 export function checkParameterDto({ type, members }: CompiledDto): void {
-  for (const member of members) {
-    if (member.type !== Array && isTypeUncertain(type, member.name, member.rules)) {
-      throw new TypeError(
-        `${type.name}.${member.name}: no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean() or @IsIn()`,
-      );
-    }
-    if (member.type === Array || (!CONVERSIONS.has(member.type) && !member.valueType)) {
-      throw new TypeError(
-        `${type.name}.${member.name}: a parameter is declared as string, number, boolean or bigint, or has a type of its own`,
-      );
+  for (const { name, isList, nested, valueType, schema } of members) {
+    if (isList || nested !== undefined || !(valueType ?? CONVERSIONS.has(schema.type))) {
+      throw new TypeError(`${type.name}.${name}: a parameter is a single text, number or boolean`);
     }
   }
 }
@@ -74,44 +64,44 @@ export function setParameters(
   query: CompiledDto | undefined,
   path: CompiledDto | undefined,
 ): void {
-  const errors = { path: new ValidationErrors(), query: new ValidationErrors() };
+  const faults: Record<'path' | 'query', string[]> = { path: [], query: [] };
   if (path !== undefined) {
     // The class need not name all parameters of the route.
     const ignore = (): void => undefined;
     const parameters = Object.entries(request.params as Record<string, string>);
     Object.assign(request, {
-      params: readParameters(parameters, path, request.headers, errors.path, ignore),
+      params: readParameters(parameters, path, request.headers, faults.path, ignore),
     });
   }
   if (query !== undefined) {
     // In Express, `query` is a getter that parses the URL each time.
-    Object.defineProperty(request, 'query', { value: readQuery(request, query, errors.query) });
+    Object.defineProperty(request, 'query', { value: readQuery(request, query, faults.query) });
   }
-  if (errors.path.isEmpty && errors.query.isEmpty) return;
-  const texts = Object.entries(errors)
-    .filter(([, { isEmpty }]) => !isEmpty)
-    .map(([place, its]) => `The ${place} is not valid: ${String(its)}`);
+  const texts = Object.entries(faults)
+    .filter(([, { length }]) => length > 0)
+    .map(([place, its]) => `The ${place} is not valid: ${joinFaults(its)}`);
+  if (texts.length === 0) return;
   throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, texts.join('. '));
 }
 
 function readQuery(
   { url, headers }: Request,
   query: CompiledDto,
-  errors: ValidationErrors,
+  faults: string[],
 ): object | undefined {
   try {
-    return readParameters(parseQuery(url), query, headers, errors, (name) => {
-      errors.add(`${JSON.stringify(name)} is not a parameter`);
+    return readParameters(parseQuery(url), query, headers, faults, (name) => {
+      faults.push(`${JSON.stringify(name)} is not a parameter`);
     });
   } catch (error) {
     if (!(error instanceof QuerySyntaxError)) throw error;
-    errors.add('it is not percent-encoded UTF-8');
+    faults.push('it is not percent-encoded UTF-8');
     return undefined;
   }
 }
 
 /**
- * Reads parameters as an instance of a class, and collects their errors. Text that is no spelling
+ * Reads parameters as an instance of a class, and collects their faults. Text that is no spelling
  * of its member's type stays text, which the rules of the member reject.
  *
  * @param onUnknown gets the name of each parameter that the class does not have
@@ -120,7 +110,7 @@ function readParameters(
   parameters: Iterable<readonly [name: string, value: string]>,
   dto: CompiledDto,
   headers: IncomingHttpHeaders,
-  errors: ValidationErrors,
+  faults: string[],
   onUnknown: (name: string) => void,
 ): object {
   const instance = new dto.type() as Record<string, unknown>;
@@ -135,14 +125,14 @@ function readParameters(
       given.add(name);
       // No engine can store U+0000, so no row can match.
       if (text.includes('\0')) {
-        errors.add(`${name} must not contain U+0000 or an unpaired surrogate`);
+        faults.push(`${name} must not contain U+0000 or an unpaired surrogate`);
       }
-      if (member.type === String && encodeURIComponent(text).length > MAX_ENCODED) {
-        errors.add(`${name} must not be longer than ${MAX_ENCODED} bytes, encoded as in a URL`);
+      if (member.schema.type === 'string' && encodeURIComponent(text).length > MAX_ENCODED) {
+        faults.push(`${name} must not be longer than ${MAX_ENCODED} bytes, encoded as in a URL`);
       }
     }
   }
-  dto.check(instance, errors);
+  dto.check(instance, faults);
   return instance;
 }
 

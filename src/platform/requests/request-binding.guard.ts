@@ -10,7 +10,7 @@ import { ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { IS_PUBLIC } from '../auth/auth.decorators.js';
 import { Env } from '../config/env.js';
-import type { CompiledDto } from '../validation/compiled-dto.js';
+import { compileAnswers, type CompiledDto } from '../validation/compiled-dto.js';
 import { RESULT_CONVERTER, type ResultConverter } from './convert-result.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { JsonBody, listMediaTypes } from './json-body.js';
@@ -62,6 +62,7 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
         const converter = this.reflector.get<Handler['converter']>(RESULT_CONVERTER, handler);
         this.handlers.set(handler, { parameters, turns, converter });
         if (parameters.body !== undefined) documentMediaTypes(prototype, method, parameters.body);
+        compileAnswers(handler);
       }
     }
   }

@@ -1,10 +1,9 @@
 import type { Type } from '@nestjs/common';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { type ExactJson, parseExact, stringifyExact } from '../json/exact-json.js';
+import { type Json, type JsonObject, parseJson, stringifyJson } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
-import { CompiledDto, makePatchClass } from '../validation/compiled-dto.js';
-import { ValidationErrors } from '../validation/validation-errors.js';
+import { CompiledDto, joinFaults, makePatchClass } from '../validation/compiled-dto.js';
 
 /** A JSON merge patch (RFC 7396) of a DTO: each member may be left out, and null removes it. */
 export type MergePatchOf<Dto> = { [Member in keyof Dto]?: Dto[Member] | null };
@@ -30,12 +29,12 @@ export function applyMergePatch<Dto extends object>(
 ): Dto {
   const dto = CompiledDto.compile(base);
   const result = merge(dto, current, patch) as Dto;
-  const errors = new ValidationErrors();
-  dto.check(result, errors);
-  if (errors.isEmpty) return result;
+  const faults: string[] = [];
+  dto.check(result, faults);
+  if (faults.length === 0) return result;
   throw new ApiError(
     ErrorCatalogue.INVALID_BODY,
-    `The patched result would not be valid: ${String(errors)}`,
+    `The patched result would not be valid: ${joinFaults(faults)}`,
   );
 }
 
@@ -55,19 +54,18 @@ function merge({ type, members }: CompiledDto, current: object, patch: object): 
 
 function mergeValue(before: unknown, change: unknown): unknown {
   if (!(change instanceof JsonText)) return change;
-  const target = before instanceof JsonText ? parseExact(before.text) : undefined;
-  return new JsonText(stringifyExact(mergeExact(target, parseExact(change.text))));
+  const target = before instanceof JsonText ? parseJson(before.text) : undefined;
+  return new JsonText(stringifyJson(mergeJson(target, parseJson(change.text))));
 }
 
 /** Applies a JSON merge patch (RFC 7396 section 2). */
-export function mergeExact(target: ExactJson | undefined, patch: ExactJson): ExactJson {
+export function mergeJson(target: Json | undefined, patch: Json): Json {
   if (!(patch instanceof Map)) return patch;
-  const merged = new Map<string, ExactJson>(
-    target instanceof Map ? (target as ReadonlyMap<string, ExactJson>) : [],
-  );
-  for (const [name, value] of patch as ReadonlyMap<string, ExactJson>) {
+  const merged: JsonObject = new Map(target instanceof Map ? target : []);
+  for (const [name, value] of patch) {
+    const before = merged.get(name);
     if (value === null) merged.delete(name);
-    else merged.set(name, mergeExact(merged.get(name), value));
+    else merged.set(name, mergeJson(before, value));
   }
   return merged;
 }

@@ -1,59 +1,49 @@
 import type { Type } from '@nestjs/common';
-import {
-  GIVEN_TWICE,
-  type MemberShape,
-  type ObjectShape,
-  type ValueShape,
-} from '../json/json-reader.js';
-import { documentRules } from './openapi-rules.js';
-import { getRules, type PropertyRules } from './dto-rules.js';
-import { findNestedType, getMemberType } from './member-type.js';
-import type { ValidationErrors } from './validation-errors.js';
+import { plainToInstance } from 'class-transformer';
+import { GIVEN_TWICE, type Json, JsonNumber, type JsonObject } from '../json/json.js';
+import { describeRules, documentMembers, type Schema } from './member-schema.js';
+import { explainFaults, type MemberRules, readRules, WHOLE_OBJECT_RULE } from './rules.js';
 import type { ValueType } from './value-types.js';
 
 /** A member of a DTO. */
-export interface Member {
+export interface Member extends MemberRules {
   readonly name: string;
-  /** The class that it is declared as; `Object` if that is unknown. */
-  readonly type: unknown;
-  /**
-   * The type of its values, or of the elements of an array, if a decorator of this project gives
-   * it.
-   */
+  /** Of the value, or of the elements of an array. */
+  readonly schema: Schema;
+  /** The type of this project of the value, or of the elements of an array. */
   readonly valueType: ValueType | undefined;
-  readonly rules: PropertyRules;
   /** The DTO of the value, or of the elements of an array. */
   readonly nested: CompiledDto | undefined;
 }
 
+/** How many faults of one request are named. */
+const MAX_FAULTS = 100;
+
+/** Lists the faults of a request in one text, each once. */
+export function joinFaults(faults: readonly string[]): string {
+  const text = [...new Set(faults.slice(0, MAX_FAULTS))].join('; ');
+  return faults.length > MAX_FAULTS ? `${text}; and more` : text;
+}
+
 /** The metadata key for the class to which a merge patch applies. */
 const PATCHED = Symbol('patched class');
+const patchClasses = new Map<Type<object>, Type<object>>();
 
 /** Makes the merge patch class of a DTO, which has no members of its own. Each DTO has one. */
 export function makePatchClass(base: Type<object>): Type<object> {
   const known = patchClasses.get(base);
   if (known !== undefined) return known;
-  const name = `${base.name}Patch`;
-  const { [name]: patch } = { [name]: class extends Object {} } as Record<string, Type<object>>;
-  if (patch === undefined) throw new TypeError('no class');
+  const patch = class extends Object {};
+  Object.defineProperty(patch, 'name', { value: `${base.name}Patch` });
   Reflect.defineMetadata(PATCHED, base, patch);
   patchClasses.set(base, patch);
   return patch;
 }
 
-const patchClasses = new Map<Type<object>, Type<object>>();
-
-/** Returns the class to which a merge patch applies; undefined if the class is no merge patch. */
-export function getPatchedClass(type: Type<object>): Type<object> | undefined {
-  return Reflect.getMetadata(PATCHED, type) as Type<object> | undefined;
-}
-
-/** The class of a body, a query or a path: its members and their rules. */
+/** The class of a body, a query, a path or an answer: its members and their rules. */
 export class CompiledDto {
   private static readonly compiled = new Map<Type<object>, CompiledDto>();
   readonly members: Member[] = [];
-  /** How an instance is read from JSON. */
-  readonly shape: ObjectShape & { readonly members: MemberShape[] };
 
   /**
    * @param patched for a merge patch, whose members are all optional: the class to which it applies
@@ -61,15 +51,14 @@ export class CompiledDto {
   private constructor(
     readonly type: Type<object>,
     readonly patched: Type<object> | undefined,
-  ) {
-    this.shape = { type, members: [] };
-  }
+  ) {}
 
   /** @throws TypeError with the reason why no values can be read as this class */
   static compile(type: Type<object>): CompiledDto {
     const known = CompiledDto.compiled.get(type);
     if (known !== undefined) return known;
-    const dto = new CompiledDto(type, getPatchedClass(type));
+    const patched = Reflect.getMetadata(PATCHED, type) as Type<object> | undefined;
+    const dto = new CompiledDto(type, patched);
     // Registered before its members: a DTO may contain itself.
     CompiledDto.compiled.set(type, dto);
     try {
@@ -78,161 +67,164 @@ export class CompiledDto {
       CompiledDto.compiled.delete(type);
       throw error;
     }
+    documentMembers(type, dto.members, patched);
     return dto;
   }
 
   private addMembers(): void {
-    const { type, patched } = this;
-    const declared = patched ?? type;
-    const rules = getRules(declared, patched !== undefined);
-    if (rules.size === 0) throw new TypeError(`${declared.name} has no member with a rule`);
-    for (const [name, itsRules] of rules) {
+    const declared = this.patched ?? this.type;
+    for (const [name, rules] of readRules(declared)) {
       try {
-        this.addMember(declared, name, itsRules);
+        this.members.push(this.createMember(declared, name, rules));
       } catch (error) {
         const { message } = error as Error;
         throw new TypeError(`${declared.name}.${name}: ${message}`, { cause: error });
       }
     }
-    documentRules(type, declared, this.members);
-    // The base class may document an answer.
-    const base = Object.getPrototypeOf(declared) as Type<object>;
-    if (getRules(base).size > 0) CompiledDto.compile(base);
+    if (this.members.length === 0)
+      throw new TypeError(`${declared.name} has no member with a rule`);
   }
 
-  private addMember(declared: Type<object>, name: string, rules: PropertyRules): void {
-    const type = getMemberType(declared, name, rules);
-    const nestedType = findNestedType(declared, name);
-    if (rules.isNested !== (nestedType !== undefined)) {
-      throw new TypeError('@ValidateNested() and @Type(() => AClass) need each other');
+  private createMember(declared: Type<object>, name: string, memberRules: MemberRules): Member {
+    const { isNested, isList } = memberRules;
+    // A patch lacks the other members: its result is checked instead.
+    const rules = memberRules.rules.filter(
+      (rule) => this.patched === undefined || rule.name !== WHOLE_OBJECT_RULE,
+    );
+    const { schema, valueType } = describeRules(
+      rules.filter(({ each }) => (each ?? false) === isList),
+    );
+    if (!isNested && valueType === undefined && schema.type === undefined) {
+      throw new TypeError(
+        'no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean(), @IsIn(), @IsJson(), or @ValidateNested() with @Type(() => AClass)',
+      );
     }
-    assertDeclared(type, rules);
-    const nested = nestedType && this.compileNested(nestedType, type);
-    const valueType = rules.valueType?.type;
-    this.members.push({ name, type, valueType, rules, nested });
-    this.shape.members.push({
-      name,
-      shape: toShape(type, rules, nested, this.patched !== undefined),
-    });
+    const nested = isNested
+      ? this.compileNested(findNestedType(declared, name), isList)
+      : undefined;
+    return { ...memberRules, name, rules, schema, valueType, nested };
   }
 
   /** RFC 7396 section 2: an object in a patch is itself a patch, an array is not. */
-  private compileNested(nestedType: Type<object>, type: unknown): CompiledDto {
-    if (this.patched === undefined || type === Array) return CompiledDto.compile(nestedType);
-    return CompiledDto.compile(makePatchClass(nestedType));
+  private compileNested(type: Type<object>, isList: boolean): CompiledDto {
+    const isPatch = this.patched !== undefined && !isList;
+    return CompiledDto.compile(isPatch ? makePatchClass(type) : type);
+  }
+
+  /**
+   * Reads an object as an instance of the class, without the members that the class does not have.
+   * A value of a wrong type is read too, for {@link check} to reject it.
+   */
+  read(json: JsonObject): object {
+    const object = new this.type() as Record<string, unknown>;
+    for (const member of this.members) {
+      const value = json.get(member.name);
+      if (value === undefined) continue;
+      // In a patch null removes a member, even if it is a value of the member's type.
+      const isRemoved = value === null && this.patched !== undefined;
+      object[member.name] = isRemoved ? null : readMember(member, value);
+    }
+    return object;
   }
 
   /**
    * Checks an instance that was read.
    *
-   * @param errors collects the errors
+   * @param faults collects the faults
    * @param parent the path to the instance, followed by a dot
    */
-  check(object: object, errors: ValidationErrors, parent = ''): void {
+  check(object: object, faults: string[], parent = ''): void {
     for (const member of this.members) {
-      if (errors.isFull) return;
+      if (faults.length > MAX_FAULTS) return;
       const value = (object as Record<string, unknown>)[member.name];
       if (value === GIVEN_TWICE) {
-        errors.add(`${parent}${member.name} is given more than once`);
+        faults.push(`${parent}${member.name} is given more than once`);
       } else if (this.patched !== undefined && (value === undefined || value === null)) {
-        if (value === null && !member.rules.isConditional) {
-          errors.add(`${parent}${member.name} must not be null: it cannot be removed`);
+        if (value === null && member.conditions.length === 0) {
+          faults.push(`${parent}${member.name} must not be null: it cannot be removed`);
         }
-      } else if (member.rules.applies(object, value)) {
-        checkMember(member, object, value, errors, parent);
+      } else if (member.conditions.every((holds) => holds(object, value))) {
+        checkMember(member, object, value, faults, parent);
       }
     }
   }
 }
 
+/**
+ * Compiles the classes that a handler answers with, so that their rules are documented too.
+ *
+ * @throws TypeError when a member of such a class has no type
+ */
+export function compileAnswers(handler: object): void {
+  const responses = Reflect.getMetadata('swagger/apiResponse', handler) as
+    Record<string, { readonly type?: unknown }> | undefined;
+  const models = Reflect.getMetadata('swagger/apiExtraModels', handler) as unknown[] | undefined;
+  const types = [...Object.values(responses ?? {}).map(({ type }) => type), ...(models ?? [])];
+  for (const type of types) {
+    if (isClass(type) && readRules(type).size > 0) CompiledDto.compile(type);
+  }
+}
+
+function isClass(type: unknown): type is Type<object> {
+  return typeof type === 'function' && type.prototype !== undefined;
+}
+
+/** Finds the class that `@Type()` gives to a member: class-transformer does not expose it. */
+function findNestedType(type: Type<object>, name: string): Type<object> {
+  const { [name]: value } = plainToInstance(type, { [name]: {} }) as Record<string, object>;
+  const nested = value?.constructor as Type<object> | undefined;
+  if (nested !== undefined && nested !== Object) return nested;
+  throw new TypeError('@ValidateNested() needs @Type(() => AClass)');
+}
+
+function readMember(member: Member, json: Json): unknown {
+  return member.isList && Array.isArray(json)
+    ? json.map((element) => readValue(member, element))
+    : readValue(member, json);
+}
+
+function readValue({ nested, valueType }: Member, json: Json): unknown {
+  if (nested !== undefined && json instanceof Map) return nested.read(json);
+  return valueType?.read(json) ?? toPlain(json);
+}
+
+/** Of objects and arrays only the type matters. */
+function toPlain(json: Json): unknown {
+  if (json instanceof JsonNumber) return Number(json.source);
+  if (json instanceof Map) return {};
+  return Array.isArray(json) ? [] : json;
+}
+
 function checkMember(
-  { name, type, rules, nested }: Member,
+  { name, rules, isList, nested }: Member,
   object: object,
   value: unknown,
-  errors: ValidationErrors,
+  faults: string[],
   parent: string,
 ): void {
-  const isOfType = hasType(value, type, nested);
-  if (!isOfType || !rules.pass(object, value)) {
-    const path = parent + name;
-    if (value === undefined) {
-      errors.add(`${path} is missing`);
-      return;
-    }
-    const texts = isOfType || isScalar(type) ? rules.describe(object, value, path) : [];
-    // The rules may have no message about a value of another type.
-    if (texts.length === 0) texts.push(`${path} must be ${describeType(type, nested)}`);
-    for (const text of texts) errors.add(text);
-  }
-  if (nested === undefined || !isOfType) return;
-  if (!Array.isArray(value)) {
-    nested.check(value as object, errors, `${parent}${name}.`);
+  const path = parent + name;
+  if (value === undefined) {
+    faults.push(`${path} is missing`);
     return;
   }
-  for (const [index, element] of (value as unknown[]).entries()) {
-    if (errors.isFull) return;
-    if (element instanceof nested.type) {
-      nested.check(element, errors, `${parent}${name}.${index}.`);
-    } else {
-      errors.add(`${parent}${name}.${index} must be an object`);
+  if (isList && !Array.isArray(value)) {
+    faults.push(`${path} must be an array`);
+    return;
+  }
+  if (!rules.every((rule) => rule.passes(object, value))) {
+    faults.push(...explainFaults(rules, object, value, path));
+  }
+  if (nested === undefined) return;
+  if (!isList) checkNested(nested, value, faults, path);
+  else {
+    for (const [index, element] of (value as unknown[]).entries()) {
+      if (faults.length > MAX_FAULTS) return;
+      checkNested(nested, element, faults, `${path}.${index}`);
     }
   }
 }
 
-/** The types of JSON's own scalars, with texts that complete the sentence "it must be ...". */
-const SCALARS = new Map<unknown, { readonly name: string; readonly text: string }>([
-  [String, { name: 'string', text: 'a string' }],
-  [Number, { name: 'number', text: 'a number' }],
-  [Boolean, { name: 'boolean', text: 'a boolean' }],
-  [BigInt, { name: 'bigint', text: 'an integer' }],
-]);
-
-export function isScalar(type: unknown): boolean {
-  return SCALARS.has(type);
-}
-
-function hasType(value: unknown, type: unknown, nested: CompiledDto | undefined): boolean {
-  if (type === Array) return Array.isArray(value);
-  if (nested !== undefined) return value instanceof nested.type;
-  const scalar = SCALARS.get(type);
-  return scalar === undefined ? value !== undefined : typeof value === scalar.name;
-}
-
-function describeType(type: unknown, nested: CompiledDto | undefined): string {
-  if (type === Array) return 'an array';
-  return nested === undefined ? (SCALARS.get(type)?.text ?? 'given') : 'an object';
-}
-
-/** @throws TypeError when the declared class of a member is not that of its decorator */
-function assertDeclared(type: unknown, { valueType, declared }: PropertyRules): void {
-  if (valueType === undefined) {
-    if (type === BigInt) throw new TypeError('a bigint and @IsInt64() need each other');
-    return;
-  }
-  const wanted = valueType.each ? Array : valueType.type.valueClass;
-  if (declared === undefined || declared === Object || declared === wanted) return;
-  const name = (wanted as Type).name;
-  const noun = name === 'BigInt' ? 'bigint' : name;
-  throw new TypeError(`a ${noun} and @${valueType.decorator}() need each other`);
-}
-
-function toShape(
-  type: unknown,
-  { valueType }: PropertyRules,
-  nested: CompiledDto | undefined,
-  isOfPatch: boolean,
-): ValueShape {
-  if (nested !== undefined) return type === Array ? { items: nested.shape } : nested.shape;
-  if (valueType !== undefined) {
-    const shape = isOfPatch ? readNull(valueType.type) : valueType.type;
-    return valueType.each ? { items: valueType.type } : shape;
-  }
-  return isScalar(type) ? 'scalar' : 'json';
-}
-
-/** Reads null as itself, which removes a member in a patch, even if null is a value of the type. */
-function readNull(type: ValueType): ValueType {
-  const { readJson } = type;
-  if (readJson === undefined) return type;
-  return { ...type, readJson: (source) => (source === 'null' ? null : readJson(source)) };
+function checkNested(nested: CompiledDto, value: unknown, faults: string[], path: string): void {
+  if (value instanceof nested.type) nested.check(value, faults, `${path}.`);
+  else faults.push(`${path} must be an object`);
 }

@@ -1,5 +1,5 @@
 import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
-import { WHOLE_OBJECT_RULE } from './dto-rules.js';
+import { WHOLE_OBJECT_RULE } from './rules.js';
 import {
   CALENDAR_DATE,
   createDecimalType,

@@ -1,16 +1,15 @@
-import type { ValueReader } from '../json/json-reader.js';
 import { Decimal } from '../json/decimal.js';
-import { parseExact, stringifyExact } from '../json/exact-json.js';
+import { DuplicateMemberError, type Json, JsonNumber, stringifyJson } from '../json/json.js';
 import { INTEGER, isInt64Text, parseInt64 } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 
 /** A type of values that JSON, JavaScript or the engines cannot express exactly. */
-export interface ValueType extends ValueReader {
-  /** The class of its values in the program. */
-  readonly valueClass: unknown;
-
+export interface ValueType {
   /** The type in JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>;
+
+  /** Reads a value of a body; undefined if it is of another JSON type. */
+  readonly read: (json: Json) => unknown;
 
   /** Reads a parameter; undefined for text that is no spelling of a value. */
   readonly readParameter: (text: string) => unknown;
@@ -19,6 +18,10 @@ export interface ValueType extends ValueReader {
 
   /** Describes valid values, to complete a sentence that begins with the name of a member. */
   readonly explain: (value: unknown) => string;
+}
+
+export function isValueType(value: unknown): value is ValueType {
+  return typeof value === 'object' && value !== null && 'readParameter' in value;
 }
 
 const NOT_TEXT = /[\0\ud800-\udfff]/u;
@@ -36,6 +39,16 @@ const WITHOUT_QUOTES = ', not a string: write it without quotes';
 const isString = (value: unknown): value is string => typeof value === 'string';
 const identity = (text: string): string => text;
 
+/** Reads numbers by their source text. */
+function byNumber(parse: (source: string) => unknown): ValueType['read'] {
+  return (json) => (json instanceof JsonNumber ? parse(json.source) : undefined);
+}
+
+/** Reads strings by their text. */
+function byString(parse: (text: string) => string): ValueType['read'] {
+  return (json) => (isString(json) ? parse(json) : undefined);
+}
+
 /** An integer in a range, as a number. */
 export function createInt32Type(): ValueType {
   const [min, max] = [-(2 ** 31), 2 ** 31 - 1];
@@ -46,10 +59,9 @@ export function createInt32Type(): ValueType {
     return isValid(number) ? number : undefined;
   };
   return {
-    valueClass: Number,
     schema: { type: 'integer', format: 'int32' },
     // As a double, 1e-400 would be 0.
-    readNumber: (source) => read(source) ?? NaN,
+    read: byNumber((source) => read(source) ?? NaN),
     readParameter: (text) => (INTEGER.test(text) ? read(text) : undefined),
     isValid,
     explain: () => `must be an integer from ${min} to ${max}`,
@@ -58,9 +70,8 @@ export function createInt32Type(): ValueType {
 
 /** An integer from -2^63 to 2^63 - 1, as a bigint. */
 export const INT64: ValueType = {
-  valueClass: BigInt,
   schema: { type: 'integer', format: 'int64' },
-  readNumber: parseInt64,
+  read: byNumber(parseInt64),
   readParameter: (text) => (INTEGER.test(text) ? parseInt64(text) : undefined),
   isValid: (value) => typeof value === 'bigint',
   explain: (value) =>
@@ -78,7 +89,6 @@ export function createDecimalType(precision: number, scale: number): ValueType {
   const isDecimalText = (value: unknown): boolean =>
     isString(value) && readParameter(value) !== undefined;
   return {
-    valueClass: Decimal,
     schema: {
       type: 'number',
       format: 'decimal',
@@ -87,7 +97,7 @@ export function createDecimalType(precision: number, scale: number): ValueType {
       exclusiveMinimum: -(10 ** (precision - scale)),
       exclusiveMaximum: 10 ** (precision - scale),
     },
-    readNumber: (source) => Decimal.parse(source, precision, scale),
+    read: byNumber((source) => Decimal.parse(source, precision, scale)),
     readParameter,
     isValid: (value) => value instanceof Decimal,
     explain: (value) =>
@@ -111,13 +121,13 @@ export function createTextType(minLength?: number, maxLength?: number): ValueTyp
     return length >= (minLength ?? 0) && length <= (maxLength ?? Infinity);
   };
   return {
-    valueClass: String,
     schema: {
       type: 'string',
       pattern: TEXT_PATTERN,
       ...(minLength !== undefined && { minLength }),
       ...(maxLength !== undefined && { maxLength }),
     },
+    read: byString(identity),
     readParameter: identity,
     isValid: (value) => isString(value) && !NOT_TEXT.test(value) && hasLength(value),
     explain: (value) => {
@@ -138,38 +148,35 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
+const DATE = /^(?!0000)\d{4}-\d\d-\d\d$/;
 // RFC 3339 section 5.6, which also allows small letters.
 const DATE_TIME =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d{1,3})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+  /^\d{4}-\d\d-\d\d[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** A day from 0001-01-01 to 9999-12-31, as text in that form. */
 export const CALENDAR_DATE: ValueType = {
-  valueClass: String,
   schema: { type: 'string', format: 'date', pattern: '^(?!0000)' },
+  read: byString(identity),
   readParameter: identity,
   isValid: (value) => isString(value) && isDay(value),
   explain: () => 'must be a date from 0001-01-01 to 9999-12-31, in this form',
 };
 
 function isDay(text: string): boolean {
-  const [, year = '', month = '', day = ''] = DATE.exec(text) ?? [];
-  if (Number(year) === 0) return false;
-  const date = new Date(0);
-  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
+  const date = new Date(`${text}T00:00:00Z`);
+  // For JavaScript, February 30 is March 2.
+  return DATE.test(text) && date.getUTCDate() === Number(text.slice(8));
 }
 
 /** A moment (RFC 3339) with at most milliseconds, as text in UTC: `2026-11-22T10:00:00.000Z`. */
 export const INSTANT_TYPE: ValueType = {
-  valueClass: String,
   schema: {
     type: 'string',
     format: 'date-time',
     pattern: String.raw`^(?!0000)[^.]*(?:\.\d{1,3}(?!\d).*)?$`,
   },
-  readString: readInstant,
+  read: byString(readInstant),
   readParameter: readInstant,
   // Every moment that was read has this form, but so has a text such as February 30.
   isValid: (value) => isString(value) && INSTANT.test(value) && new Date(value).toJSON() === value,
@@ -179,34 +186,24 @@ export const INSTANT_TYPE: ValueType = {
 
 /** Converts a moment to UTC; returns the text unchanged if it is no moment. */
 function readInstant(text: string): string {
-  const [, year = '', month = '', day = '', hour, minute, second, fraction, sign, hours, minutes] =
-    DATE_TIME.exec(text) ?? [];
-  if (!isDay(`${year}-${month}-${day}`)) return text;
-  const local = new Date(0);
-  local.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  const ms = Number(`${second ?? ''}${fraction ?? ''}`) * 1_000;
-  local.setUTCHours(Number(hour), Number(minute), 0, Math.round(ms));
-  const offset = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * (sign === '-' ? -1 : 1);
-  const moment = new Date(local.getTime() - offset * 60_000);
-  const utcYear = moment.getUTCFullYear();
-  return utcYear < 1 || utcYear > 9999 ? text : moment.toISOString();
+  if (!DATE_TIME.test(text) || !isDay(text.slice(0, 10))) return text;
+  const moment = new Date(text.toUpperCase()).toISOString();
+  return INSTANT.test(moment) ? moment : text;
 }
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** A UUID of any version, as text in small letters. */
 export const UUID_TYPE: ValueType = {
-  valueClass: String,
   schema: { type: 'string', format: 'uuid' },
-  readString: (text) => text.toLowerCase(),
+  read: byString((text) => text.toLowerCase()),
   readParameter: (text) => text.toLowerCase(),
   isValid: (value) => isString(value) && UUID.test(value),
   explain: () => 'must be a UUID, such as 0190b5c8-7d0a-7c3e-9b2a-5f4e3d2c1b0a',
 };
 
-/** Any JSON value with exact numbers, as a {@link JsonText} in canonical form. */
+/** Any JSON value with exact numbers, as a {@link JsonText} without white space between its parts. */
 export const JSON_TYPE: ValueType = {
-  valueClass: JsonText,
   schema: {
     oneOf: [
       { type: 'object', additionalProperties: true },
@@ -214,11 +211,12 @@ export const JSON_TYPE: ValueType = {
       ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
     ],
   },
-  readJson: (source) => {
+  read: (json) => {
     try {
-      return new JsonText(stringifyExact(parseExact(source)));
-    } catch {
-      return undefined;
+      return new JsonText(stringifyJson(json));
+    } catch (error) {
+      if (error instanceof DuplicateMemberError) return undefined;
+      throw error;
     }
   },
   readParameter: () => undefined,
@@ -226,7 +224,7 @@ export const JSON_TYPE: ValueType = {
   explain: () => 'must be JSON without an object that has a member twice',
 };
 
-/** A JSON object with exact numbers, as a {@link JsonText} in canonical form. */
+/** A JSON object with exact numbers, as a {@link JsonText} without white space between its parts. */
 export const JSON_OBJECT_TYPE: ValueType = {
   ...JSON_TYPE,
   schema: { type: 'object', additionalProperties: true },

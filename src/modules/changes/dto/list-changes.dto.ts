@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, Matches, Max, Min } from 'class-validator';
+import { IsInt, IsString, Matches, Max, Min } from 'class-validator';
 import { CURSOR, LATEST } from '../../../platform/database/change-feed.js';
 import { IsOptionalNotNull } from '../../../platform/validation/types.decorators.js';
 
@@ -16,6 +16,7 @@ export class ListChangesDto {
   limit = 100;
 
   @IsOptionalNotNull()
+  @IsString()
   @Matches(AFTER, { message: `$property must be ${LATEST}, or a cursor of this feed` })
   @ApiPropertyOptional({
     pattern: AFTER.source,

@@ -1,0 +1,172 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { heapUsed } from '../../../test/support/heap-used.js';
+import {
+  DuplicateMemberError,
+  GIVEN_TWICE,
+  type Json,
+  JsonNumber,
+  JsonSyntaxError,
+  parseJson,
+  stringifyJson,
+} from './json.js';
+
+function isAccepted(text: string): boolean {
+  try {
+    parseJson(text);
+    return true;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return false;
+    throw error;
+  }
+}
+
+/** Rounds the numbers, as JSON.parse does. */
+function toPlain(json: Json): unknown {
+  if (json instanceof JsonNumber) return Number(json.source);
+  if (Array.isArray(json)) return json.map(toPlain);
+  if (!(json instanceof Map)) return json;
+  return Object.fromEntries([...json].map(([name, value]) => [name, toPlain(value)]));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** JSON text, and the same with one character changed. */
+const almostJson = fc
+  .tuple(
+    fc.oneof(
+      fc.json({ maxDepth: 4 }),
+      fc
+        .dictionary(fc.constantFrom('id', '__proto__', 'constructor'), fc.jsonValue())
+        .map((value) => JSON.stringify(value, null, 1)),
+    ),
+    fc.nat(),
+    fc.constantFrom(
+      '',
+      ' ',
+      ',',
+      ':',
+      '"',
+      '\\',
+      '{',
+      '}',
+      '[',
+      ']',
+      '0',
+      '-',
+      '.',
+      'e',
+      'u',
+      'true',
+      '\n',
+      '\u0000',
+      '\ufeff',
+      '\\u12',
+    ),
+    fc.nat(2),
+  )
+  .map(([text, at, piece, cut]) => {
+    const position = at % (text.length + 1);
+    return text.slice(0, position) + piece + text.slice(position + cut);
+  });
+
+it.each<[string, string, (json: Map<string, Json>) => unknown]>([
+  ['string', '"of twenty characters"', (json) => json.get('value')],
+  ['JSON text', '[1000000000000000000000000]', (json) => stringifyJson(json.get('value') ?? null)],
+])('a short %s keeps no long text in memory', (_, value, pick) => {
+  const before = heapUsed();
+  const kept = Array.from({ length: 200 }, (_, index) => {
+    const text = `{"value":${value},"other":"${String(index).padEnd(100_000)}"}`;
+    return pick(parseJson(text) as Map<string, Json>);
+  });
+  expect(kept).toHaveLength(200);
+  expect(heapUsed() - before).toBeLessThan(5_000_000);
+});
+
+describe('parseJson', () => {
+  it('accepts exactly the texts that JSON.parse accepts', () => {
+    fc.assert(
+      fc.property(almostJson, (text) => isAccepted(text) === isJson(text)),
+      { numRuns: 4_000 },
+    );
+  });
+
+  it('reads any value as JSON.parse does', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+        for (const space of [undefined, ' \n\t\r']) {
+          const text = JSON.stringify(value, null, space);
+          expect(toPlain(parseJson(text))).toEqual(JSON.parse(text));
+        }
+      }),
+    );
+  });
+
+  it('keeps numbers as they are written', () => {
+    const source = '-9007199254740993.0e0';
+    expect(parseJson(` [${source}] `)).toEqual([new JsonNumber(source)]);
+  });
+
+  it('marks a member that is given twice, at any depth, null or not', () => {
+    const json = parseJson('{"id":null,"id":null,"leaf":{"s\\u0069ze":1,"size":2,"a":"b"}}');
+    const leaf = new Map<string, Json>([
+      ['size', GIVEN_TWICE],
+      ['a', 'b'],
+    ]);
+    expect(json).toEqual(
+      new Map<string, Json>([
+        ['id', GIVEN_TWICE],
+        ['leaf', leaf],
+      ]),
+    );
+  });
+
+  it('refuses deep nesting in time linear in the text', () => {
+    expect(isAccepted(`{"x":${'['.repeat(63)}${']'.repeat(63)}}`)).toBe(true);
+    expect(isAccepted(`{"x":${'['.repeat(64)}${']'.repeat(64)}}`)).toBe(false);
+    expect(isAccepted('{"x":'.repeat(20_000))).toBe(false);
+    expect(isAccepted(`${'{"x":'.repeat(63)}{}${'}'.repeat(63)}`)).toBe(true);
+    expect(isAccepted(`${'{"x":'.repeat(64)}{}${'}'.repeat(64)}`)).toBe(false);
+  });
+
+  it.each([
+    ['', 'a value was expected, at character 1'],
+    ['{1', 'a member name in double quotes was expected, at character 2'],
+    ['{"a" 1', '":" was expected, at character 6'],
+    ['{"a":1]', '"," or "}" was expected, at character 7'],
+    ['[1}', '"," or "]" was expected, at character 3'],
+    ['"\\x"', 'this is not an escape sequence, at character 2'],
+    ['"\n"', 'a control character must be escaped, at character 2'],
+    ['"a', 'a closing quote was expected, at character 3'],
+    ['1 2', 'nothing may follow the value, at character 3'],
+  ])('says what is wrong with %j', (text, reason) => {
+    expect(() => parseJson(text)).toThrow(new JsonSyntaxError(`is not JSON: ${reason}`));
+  });
+});
+
+describe('stringifyJson', () => {
+  it('writes a value as it was read, without white space between its parts', () => {
+    const text = '{"b" : [ 1.0, 1E+2, -0, 123456789012345678901e400, {}, [] ],\n"a": " \\u0041 " }';
+    expect(stringifyJson(parseJson(text))).toBe(
+      '{"b":[1.0,1E+2,-0,123456789012345678901e400,{},[]],"a":" A "}',
+    );
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const compact = JSON.stringify(value);
+        expect(stringifyJson(parseJson(JSON.stringify(value, null, 2)))).toBe(compact);
+      }),
+    );
+  });
+
+  it('refuses an object with a member twice', () => {
+    const json = parseJson('[{"a":1,"\\u0061":2}]');
+    expect(() => stringifyJson(json)).toThrow(DuplicateMemberError);
+  });
+});

@@ -1,0 +1,217 @@
+/** How deep objects and arrays may nest, including the outermost object. */
+const MAX_DEPTH = 64;
+
+/** How many further characters of the text a string may keep in memory. */
+const SHARED_TEXT = 256;
+
+/** Stands for the values of a member that an object has twice. */
+export const GIVEN_TWICE = Symbol('given twice');
+
+/** A JSON number as it is written, since a JavaScript number would round it. */
+export class JsonNumber {
+  constructor(readonly source: string) {}
+}
+
+/** Any JSON value with exact numbers. */
+export type Json = null | boolean | string | JsonNumber | Json[] | JsonObject | typeof GIVEN_TWICE;
+export type JsonObject = Map<string, Json>;
+
+/**
+ * The text is not JSON (RFC 8259), or nests too deep. The message is for the client, and continues
+ * a sentence such as "The text ...".
+ */
+export class JsonSyntaxError extends Error {}
+
+/** An object has a member twice. */
+export class DuplicateMemberError extends Error {}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const SPACE = 0x20;
+
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const LITERALS = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+] as const;
+
+/**
+ * Reads JSON text without rounding a number, in time linear in the text. A member that an object
+ * has twice becomes {@link GIVEN_TWICE}.
+ *
+ * @throws JsonSyntaxError
+ */
+export function parseJson(text: string): Json {
+  return new JsonReader(text).read();
+}
+
+/**
+ * Writes a value as it was read, but without white space between its parts.
+ *
+ * @throws DuplicateMemberError
+ */
+export function stringifyJson(json: Json): string {
+  const text = write(json);
+  // V8 keeps a concatenation as a tree of its parts until a character is read.
+  text.charCodeAt(0);
+  return text;
+}
+
+function write(json: Json): string {
+  if (json === GIVEN_TWICE) throw new DuplicateMemberError();
+  if (json instanceof JsonNumber) return json.source;
+  let text = '';
+  if (json instanceof Map) {
+    for (const [name, value] of json) {
+      text += `${text === '' ? '{' : ','}${JSON.stringify(name)}:${write(value)}`;
+    }
+    return text === '' ? '{}' : `${text}}`;
+  }
+  if (Array.isArray(json)) {
+    for (const value of json) text += (text === '' ? '[' : ',') + write(value);
+    return text === '' ? '[]' : `${text}]`;
+  }
+  return JSON.stringify(json);
+}
+
+class JsonReader {
+  private position = 0;
+
+  constructor(private readonly text: string) {}
+
+  read(): Json {
+    const value = this.readValue(1);
+    if (!Number.isNaN(this.skipSpace())) this.fail('nothing may follow the value');
+    return value;
+  }
+
+  private readValue(depth: number): Json {
+    const first = this.skipSpace();
+    if (first === QUOTE) return this.readString();
+    if (first === OPEN_BRACE) return this.readObject(depth);
+    if (first === OPEN_BRACKET) return this.readArray(depth);
+    return this.readNumber() ?? this.readLiteral();
+  }
+
+  private readObject(depth: number): JsonObject {
+    this.checkDepth(depth);
+    const members: JsonObject = new Map();
+    for (let more = this.enter(CLOSE_BRACE); more; more = this.advance(CLOSE_BRACE)) {
+      if (this.skipSpace() !== QUOTE) this.fail('a member name in double quotes was expected');
+      const name = this.readString();
+      if (this.skipSpace() !== COLON) this.fail('":" was expected');
+      this.position++;
+      const value = this.readValue(depth + 1);
+      members.set(name, members.has(name) ? GIVEN_TWICE : value);
+    }
+    return members;
+  }
+
+  private readArray(depth: number): Json[] {
+    this.checkDepth(depth);
+    const values: Json[] = [];
+    for (let more = this.enter(CLOSE_BRACKET); more; more = this.advance(CLOSE_BRACKET)) {
+      values.push(this.readValue(depth + 1));
+    }
+    return values;
+  }
+
+  private checkDepth(depth: number): void {
+    if (depth > MAX_DEPTH) throw new JsonSyntaxError(`nests deeper than ${MAX_DEPTH} levels`);
+  }
+
+  /** Skips the start of an object or an array. @returns whether it has an element */
+  private enter(close: number): boolean {
+    this.position++;
+    if (this.skipSpace() !== close) return true;
+    this.position++;
+    return false;
+  }
+
+  /** Skips the separator or the end after an element. @returns whether another element follows */
+  private advance(close: number): boolean {
+    const next = this.skipSpace();
+    if (next !== COMMA && next !== close) {
+      this.fail(`"," or "${String.fromCharCode(close)}" was expected`);
+    }
+    this.position++;
+    return next === COMMA;
+  }
+
+  private readString(): string {
+    const { text, position: start } = this;
+    const hasEscapes = this.skipString();
+    // A slice would keep the whole text in memory, since V8 shares its memory.
+    const isPart = text.length - (this.position - start) > SHARED_TEXT;
+    return hasEscapes || isPart
+      ? (JSON.parse(text.slice(start, this.position)) as string)
+      : text.slice(start + 1, this.position - 1);
+  }
+
+  /** @returns whether the string has escapes */
+  private skipString(): boolean {
+    const text = this.text;
+    let hasEscapes = false;
+    let position = this.position + 1;
+    for (;;) {
+      const code = text.charCodeAt(position);
+      if (code === QUOTE) break;
+      if (code === BACKSLASH) {
+        hasEscapes = true;
+        ESCAPE.lastIndex = position;
+        if (!ESCAPE.test(text)) this.fail('this is not an escape sequence', position);
+        position = ESCAPE.lastIndex;
+      } else if (code >= SPACE) {
+        position++;
+      } else {
+        // The code is NaN at the end of the text.
+        const isEnd = Number.isNaN(code);
+        const reason = isEnd
+          ? 'a closing quote was expected'
+          : 'a control character must be escaped';
+        this.fail(reason, position);
+      }
+    }
+    this.position = position + 1;
+    return hasEscapes;
+  }
+
+  private readNumber(): JsonNumber | undefined {
+    const { text, position } = this;
+    NUMBER.lastIndex = position;
+    if (!NUMBER.test(text)) return undefined;
+    this.position = NUMBER.lastIndex;
+    return new JsonNumber(text.slice(position, this.position));
+  }
+
+  private readLiteral(): boolean | null {
+    for (const [literal, value] of LITERALS) {
+      if (this.text.startsWith(literal, this.position)) {
+        this.position += literal.length;
+        return value;
+      }
+    }
+    return this.fail('a value was expected');
+  }
+
+  /** @returns the code of the next character that is not white space, NaN at the end */
+  private skipSpace(): number {
+    for (;;) {
+      const code = this.text.charCodeAt(this.position);
+      if (code !== SPACE && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
+      this.position++;
+    }
+  }
+
+  private fail(reason: string, position = this.position): never {
+    throw new JsonSyntaxError(`is not JSON: ${reason}, at character ${position + 1}`);
+  }
+}
