@@ -141,6 +141,8 @@ describe('a transaction', () => {
     passTimeouts(TRANSACTION_TIMEOUT_MS);
     const reason = /took longer than 600000 ms and was rolled back/;
     await expect(queryRunner.commitTransaction()).rejects.toThrow(reason);
+    await expect(queryRunner.rollbackTransaction()).rejects.toThrow(reason);
+    await expect(queryRunner.query('SELECT 1')).rejects.toThrow(reason);
     await queryRunner.release();
     await dataSource.transaction((manager) => manager.insert(Plant, plant(2)));
     expect(await storedIds()).toEqual([2]);

@@ -99,16 +99,15 @@ describe('a transaction of a module', () => {
     await other.release();
   });
 
-  it('may be begun again by a query runner whose commit was rejected', async () => {
+  it('that was rejected ends the use of its query runner, and every refusal says why', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.startTransaction();
     await runner.query('SELECT 1 / 0').catch(() => undefined);
     await expect(runner.commitTransaction()).rejects.toThrow(ROLLED_BACK);
-    await runner.rollbackTransaction();
-    await runner.startTransaction();
-    await insert(runner.manager, '1');
-    await runner.commitTransaction();
+    await expect(runner.rollbackTransaction()).rejects.toThrow(ROLLED_BACK);
+    await expect(insert(runner.manager, '1')).rejects.toThrow(ROLLED_BACK);
     await runner.release();
+    await insert(dataSource.manager, '2');
     expect(await dataSource.getRepository(Plant).count()).toBe(1);
   });
 

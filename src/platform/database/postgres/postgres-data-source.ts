@@ -29,6 +29,12 @@ const MIGRATION_POLL_MS = 200;
 /** How many connections read rows by key, and how many more read pages. */
 const READERS = 2;
 
+/**
+ * How long the server waits for the next statement of a batch, in milliseconds. It then frees the
+ * rows that a program has locked which hangs.
+ */
+const IDLE_TIMEOUT_MS = 10_000;
+
 /** The pools that TypeORM's transactions cannot exhaust. */
 interface OwnPools {
   readonly writers: PostgresPool;
@@ -74,10 +80,7 @@ export class PostgresDataSource extends StoreDataSource {
   /** Brings the schema up to date. */
   private async migrate(): Promise<void> {
     await this.withMigrationLock(async (queryRunner) => {
-      await migrateSchema(this, queryRunner).catch(async (error: unknown) => {
-        await this.assertOwnTables(queryRunner);
-        throw error;
-      });
+      await migrateSchema(this, queryRunner);
       await this.setUpChangeFeed(queryRunner);
     });
   }
@@ -111,25 +114,6 @@ export class PostgresDataSource extends StoreDataSource {
       MIGRATION_LOCK,
     ])) as { taken: boolean }[];
     return lock?.taken === true;
-  }
-
-  /**
-   * TypeORM does not see tables that the user has no rights to, and fails to create them again.
-   *
-   * @throws DatabaseStartError when a table of this program belongs to another role
-   */
-  private async assertOwnTables(queryRunner: QueryRunner): Promise<void> {
-    const others = (await queryRunner.query(
-      `SELECT relname AS name, pg_get_userbyid(relowner) AS owner FROM pg_class
-       WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
-         AND relname = ANY ($1) AND NOT pg_has_role(relowner, 'USAGE') ORDER BY relname`,
-      [['migrations', ...this.entityMetadatas.map(({ tableName }) => tableName)]],
-    )) as { name: string; owner: string }[];
-    if (others.length === 0) return;
-    const names = others.map(({ name, owner }) => `${name} (of ${owner})`).join(', ');
-    throw new DatabaseStartError(
-      `The store cannot be used, ${this.description}: it has tables of other roles: ${names}: connect as their owner, or have it run ALTER TABLE ... OWNER TO ${String(this.driver.options.username)} for each`,
-    );
   }
 
   get writers(): PostgresPool {
@@ -196,16 +180,11 @@ export class PostgresDataSource extends StoreDataSource {
     }
   }
 
+  /** The messages of the server and of the system name the objects concerned, and no password. */
   describeError(error: unknown): string {
     const cause = (error as { driverError?: Error }).driverError ?? (error as Error);
-    const code = getErrorCode(cause);
-    if (code === '') {
-      return cause.message.startsWith('SASL') ? 'the password is missing or wrong' : cause.message;
-    }
-    const reason = REASONS[code];
-    // The message of the server names the objects concerned, and contains no password.
-    if (reason === undefined) return `it reports ${code}: ${cause.message}`;
-    return NEEDS_MESSAGE.has(code) ? `${reason} (${cause.message})` : reason;
+    // The failure to connect to each of several addresses has no message of its own.
+    return cause.message || getErrorCode(cause);
   }
 
   override async destroy(): Promise<void> {
@@ -227,38 +206,9 @@ export class PostgresDataSource extends StoreDataSource {
 
   private openPool(max: number): PostgresPool {
     const onConnect = (client: PoolClient): Promise<void> =>
-      setUpConnection(client, ROW_LOCK_TIMEOUT_MS);
+      setUpConnection(client, ROW_LOCK_TIMEOUT_MS, IDLE_TIMEOUT_MS);
     return new PostgresPool(this.driver.createOwnPool({ max, onConnect }), max);
   }
 }
 
 const PROBE = { name: 'probe', text: `SELECT pg_logical_emit_message(true, 'plant-store', '')` };
-
-/** Codes whose reasons need the message of the server, which names the object. */
-const NEEDS_MESSAGE = new Set(['42501', '42P07']);
-
-const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'no server listens there',
-  ECONNRESET: 'the server closed the connection',
-  ENOTFOUND: 'its host is not known',
-  EAI_AGAIN: 'its host is not known',
-  EHOSTUNREACH: 'its host cannot be reached',
-  ENETUNREACH: 'its host cannot be reached',
-  ETIMEDOUT: 'the server does not answer',
-  ENOENT: 'the folder of its socket, or the file of sslrootcert, does not exist',
-  SELF_SIGNED_CERT_IN_CHAIN: "the server's certificate is not trusted: see sslrootcert",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "the server's certificate is not trusted: see sslrootcert",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the server's certificate is not trusted: see sslrootcert",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the server's certificate is not trusted: see sslrootcert",
-  ERR_TLS_CERT_ALTNAME_INVALID: "the server's certificate is for another host",
-  CERT_HAS_EXPIRED: "the server's certificate has expired",
-  '28000': 'the user, the password or the kind of connection is not accepted',
-  '28P01': 'the user or the password is not accepted',
-  '3D000': 'there is no database of this name',
-  '42501':
-    'the user may not do what is needed: make it the owner of the database, by ALTER DATABASE ... OWNER TO ...',
-  '42P07': 'its tables are not those that this program makes',
-  '25006': 'the server is read-only',
-  '53300': 'the server has no free connection',
-  '57P03': 'the server is starting or stopping',
-};

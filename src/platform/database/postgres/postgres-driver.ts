@@ -1,6 +1,7 @@
 import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
+import { WAIT_TIMEOUT_MS } from '../../config/env.js';
 import { StorePostgresQueryRunner } from './postgres-query-runner.js';
 
 // Everything that depends on internals of TypeORM's PostgreSQL driver.
@@ -18,7 +19,7 @@ export class StorePostgresDriver extends PostgresDriver {
     const pool = new pg.Pool({
       ...{ host, port, user: username, password, database, ssl },
       application_name: applicationName,
-      connectionTimeoutMillis: this.options.connectTimeoutMS,
+      connectionTimeoutMillis: WAIT_TIMEOUT_MS,
       // Statements are sent without waiting for the results of those before.
       pipeline: true,
       ...(this.options.extra as PoolConfig),

@@ -2,6 +2,7 @@ import type { EntityMetadata } from 'typeorm';
 import type { FailureCause } from '../batching/session.js';
 import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
 import { getErrorCode } from '../data-source/error-code.js';
+import type { Written } from '../data-source/find-written.js';
 
 /** The classes of SQLSTATE for refused rows: bad data, constraints, limits. */
 const ROW_ERRORS = ['22', '23', '54'];
@@ -57,24 +58,6 @@ function hasClass(classes: readonly string[], error: unknown): boolean {
   return code.length === 5 && classes.includes(code.slice(0, 2));
 }
 
-/** A table that a statement writes to. */
-export interface Written {
-  readonly table: string;
-  /** Whether the statement removes rows, if known. */
-  readonly isRemoval?: boolean;
-}
-
-/** Such a statement of TypeORM, or of a module. A table may have the name of its schema in front. */
-const WRITE =
-  /^\s*(?:INSERT INTO|UPDATE|(DELETE) FROM)\s+(?:ONLY\s+)?(?:(?:"[^"]+"|\w+)\.)?(?:"([^"]+)"|(\w+))/i;
-
-/** Finds the table that a statement writes to; undefined if the statement does not begin with it. */
-export function findWritten(sql: string): Written | undefined {
-  const [, removal, quoted, plain] = WRITE.exec(sql) ?? [];
-  const table = quoted ?? plain?.toLowerCase();
-  return table === undefined ? undefined : { table, isRemoval: removal !== undefined };
-}
-
 /**
  * Converts an error that reports a violated constraint; undefined for others. The texts of the
  * server may be in any language.
@@ -90,11 +73,11 @@ export function toConstraintError(
   const kind = KINDS[getErrorCode(error)];
   if (kind === undefined) return undefined;
   const { table, constraint, column, detail = '' } = error as ServerError;
-  const referenced = findReferencedTable(entities, table, constraint);
   const isReferenced =
-    kind === 'referenced' ||
-    (kind === 'foreign key' && isStillReferenced(referenced, error as ServerError, written));
-  const named = isReferenced ? (referenced ?? written?.table) : table;
+    kind === 'referenced' || (kind === 'foreign key' && written?.isRemoval === true);
+  const named = isReferenced
+    ? (findReferencedTable(entities, table, constraint) ?? written?.table)
+    : table;
   const entity = entities.find(({ tableName }) => tableName === named);
   // Key (name, size)=(...) already exists. In every language the columns are written like this. For
   // other violations the detail has only the values of the row, which a client may choose.
@@ -106,22 +89,6 @@ export function toConstraintError(
   return new ConstraintError(isReferenced ? 'referenced' : kind, named, properties, constraint, {
     cause: error,
   });
-}
-
-/**
- * Whether a foreign key was violated since it refers to a row that was to be removed or changed. For
- * this and for a row that refers to a missing one, the server names the table of the foreign key.
- *
- * @param referenced the table that the foreign key refers to, if known
- */
-function isStillReferenced(
-  referenced: string | undefined,
-  { table, detail = '' }: ServerError,
-  written: Written | undefined,
-): boolean {
-  // Without the written table, only the words of the server tell.
-  if (written === undefined) return detail.includes(' is still referenced from table ');
-  return written.isRemoval === true || (table !== written.table && referenced === written.table);
 }
 
 /** Finds the table that a foreign key refers to. */

@@ -4,17 +4,26 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
+import { getErrorCode } from '../data-source/error-code.js';
+import { findWritten } from '../data-source/find-written.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
-import { findWritten, isStoreFailure, toConstraintError } from './postgres-errors.js';
+import { isStoreFailure, toConstraintError } from './postgres-errors.js';
 import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './postgres-session.js';
 
 // Everything that depends on internals of TypeORM's PostgreSQL query runner.
 // test/postgres/driver.e2e-spec.ts fails if an upgrade changes them.
 
-/** The statement by which TypeORM ends a transaction. */
-const COMMIT = 'COMMIT';
+/** The statements by which TypeORM begins and ends a transaction. */
+const [BEGIN, COMMIT] = ['START TRANSACTION', 'COMMIT'];
+/**
+ * If one of these fails, TypeORM no longer knows which transaction is open. It can still roll back
+ * to a savepoint that could not be released.
+ */
+const CONTROLS = /^(?:START TRANSACTION|SAVEPOINT|ROLLBACK|COMMIT)\b/;
+/** The code of every statement after a failed one. */
+const IN_FAILED_TRANSACTION = '25P02';
 
 /** The server has rolled a transaction back, since its module has caught the error of a statement. */
 class RolledBackError extends TypeORMError {
@@ -23,20 +32,19 @@ class RolledBackError extends TypeORMError {
 }
 
 /**
- * TypeORM's query runner with time limits. It never returns a connection with an open transaction
- * to the pool.
+ * TypeORM's query runner with time limits. Its statements run one after another. A runner that has
+ * lost its transaction refuses everything until it is released, and then closes its connection.
  */
 export class StorePostgresQueryRunner extends PostgresQueryRunner implements TimeLimited {
+  /** Settles when all statements so far have been answered. */
+  private last: Promise<unknown> = Promise.resolve();
   private timer: TransactionTimer | undefined;
-  /** The reason why the connection was closed while its caller still uses it. */
-  private lost: Error | undefined;
-  /** Whether a nested transaction did not begin, which its caller will roll back. */
-  private hasNoSavepoint = false;
   private statementLimit: number | undefined = STATEMENT_TIMEOUT_MS;
   private transactionLimit: number | undefined;
-  /** How many statements have been sent and not been answered. */
-  private unanswered = 0;
-  private answerTimer: NodeJS.Timeout | undefined;
+  /** Whether the connection has other time limits than those of the pool. */
+  private isAltered = false;
+  /** Why the transaction was lost. */
+  private lost: Error | undefined;
 
   constructor(driver: PostgresDriver, mode: ReplicationMode) {
     super(driver, mode);
@@ -44,6 +52,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   }
 
   async setTimeLimit(limit: number | undefined): Promise<void> {
+    this.isAltered = true;
     await this.query(`SELECT set_config('statement_timeout', $1, false)`, [String(limit ?? 0)]);
     this.statementLimit = limit;
     this.transactionLimit = limit;
@@ -54,97 +63,24 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     parameters?: unknown[],
     isStructured?: boolean,
   ): ReturnType<PostgresQueryRunner['query']> {
-    this.assertNotLost();
-    await this.connectOrFail();
-    if (this.unanswered++ === 0) this.limitAnswerTime();
-    try {
-      if (sql === COMMIT) return await this.sendCommit();
-      return (await super.query(sql, parameters, isStructured)) as unknown;
-    } catch (error) {
-      this.assertNotLost();
-      if (error instanceof RolledBackError) throw error;
-      const cause = error instanceof QueryFailedError ? (error.driverError as Error) : error;
-      if (isStoreFailure(cause)) throw new StoreUnavailableError(cause as Error);
-      throw toConstraintError(cause, this.connection.entityMetadatas, findWritten(sql)) ?? error;
-    } finally {
-      this.unanswered--;
-      this.limitAnswerTime();
-    }
+    const result = this.last.then(() => this.execute(sql, parameters, isStructured));
+    this.last = result.catch(() => undefined);
+    return await result;
   }
 
   override async startTransaction(isolation?: IsolationLevel): Promise<void> {
-    if (this.lost !== undefined) {
-      // The caller will call rollbackTransaction().
-      this.transactionDepth++;
-      throw this.lost;
-    }
-    if (this.transactionDepth === 0) {
-      this.timer = new TransactionTimer();
-      await this.connectOrFail();
-      this.timer.start(this.transactionLimit, (error) => this.lose(error));
-    }
-    try {
-      await super.startTransaction(isolation);
-    } catch (error) {
-      this.hasNoSavepoint = this.transactionDepth > 0;
-      throw error;
-    }
-  }
-
-  override async commitTransaction(): Promise<void> {
-    if (this.transactionDepth === 1) this.timer?.stop();
-    await super.commitTransaction();
-  }
-
-  /**
-   * Sends COMMIT. TypeORM ignores the answer, which is ROLLBACK if a statement of the transaction has
-   * failed.
-   */
-  private async sendCommit(): Promise<unknown[]> {
-    const client = (await this.connect()) as Client;
-    this.connection.logger.logQuery(COMMIT, [], this);
-    const { command, rows } = await client.query<object>(COMMIT).catch((error: unknown) => {
-      throw new QueryFailedError(COMMIT, [], error as Error);
-    });
-    if (command !== COMMIT) throw new RolledBackError();
-    return rows;
-  }
-
-  override async rollbackTransaction(): Promise<void> {
-    if (this.hasNoSavepoint) {
-      // TypeORM would roll the outer transaction back, and commit its later statements one by one.
-      this.hasNoSavepoint = false;
-      return;
-    }
-    if (this.transactionDepth === 1) this.timer?.stop();
-    if (this.lost === undefined) {
-      await super.rollbackTransaction();
-      return;
-    }
-    // The server has rolled the transaction back, or will when it notices the closed connection.
-    this.transactionDepth = Math.max(0, this.transactionDepth - 1);
-    if (this.transactionDepth === 0) this.forgetConnection(this.lost);
-  }
-
-  /** Gives up a closed connection, so that the next statement gets another one. */
-  private forgetConnection(reason: Error): void {
-    const { connectedQueryRunners } = this.driver;
-    connectedQueryRunners.splice(connectedQueryRunners.indexOf(this), 1);
-    this.releaseCallback?.(reason);
-    Object.assign(this, {
-      releaseCallback: undefined,
-      databaseConnection: undefined,
-      databaseConnectionPromise: undefined,
-    });
-    this.isTransactionActive = false;
-    this.statementLimit = STATEMENT_TIMEOUT_MS;
-    this.lost = undefined;
+    // Before any await, so that its stack shows the caller.
+    if (this.transactionDepth === 0) this.timer = new TransactionTimer();
+    await super.startTransaction(isolation);
   }
 
   override async release(): Promise<void> {
     this.timer?.stop();
-    if (!this.isReleased && this.lost === undefined)
-      await this.resetConnection().catch(() => undefined);
+    await this.last;
+    if (this.lost !== undefined || this.isAltered || this.isTransactionActive) {
+      this.releaseCallback?.(this.lost ?? new Error('The connection is not as it was'));
+      Object.assign(this, { releaseCallback: undefined });
+    }
     await super.release();
   }
 
@@ -154,38 +90,61 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     await super.beforeMigration();
   }
 
-  /** Resets the connection for the next query runner. */
-  private async resetConnection(): Promise<void> {
-    if (this.isTransactionActive) await this.query('ROLLBACK');
-    if (this.statementLimit !== STATEMENT_TIMEOUT_MS) await this.setTimeLimit(STATEMENT_TIMEOUT_MS);
-  }
-
-  /** Connects within the time limit of the pool. */
-  private async connectOrFail(): Promise<void> {
-    await this.connect().catch((error: unknown) => {
-      throw new StoreUnavailableError(error as Error);
-    });
-  }
-
-  private assertNotLost(): void {
+  private async execute(
+    sql: string,
+    parameters?: unknown[],
+    isStructured?: boolean,
+  ): Promise<unknown> {
     if (this.lost !== undefined) throw this.lost;
+    const answerTimer = this.limitAnswerTime();
+    try {
+      await this.connect();
+      if (sql === BEGIN) this.timer?.start(this.transactionLimit, (error) => this.lose(error));
+      if (sql === COMMIT || sql === 'ROLLBACK') this.timer?.stop();
+      if (sql === COMMIT) return await this.sendCommit();
+      return (await super.query(sql, parameters, isStructured)) as unknown;
+    } catch (error) {
+      const failure = this.explain(error, sql);
+      if (CONTROLS.test(sql) && !sql.startsWith('ROLLBACK TO')) this.lost ??= failure;
+      throw this.lost ?? failure;
+    } finally {
+      clearTimeout(answerTimer);
+    }
   }
 
   /**
-   * Closes the connection if the server does not answer the next statement in time. The server
-   * executes statements that were sent together one after another.
+   * Sends COMMIT. TypeORM ignores the answer, which is ROLLBACK if a statement of the transaction has
+   * failed.
    */
-  private limitAnswerTime(): void {
-    clearTimeout(this.answerTimer);
-    if (this.unanswered === 0 || this.statementLimit === undefined) return;
-    this.answerTimer = setTimeout(() => {
+  private async sendCommit(): Promise<unknown[]> {
+    const client = (await this.connect()) as Client;
+    this.connection.logger.logQuery(COMMIT, [], this);
+    const { command, rows } = await client.query<object>(COMMIT);
+    if (command !== COMMIT) throw new RolledBackError();
+    return rows;
+  }
+
+  private explain(error: unknown, sql: string): Error {
+    if (error instanceof RolledBackError) return error;
+    const cause = (error instanceof QueryFailedError ? error.driverError : error) as Error;
+    if (getErrorCode(cause) === IN_FAILED_TRANSACTION) return new RolledBackError();
+    if (isStoreFailure(cause)) return new StoreUnavailableError(cause);
+    const { entityMetadatas } = this.connection;
+    return toConstraintError(cause, entityMetadatas, findWritten(sql)) ?? (error as Error);
+  }
+
+  /** Closes the connection if the server does not answer in time. */
+  private limitAnswerTime(): NodeJS.Timeout | undefined {
+    if (this.statementLimit === undefined) return undefined;
+    return setTimeout(() => {
       const reason = new Error('The database server did not answer in time');
       this.lose(new StoreUnavailableError(reason));
     }, this.statementLimit + ANSWER_MARGIN_MS);
   }
 
+  /** The server rolls the transaction back when it notices the closed connection. */
   private lose(error: Error): void {
-    this.lost = error;
+    this.lost ??= error;
     const closed = this.connect().then((client: Client) => client.end());
     void closed.catch(() => undefined);
   }

@@ -3,6 +3,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { FailureCause } from '../batching/session.js';
 import { ConstraintError } from '../constraint.error.js';
 import { getErrorCode } from '../data-source/error-code.js';
+import type { Written } from '../data-source/find-written.js';
 
 /** The codes for refused rows. */
 const ROW_ERRORS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']);
@@ -15,20 +16,6 @@ const CONSTRAINT = /(UNIQUE|FOREIGN KEY|CHECK|NOT NULL) constraint failed(?:: (.
 
 export function classifyFailure(error: unknown): FailureCause {
   return ROW_ERRORS.has(getErrorCode(error)) ? 'row' : 'store';
-}
-
-/** A table that a statement writes to. */
-export interface Written {
-  readonly table: string;
-  readonly isRemoval: boolean;
-}
-
-const WRITE = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|(DELETE) FROM)\s+"([^"]+)"/i;
-
-/** Finds the table that a statement of TypeORM writes to. */
-export function findWritten(sql: string): Written | undefined {
-  const [, removal, table] = WRITE.exec(sql) ?? [];
-  return table === undefined ? undefined : { table, isRemoval: removal !== undefined };
 }
 
 /**

@@ -4,13 +4,14 @@ import type { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
 import { TransactionNotStartedError } from 'typeorm/error/TransactionNotStartedError.js';
+import { findWritten } from '../data-source/find-written.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { withExactIntegers } from './exact-integers.js';
 import type { SqliteCalls } from './sqlite-connection.js';
 import type { ModuleTurn, SqliteConnections } from './sqlite-connections.js';
-import { findWritten, isStoreFailure, toConstraintError } from './sqlite-errors.js';
+import { isStoreFailure, toConstraintError } from './sqlite-errors.js';
 
 // This file depends on internals of TypeORM's SQLite driver. sqlite-driver.spec.ts fails if an
 // upgrade changes them.
