@@ -15,6 +15,12 @@ export interface StoredPlant extends Plant {
   readonly id: bigint;
 }
 
+/** A plant with its ETag, which changes whenever the plant does. */
+export interface ReadPlant {
+  readonly plant: StoredPlant;
+  readonly etag: string;
+}
+
 /** The changes of a plant: `tag: null` removes the tag. */
 export interface PlantPatch {
   readonly name?: string;
@@ -52,14 +58,11 @@ interface ErrorBody {
 
 export interface ClientOptions {
   /**
-   * How long an attempt may take, an import or export may be silent, and a pause between attempts
-   * may be, in milliseconds; 10,000 by default.
+   * How long an attempt may take, how long an import or export may be silent, and the longest pause
+   * between attempts, in milliseconds; 10,000 by default.
    */
   readonly timeoutMs?: number;
-  /**
-   * How many times a request is sent in all, if its answer is lost or the service is unavailable; 5
-   * by default.
-   */
+  /** How many times a request is sent in all, if no final answer comes; 5 by default. */
   readonly attempts?: number;
   /** Sends requests in place of the global `fetch`. */
   readonly fetch?: typeof fetch;
@@ -70,68 +73,16 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ChangesOptions extends CallOptions {
-  /** The cursor of the last known change. By default the changes begin now. */
-  readonly after?: string | undefined;
-}
-
-/**
- * This very plant exists. If the answer to an earlier attempt was lost, that attempt created it.
- */
-const ALREADY_EXISTS = 40901;
-/**
- * There is no such plant. If the answer to an earlier attempt was lost, that attempt removed it.
- */
-const NOT_FOUND = 40401;
-const NOT_MODIFIED = 304;
-/** Too many requests, a proxy that does not reach the service, and an unavailable service. */
-const TEMPORARY = [429, 502, 503, 504];
-const NDJSON = 'application/x-ndjson';
-/** The longest wait for a change, in seconds. */
-const MAX_WAIT = 25;
-/** How long the client pauses after a page of changes if its `timeoutMs` is too short to wait. */
-const PAUSE_MS = 500;
-
-/** Matches strings too, so that digits in them are not taken for numbers. */
-const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
-const NEXT_LINK = /<([^>]*)>; *rel="next"/;
-
-/**
- * A request was refused. `error` is the code of the service, or the status times 100 without one.
- */
-export class PlantStoreError extends Error {
-  readonly status: number;
-  readonly error: number;
-  /** How long to wait before a retry, in seconds, if the answer has `Retry-After`. */
-  readonly retryAfter: number | undefined;
-
-  constructor(status: number, body: ErrorBody, retryAfter?: number) {
-    super(body.message);
-    this.status = status;
-    this.error = body.error;
-    this.retryAfter = retryAfter;
-  }
-}
-
-/** A plant with its ETag, which changes whenever the plant does. */
-export interface ReadPlant {
-  readonly plant: StoredPlant;
-  readonly etag: string;
-}
-
 interface RequestOptions extends CallOptions {
   readonly body?: string;
   /** Makes a body that is sent while it is generated, and so only once. */
-  readonly makeBody?: (exchange: Exchange) => ReadableStream<Uint8Array>;
-  readonly contentType?: string;
-  readonly accept?: string;
+  readonly makeBody?: (attempt: Attempt) => ReadableStream<Uint8Array>;
+  /** `Content-Type` is `application/json` by default. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The ETag that the plant must have to be changed. */
   readonly ifMatch?: string | undefined;
-  /** The ETag that the plant must not have to be read. */
-  readonly ifNoneMatch?: string | undefined;
   /** The error of a repeated request that means that an earlier one succeeded. */
   readonly successOfRepeat?: number;
-  /** How many times the request is sent at most. */
   readonly attempts?: number;
 }
 
@@ -141,29 +92,59 @@ interface Answer {
   readonly text: string;
 }
 
-/** A running request. It ends when its caller aborts it, or the service is silent for too long. */
-class Exchange {
-  private readonly controller = new AbortController();
+/** If the answer to an earlier attempt was lost, that attempt created this very plant. */
+const ALREADY_EXISTS = 40901;
+/** If the answer to an earlier attempt was lost, that attempt removed the plant. */
+const NOT_FOUND = 40401;
+const NOT_MODIFIED = 304;
+/** Too many requests, a proxy that does not reach the service, and an unavailable service. */
+const TEMPORARY = [429, 502, 503, 504];
+const NDJSON = 'application/x-ndjson';
+/** The longest wait for a change, in seconds. */
+const MAX_WAIT = 25;
+/** How long to pause between requests for changes if `timeoutMs` leaves no time to wait. */
+const PAUSE_MS = 500;
+/** How many characters of a body are generated at a time. */
+const PIECE_LENGTH = 64 * 1024;
+/** Matches strings too, so that digits in them are not taken for numbers. */
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+const NEXT_LINK = /<([^>]*)>; *rel="next"/;
+
+/**
+ * A request was refused. `error` is the code of the service, or the status times 100 without one.
+ * `retryAfter` says how long to wait before a retry, in seconds, if the answer has `Retry-After`.
+ */
+export class PlantStoreError extends Error {
+  readonly status: number;
+  readonly error: number;
+  readonly retryAfter: number | undefined;
+
+  constructor(status: number, { error, message }: ErrorBody, retryAfter?: number) {
+    super(message);
+    this.status = status;
+    this.error = error;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** A request under way. It ends when its caller aborts it, or the service is silent for too long. */
+class Attempt extends AbortController {
   private readonly timeoutMs: number;
   private readonly caller: AbortSignal | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(timeoutMs: number, caller: AbortSignal | undefined) {
+    super();
     this.timeoutMs = timeoutMs;
     this.caller = caller;
-    if (caller?.aborted) this.abort();
-    caller?.addEventListener('abort', this.abort);
-  }
-
-  get signal(): AbortSignal {
-    return this.controller.signal;
+    if (caller?.aborted) this.leave();
+    caller?.addEventListener('abort', this.leave);
   }
 
   startTimer(): void {
     this.stopTimer();
     this.timer = setTimeout(() => {
-      const message = `Nothing has come for ${this.timeoutMs} ms`;
-      this.controller.abort(new DOMException(message, 'TimeoutError'));
+      this.abort(new DOMException(`Nothing has come for ${this.timeoutMs} ms`, 'TimeoutError'));
     }, this.timeoutMs);
   }
 
@@ -171,18 +152,14 @@ class Exchange {
     clearTimeout(this.timer);
   }
 
-  fail(reason: unknown): void {
-    this.controller.abort(reason);
-  }
-
+  /** Also closes the connection of an answer that was not read to its end. */
   end(): void {
     this.stopTimer();
-    this.caller?.removeEventListener('abort', this.abort);
-    // Closes the connection of a stream that was not read to its end.
-    this.controller.abort();
+    this.caller?.removeEventListener('abort', this.leave);
+    this.abort();
   }
 
-  private readonly abort = (): void => this.controller.abort(this.caller?.reason);
+  private readonly leave = (): void => this.abort(this.caller?.reason);
 }
 
 /**
@@ -194,43 +171,34 @@ export class PlantStoreClient {
   private readonly url: string;
   private readonly token: string;
   private readonly timeoutMs: number;
-  private readonly attempts: number;
-  private readonly ownFetch: typeof fetch | undefined;
+  private readonly options: ClientOptions;
 
   constructor(url: string, token: string, options: ClientOptions = {}) {
     this.url = url.replace(/\/+$/, '');
     this.token = token;
     this.timeoutMs = options.timeoutMs ?? 10_000;
-    this.attempts = options.attempts ?? 5;
-    this.ownFetch = options.fetch;
+    this.options = options;
   }
 
-  /** Creates a plant. */
-  async createPlant(plant: NewPlant, call: CallOptions = {}): Promise<Plant> {
+  async createPlant(plant: NewPlant, call?: CallOptions): Promise<Plant> {
     const options = { ...call, body: writeNewPlant(plant), successOfRepeat: ALREADY_EXISTS };
     const answer = await this.send('POST', '/plants', options, readText);
     return answer === undefined ? withoutId(plant) : (JSON.parse(answer.text) as Plant);
   }
 
-  /** Reads a plant with its ETag. */
   async readPlant(id: Id, knownEtag?: undefined, call?: CallOptions): Promise<ReadPlant>;
   /** Reads a plant; `undefined` if it still has this ETag. */
   async readPlant(id: Id, knownEtag: string, call?: CallOptions): Promise<ReadPlant | undefined>;
-  async readPlant(
-    id: Id,
-    ifNoneMatch?: string,
-    call?: CallOptions,
-  ): Promise<ReadPlant | undefined> {
-    const { status, headers, text } = await this.ask('GET', pathOf(id), { ...call, ifNoneMatch });
-    if (status === NOT_MODIFIED) return undefined;
-    return { plant: toStoredPlant(parseExactly(text)), etag: headers.get('etag') ?? '' };
+  async readPlant(id: Id, knownEtag?: string, call?: CallOptions): Promise<ReadPlant | undefined> {
+    const conditions = knownEtag === undefined ? {} : { headers: { 'If-None-Match': knownEtag } };
+    const answer = await this.ask('GET', pathOf(id), { ...call, ...conditions });
+    if (answer.status === NOT_MODIFIED) return undefined;
+    const plant = toStoredPlant(parseExactly(answer.text));
+    return { plant, etag: answer.headers.get('etag') ?? '' };
   }
 
   /** Lists plants in an order. Each page is requested when it is needed. */
-  async *listPlants(
-    query: PlantQuery = {},
-    call: CallOptions = {},
-  ): AsyncGenerator<StoredPlant, void, undefined> {
+  async *listPlants(query: PlantQuery = {}, call?: CallOptions): AsyncGenerator<StoredPlant, void> {
     let path: string | undefined = writePath(query);
     while (path !== undefined) {
       const { headers, text }: Answer = await this.ask('GET', path, call);
@@ -245,10 +213,10 @@ export class PlantStoreClient {
    */
   async *exportPlants(
     query: PlantQuery = {},
-    call: CallOptions = {},
-  ): AsyncGenerator<StoredPlant, void, undefined> {
-    const options = { ...call, accept: NDJSON };
-    const lines = await this.send('GET', writePath(query), options, readLines);
+    call?: CallOptions,
+  ): AsyncGenerator<StoredPlant, void> {
+    const options = { ...call, headers: { Accept: NDJSON } };
+    const lines = await this.send('GET', writePath(query), options, iterateLines);
     for await (const line of lines ?? []) yield toStoredPlant(parseExactly(line));
   }
 
@@ -258,20 +226,18 @@ export class PlantStoreClient {
    */
   async importPlants(
     plants: AsyncIterable<NewPlant> | Iterable<NewPlant>,
-    call: CallOptions = {},
+    call?: CallOptions,
   ): Promise<ImportResult> {
-    const makeBody = (exchange: Exchange): ReadableStream<Uint8Array> =>
-      writeLines(plants, exchange);
-    const options = { ...call, makeBody, contentType: NDJSON };
-    const { text } = await this.ask('POST', '/plants/import', options);
-    return JSON.parse(text) as ImportResult;
+    const makeBody = (attempt: Attempt): ReadableStream<Uint8Array> =>
+      makeStream(generateLines(plants), attempt);
+    const options = { ...call, makeBody, headers: { 'Content-Type': NDJSON } };
+    return await this.change<ImportResult>('POST', '/plants/import', options);
   }
 
   /** @param ifMatch the ETag that the plant must still have, if that matters */
   async replacePlant(id: Id, plant: Plant, ifMatch?: string, call?: CallOptions): Promise<Plant> {
     const options = { ...call, body: JSON.stringify(withoutId(plant)), ifMatch };
-    const { text } = await this.ask('PUT', pathOf(id), options);
-    return JSON.parse(text) as Plant;
+    return await this.change<Plant>('PUT', pathOf(id), options);
   }
 
   /**
@@ -285,10 +251,12 @@ export class PlantStoreClient {
     ifMatch?: string,
     call?: CallOptions,
   ): Promise<Plant> {
-    const contentType = 'application/merge-patch+json';
-    const options = { ...call, body: JSON.stringify(patch), contentType, ifMatch };
-    const { text } = await this.ask('PATCH', pathOf(id), options);
-    return JSON.parse(text) as Plant;
+    return await this.change<Plant>('PATCH', pathOf(id), {
+      ...call,
+      body: JSON.stringify(patch),
+      headers: { 'Content-Type': 'application/merge-patch+json' },
+      ifMatch,
+    });
   }
 
   /** @param ifMatch the ETag that the plant must still have, if that matters */
@@ -298,7 +266,7 @@ export class PlantStoreClient {
   }
 
   /** Reads the newest cursor, from which {@link changes} reports all later changes. */
-  async latestCursor(call: CallOptions = {}): Promise<string> {
+  async latestCursor(call?: CallOptions): Promise<string> {
     const { headers } = await this.ask('GET', '/changes?after=latest', call);
     const link = NEXT_LINK.exec(headers.get('link') ?? '')?.[1] ?? '';
     return new URL(link, this.url).searchParams.get('after') ?? '';
@@ -309,14 +277,15 @@ export class PlantStoreClient {
    * continues after the last change, however long the service is unreachable. It throws a
    * `PlantStoreError` with 41000 if the feed no longer has the change of the cursor: then read
    * everything again.
+   *
+   * @param options `after` is the cursor of the last known change; by default the changes begin now
    */
-  async *changes({ after, signal }: ChangesOptions = {}): AsyncGenerator<
-    PlantChange,
-    void,
-    undefined
-  > {
+  async *changes(
+    options: CallOptions & { readonly after?: string | undefined } = {},
+  ): AsyncGenerator<PlantChange, void> {
+    const { signal } = options;
     const wait = Math.min(MAX_WAIT, Math.floor((0.8 * this.timeoutMs) / 1_000));
-    let cursor = after ?? (await this.latestCursor({ signal }));
+    let cursor = options.after ?? (await this.latestCursor({ signal }));
     for (;;) {
       const path = `/changes?after=${encodeURIComponent(cursor)}&wait=${wait}`;
       const { text } = await this.ask('GET', path, { signal, attempts: Infinity });
@@ -329,7 +298,15 @@ export class PlantStoreClient {
     }
   }
 
-  private async ask(method: string, path: string, options: RequestOptions): Promise<Answer> {
+  private async change<Result>(
+    method: string,
+    path: string,
+    options: RequestOptions,
+  ): Promise<Result> {
+    return JSON.parse((await this.ask(method, path, options)).text) as Result;
+  }
+
+  private async ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const answer = await this.send(method, path, options, readText);
     if (answer === undefined) throw new TypeError('no answer');
     return answer;
@@ -343,84 +320,71 @@ export class PlantStoreClient {
     method: string,
     path: string,
     options: RequestOptions,
-    read: (response: Response, exchange: Exchange) => Promise<Result>,
+    read: (response: Response, attempt: Attempt) => Result | Promise<Result>,
   ): Promise<Result | undefined> {
     const { ifMatch, makeBody, signal, successOfRepeat } = options;
     // An earlier attempt may have changed the ETag. Only the caller can find out.
     const isRepeatable = ifMatch === undefined && makeBody === undefined;
-    const attempts = isRepeatable ? (options.attempts ?? this.attempts) : 1;
-    for (let attempt = 1; ; attempt++) {
-      const exchange = new Exchange(this.timeoutMs, signal);
+    const attempts = isRepeatable ? (options.attempts ?? this.options.attempts ?? 5) : 1;
+    for (let count = 1; ; count++) {
+      const attempt = new Attempt(this.timeoutMs, signal);
       try {
-        return await read(await this.fetch(exchange, method, path, options), exchange);
+        return await read(await this.fetch(attempt, method, path, options), attempt);
       } catch (error) {
-        exchange.end();
+        attempt.end();
         const refusal = error instanceof PlantStoreError ? error : undefined;
-        if (attempt > 1 && refusal?.error === successOfRepeat && refusal) return undefined;
+        if (count > 1 && refusal && refusal.error === successOfRepeat) return undefined;
         const isOver = refusal !== undefined && !TEMPORARY.includes(refusal.status);
-        if (isOver || attempt >= attempts || signal?.aborted) throw error;
-        const seconds = refusal?.retryAfter ?? 0.1 * attempt;
+        if (isOver || count >= attempts || signal?.aborted) throw error;
         // Clients that were refused together must not retry together.
-        const pause = Math.min(seconds * 1_000 * (1 + Math.random()), this.timeoutMs);
-        await sleep(pause, signal);
+        const pause = (refusal?.retryAfter ?? 0.1 * count) * 1_000 * (1 + Math.random());
+        await sleep(Math.min(pause, this.timeoutMs), signal);
       }
     }
   }
 
   private async fetch(
-    exchange: Exchange,
+    attempt: Attempt,
     method: string,
     path: string,
-    { body, makeBody, contentType, accept, ifMatch, ifNoneMatch }: RequestOptions,
+    { body, makeBody, headers: given, ifMatch }: RequestOptions,
   ): Promise<Response> {
-    const headers = new Headers({ Authorization: `Bearer ${this.token}` });
-    const sent = makeBody?.(exchange) ?? body ?? null;
-    if (sent !== null) headers.set('Content-Type', contentType ?? 'application/json');
-    if (accept !== undefined) headers.set('Accept', accept);
-    if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
-    if (ifNoneMatch !== undefined) headers.set('If-None-Match', ifNoneMatch);
-    const { signal } = exchange;
-    exchange.startTimer();
+    const sent = makeBody?.(attempt) ?? body ?? null;
+    const headers = {
+      Authorization: `Bearer ${this.token}`,
+      ...(sent !== null && { 'Content-Type': 'application/json' }),
+      ...(ifMatch !== undefined && { 'If-Match': ifMatch }),
+      ...given,
+    };
+    const { signal } = attempt;
+    attempt.startTimer();
     // The types of some platforms lack `duplex`, which a streamed body needs.
     const init = { method, headers, body: sent, signal, ...(makeBody && { duplex: 'half' }) };
-    const response = await (this.ownFetch ?? fetch)(this.url + path, init);
+    const response = await (this.options.fetch ?? fetch)(this.url + path, init);
     if (response.ok || response.status === NOT_MODIFIED) return response;
     throw await readError(response);
   }
 }
 
-async function readText(response: Response, exchange: Exchange): Promise<Answer> {
+async function readText(response: Response, attempt: Attempt): Promise<Answer> {
   const { status, headers } = response;
   const text = await response.text();
-  exchange.end();
+  attempt.end();
   return { status, headers, text };
 }
 
 /** Answers of a proxy have another shape. */
 async function readError(response: Response): Promise<PlantStoreError> {
   const { status, headers } = response;
-  const text = await response.text().catch(() => '');
-  const retryAfter = readRetryAfter(headers.get('retry-after'));
-  return new PlantStoreError(status, parseErrorBody(text) ?? unknownError(status), retryAfter);
-}
-
-function parseErrorBody(text: string): ErrorBody | undefined {
-  try {
-    const body = JSON.parse(text) as Partial<ErrorBody> | null;
-    const { error, message } = body ?? {};
-    return typeof error === 'number' && typeof message === 'string'
-      ? { error, message }
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function unknownError(status: number): ErrorBody {
-  return {
-    error: status * 100,
-    message: `The answer has the status ${status}, and is not the service's`,
-  };
+  const parsed: unknown = await response.json().catch(() => undefined);
+  const body = parsed as Partial<ErrorBody> | null | undefined;
+  const isOwn = typeof body?.error === 'number' && typeof body.message === 'string';
+  const message = `The answer has the status ${status}, and is not the service's`;
+  return new PlantStoreError(
+    status,
+    isOwn ? (body as ErrorBody) : { error: status * 100, message },
+    readRetryAfter(headers.get('retry-after')),
+  );
 }
 
 /** Seconds, or a date (RFC 9110 section 10.2.3). */
@@ -430,21 +394,17 @@ function readRetryAfter(text: string | null): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
 }
 
-function readLines(response: Response, exchange: Exchange): Promise<AsyncIterable<string>> {
-  return Promise.resolve(iterateLines(response, exchange));
-}
-
 /** Reads the lines of an answer. The timer runs only while it waits for the service. */
-async function* iterateLines(response: Response, exchange: Exchange): AsyncGenerator<string, void> {
-  exchange.stopTimer();
+async function* iterateLines(response: Response, attempt: Attempt): AsyncGenerator<string, void> {
+  attempt.stopTimer();
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let rest = '';
   try {
     while (reader !== undefined) {
-      exchange.startTimer();
+      attempt.startTimer();
       const { done, value } = await reader.read();
-      exchange.stopTimer();
+      attempt.stopTimer();
       if (done) break;
       const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
@@ -452,43 +412,44 @@ async function* iterateLines(response: Response, exchange: Exchange): AsyncGener
     }
     if (rest !== '') throw new TypeError('The answer was cut off');
   } finally {
-    exchange.end();
+    attempt.end();
   }
 }
 
-/** How many characters of a body are generated at a time. */
-const PIECE_LENGTH = 64 * 1024;
-
-/** Writes plants as lines. The timer runs only while it waits for the service. */
-function writeLines(
+async function* generateLines(
   plants: AsyncIterable<NewPlant> | Iterable<NewPlant>,
-  exchange: Exchange,
-): ReadableStream<Uint8Array> {
+): AsyncGenerator<Uint8Array, undefined> {
   const encoder = new TextEncoder();
-  const iterator =
-    Symbol.asyncIterator in plants ? plants[Symbol.asyncIterator]() : plants[Symbol.iterator]();
+  let text = '';
+  for await (const plant of plants) {
+    text += `${writeNewPlant(plant)}\n`;
+    if (text.length < PIECE_LENGTH) continue;
+    yield encoder.encode(text);
+    text = '';
+  }
+  if (text !== '') yield encoder.encode(text);
+}
+
+/** Sends what a generator yields. The timer runs only while it waits for the service. */
+function makeStream(
+  pieces: AsyncGenerator<Uint8Array, undefined>,
+  attempt: Attempt,
+): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(stream) {
-      exchange.stopTimer();
-      let text = '';
-      let isOver = false;
+      attempt.stopTimer();
       try {
-        while (text.length < PIECE_LENGTH && !isOver) {
-          const next = await iterator.next();
-          isOver = next.done === true;
-          if (next.done !== true) text += `${writeNewPlant(next.value)}\n`;
-        }
+        const { value } = await pieces.next();
+        if (value === undefined) stream.close();
+        else stream.enqueue(value);
+        attempt.startTimer();
       } catch (error) {
-        exchange.fail(error);
+        attempt.abort(error);
         stream.error(error);
-        return;
       }
-      if (text !== '') stream.enqueue(encoder.encode(text));
-      if (isOver) stream.close();
-      exchange.startTimer();
     },
     async cancel() {
-      await iterator.return?.();
+      await pieces.return(undefined);
     },
   });
 }
@@ -514,7 +475,7 @@ function writePath({ limit, after, name, sort, tag }: PlantQuery): string {
   const parameters = Object.entries({ limit, after: start, name, sort, tag })
     .filter(([, value]) => value !== undefined)
     .map(([parameter, value]) => `${parameter}=${encodeURIComponent(String(value))}`);
-  return parameters.length === 0 ? '/plants' : `/plants?${parameters.join('&')}`;
+  return `/plants?${parameters.join('&')}`;
 }
 
 function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import ts from 'typescript';
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
 
@@ -19,19 +18,14 @@ afterAll(async () => {
 });
 
 /** Lists the errors of the compiler in a project that is not strict and has no types of Node. */
-function faults(file: string, options: ts.CompilerOptions = {}): string[] {
-  const program = ts.createProgram([file], {
-    noEmit: true,
-    strict: false,
-    skipLibCheck: true,
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.NodeNext,
-    types: [],
-    ...options,
+function faults(file: string, ...options: readonly string[]): string {
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const project = '--noEmit --strict false --target es2022 --module nodenext'.split(' ');
+  const { stdout } = spawnSync(process.execPath, [compiler, ...project, ...options, file], {
+    cwd: folder,
+    encoding: 'utf8',
   });
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+  return stdout;
 }
 
 /** Lists the files of the client that git would add. */
@@ -41,8 +35,8 @@ function listUntracked(): string {
 }
 
 it('client/plant-store-client.ts has types that Node can strip, in a project that is not strict', () => {
-  const options = { erasableSyntaxOnly: true, verbatimModuleSyntax: true };
-  expect(faults(`${ROOT}client/plant-store-client.ts`, options)).toEqual([]);
+  const options = ['--erasableSyntaxOnly', '--verbatimModuleSyntax'];
+  expect(faults(join(ROOT, 'client/plant-store-client.ts'), ...options)).toBe('');
 });
 
 describe('client/, packed and installed', () => {
@@ -90,20 +84,7 @@ describe('client/, packed and installed', () => {
     );
   });
 
-  it.each<[string, string, ts.CompilerOptions]>([
-    ['an ES module', 'use.mts', {}],
-    ['CommonJS', 'use.cts', {}],
-    [
-      'CommonJS, node10',
-      'use.ts',
-      {
-        module: ts.ModuleKind.CommonJS,
-        // eslint-disable-next-line @typescript-eslint/no-deprecated -- many programs still have it
-        moduleResolution: ts.ModuleResolutionKind.Node10,
-        ignoreDeprecations: '6.0',
-      },
-    ],
-  ])('has its types in %s', async (_, name, options) => {
+  it.each(['use.mts', 'use.cts'])('has its types in %s', async (name) => {
     const file = join(folder, name);
     const source = [
       "import { PlantStoreClient } from 'plant-store-client';",
@@ -112,8 +93,9 @@ describe('client/, packed and installed', () => {
       "export const plant = client.createPlant({ name: 'without an id' });",
     ];
     await writeFile(file, source.join('\n'));
-    expect(faults(file, options)).toEqual([
-      expect.stringMatching(/^Argument of type .*\n.*Property 'id' is missing/),
-    ]);
+    const lines = faults(file)
+      .split('\n')
+      .filter((line) => line.includes('error'));
+    expect(lines).toEqual([expect.stringMatching(/Argument of type .*'NewPlant'/)]);
   });
 });
