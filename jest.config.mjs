@@ -4,10 +4,11 @@ import { swc } from './test/support/swc.mjs';
 // Whatever depends on the local time of the machine shows here.
 process.env.TZ = 'America/New_York';
 
-/** The packages whose classes and decorators test files and the program must have in common. */
-const ES_MODULES = '@nestjs|typeorm';
-const COMMONJS = 'class-validator|class-transformer|rxjs|sqlite3';
-
+const ROOT = import.meta.dirname;
+/** Modules whose classes and decorators test files and the program must have in common. */
+const PACKAGES = '@nestjs|class-transformer|class-validator|rxjs|sqlite3|typeorm';
+const ES_MODULES = String.raw`^${ROOT}/(node_modules/(@nestjs/|typeorm/index\.mjs$)|(src|test/example)/(?!.*spec\.ts$))`;
+const COMMONJS_MODULES = `^${ROOT}/node_modules/(${PACKAGES})/`;
 const SHARE_MODULE = '<rootDir>/test/support/share-module.mjs';
 
 const unit = {
@@ -20,11 +21,10 @@ const unit = {
 const sharing = {
   ...unit,
   testEnvironmentOptions: { shareGlobals: true, globalsCleanup: 'off' },
-  transformIgnorePatterns: [`/node_modules/(?!(${ES_MODULES}|${COMMONJS})/)`],
+  transformIgnorePatterns: [`/node_modules/(?!(${PACKAGES})/)`],
   transform: {
-    [`^${import.meta.dirname}/(node_modules/(${ES_MODULES})|(src|test/example)(?!.*spec\\.ts$))/`]:
-      [SHARE_MODULE, { format: 'module' }],
-    [`/node_modules/(${COMMONJS})/`]: [SHARE_MODULE, { format: 'commonjs' }],
+    [ES_MODULES]: [SHARE_MODULE, { format: 'module' }],
+    [COMMONJS_MODULES]: [SHARE_MODULE, { format: 'commonjs' }],
     ...unit.transform,
   },
 };
@@ -49,7 +49,6 @@ export default {
     '!src/shutdown.ts',
     '!src/commands/db-*.ts',
     '!src/commands/write-documents.ts',
-    '!src/**/*.error-fixtures.ts',
   ],
   coverageProvider: 'v8',
   coverageThreshold: { global: { lines: 95, branches: 95 } },

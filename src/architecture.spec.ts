@@ -57,7 +57,7 @@ function readSources(): Sources {
   const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' });
   return new Map(
     files
-      .filter((path) => /(?<!spec|\.error-fixtures)\.ts$/.test(path))
+      .filter((path) => /(?<!spec)\.ts$/.test(path))
       .map((path) => [path, readFileSync(`${import.meta.dirname}/${path}`, 'utf8')]),
   );
 }
@@ -110,7 +110,7 @@ function listExports(sources: Sources, folder: string): string[] {
 
 function checkImport(sources: Sources, path: string, { from, names }: Import): string | undefined {
   if (from.startsWith('..')) return `${path} imports ${from}, outside src`;
-  if (/(?:spec|\.error-fixtures)\.ts$/.test(from)) return `${path} imports a test`;
+  if (/spec\.ts$/.test(from)) return `${path} imports a test`;
   if (getFolder(path) === getFolder(from)) return undefined;
   if (isModule(path) && isModule(from)) {
     const exported = listExports(sources, getFolder(from));
@@ -206,7 +206,6 @@ describe('the rules for imports', () => {
     ['platform/config/env.ts', `// sqlite:`, 'names an engine'],
     ['main.ts', `import { TestApp } from '../test/support/test-app.js';`, 'outside src'],
     [MODULE, `import { helper } from './a.spec.js';`, 'imports a test'],
-    [MODULE, `import { makeBed } from '../gardens/gardens.error-fixtures.js';`, 'imports a test'],
     ['common/a.ts', `export {};`, 'in no layer'],
     [MODULE, `import { a } from './a.js';`, 'a circle: modules/plants/a.ts -> modules/plants/a.ts'],
   ])('judge %s with %s: %s', (path, text, fault) => {

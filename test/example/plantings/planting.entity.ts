@@ -1,12 +1,10 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { date, int32, int64, uuid } from '../../../src/platform/database/columns.js';
-import { Garden } from '../gardens/garden.entity.js';
 import { Plant } from '../../../src/modules/plants/plant.entity.js';
 
 /** A planting in the store. */
 @Entity('plantings')
 export class Planting {
-  @ForeignKey(() => Garden, { onDelete: 'RESTRICT' })
   @PrimaryColumn(uuid())
   gardenId!: string;
 

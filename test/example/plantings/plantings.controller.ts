@@ -42,12 +42,7 @@ export class PlantingsController {
   @HttpCode(200)
   @ApiOperation({ operationId: 'createPlanting', summary: 'Create a planting' })
   @ApiOkResponse({ description: 'The planting was created', type: PlantingDto })
-  @ApiErrors(
-    PlantingErrors.KEY_IN_USE,
-    PlantingErrors.ALREADY_EXISTS,
-    PlantingErrors.NO_SUCH_GARDEN,
-    PlantingErrors.NO_SUCH_PLANT,
-  )
+  @ApiErrors(PlantingErrors.KEY_IN_USE, PlantingErrors.ALREADY_EXISTS, PlantingErrors.NO_SUCH_PLANT)
   create(@Body() planting: NewPlantingDto): Promise<PlantingDto> {
     return this.plantings.create(planting);
   }
@@ -83,11 +78,7 @@ export class PlantingsController {
   @HttpCode(HttpStatus.NO_CONTENT)
   @ApiOperation({ operationId: 'movePlanting', summary: 'Move plants from one garden to another' })
   @ApiNoContentResponse({ description: 'They were moved' })
-  @ApiErrors(
-    PlantingErrors.PLANTING_NOT_FOUND,
-    PlantingErrors.NO_SUCH_GARDEN,
-    PlantingErrors.QUANTITY_OUT_OF_RANGE,
-  )
+  @ApiErrors(PlantingErrors.PLANTING_NOT_FOUND, PlantingErrors.QUANTITY_OUT_OF_RANGE)
   move(@Body() move: MoveDto): Promise<void> {
     return this.plantings.move(move);
   }
@@ -103,11 +94,7 @@ export class PlantingsController {
   @Put(':gardenId/:plantId')
   @ApiOperation({ operationId: 'replacePlanting', summary: 'Replace a planting' })
   @ApiOkResponse({ description: 'The planting was replaced', type: PlantingDto })
-  @ApiErrors(
-    PlantingErrors.PLANTING_NOT_FOUND,
-    PlantingErrors.NO_SUCH_GARDEN,
-    PlantingErrors.NO_SUCH_PLANT,
-  )
+  @ApiErrors(PlantingErrors.PLANTING_NOT_FOUND, PlantingErrors.NO_SUCH_PLANT)
   replace(
     @Param() key: PlantingKeyDto,
     @Body() planting: PlantingDto,
@@ -119,11 +106,7 @@ export class PlantingsController {
   @Patch(':gardenId/:plantId')
   @ApiOperation({ operationId: 'patchPlanting', summary: 'Change some members of a planting' })
   @ApiOkResponse({ description: 'The planting as it is now', type: PlantingDto })
-  @ApiErrors(
-    PlantingErrors.PLANTING_NOT_FOUND,
-    PlantingErrors.NO_SUCH_GARDEN,
-    PlantingErrors.NO_SUCH_PLANT,
-  )
+  @ApiErrors(PlantingErrors.PLANTING_NOT_FOUND, PlantingErrors.NO_SUCH_PLANT)
   update(
     @Param() key: PlantingKeyDto,
     @Body() patch: PlantingPatchDto,

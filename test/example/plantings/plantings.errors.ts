@@ -18,11 +18,6 @@ export const PlantingErrors = defineErrors({
     advice: 'After a retry, take this as success.',
     isRetry: true,
   },
-  NO_SUCH_GARDEN: {
-    error: 409903,
-    message: 'There is no garden with this gardenId',
-    advice: 'Create the garden first.',
-  },
   NO_SUCH_PLANT: {
     error: 409904,
     message: 'There is no plant with this plantId',

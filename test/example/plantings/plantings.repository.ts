@@ -9,10 +9,7 @@ import { PlantingErrors } from './plantings.errors.js';
 export class PlantingsRepository extends BatchedRepository<Planting> {
   constructor(@InjectRepository(Planting) plantings: Repository<Planting>) {
     super(plantings, {
-      violations: {
-        gardenId: PlantingErrors.NO_SUCH_GARDEN,
-        plantId: PlantingErrors.NO_SUCH_PLANT,
-      },
+      violations: { plantId: PlantingErrors.NO_SUCH_PLANT },
       orders: { plantedOn: ['plantedOn'] },
     });
   }

@@ -34,7 +34,7 @@ export class PlantingsService {
     @InjectDataSource() private readonly store: DataSource,
   ) {}
 
-  /** @throws ApiError 409901, 409902, 409903, 409904, 50300 */
+  /** @throws ApiError 409901, 409902, 409904, 50300 */
   async create({ gardenId, plantId, ...planting }: NewPlantingDto): Promise<PlantingDto> {
     const outcome = await this.plantings.create({ gardenId, plantId, ...planting });
     if (outcome === 'identical') throw new ApiError(PlantingErrors.ALREADY_EXISTS);
@@ -86,7 +86,7 @@ export class PlantingsService {
     } while (after !== undefined);
   }
 
-  /** @throws ApiError 404901, 409903, 409905, 50300 */
+  /** @throws ApiError 404901, 409904, 409905, 50300 */
   async move({ plantId, plantedOn, quantity, ...gardens }: MoveDto): Promise<void> {
     const changes = [
       { gardenId: gardens.fromGardenId, more: -quantity },
@@ -123,7 +123,7 @@ export class PlantingsService {
     }
   }
 
-  /** @throws ApiError 404901, 409903, 409904, 41200, 50300 */
+  /** @throws ApiError 404901, 409904, 41200, 50300 */
   async replace(
     key: PlantingKeyDto,
     planting: PlantingDto,
@@ -137,7 +137,7 @@ export class PlantingsService {
     return planting;
   }
 
-  /** @throws ApiError 40002, 404901, 409903, 409904, 41200, 50300 */
+  /** @throws ApiError 40002, 404901, 409904, 41200, 50300 */
   async update(
     key: PlantingKeyDto,
     patch: PlantingPatchDto,

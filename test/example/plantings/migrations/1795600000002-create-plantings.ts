@@ -10,12 +10,6 @@ export class CreatePlantings1795600000002 implements MigrationInterface {
       key: ['gardenId', 'plantId'],
       foreignKeys: [
         {
-          columnNames: ['gardenId'],
-          referencedTableName: 'gardens',
-          referencedColumnNames: ['id'],
-          onDelete: 'RESTRICT',
-        },
-        {
           columnNames: ['plantId'],
           referencedTableName: 'plants',
           referencedColumnNames: ['id'],
