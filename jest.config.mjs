@@ -76,7 +76,7 @@ export default {
       testPathIgnorePatterns: [
         '/test/sqlite/',
         '/test/server/',
-        '/test/fuzz/(flaws|operations)',
+        '/test/fuzz/operations',
         '/test/proofs/',
         '/test/fuzz/planted',
       ],

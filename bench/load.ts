@@ -1,46 +1,74 @@
-import { spawnSync } from 'node:child_process';
-import type { Ids } from './ids.js';
-import { loadWithAutocannon } from './load-autocannon.js';
-import { loadWithWrk } from './load-wrk.js';
-import type { Operation } from './operations.js';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type Operation, plantBody, TOKEN } from './operations.js';
 
-export interface LoadOptions {
-  /** Only its origin counts: the path is that of the operation. */
-  readonly url: string;
-  readonly connections: number;
-  readonly seconds: number;
-  readonly ids: Ids;
-  readonly operation: Operation;
+/** The ids of a load. Each run continues where the last one ended. */
+export interface Ids {
+  /** The next id, or its place among the rows. */
+  next: number;
+  /** Ids from 1 to this one in a scattered order; 0 for ascending ids. */
+  readonly rows: number;
 }
 
-export interface Counts {
-  /** Requests with the expected answer. */
+export interface Tally {
+  /** Requests, or lines of an import, with the expected answer. */
   readonly acknowledged: number;
   /** Requests with another answer. */
   readonly refused: number;
   /** Requests with an unknown outcome. */
   readonly unanswered: number;
-}
-
-export interface Tally extends Counts {
   /** Acknowledged requests per second. */
   readonly rate: number;
 }
+
+const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url));
+/** Seconds after the last request is sent: time for its answer. */
+const GRACE = 1;
+/** The lines of one import. */
+const LINES = 200_000;
 
 /**
  * Sends requests as fast as the answers arrive (a closed loop) for some seconds, and then waits for
  * the outstanding answers.
  */
-export type Load = (options: LoadOptions) => Promise<Tally>;
+export async function sendRequests(
+  origin: string,
+  { method, path, body = '' }: Operation,
+  ids: Ids,
+  { connections, seconds }: { connections: number; seconds: number },
+): Promise<Tally> {
+  const { stdout } = await promisify(execFile)('wrk', [
+    '--threads=1',
+    `--connections=${connections}`,
+    `--duration=${Math.ceil(seconds) + GRACE}s`,
+    `--script=${SCRIPT}`,
+    origin,
+    ...['--', seconds, ids.next, ids.rows, TOKEN, method, path, body].map(String),
+  ]);
+  const line = stdout.trim().split('\n').at(-1) ?? '';
+  const { issued, answered, refused } = JSON.parse(line) as Record<string, number> & {
+    issued: number;
+    answered: number;
+    refused: number;
+  };
+  ids.next += issued + 1;
+  const acknowledged = answered - refused;
+  // At the end of the time, each connection still waits for the answer to one request.
+  const rate = Math.max(0, acknowledged - connections) / seconds;
+  return { acknowledged, refused, unanswered: issued - answered, rate };
+}
 
-export const LOAD_NAMES = ['wrk', 'autocannon'] as const;
-export type LoadName = (typeof LOAD_NAMES)[number];
-
-export const LOADS: Readonly<Record<LoadName, Load>> = {
-  wrk: loadWithWrk,
-  autocannon: loadWithAutocannon,
-};
-
-export function findLoad(): LoadName {
-  return spawnSync('wrk', ['-v']).error === undefined ? 'wrk' : 'autocannon';
+/** Imports new plants in one request. */
+export async function sendImport(origin: string, ids: Ids): Promise<Tally> {
+  const lines = Array.from({ length: LINES }, () => `${plantBody(ids.next++)}\n`).join('');
+  const began = performance.now();
+  const answer = await fetch(new URL('/plants/import', origin), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-ndjson' },
+    body: lines,
+  });
+  const { created: acknowledged = 0 } = (await answer.json()) as { created?: number };
+  const rate = (acknowledged * 1_000) / (performance.now() - began);
+  return { acknowledged, refused: LINES - acknowledged, unanswered: 0, rate };
 }

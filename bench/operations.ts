@@ -1,7 +1,7 @@
 /** A request that a load sends many times, with another id in place of `{id}` each time. */
 export interface Operation {
   readonly title: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: string;
 }
@@ -15,6 +15,7 @@ export const REPLACED_TAG = 'outdoor';
 /** The answer to a create. */
 export const PLANT = { name: 'Monstera deliciosa', tag: 'indoor' };
 
+/** The operations that are measured, in this order. An import is no request of a fixed size. */
 export const OPERATIONS = {
   create: {
     title: 'creates',
@@ -22,18 +23,24 @@ export const OPERATIONS = {
     path: '/plants',
     body: '{"id":{id},"name":"Monstera deliciosa","tag":"indoor"}',
   },
+  import: undefined,
   read: { title: 'reads by id', method: 'GET', path: '/plants/{id}' },
   page: { title: 'pages of 100', method: 'GET', path: '/plants?limit=100&after={id}' },
+  search: { title: 'pages of 100 by name', method: 'GET', path: '/plants?limit=100&name=mon' },
   replace: {
     title: 'replaces',
     method: 'PUT',
     path: '/plants/{id}',
     body: `{"name":"Monstera deliciosa","tag":"${REPLACED_TAG}"}`,
   },
+  patch: { title: 'patches', method: 'PATCH', path: '/plants/{id}', body: '{"tag":"{id}"}' },
   remove: { title: 'removes', method: 'DELETE', path: '/plants/{id}' },
-} satisfies Record<string, Operation>;
+} satisfies Record<string, Operation | undefined>;
 
-/** @param id as JSON text */
-export function plantBody(id: string): string {
-  return OPERATIONS.create.body.replace('{id}', id);
+export type OperationName = keyof typeof OPERATIONS;
+
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[];
+
+export function plantBody(id: number): string {
+  return OPERATIONS.create.body.replace('{id}', String(id));
 }

@@ -1,15 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { freePort } from '../test/support/free-port.js';
 import { ask } from './answers.js';
-import { endWithUs } from './children.js';
-import type { Contestant } from './contestants.js';
-import { type Ids, takeId } from './ids.js';
+import { type Contestant, makeEnvironment } from './contestants.js';
 import { PLANT, plantBody } from './operations.js';
 
 /** How long a program may take to answer its first create, or to stop, in milliseconds. */
@@ -20,73 +17,72 @@ export class ContestantError extends Error {}
 
 /** A started program. It has created one plant. */
 export interface Server {
-  /** The URL of its plants. */
-  readonly url: string;
+  readonly origin: string;
   readonly pid: number;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a contestant in its folder, where it writes its log to a file, and creates a plant. */
-export async function start(contestant: Contestant, folder: string, ids: Ids): Promise<Server> {
+/**
+ * Starts a contestant in its folder, where it writes its log to a file, and creates a plant.
+ *
+ * @param id of the plant
+ */
+export async function start(
+  contestant: Contestant,
+  folder: string,
+  url: string,
+  id: number,
+): Promise<Server> {
   const port = await freePort();
   const logFile = path.join(folder, 'log');
   const log = openSync(logFile, 'a');
-  const child = spawn(contestant.node ?? process.execPath, contestant.args(port), {
+  const child = spawn(process.execPath, contestant.args, {
     cwd: folder,
     // The settings of the caller are not passed on.
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...contestant.env?.(port, folder) },
+    env: { PATH: process.env.PATH, ...makeEnvironment(port, url) },
     stdio: ['ignore', log, log],
   });
   closeSync(log);
-  endWithUs(child);
-  const ended = once(child, 'exit');
-  const url = `http://127.0.0.1:${port}/plants`;
-  try {
-    await createFirst(url, contestant, child, takeId(ids));
-  } catch (error) {
+  process.on('exit', () => child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  const origin = `http://127.0.0.1:${port}`;
+  const fail = async (fault: string): Promise<never> => {
     child.kill('SIGKILL');
     const lines = (await readFile(logFile, 'utf8')).trim().split('\n').slice(-5).join('\n');
-    const { message } = error as Error;
-    throw new ContestantError(`${contestant.name}: ${message}\n${lines}`, { cause: error });
-  }
-  return { url, pid: child.pid ?? NaN, stop: () => stop(contestant, child, ended) };
-}
+    throw new ContestantError(`${contestant.name}: ${fault}\n${lines}`);
+  };
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null) return await fail('it ended under the load');
+    child.kill('SIGTERM');
+    await Promise.race([exited, sleep(PATIENCE, undefined, { ref: false })]);
+    if (!child.kill(0)) return;
+    await fail('it does not stop');
+  };
 
-async function createFirst(
-  url: string,
-  { created = 200 }: Contestant,
-  child: ChildProcess,
-  id: string,
-): Promise<void> {
   const deadline = performance.now() + PATIENCE;
-  while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} at the start`);
+  while (performance.now() < deadline && child.exitCode === null) {
     const body = plantBody(id);
-    const answer = await ask(url, 'POST', '/plants', { body }).catch(() => undefined);
-    if (answer !== undefined) {
-      const { name, tag } = answer.body as Partial<typeof PLANT>;
-      if (answer.status === created && isDeepStrictEqual({ name, tag }, PLANT)) return;
-      throw new Error(`it answers a create with ${answer.status} ${JSON.stringify(answer.body)}`);
+    const answer = await ask(origin, 'POST', '/plants', { body }).catch(() => undefined);
+    if (answer === undefined) {
+      await sleep(10);
+      continue;
     }
-    await sleep(2);
+    const isRight = answer.status === 200 && JSON.stringify(answer.body) === JSON.stringify(PLANT);
+    if (!isRight) return await fail(`it answers a create with ${answer.status}`);
+    return { origin, pid: child.pid ?? NaN, stop };
   }
-  throw new Error('it does not answer');
+  return await fail('it does not start');
 }
 
-async function stop(
-  contestant: Contestant,
-  child: ChildProcess,
-  ended: Promise<unknown>,
-): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) {
-    throw new ContestantError(`${contestant.name}: it ended under the load`);
-  }
-  child.kill('SIGTERM');
-  const isStopped = await Promise.race([
-    ended.then(() => true),
-    sleep(PATIENCE, false, { ref: false }),
-  ]);
-  if (isStopped) return;
-  child.kill('SIGKILL');
-  throw new ContestantError(`${contestant.name}: it does not stop`);
+/** Reads the processor time of all threads of a process, in microseconds (Linux only). */
+export async function readProcessorUs(pid: number): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const times = await Promise.all(
+    threads.map(async (thread) => {
+      // A thread may end meanwhile.
+      const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0');
+      return Number(text.split(' ')[0]) / 1_000;
+    }),
+  );
+  return times.reduce((sum, time) => sum + time, 0);
 }

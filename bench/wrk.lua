@@ -1,6 +1,6 @@
 -- Sends requests with other ids each until the time is over, then nothing more, so that every one
--- has been answered when wrk counts. Arguments: seconds, then order, next and rows of the ids (see
--- ids.ts), token, then method, path and body, in which {id} is the id.
+-- has been answered when wrk counts. Arguments: seconds, the place of the first id, the number of
+-- ids (0 for ascending ids), token, method, path, and a body, in which {id} is the id.
 -- Prints one line of JSON. Made for one thread.
 local ffi = require('ffi')
 ffi.cdef('struct timespec { long s; long ns; }; int clock_gettime(int clock, struct timespec *t);')
@@ -9,22 +9,6 @@ local timespec = ffi.new('struct timespec')
 local function now()
   ffi.C.clock_gettime(0, timespec)
   return tonumber(timespec.s) + tonumber(timespec.ns) / 1e9
-end
-
-local function ascending(first)
-  local id = first - 1
-  return function()
-    id = id + 1
-    return string.format('%.0f', id)
-  end
-end
-
-local function scattered(first, rows)
-  local place = first - 1
-  return function()
-    place = place + 1
-    return string.format('%.0f', (place * 611953) % rows + 1)
-  end
 end
 
 -- A function that puts an id into a text. To join few pieces is quicker than to look for a pattern.
@@ -45,20 +29,16 @@ function setup(thread)
   table.insert(threads, thread)
 end
 
-local next_id, path, body, method, head, ends
+local seconds, place, rows, path, body, method, head, ends
 -- wrk asks for one request before the first, to look at it; it is not sent.
 issued = -1
-seconds = 0
 
 function init(args)
-  seconds = tonumber(args[1])
-  local order, first = args[2], tonumber(args[3])
-  next_id = order == 'scattered' and scattered(first, tonumber(args[4]))
-    or ascending(first)
-  method, path, body = args[6] .. ' ', template(args[7]), template(args[8])
+  seconds, place, rows = tonumber(args[1]), tonumber(args[2]), tonumber(args[3])
+  method, path, body = args[5] .. ' ', template(args[6]), template(args[7])
   head = ' HTTP/1.1\r\nHost: ' .. wrk.host .. ':' .. wrk.port ..
-    '\r\nAuthorization: Bearer ' .. args[5]
-  if args[8] ~= '' then head = head .. '\r\nContent-Type: application/json\r\nContent-Length: ' end
+    '\r\nAuthorization: Bearer ' .. args[4]
+  if args[7] ~= '' then head = head .. '\r\nContent-Type: application/json\r\nContent-Length: ' end
 end
 
 function request()
@@ -66,8 +46,10 @@ function request()
   if issued == 0 then ends = time + seconds end
   -- After an empty request wrk waits, for an answer that does not come.
   if ends and time > ends then return '' end
+  -- A prime, so that the stride reaches every row unless the number of rows is its multiple.
+  local id = string.format('%.0f', rows == 0 and place or (place * 611953) % rows + 1)
+  if issued >= 0 then place = place + 1 end
   issued = issued + 1
-  local id = next_id()
   local text = body(id)
   return method .. path(id) .. head .. (text == '' and '' or #text) .. '\r\n\r\n' .. text
 end

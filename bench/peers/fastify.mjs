@@ -1,66 +1,82 @@
-// Fastify and better-sqlite3, written by hand: one statement per request, and one commit and one
-// flush per change.
+// Fastify and a driver, written by hand: one statement and one commit per change.
 import Fastify from 'fastify';
 import process from 'node:process';
-import { isAllowed } from './bearer.mjs';
-import { CREATE, LIST, READ, REPLACE } from './fastify-schemas.mjs';
-import { isTaken, openPlants } from './plants-table.mjs';
-import { toEtag, isCurrent, toPage, toPlant, readId, readPage } from './stored-plants.mjs';
+import readline from 'node:readline';
+import { isAllowed, isCurrent, readId, readPage, toEtag, toPage, toPlant } from './plants.ts';
 
-const plants = openPlants();
+const isPostgres = process.env.DATABASE_URL.startsWith('postgres');
+const plants = await import(isPostgres ? './postgres.mjs' : './sqlite.mjs');
 const app = Fastify({ ajv: { customOptions: { coerceTypes: false } } });
+
+// The schemas with which Fastify checks bodies and writes answers.
+const [id, name, tag] = [{ type: 'integer' }, { type: 'string' }, { type: 'string' }];
+const plant = { type: 'object', required: ['name'], properties: { name, tag } };
+const newPlant = { type: 'object', required: ['id', 'name'], properties: { id, name, tag } };
+const CREATE = { body: newPlant, response: { 200: plant } };
+const REPLACE = { body: plant, response: { 200: plant } };
+const READ = { response: { 200: newPlant } };
+const LIST = { response: { 200: { type: 'array', items: newPlant } } };
+
+/** The lines that an import stores in one transaction. */
+const LINES = 1_000;
 
 app.addHook('onRequest', async (request, reply) => {
   if (!isAllowed(request.headers.authorization)) {
     return reply.code(401).send({ error: 'unauthorized' });
   }
 });
+app.addContentTypeParser('application/x-ndjson', (request, payload, done) => done(null, payload));
 
-app.post('/plants', { schema: CREATE }, (request, reply) => {
-  const { id, name, tag } = request.body;
-  try {
-    plants.insert.run(id, name, tag ?? null);
-  } catch (error) {
-    if (!isTaken(error)) throw error;
-    return reply.code(409).send({ error: 'the id is in use' });
+const refuse = (reply, status, error) => reply.code(status).send({ error });
+const notFound = (reply) => refuse(reply, 404, 'no such plant');
+
+app.post('/plants', { schema: CREATE }, async ({ body }, reply) => {
+  if (!(await plants.insert(body))) return refuse(reply, 409, 'the id is in use');
+  return { name: body.name, tag: body.tag };
+});
+
+app.post('/plants/import', { bodyLimit: Number.MAX_SAFE_INTEGER }, async ({ body }) => {
+  let created = 0;
+  let rows = [];
+  for await (const line of readline.createInterface({ input: body })) {
+    rows.push(JSON.parse(line));
+    if (rows.length < LINES) continue;
+    created += await plants.insertAll(rows);
+    rows = [];
   }
-  reply.send({ name, tag });
+  return { created: created + (await plants.insertAll(rows)) };
 });
 
-app.get('/plants', { schema: LIST }, (request, reply) => {
+app.get('/plants', { schema: LIST }, async (request, reply) => {
   const query = readPage(request.query);
-  if (query === undefined) return reply.code(400).send({ error: 'not a page' });
-  const page = toPage(plants.page(query), query);
+  if (query === undefined) return refuse(reply, 400, 'not a page');
+  const page = toPage(await plants.list(query), query);
   if (page.link !== undefined) reply.header('link', page.link);
-  reply.send(page.plants);
+  return page.plants;
 });
 
-app.get('/plants/:id', { schema: READ }, (request, reply) => {
+app.get('/plants/:id', { schema: READ }, async (request, reply) => {
   const id = readId(request.params.id);
-  if (id === undefined) return reply.code(400).send({ error: 'not an id' });
-  const row = plants.find.get(id);
-  if (row === undefined) return reply.code(404).send({ error: 'no such plant' });
+  if (id === undefined) return refuse(reply, 400, 'not an id');
+  const row = await plants.find(id);
+  if (row === undefined) return notFound(reply);
   const etag = toEtag(row);
   reply.header('etag', etag);
   if (isCurrent(request.headers['if-none-match'], etag)) return reply.code(304).send();
-  reply.send(toPlant(row));
+  return toPlant(row);
 });
 
-app.put('/plants/:id', { schema: REPLACE }, (request, reply) => {
+app.put('/plants/:id', { schema: REPLACE }, async (request, reply) => {
   const id = readId(request.params.id);
-  if (id === undefined) return reply.code(400).send({ error: 'not an id' });
+  if (id === undefined) return refuse(reply, 400, 'not an id');
   const { name, tag } = request.body;
-  const { changes } = plants.replace.run(name, tag ?? null, id);
-  if (changes === 0) return reply.code(404).send({ error: 'no such plant' });
-  reply.send({ name, tag });
+  return (await plants.replace(id, { name, tag })) ? { name, tag } : notFound(reply);
 });
 
-app.delete('/plants/:id', (request, reply) => {
+app.delete('/plants/:id', async (request, reply) => {
   const id = readId(request.params.id);
-  if (id === undefined) return reply.code(400).send({ error: 'not an id' });
-  const { changes } = plants.remove.run(id);
-  if (changes === 0) return reply.code(404).send({ error: 'no such plant' });
-  reply.code(204).send();
+  if (id === undefined) return refuse(reply, 400, 'not an id');
+  return (await plants.remove(id)) ? reply.code(204).send() : notFound(reply);
 });
 
 await app.listen({ port: Number(process.env.PORT), host: '127.0.0.1' });

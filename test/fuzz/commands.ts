@@ -98,7 +98,10 @@ const together = fc
   .uniqueArray(changes, { selector: ({ id }) => id, minLength: 2, maxLength: 8 })
   .map((all) =>
     command(undefined, `together ${all.join(', ')}`, async (model, api) => {
-      await Promise.all(all.map((one) => one.run(model, api)));
+      // All have ended before the next command begins, also when one of them fails.
+      const ended = await Promise.allSettled(all.map((one) => one.run(model, api)));
+      const failed = ended.find((one) => one.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
     }),
   );
 
