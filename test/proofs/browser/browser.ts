@@ -1,15 +1,236 @@
-import { BUILD, type Proof } from '../proof.js';
-import { findChromium } from './find-chromium.js';
+import {
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+  type Request,
+} from 'playwright-core';
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { ProgramFolder } from '../../support/program-folder.js';
 
-export default {
-  summary: 'uses Swagger UI in Chromium as a user does',
-  takes: '30 s',
-  needs: "Chromium (Debian's package chromium, or CHROMIUM with its path)",
-  before: BUILD,
-  options: { screenshots: { summary: 'takes the pictures of the documents', isSwitch: true } },
-  run: async () => {
-    if (findChromium() === undefined) return ['Chromium is not installed, and CHROMIUM names none'];
-    await import('./swagger-ui.js');
-    return [];
-  },
-} satisfies Proof;
+const TOKEN = 'correct-horse-battery-staple';
+const WIDE = { width: 1000, height: 700 };
+const PHONE = { viewport: { width: 360, height: 700 }, isMobile: true };
+/** No JavaScript number has these digits. */
+const GREATEST_ID = '9223372036854775807';
+
+const takesPictures = process.argv.includes('--screenshots');
+
+/** The browser that CHROMIUM names, or the first of the usual ones on the PATH. */
+function findChromium(): string {
+  const { CHROMIUM, PATH = '' } = process.env;
+  const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+  const paths = names.flatMap((name) => PATH.split(delimiter).map((folder) => join(folder, name)));
+  const found = CHROMIUM ?? paths.find((path) => existsSync(path));
+  assert.ok(found !== undefined, 'Chromium is not installed, and CHROMIUM names none');
+  return found;
+}
+
+// Chromium refuses to run as root with its sandbox.
+const browser = await chromium.launch({
+  executablePath: findChromium(),
+  chromiumSandbox: process.getuid?.() !== 0,
+});
+
+let folder: ProgramFolder;
+let origin: string;
+let context: BrowserContext;
+let page: Page;
+/** The errors of the page, and its calls of other hosts. */
+let faults: string[];
+
+before(async () => {
+  folder = await ProgramFolder.create();
+  const PORT = takesPictures ? '3000' : '0';
+  origin = await folder.start({ ACCESS_TOKENS: TOKEN, PORT }).listening();
+});
+
+after(async () => {
+  await browser.close();
+  await folder.remove();
+});
+
+beforeEach(async () => {
+  faults = [];
+  await open({ viewport: WIDE });
+});
+
+afterEach(async () => {
+  await context.close();
+  assert.deepEqual(faults, []);
+});
+
+async function open(options: BrowserContextOptions): Promise<void> {
+  context = await browser.newContext(options);
+  context.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.origin !== origin && url.protocol !== 'data:') faults.push(`request to ${url.href}`);
+  });
+  context.on('requestfailed', (request) => faults.push(`no answer from ${request.url()}`));
+  context.on('weberror', (error) => faults.push(String(error.error())));
+  context.on('console', (message) => {
+    // Chromium reports every 4xx answer, and these tests expect those to /plants.
+    const isRowError = message.location().url.startsWith(`${origin}/plants`);
+    if (['error', 'warning'].includes(message.type()) && !isRowError) faults.push(message.text());
+  });
+  page = await context.newPage();
+  await page.goto(`${origin}/docs`);
+}
+
+describe('Swagger UI in a browser', () => {
+  it('creates the plant that it suggests, once authorized', async () => {
+    await authorize();
+    await openOperation('createPlant');
+    await execute();
+    assert.deepEqual(await answer(), { status: '200', body: { name: 'Monstera', tag: 'indoor' } });
+    await takePicture('swagger-ui');
+  });
+
+  it('sends and shows every digit of an id', async () => {
+    await authorize();
+    await openOperation('createPlant');
+    const body = `{"id": ${GREATEST_ID}, "name": "Ficus"}`;
+    await fillBody(body);
+    assert.equal((await send()).postData(), body);
+    assert.deepEqual(await answer(), { status: '200', body: { name: 'Ficus' } });
+    assert.ok((await page.locator('.opblock.is-open .curl').innerText()).includes(GREATEST_ID));
+
+    const path = `/plants/${GREATEST_ID}`;
+    await openOperation('readPlant');
+    await fillParameter('id', GREATEST_ID);
+    assert.equal((await send()).url(), origin + path);
+    assert.equal(await shownStatus(), '200');
+    assert.equal(await shownBody(), `{\n  "id": ${GREATEST_ID},\n  "name": "Ficus"\n}`);
+
+    await openOperation('listPlants');
+    await fillParameter('limit', '1');
+    await fillParameter('after', '9223372036854775806');
+    assert.equal((await send()).url(), `${origin}/plants?limit=1&after=9223372036854775806`);
+    assert.equal(await shownStatus(), '200');
+    assert.equal(
+      await shownBody(),
+      `[\n  {\n    "id": ${GREATEST_ID},\n    "name": "Ficus"\n  }\n]`,
+    );
+  });
+
+  it('fits a phone: nothing exceeds its width or covers an answer', async () => {
+    await context.close();
+    await open(PHONE);
+    await openOperation('createPlant');
+    await execute();
+    assert.equal(await shownStatus(), '401');
+    assert.deepEqual(await coveredText(), []);
+    await authorize();
+    await fillBody('{"id": 4, "name": "Aloe"}');
+    await send();
+    assert.deepEqual(await answer(), { status: '200', body: { name: 'Aloe' } });
+    assert.deepEqual(await coveredText(), []);
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.equal(width, PHONE.viewport.width);
+    await takePicture('swagger-ui-narrow');
+  });
+});
+
+async function authorize(): Promise<void> {
+  await page.getByRole('button', { name: 'Authorize', exact: true }).click();
+  await page.getByLabel('auth-bearer-value').fill(TOKEN);
+  await page.getByRole('button', { name: 'Apply credentials' }).click();
+  await page.getByRole('button', { name: 'Close' }).click();
+}
+
+/** Opens an operation, and closes the one that is open. */
+async function openOperation(operationId: string): Promise<void> {
+  const open = page.locator('.opblock.is-open .opblock-summary-control');
+  if ((await open.count()) > 0) await open.click();
+  await open.waitFor({ state: 'detached' });
+  await page.locator(`#operations-plants-${operationId} .opblock-summary-control`).click();
+}
+
+async function fillBody(text: string): Promise<void> {
+  await page.locator('.opblock.is-open .body-param textarea').fill(text);
+}
+
+async function fillParameter(name: string, text: string): Promise<void> {
+  await page.locator(`.opblock.is-open tr[data-param-name="${name}"] input`).fill(text);
+}
+
+async function execute(): Promise<void> {
+  await page.locator('.opblock.is-open .execute').click();
+}
+
+/** Executes the open operation, and waits until the page shows the status of the answer. */
+async function send(): Promise<Request> {
+  const answered = page.waitForResponse(`${origin}/plants**`);
+  await execute();
+  const response = await answered;
+  const status = shownAnswer().locator('.response-col_status');
+  await status.filter({ hasText: String(response.status()) }).waitFor();
+  return response.request();
+}
+
+/** Reads the answer of the server that the page shows. */
+async function answer(): Promise<{ status: string; body: unknown }> {
+  return { status: await shownStatus(), body: JSON.parse(await shownBody()) as unknown };
+}
+
+function shownAnswer(): Locator {
+  return page.locator('.opblock.is-open .live-responses-table tbody tr.response');
+}
+
+async function shownStatus(): Promise<string> {
+  const status = await shownAnswer().locator('.response-col_status').innerText();
+  return /\d+/.exec(status)?.[0] ?? status;
+}
+
+async function shownBody(): Promise<string> {
+  return await shownAnswer().locator('code.language-json').first().innerText();
+}
+
+/** Finds the text of the answer that a button covers. */
+async function coveredText(): Promise<string[]> {
+  return await page.evaluate(() => {
+    const buttons = [...document.querySelectorAll('.opblock.is-open .responses-wrapper button')];
+    const texts = document.querySelectorAll('.opblock.is-open .responses-wrapper pre');
+    return [...texts].flatMap((text) => {
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      const lines = [...range.getClientRects()].filter(({ width }) => width > 0);
+      const isCovered = buttons
+        .map((button) => button.getBoundingClientRect())
+        .some((button) =>
+          lines.some(
+            (line) =>
+              line.left < button.right &&
+              line.right > button.left &&
+              line.top < button.bottom &&
+              line.bottom > button.top,
+          ),
+        );
+      return isCovered ? [text.textContent] : [];
+    });
+  });
+}
+
+/** Takes a picture of the operation, from its name down to the body of the answer. */
+async function takePicture(name: string): Promise<void> {
+  if (!takesPictures) return;
+  const top = await page.locator('.opblock.is-open').boundingBox();
+  const end = await page.locator('.live-responses-table .highlight-code').first().boundingBox();
+  assert.ok(top !== null && end !== null);
+  const scrolled = await page.evaluate(() => scrollY);
+  await page.screenshot({
+    path: `docs/images/${name}.png`,
+    fullPage: true,
+    animations: 'disabled',
+    clip: {
+      x: 0,
+      y: top.y + scrolled,
+      width: top.width + 2 * top.x,
+      height: end.y + end.height - top.y + 4,
+    },
+  });
+}

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { Faults } from '../../support/faults.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { SeededRandom } from '../../support/seeded-random.js';
-import { BUILD, ENGINE, OptionError, type Proof, type ProofOptions, SEED } from '../proof.js';
+import { ENGINE, parseEngine, parseNumber, type Proof, SEED } from '../proof.js';
 import { Cluster } from './cluster.js';
 import { Load } from './load.js';
 import { PROGRAM_ENV, Replicas } from './replicas.js';
@@ -19,66 +20,73 @@ const NEMESES = {
   postgres: ['kill', 'stop', 'outage', 'failover'],
 } as const;
 
-export default {
-  summary: 'strikes programs under load, and finds nothing lost, stale, half done or unannounced',
-  takes: 'the given time; a failover takes 1 min',
-  needs: "cc for flushes; Debian's patroni, etcd-server, haproxy and postgresql for failover",
-  before: BUILD,
-  options: {
-    seconds: { summary: 'how long', default: '60' },
-    nemesis: {
-      summary: 'kill, stop, flushes (SQLite), outage or failover (PostgreSQL); or several',
-      default: 'kill,stop',
-    },
-    replicas: { summary: 'how many programs share the store', default: '1' },
-    ...ENGINE,
-    ...SEED,
-  },
-  run: async (options) => {
-    const folder = await ProgramFolder.create();
-    const database = await startDatabase(folder, options);
-    try {
-      return await strikeUnderLoad(options, folder, database);
-    } finally {
-      await folder.remove();
-      await database?.remove();
-    }
-  },
-} satisfies Proof;
+const OPTIONS = {
+  seconds: { type: 'string', default: '60' },
+  /** Some of {@link NEMESES}, with commas between them. */
+  nemesis: { type: 'string', default: 'kill,stop' },
+  replicas: { type: 'string', default: '1' },
+  ...ENGINE,
+  ...SEED,
+} as const;
+
+/** Strikes programs under load, and finds nothing lost, stale, half done or unannounced. */
+export default (async (args) => {
+  const { values } = parseArgs({ args, options: OPTIONS });
+  const engine = parseEngine(values);
+  const plan: Plan = {
+    engine,
+    nemeses: parseNemeses(values.nemesis, engine),
+    seconds: parseNumber(values.seconds),
+    replicas: parseNumber(values.replicas),
+    seed: parseNumber(values.seed),
+  };
+  const folder = await ProgramFolder.create();
+  const database = await startDatabase(folder, plan);
+  try {
+    return await strikeUnderLoad(plan, folder, database);
+  } finally {
+    await folder.remove();
+    await database?.remove();
+  }
+}) satisfies Proof;
+
+interface Plan {
+  readonly engine: keyof typeof NEMESES;
+  readonly nemeses: readonly Nemesis[];
+  readonly seconds: number;
+  readonly replicas: number;
+  readonly seed: number;
+}
 
 type Database = PostgresServer | Cluster | undefined;
 
 async function strikeUnderLoad(
-  options: ProofOptions,
+  { engine, nemeses, seconds, replicas: count, seed }: Plan,
   folder: ProgramFolder,
   database: Database,
 ): Promise<string[]> {
-  const { engine } = options;
-  const seed = options.number('seed');
   const random = new SeededRandom(seed);
-  const nemeses = parseNemeses(options);
   const flushes = nemeses.includes('flushes') ? new Faults(folder.path, '.db-wal') : undefined;
-  const env = {
-    DATABASE_URL: database?.url() ?? 'sqlite:plants.db',
-    ...PROGRAM_ENV,
-    ...flushes?.env,
-  };
-  const replicas = await Replicas.start(options.number('replicas'), folder, env, random);
+  const DATABASE_URL = database?.url() ?? 'sqlite:plants.db';
+  const env = { ...PROGRAM_ENV, DATABASE_URL, ...flushes?.env };
+  const replicas = await Replicas.start(count, folder, env, random);
   const load = new Load(replicas.send, seed, LONGEST_TRANSACTION_MS[engine]);
-  const end = performance.now() + options.number('seconds') * 1_000;
-  const counts = new Map<Nemesis, number>();
-  while (performance.now() < end && load.faults.length === 0 && replicas.faults.length === 0) {
+  const end = performance.now() + seconds * 1_000;
+  let strikes = 0;
+  // Each strikes at least once, however slow the machine is.
+  while (strikes < nemeses.length || performance.now() < end) {
+    if (load.faults.length > 0 || replicas.faults.length > 0) break;
     await sleep(random.below(LONGEST_PAUSE_MS));
-    const nemesis = random.pick(...nemeses);
-    counts.set(nemesis, (counts.get(nemesis) ?? 0) + 1);
+    const nemesis = nemeses[strikes++ % nemeses.length];
     await strike(nemesis, { replicas, database, flushes, random });
     await load.audit();
   }
   await load.stop();
   await replicas.stop();
-  const struck = [...counts].map(([nemesis, count]) => `${nemesis} ${count} times`).join(', ');
-  const replicaCount = options.number('replicas');
-  console.log(`${engine}, ${replicaCount} replicas, seed ${seed}: ${struck}; ${load.summary()}`);
+  console.log(
+    `${engine}, ${count} replicas, ${strikes} strikes of ${nemeses.join()}, seed ${seed}`,
+  );
+  console.log(load.summary());
   const damage = engine === 'sqlite' ? await checkStore(folder) : [];
   return [...load.faults, ...replicas.faults, ...damage];
 }
@@ -90,7 +98,7 @@ interface Target {
   readonly random: SeededRandom;
 }
 
-async function strike(nemesis: Nemesis, target: Target): Promise<void> {
+async function strike(nemesis: Nemesis | undefined, target: Target): Promise<void> {
   const { replicas, database, flushes, random } = target;
   if (nemesis === 'kill') await replicas.kill();
   if (nemesis === 'stop') await replicas.restart();
@@ -106,20 +114,19 @@ async function strike(nemesis: Nemesis, target: Target): Promise<void> {
   if (nemesis === 'failover' && database instanceof Cluster) await database.failOver();
 }
 
-async function startDatabase(folder: ProgramFolder, options: ProofOptions): Promise<Database> {
-  if (options.engine === 'sqlite') return undefined;
-  const isCluster = parseNemeses(options).includes('failover');
+async function startDatabase(folder: ProgramFolder, { engine, nemeses }: Plan): Promise<Database> {
+  if (engine === 'sqlite') return undefined;
+  const isCluster = nemeses.includes('failover');
   return isCluster ? await Cluster.start(folder.file('cluster')) : await PostgresServer.start();
 }
 
-function parseNemeses(options: ProofOptions): readonly [Nemesis, ...Nemesis[]] {
-  const known: readonly string[] = NEMESES[options.engine];
-  const names = options.text('nemesis')?.split(',') ?? [];
-  const [first, ...others] = names.filter((name): name is Nemesis => known.includes(name));
-  if (first !== undefined && others.length + 1 === names.length) return [first, ...others];
-  throw new OptionError(
-    `--nemesis must name some of ${known.join(', ')}, with commas between them`,
-  );
+function parseNemeses(text: string, engine: keyof typeof NEMESES): Nemesis[] {
+  const known: readonly string[] = NEMESES[engine];
+  const names = text.split(',');
+  if (!names.every((name) => known.includes(name))) {
+    throw new RangeError(`--nemesis must name some of ${known.join()} on ${engine}`);
+  }
+  return names as Nemesis[];
 }
 
 async function checkStore(folder: ProgramFolder): Promise<string[]> {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { ApiDocument } from '../../fuzz/api-document.js';
 import { Api } from '../../fuzz/api.js';
 import { fuzzPlants, sendRows } from '../../fuzz/fuzz.js';
@@ -10,34 +11,34 @@ import { setup, teardown } from '../../support/postgres-setup.js';
 import { Program } from '../../support/program.js';
 import { TestStore } from '../../support/test-store.js';
 import { TOKEN } from '../../support/token.js';
-import { BUILD, ENGINE, type Proof, type ProofOptions, SEED } from '../proof.js';
+import { ENGINE, parseEngine, parseNumber, type Proof, SEED } from '../proof.js';
 
 /** Sequences of requests that have one seed. */
 const RUNS = 20;
 
-export default {
-  summary: 'sends generated requests to the program, each of which must get the right answer',
-  takes: '1 min for 50000 requests',
-  before: BUILD,
-  options: {
-    requests: { summary: 'how many requests at least', default: '50000' },
-    ...ENGINE,
-    ...SEED,
-  },
-  run: async (options) => {
-    const { engine } = options;
-    if (engine === 'postgres') await setup();
-    const store = await TestStore.create(engine);
-    try {
-      return await inNewFolder((folder) => fuzz(options, store, folder));
-    } finally {
-      await store.remove();
-      await teardown();
-    }
-  },
-} satisfies Proof;
+const OPTIONS = { requests: { type: 'string', default: '50000' }, ...ENGINE, ...SEED } as const;
 
-async function fuzz(options: ProofOptions, store: TestStore, folder: string): Promise<string[]> {
+/** Sends generated requests to the program, each of which must get the right answer. */
+export default (async (args) => {
+  const { values } = parseArgs({ args, options: OPTIONS });
+  const engine = parseEngine(values);
+  if (engine === 'postgres') await setup();
+  const store = await TestStore.create(engine);
+  const [requests, seed] = [parseNumber(values.requests), parseNumber(values.seed)];
+  try {
+    return await inNewFolder((folder) => fuzz(requests, seed, store, folder));
+  } finally {
+    await store.remove();
+    await teardown();
+  }
+}) satisfies Proof;
+
+async function fuzz(
+  requests: number,
+  firstSeed: number,
+  store: TestStore,
+  folder: string,
+): Promise<string[]> {
   const port = await freePort();
   const program = Program.start(folder, {
     ACCESS_TOKENS: TOKEN,
@@ -51,8 +52,7 @@ async function fuzz(options: ProofOptions, store: TestStore, folder: string): Pr
   await untilReady(origin, program);
   const client = new Client(origin);
   const api = new Api(client.send, await ApiDocument.load(origin));
-  const requests = options.number('requests');
-  let seed = options.number('seed');
+  let seed = firstSeed;
   const faults: string[] = [];
   try {
     await sendRows(api, client.send, seed);

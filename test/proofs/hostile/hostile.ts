@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { HttpClient } from '../../support/http/client.js';
 import type { HttpRequest } from '../../support/http/request.js';
 import { freePort } from '../../support/free-port.js';
@@ -10,7 +11,7 @@ import { makeCreateRequest, makeRequest } from '../../support/plant-requests.js'
 import { Program } from '../../support/program.js';
 import { AUDIENCE, ISSUER } from '../../support/token-issuer.js';
 import { TOKEN } from '../../support/token.js';
-import { BUILD, OptionError, type Proof } from '../proof.js';
+import { parseNumber, type Proof } from '../proof.js';
 
 const ATTACK = fileURLToPath(new URL('attack.ts', import.meta.url));
 const CLIENTS = 32;
@@ -33,18 +34,14 @@ const READER = 'token-of-an-attacker-who-reads';
 const ATTACKED = 9_000_000n;
 const LONG_PLANTS = 100;
 
-export default {
-  summary:
-    'attacks the program beside 32 honest clients, who must all be served, nearly as fast as before',
-  takes: '11 min',
-  before: BUILD,
-  options: { minutes: { summary: 'how long the attack lasts', default: '10' } },
-  run: async (options) => {
-    const minutes = Number(options.text('minutes'));
-    if (!(minutes > 0)) throw new OptionError('--minutes must be a number above 0');
-    return await inNewFolder((folder) => prove(folder, minutes * 60_000));
-  },
-} satisfies Proof;
+/**
+ * Attacks the program beside 32 honest clients, who must all be served, nearly as fast as before.
+ */
+export default (async (args) => {
+  const options = { minutes: { type: 'string', default: '10' } } as const;
+  const minutes = parseNumber(parseArgs({ args, options }).values.minutes);
+  return await inNewFolder((folder) => prove(folder, minutes * 60_000));
+}) satisfies Proof;
 
 async function prove(folder: string, attackMs: number): Promise<string[]> {
   const attack = spawn(

@@ -1,12 +1,180 @@
-import { BUILD, type Proof } from '../proof.js';
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { after, before, beforeEach, afterEach, describe, it } from 'node:test';
+import { type NewPlant, PlantStoreClient } from '../../../client/plant-store-client.js';
+import { freePort } from '../../support/free-port.js';
+import type { Program } from '../../support/program.js';
+import { ProgramFolder } from '../../support/program-folder.js';
+import { TOKEN } from '../../support/token.js';
+import { until } from '../../support/until.js';
 
-export default {
-  summary: 'runs the shipped nginx.conf in front of the program: streams, errors and every method',
-  takes: '20 s',
-  needs: "Debian's package nginx-light",
-  before: BUILD,
-  run: async () => {
-    await import('./suite.js');
-    return [];
-  },
-} satisfies Proof;
+// Runs the shipped nginx.conf in front of the program: streams, errors and every method.
+
+const CONFIGURATION = new URL('../../../deploy/nginx.conf', import.meta.url);
+/** Debian installs nginx in a folder that is not in every PATH. */
+const PATH = `${process.env.PATH ?? ''}:/usr/sbin`;
+const HEADERS = { Authorization: `Bearer ${TOKEN}` };
+/** Longer than the buffers of nginx, the program and the system together. */
+const LONG_NAME = 'x'.repeat(50_000);
+const LONG_PLANTS = 1_000;
+
+let folder: ProgramFolder;
+let program: Program;
+let nginx: ChildProcess;
+let origin: string;
+
+/**
+ * Starts nginx with the shipped configuration, but with other addresses. The names of containers
+ * are unknown here, and only some releases of nginx look them up again.
+ *
+ * @param readTimeout how long nginx waits for an answer
+ */
+async function startNginx(upstream: number, readTimeout = '30s'): Promise<void> {
+  const port = await freePort();
+  const text = readFileSync(CONFIGURATION, 'utf8')
+    .replace('resolver 127.0.0.11 valid=5s;', '')
+    .replace('server plants:3000 resolve', `server 127.0.0.1:${upstream}`)
+    .replace('listen 80;', `listen 127.0.0.1:${port};`)
+    .replace('proxy_read_timeout 30s;', `proxy_read_timeout ${readTimeout};`);
+  const file = folder.file('nginx.conf');
+  writeFileSync(file, text);
+  const directives = `daemon off; error_log stderr; pid ${folder.file('nginx.pid')};`;
+  nginx = spawn('nginx', ['-p', folder.path, '-c', file, '-g', directives], {
+    env: { PATH },
+    stdio: 'ignore',
+  });
+  origin = `http://127.0.0.1:${port}`;
+  await until(() =>
+    fetch(origin, { redirect: 'manual' }).then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+async function startProgram(): Promise<void> {
+  program = folder.start({ ACCESS_TOKENS: TOKEN, TRUST_PROXY: '1' });
+  await startNginx(Number(new URL(await program.listening()).port));
+}
+
+async function stopNginx(): Promise<void> {
+  const exited = once(nginx, 'exit');
+  nginx.kill('SIGTERM');
+  await exited;
+}
+
+beforeEach(async () => {
+  folder = await ProgramFolder.create();
+});
+
+afterEach(async () => {
+  await stopNginx();
+  await folder.remove();
+});
+
+async function assertError(
+  answer: Promise<Response>,
+  status: number,
+  error: number,
+  retryAfter: string | null,
+): Promise<void> {
+  const response = await answer;
+  assert.equal(response.status, status);
+  assert.equal(response.headers.get('content-type')?.split(';')[0], 'application/json');
+  assert.equal(response.headers.get('retry-after'), retryAfter);
+  const body = (await response.json()) as { error: number; message: string };
+  assert.deepEqual(Object.keys(body), ['error', 'message']);
+  assert.equal(body.error, error);
+}
+
+describe('the program behind the shipped nginx.conf', () => {
+  beforeEach(startProgram);
+
+  it('is used as without it', async () => {
+    const client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000 });
+    assert.deepEqual(await client.createPlant({ id: 1, name: 'a', tag: 't' }), {
+      name: 'a',
+      tag: 't',
+    });
+    assert.deepEqual(await client.patchPlant(1, { tag: null }), { name: 'a' });
+    const { etag } = await client.readPlant(1);
+    assert.deepEqual(await client.replacePlant(1, { name: 'b' }, etag), { name: 'b' });
+    await client.removePlant(1);
+    await assert.rejects(client.readPlant(1), { error: 40401 });
+    const answer = await fetch(`${origin}/plants`, { method: 'OPTIONS' });
+    assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS, POST');
+  });
+
+  it('passes a Link with the longest filter', async () => {
+    const client = new PlantStoreClient(origin, TOKEN);
+    const tag = 't'.repeat(4_096);
+    await client.createPlant({ id: 1, name: 'a', tag });
+    await client.createPlant({ id: 2, name: 'b', tag });
+    const answer = await fetch(`${origin}/plants?limit=1&tag=${tag}`, { headers: HEADERS });
+    assert.equal(answer.status, 200);
+    assert.ok(answer.headers.get('link')?.includes(tag));
+  });
+
+  it('answers a body that is too large itself', async () => {
+    const headers = { ...HEADERS, 'Content-Type': 'application/json' };
+    const body = `{"id":1,"name":"${'x'.repeat(2_000_000)}"}`;
+    const answer = fetch(`${origin}/plants`, { method: 'POST', headers, body });
+    await assertError(answer, 413, 41300, null);
+  });
+
+  it('stores the lines of an import while it is sent, however long it takes', async () => {
+    const client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000 });
+    const isStored = async (id: number): Promise<boolean> => {
+      const { status } = await fetch(`${origin}/plants/${id}`, { headers: HEADERS });
+      return status === 200;
+    };
+    async function* plants(): AsyncGenerator<NewPlant> {
+      for (let id = 1; id <= LONG_PLANTS; id++) yield { id, name: LONG_NAME };
+      await until(() => isStored(1));
+    }
+    const result = await client.importPlants(plants());
+    assert.deepEqual(result, { created: LONG_PLANTS, identical: 0, failed: 0, failures: [] });
+  });
+
+  it('sends an export while it is read, which breaks off where the program does', async () => {
+    const client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000 });
+    const plants = Array.from({ length: LONG_PLANTS }, (_, id) => ({ id, name: LONG_NAME }));
+    await client.importPlants(plants);
+    let count = 0;
+    const exported = async (): Promise<void> => {
+      for await (const { name } of client.exportPlants()) {
+        assert.equal(name, LONG_NAME);
+        if (++count === 10) program.kill('SIGKILL');
+      }
+    };
+    await assert.rejects(exported());
+    assert.ok(count < LONG_PLANTS);
+  });
+
+  it('is answered for in the shape of its errors when it is not there', async () => {
+    program.kill('SIGKILL');
+    await program.exited();
+    await assertError(fetch(`${origin}/plants/1`, { headers: HEADERS }), 502, 50200, '1');
+    const client = new PlantStoreClient(origin, TOKEN, { attempts: 1 });
+    await assert.rejects(client.createPlant({ id: 1, name: 'n' }), { status: 502, retryAfter: 1 });
+  });
+});
+
+describe('nginx before a program that is silent', () => {
+  let silent: Server;
+
+  before(async () => {
+    silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+  });
+
+  after(() => silent.close());
+
+  it('answers in the shape of its errors', async () => {
+    await startNginx((silent.address() as AddressInfo).port, '100ms');
+    await assertError(fetch(`${origin}/plants/1`, { headers: HEADERS }), 504, 50400, '1');
+  });
+});

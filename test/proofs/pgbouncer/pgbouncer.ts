@@ -9,13 +9,11 @@ import { inNewFolder } from '../../support/new-folder.js';
 import { PostgresServer, findUnprivilegedUser } from '../../support/postgres-server.js';
 import type { Proof } from '../proof.js';
 
-export default {
-  summary: 'runs the tests of PostgreSQL on a server behind PgBouncer in session mode',
-  takes: '3 min, or 1 min with patterns',
-  needs: "Debian's package pgbouncer",
-  rest: 'patterns of the test files to run (all)',
-  run: async ({ rest }) => await inNewFolder((folder) => testBehindBouncer(folder, rest)),
-} satisfies Proof;
+/**
+ * Runs the tests of PostgreSQL whose paths match one of the arguments, or else all, on a server
+ * behind PgBouncer in session mode.
+ */
+export default ((args) => inNewFolder((folder) => testBehindBouncer(folder, args))) satisfies Proof;
 
 async function testBehindBouncer(folder: string, patterns: readonly string[]): Promise<string[]> {
   chmodSync(folder, 0o755);
@@ -34,7 +32,7 @@ async function testBehindBouncer(folder: string, patterns: readonly string[]): P
   try {
     await listening(bouncer, port);
     const chosen = patterns.length > 0 ? ['--testPathPatterns', ...patterns] : [];
-    const npm = spawn('npm', ['run', 'test:postgres', '--', ...chosen], {
+    const npm = spawn('npm', ['run', 'jest', '--', '--selectProjects', 'postgres', ...chosen], {
       env: {
         ...process.env,
         DATABASE_URL: server.url().replace(String(server.port), String(port)),

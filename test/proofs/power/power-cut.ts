@@ -4,6 +4,7 @@ import { SqliteReader } from '../../../src/commands/sqlite-reader.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { Disk } from './disk.js';
 import { numbersIn, makePlant } from './plants.js';
+import type { Recording } from './recording.js';
 import type { Step } from './trace.js';
 
 const STORE = 'data/plants.db';
@@ -16,12 +17,6 @@ interface Row {
 
 const ROWS = 'SELECT CAST(id AS TEXT) AS id, name, tag FROM plants';
 
-/** The steps that a program took in a folder. */
-export interface Recorded {
-  readonly folder: string;
-  readonly steps: readonly Step[];
-}
-
 /**
  * Simulates power cuts at this many moments, and each time checks a store that the disk could then
  * have.
@@ -30,7 +25,7 @@ export interface Recorded {
  * @returns the faults of these stores, and the plants that were acknowledged before a flush
  */
 export async function cutPower(
-  { folder, steps }: Recorded,
+  { folder, steps }: Recording,
   cuts: number,
   random: SeededRandom,
   scratch: string,

@@ -1,12 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { deserialize, serialize } from 'node:v8';
+import { parseArgs } from 'node:util';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { inNewFolder } from '../../support/new-folder.js';
-import { BUILD, type Proof, SEED } from '../proof.js';
-import { cutPower, type Recorded } from './power-cut.js';
+import { parseNumber, type Proof, SEED } from '../proof.js';
+import { cutPower } from './power-cut.js';
 import { type Circumstances, Recording } from './recording.js';
 
 // Records the system calls of the program under load, and simulates power cuts at random moments.
@@ -53,35 +51,22 @@ function makeScenes(moments: number): readonly Scene[] {
   ];
 }
 
-export default {
-  summary: 'cuts the power under load, and finds every acknowledged plant on each possible disk',
-  takes: '2 min',
-  needs: 'Linux and strace',
-  before: BUILD,
-  options: {
-    moments: { summary: 'how many cuts under load', default: '500' },
-    recorded: { summary: 'a recording that an earlier run has kept, to look at again' },
-    ...SEED,
-  },
-  run: async (options) => {
-    const seed = options.number('seed');
-    const moments = options.number('moments');
-    const file = options.text('recorded');
-    console.log(`seed ${seed}`);
-    if (file !== undefined) {
-      const recorded = deserialize(readFileSync(file)) as Recorded;
-      return await inNewFolder((folder) => cut(recorded, moments, seed, folder));
-    }
-    if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) {
-      return ['strace is not installed, or may not trace'];
-    }
-    const faults: string[] = [];
-    for (const scene of makeScenes(moments)) {
-      faults.push(...(await inNewFolder((folder) => play(scene, seed, folder))));
-    }
-    return faults;
-  },
-} satisfies Proof;
+const OPTIONS = { moments: { type: 'string', default: '500' }, ...SEED } as const;
+
+/** Cuts the power under load, and finds every acknowledged plant on each possible disk. */
+export default (async (args) => {
+  const { values } = parseArgs({ args, options: OPTIONS });
+  const seed = parseNumber(values.seed);
+  console.log(`seed ${seed}`);
+  if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) {
+    return ['strace is not installed, or may not trace'];
+  }
+  const faults: string[] = [];
+  for (const scene of makeScenes(parseNumber(values.moments))) {
+    faults.push(...(await inNewFolder((folder) => play(scene, seed, folder))));
+  }
+  return faults;
+}) satisfies Proof;
 
 async function play(
   { name, circumstances, runs, moments, mustLose = false }: Scene,
@@ -91,19 +76,11 @@ async function play(
   const recording = new Recording(folder, circumstances);
   for (const [plants, end] of runs) await recording.run(plants, end);
   console.log(`${name}: ${summary(recording)}`);
-  const faults = await cut(recording, moments, seed, folder);
+  const left = join(folder, 'left');
+  const faults = await cutPower(recording, moments, new SeededRandom(seed), left);
   console.log(`  ${faults.length} faults`);
   if (mustLose) return faults.length > 0 ? [] : [`${name}: no plant is lost`];
-  if (faults.length > 0) {
-    const file = join(tmpdir(), `plant-store-power-${process.pid}`);
-    writeFileSync(file, serialize({ folder: recording.folder, steps: recording.steps }));
-    console.error(`To look again: npm run prove -- power --recorded ${file} --seed ${seed}`);
-  }
   return faults;
-}
-
-function cut(recorded: Recorded, count: number, seed: number, folder: string): Promise<string[]> {
-  return cutPower(recorded, count, new SeededRandom(seed), join(folder, 'left'));
 }
 
 function summary({ steps, plants }: Recording): string {

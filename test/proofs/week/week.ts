@@ -4,27 +4,23 @@ import sqlite3 from 'sqlite3';
 import { PostgresServer } from '../../support/postgres-server.js';
 import type { Program } from '../../support/program.js';
 import { type Ended, ProgramFolder } from '../../support/program-folder.js';
-import { BUILD, type Proof } from '../proof.js';
+import type { Proof } from '../proof.js';
 
 const ROOT = new URL('../../../', import.meta.url);
 const STORE = 'sqlite:data/plants.db';
 
-export default {
-  summary: "runs an operator's week with the commands of the documents, from 1.0.0 to PostgreSQL",
-  takes: '1 min',
-  before: BUILD,
-  run: async () => {
-    const folder = await ProgramFolder.create();
-    const server = await PostgresServer.start();
-    try {
-      await new Week(folder, server.url()).run();
-      return [];
-    } finally {
-      await folder.remove();
-      await server.remove();
-    }
-  },
-} satisfies Proof;
+/** Runs an operator's week with the commands of the documents, from 1.0.0 to PostgreSQL. */
+export default (async () => {
+  const folder = await ProgramFolder.create();
+  const server = await PostgresServer.start();
+  try {
+    await new Week(folder, server.url()).run();
+    return [];
+  } finally {
+    await folder.remove();
+    await server.remove();
+  }
+}) satisfies Proof;
 
 /** A token, and its entry for ACCESS_TOKENS. */
 interface Token {

@@ -4,7 +4,7 @@
 # same Node, from npm. It is for tests, since its npm has this machine's settings. Needs root,
 # buildah and debootstrap.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../../.."
 
 for program in buildah debootstrap; do
   command -v "$program" >/dev/null || { echo "The image is built with $program: apt-get install $program" >&2; exit 1; }
