@@ -275,16 +275,6 @@ describe('the keys of the identity provider', () => {
     expect(issuer.fetches).toBe(1);
   });
 
-  it('are fetched in the trace of the request that needs them', async () => {
-    const trace = {
-      traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
-      tracestate: 'vendor=opaque',
-    };
-    const Authorization = `Bearer ${await good()}`;
-    await app.create('{"id":1,"name":"n"}', { Authorization, ...trace });
-    expect(issuer.lastHeaders).toMatchObject({ ...trace, accept: expect.any(String) });
-  });
-
   it('are fetched at most twice for 50 unknown key ids', async () => {
     await readStatus(await good());
     passSeconds(40);

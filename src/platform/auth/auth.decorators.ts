@@ -7,9 +7,6 @@ export const BEARER = 'bearer';
 export const IS_PUBLIC = Symbol('public');
 export const REQUIRED_SCOPES = Symbol('required scopes');
 
-/** The scopes that any route requires for itself. */
-export const scopesOfRoutes = new Set<string>();
-
 /** Opens a route, or all routes of a controller, to requests without a token. */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(IS_PUBLIC, true);
 
@@ -19,6 +16,5 @@ export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(IS_PUB
  * provider have scopes: static tokens need none.
  */
 export function RequireScopes(...scopes: string[]): MethodDecorator & ClassDecorator {
-  for (const scope of scopes) scopesOfRoutes.add(scope);
   return applyDecorators(SetMetadata(REQUIRED_SCOPES, scopes), ApiSecurity(BEARER, scopes));
 }

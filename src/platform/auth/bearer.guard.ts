@@ -12,7 +12,6 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import { type AuthFailure, countAuthFailure } from '../observability/metrics.js';
 import type { RequestLocals } from '../observability/pino-logger.js';
-import { continueTrace } from '../observability/trace-context.js';
 import { AccessTokens, digestToken } from './access-tokens.js';
 import { IS_PUBLIC } from './auth.decorators.js';
 import { getClient, nameClient, toAddressKey } from '../limits/client.js';
@@ -98,10 +97,8 @@ export class BearerGuard implements CanActivate {
     if (this.jwts !== null && isJwtLike(token)) {
       const [request, response] = context.getArgs<[Request, Response]>();
       nameClient(request.socket, undefined);
-      const client = getClient(request);
-      this.limits.failures?.check(response, client.address);
-      const trace = continueTrace(request.headers);
-      const verified = await this.jwts.verify(digest, token, client, trace);
+      this.limits.failures?.check(response, getClient(request).address);
+      const verified = await this.jwts.verify(digest, token);
       if (typeof verified === 'object') return this.allow(context, credentials, verified);
       failure = verified;
     }

@@ -11,11 +11,7 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../errors/api-error.js';
 import type { AuthFailure } from '../observability/metrics.js';
 import type { Env } from '../config/env.js';
-import { parseScopes } from '../config/setting-formats.js';
 import type { Caller } from '../observability/pino-logger.js';
-import type { TraceHeaders } from '../observability/trace-context.js';
-import type { Client } from '../limits/client.js';
-import { scopesOfRoutes } from './auth.decorators.js';
 import { ProviderKeys, providerUnavailable } from './provider-keys.js';
 import type { Grant } from './permissions.js';
 
@@ -34,8 +30,8 @@ const MAX_LENGTH = 8_192;
 const CLOCK_TOLERANCE_SECONDS = 5;
 /** How long a verified token is accepted without being verified again, in milliseconds. */
 const CACHE_TTL_MS = 5 * 60_000;
-/** How many verified tokens are cached. */
-export const MAX_CACHED = 10_000;
+/** How many characters the verified tokens in the cache have in all; the oldest make room. */
+const MAX_CACHED_LENGTH = 8 * 1024 * 1024;
 /** How much of a claim that names the caller is logged, in characters. */
 const MAX_LOGGED_CLAIM = 64;
 /** The latest time of a Date (ECMA-262 section 21.4.1.1), in seconds since 1970. */
@@ -46,8 +42,6 @@ export interface JwtRules {
   readonly jwksUrl: URL;
   readonly issuer: string;
   readonly audience: string;
-  /** The scopes that routes without their own require. */
-  readonly scopes: readonly string[];
 }
 
 interface CachedGrant extends Grant {
@@ -55,6 +49,8 @@ interface CachedGrant extends Grant {
   readonly expiry: number;
   /** As a time of `performance.now()`, since the system clock may be set. */
   readonly cachedUntil: number;
+  /** The length of the token, which bounds the memory of the rest. */
+  readonly length: number;
 }
 
 export function isJwtLike(token: string): boolean {
@@ -72,7 +68,7 @@ export class JwtTokens {
   private readonly logger = new Logger(JwtTokens.name);
   private readonly keys: ProviderKeys;
   private readonly cached = new Map<string, CachedGrant>();
-  private readonly pending = new Map<string, Promise<Grant | AuthFailure>>();
+  private cachedLength = 0;
 
   constructor(private readonly rules: JwtRules) {
     this.keys = new ProviderKeys(rules.jwksUrl);
@@ -84,39 +80,18 @@ export class JwtTokens {
     const grant = this.cached.get(key);
     if (grant === undefined) return undefined;
     if (Date.now() < grant.expiry && performance.now() < grant.cachedUntil) return grant;
-    this.cached.delete(key);
+    this.forget(key);
     return undefined;
   }
 
   /**
    * Verifies a token and returns what it allows, or why it is not accepted.
    *
-   * @param client the client that waits if the provider's keys have to be fetched
-   * @param trace the trace that such a fetch belongs to
    * @throws ApiError 50300 the provider's keys cannot be fetched
    */
-  async verify(
-    digest: Buffer,
-    token: string,
-    client: Client,
-    trace: TraceHeaders = {},
-  ): Promise<Grant | AuthFailure> {
-    const key = toCacheKey(digest);
-    const other = this.pending.get(key);
-    if (other !== undefined) return await other;
-    const getKey: JWTVerifyGetKey = (header, jws) => this.keys.find(header, jws, client, trace);
-    const verification = this.check(key, token, getKey).finally(() => this.pending.delete(key));
-    this.pending.set(key, verification);
-    return await verification;
-  }
-
-  private async check(
-    key: string,
-    token: string,
-    getKey: JWTVerifyGetKey,
-  ): Promise<Grant | AuthFailure> {
+  async verify(digest: Buffer, token: string): Promise<Grant | AuthFailure> {
     try {
-      const { payload, protectedHeader } = await this.verifySignatureAndClaims(token, getKey);
+      const { payload, protectedHeader } = await this.verifySignatureAndClaims(token);
       if (!hasAcceptedType(protectedHeader)) return 'type';
       // Only a JWE can be compressed (RFC 7516 section 4.1.3).
       if ('zip' in protectedHeader) return 'malformed';
@@ -124,7 +99,7 @@ export class JwtTokens {
       if ((payload.exp ?? 0) > LAST_MOMENT) return 'malformed';
       // RFC 7800: such a token is valid only with a proof of possession, which is not checked here.
       if (payload.cnf !== undefined) return 'bound-to-key';
-      return this.cache(key, payload);
+      return this.cache(toCacheKey(digest), token, payload);
     } catch (error) {
       if (error instanceof ApiError) throw error;
       if (error instanceof errors.JOSEError) return classifyRefusal(error);
@@ -133,11 +108,9 @@ export class JwtTokens {
     }
   }
 
-  private async verifySignatureAndClaims(
-    token: string,
-    getKey: JWTVerifyGetKey,
-  ): Promise<JWTVerifyResult> {
+  private async verifySignatureAndClaims(token: string): Promise<JWTVerifyResult> {
     const { issuer, audience } = this.rules;
+    const getKey: JWTVerifyGetKey = (header, jws) => this.keys.find(header, jws);
     const options = {
       algorithms: ALGORITHMS,
       issuer,
@@ -160,27 +133,28 @@ export class JwtTokens {
     }
   }
 
-  private cache(key: string, payload: JWTPayload): Grant {
+  private cache(key: string, token: string, payload: JWTPayload): Grant {
     const grant = {
       expiry: ((payload.exp ?? 0) + CLOCK_TOLERANCE_SECONDS) * 1_000,
       cachedUntil: performance.now() + CACHE_TTL_MS,
-      scopes: this.findNeededScopes(payload),
+      length: token.length,
+      scopes: readScopes(payload),
       caller: readCaller(payload),
       client: readClient(payload),
     };
-    if (this.cached.size >= MAX_CACHED) {
-      const [oldest = ''] = this.cached.keys();
-      this.cached.delete(oldest);
-    }
+    this.forget(key);
     this.cached.set(key, grant);
+    this.cachedLength += grant.length;
+    for (const oldest of this.cached.keys()) {
+      if (this.cachedLength <= MAX_CACHED_LENGTH) break;
+      this.forget(oldest);
+    }
     return grant;
   }
 
-  /** A token may have thousands of scopes. Only those that some route requires are kept. */
-  private findNeededScopes(payload: JWTPayload): Set<string> {
-    const scopes = parseScopeClaims(payload);
-    const needed = [...this.rules.scopes, ...scopesOfRoutes];
-    return new Set(needed.filter((scope) => scopes.has(scope)));
+  private forget(key: string): void {
+    this.cachedLength -= this.cached.get(key)?.length ?? 0;
+    this.cached.delete(key);
   }
 }
 
@@ -231,14 +205,17 @@ function readClient({ client_id: clientId, azp, sub }: JWTPayload): string | und
   return typeof sub === 'string' ? hash('sha256', `user ${sub}`, 'base64url') : undefined;
 }
 
-/** Reads the scopes from `scope` (RFC 9068 section 2.2.3) and `scp`, which some providers use, also as a list. */
-function parseScopeClaims({ scope, scp }: JWTPayload): Set<unknown> {
-  return new Set(
-    [scope, scp].flatMap((claim): unknown[] => {
-      if (typeof claim === 'string') return claim.split(' ');
-      return Array.isArray(claim) ? claim : [];
-    }),
-  );
+/**
+ * Reads the scopes from `scope` (RFC 9068 section 2.2.3) and `scp`, which some providers use, also
+ * as a list. A Set of them would take several times the memory of the token.
+ */
+function readScopes({ scope, scp }: JWTPayload): string {
+  const scopes = [scope, scp].flatMap((claim): unknown[] => {
+    if (typeof claim === 'string') return claim.split(' ');
+    return Array.isArray(claim) ? claim : [];
+  });
+  const isScope = (one: unknown): boolean => typeof one === 'string' && !one.includes(' ');
+  return ` ${scopes.filter(isScope).join(' ')} `;
 }
 
 /** Makes a short key: latin1 has one character for each byte. */
@@ -251,14 +228,11 @@ export function createJwtTokens({
   AUTH_JWKS_URL,
   AUTH_ISSUER,
   AUTH_AUDIENCE,
-  AUTH_SCOPE,
-  AUTH_READ_SCOPE,
 }: Env): JwtTokens | null {
   if (AUTH_JWKS_URL === '') return null;
   return new JwtTokens({
     jwksUrl: new URL(AUTH_JWKS_URL),
     issuer: AUTH_ISSUER,
     audience: AUTH_AUDIENCE,
-    scopes: [...parseScopes(AUTH_SCOPE), ...parseScopes(AUTH_READ_SCOPE)],
   });
 }

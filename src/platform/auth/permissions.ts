@@ -19,10 +19,10 @@ export interface Grant {
   /** Whether the token is a static one that may only read. */
   readonly isReadOnly?: boolean;
   /**
-   * The scopes of a token of the identity provider, as far as any route requires them; undefined for
-   * static tokens, which need none.
+   * The scopes of a token of the identity provider, each between two spaces; undefined for static
+   * tokens, which need none.
    */
-  readonly scopes?: ReadonlySet<string>;
+  readonly scopes?: string;
   /** The owner of the token, for the log; undefined for a token without a name. */
   readonly caller?: Caller;
   /** Identifies the client, or else the user, that the identity provider issued the token to. */
@@ -58,7 +58,7 @@ export class Permissions {
     }
     if (scopes === undefined) return;
     const needed = this.getRequiredByRoute(context) ?? (isReading ? this.toRead : this.toWrite);
-    if (needed.every((scope) => scopes.has(scope))) return;
+    if (needed.every((scope) => scopes.includes(` ${scope} `))) return;
     // RFC 6750 section 3.1: the challenge names the scopes that are needed.
     throw insufficientScope(undefined, `, scope="${needed.join(' ')}"`);
   }

@@ -9,9 +9,6 @@ import {
 } from 'jose';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import type { TraceHeaders } from '../observability/trace-context.js';
-import type { Client } from '../limits/client.js';
-import { FairShare } from '../limits/fair-share.js';
 
 /** How long fetched keys are used, in milliseconds. */
 const MAX_AGE_MS = 5 * 60_000;
@@ -21,8 +18,6 @@ const REFRESH_AGE_MS = 4 * 60_000;
 const COOLDOWN_MS = 30_000;
 /** How long the provider may take to answer, in milliseconds. */
 const TIMEOUT_MS = 5_000;
-/** How many tokens may wait for a fetch. */
-export const MAX_WAITING_TOKENS = 1_000;
 /** The least time between two fetches, even if the first one fails, in milliseconds. */
 const FETCH_SPACING_MS = 10_000;
 
@@ -37,9 +32,6 @@ export class ProviderKeys {
   private fetchedAt = -Infinity;
   private nextFetchAt = 0;
   private nextLogAt = 0;
-  /** The trace that the next fetch belongs to. */
-  private trace: TraceHeaders = {};
-  private readonly waiting = new FairShare(MAX_WAITING_TOKENS);
 
   constructor(url: URL) {
     this.keys = createRemoteJWKSet(url, {
@@ -53,33 +45,23 @@ export class ProviderKeys {
   /**
    * Finds the key of a token. Waits for the provider only if the key is unknown or outdated.
    *
-   * @param client the client that waits for the provider
-   * @param trace the trace of the request, for a fetch
    * @throws JOSEError the token names none of the keys, or more than one
    * @throws ApiError 50300 the provider fails, which is not the token's fault
    */
-  async find(
-    header: JWSHeaderParameters,
-    token: FlattenedJWSInput,
-    client: Client,
-    trace: TraceHeaders,
-  ): Promise<CryptoKey> {
+  async find(header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
     try {
-      this.trace = trace;
-      const age = performance.now() - this.fetchedAt;
-      if (age >= MAX_AGE_MS) await this.waitForFetch(client);
+      if (this.age >= MAX_AGE_MS) await this.reload();
       // If it fails, the next fetch reports that.
-      else if (age >= REFRESH_AGE_MS) void this.reload().catch(() => undefined);
+      else if (this.age >= REFRESH_AGE_MS) void this.reload().catch(() => undefined);
       try {
         return await this.keys(header, token);
       } catch (error) {
         const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-        if (!isUnknown || performance.now() - this.fetchedAt < COOLDOWN_MS) throw error;
-        await this.waitForFetch(client);
+        if (!isUnknown || this.age < COOLDOWN_MS) throw error;
+        await this.reload();
         return await this.keys(header, token);
       }
     } catch (error) {
-      if (error instanceof ApiError) throw error;
       // If the provider has no keys at all, the token is not at fault.
       if (isAboutToken(error) && this.keys.jwks()?.keys.length !== 0) throw error;
       const now = performance.now();
@@ -91,30 +73,21 @@ export class ProviderKeys {
     }
   }
 
-  private async waitForFetch(client: Client): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const waiting = this.waiting.hold(client, () => reject(providerUnavailable(1)));
-      waiting.update(1);
-      void this.reload()
-        .then(resolve, reject)
-        .finally(() => waiting.end());
-    });
+  private get age(): number {
+    return performance.now() - this.fetchedAt;
   }
 
+  /** Calls while a fetch is under way share it. */
   private async reload(): Promise<void> {
     await this.keys.reload();
     this.fetchedAt = performance.now();
   }
 
-  private async fetch(
-    href: string,
-    options: RequestInit & { headers: Headers },
-  ): Promise<Response> {
+  private async fetch(href: string, options: RequestInit): Promise<Response> {
     const now = performance.now();
     if (now < this.nextFetchAt) throw new Error('The last attempt has just failed');
     this.nextFetchAt = now + FETCH_SPACING_MS;
-    const headers = { ...Object.fromEntries(options.headers), ...this.trace };
-    return await fetch(href, { ...options, headers });
+    return await fetch(href, options);
   }
 }
 
