@@ -11,7 +11,6 @@ import { RequestBindingGuard } from './platform/requests/request-binding.guard.j
 import { ErrorFilter } from './platform/server/error.filter.js';
 import { HealthModule } from './platform/health/health.module.js';
 import { Connections } from './platform/server/connections.js';
-import { UnmatchedRouteFilter } from './platform/server/unmatched-route.filter.js';
 import { LoggingModule } from './platform/observability/logging.module.js';
 import { ChangesModule } from './modules/changes/changes.module.js';
 import { PlantsModule } from './modules/plants/plants.module.js';
@@ -31,11 +30,9 @@ import { schema } from './schema.js';
   ],
   providers: [
     Connections,
-    ErrorFilter,
     { provide: APP_GUARD, useClass: BearerGuard },
     { provide: APP_GUARD, useClass: RequestBindingGuard },
-    { provide: APP_FILTER, useExisting: ErrorFilter },
-    { provide: APP_FILTER, useClass: UnmatchedRouteFilter },
+    { provide: APP_FILTER, useClass: ErrorFilter },
   ],
 })
 export class AppModule {

@@ -5,7 +5,6 @@ import { AppModule } from './app.module.js';
 import { Env } from './platform/config/env.js';
 import { parseTrustedProxies, splitList } from './platform/config/setting-formats.js';
 import { DocsModule } from './platform/openapi/docs.module.js';
-import { matchFixedPathsFirst } from './platform/server/route-matching.js';
 import { Connections } from './platform/server/connections.js';
 import { configureServer } from './platform/server/http-server.js';
 import { createCorsOptions } from './platform/server/cors-options.js';
@@ -38,7 +37,6 @@ export async function createApp(features: readonly Type[] = []): Promise<NestExp
   app.use(requestMiddleware(logger, connections));
   const origins = splitList(env.CORS_ORIGINS);
   if (origins.length > 0) app.enableCors(createCorsOptions(origins));
-  app.use(matchFixedPathsFirst);
   app.get(DocsModule).document(app);
   return app;
 }

@@ -51,8 +51,9 @@ async function start(): Promise<void> {
     printDevelopmentToken(app);
   } catch (error) {
     process.exitCode = 1;
-    await app?.close();
+    // Closing may hang.
     process.stderr.write(`${describeError(error)}\n`);
+    await app?.close();
   }
 }
 

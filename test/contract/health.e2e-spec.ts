@@ -75,7 +75,7 @@ describe('health', () => {
     const write = jest.spyOn(store(), 'probeWrite').mockReturnValue(stuck);
     expectError(await app.request('GET', '/health/ready'), 'UNAVAILABLE');
     passSeconds(2);
-    const second = app.nest.get(StoreProbe).check();
+    const second = app.nest.get(StoreProbe).isWritable();
     expect(write).toHaveBeenCalledTimes(1);
     answer();
     await second;

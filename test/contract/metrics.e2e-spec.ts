@@ -46,7 +46,7 @@ describe('GET /metrics', () => {
     ['POST', '/plants', '401', () => app.request('POST', '/plants?a=b')],
     ['GET', '/health/live', '200', () => app.request('GET', '/health/live')],
     ['GET', 'unmatched', '404', () => app.request('GET', '/nothing/1')],
-    ['PUT', 'unmatched', '405', () => app.request('PUT', '/plants')],
+    ['PUT', '/plants', '405', () => app.request('PUT', '/plants')],
     ['other', 'unmatched', '404', () => app.request('PURGE', '/nothing/2')],
     ['other', 'unmatched', '400', () => exchange(app.port, 'nonsense\r\n\r\n')],
   ])('counts %s of the route %s answered %s', async (method, route, status, request) => {

@@ -31,7 +31,10 @@ function listRoutes({ router }: Express): Route[] {
   return router.stack.flatMap(({ route }) =>
     route === undefined
       ? []
-      : route.stack.map(({ method }) => ({ method: method.toUpperCase(), path: route.path })),
+      : route.stack
+          // Those without a method answer 405.
+          .filter(({ method }: { method?: string }) => method !== undefined)
+          .map(({ method }) => ({ method: method.toUpperCase(), path: route.path })),
   );
 }
 

@@ -97,7 +97,7 @@ export class BearerGuard implements CanActivate {
     if (this.jwts !== null && isJwtLike(token)) {
       const [request, response] = context.getArgs<[Request, Response]>();
       nameClient(request.socket, undefined);
-      this.limits.failures?.check(response, getClient(request).address);
+      this.limits.failures?.check(response, getClient(request));
       const verified = await this.jwts.verify(digest, token);
       if (typeof verified === 'object') return this.allow(context, credentials, verified);
       failure = verified;

@@ -1,7 +1,9 @@
-import { Controller, Get } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Controller, Get } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { HealthCheckService, HealthIndicatorService } from '@nestjs/terminus';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Public } from '../auth/auth.decorators.js';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { StoreProbe } from './store-probe.js';
 
 /** How long the store may take to answer, in milliseconds. */
@@ -15,12 +17,14 @@ interface Health {
 @Public()
 @ApiExcludeController()
 @Controller('health')
-export class HealthController {
-  constructor(
-    private readonly health: HealthCheckService,
-    private readonly indicators: HealthIndicatorService,
-    private readonly store: StoreProbe,
-  ) {}
+export class HealthController implements BeforeApplicationShutdown {
+  private isStopping = false;
+
+  constructor(private readonly store: StoreProbe) {}
+
+  beforeApplicationShutdown(): void {
+    this.isStopping = true;
+  }
 
   /** Answers while the event loop runs. */
   @Get('live')
@@ -31,15 +35,15 @@ export class HealthController {
   /**
    * Answers 200 while the store is writable and the program is not stopping.
    *
-   * @throws ServiceUnavailableException, for which the client gets 50300
+   * @throws ApiError 50300
    */
   @Get('ready')
   async ready(): Promise<Health> {
-    const store = this.indicators
-      .check('store')
-      .attempt(() => this.store.check())
-      .withTimeout(STORE_TIMEOUT_MS);
-    await this.health.check([store]);
+    const isWritable = await Promise.race([
+      this.store.isWritable(),
+      sleep(STORE_TIMEOUT_MS, false, { ref: false }),
+    ]);
+    if (this.isStopping || !isWritable) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
     return { status: 'ok' };
   }
 }

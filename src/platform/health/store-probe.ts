@@ -9,28 +9,31 @@ const CACHE_TTL_MS = 1_000;
 /** Checks whether the store is writable. */
 @Injectable()
 export class StoreProbe {
-  private answer: Promise<void> | undefined;
+  private answer: Promise<boolean> | undefined;
   /** As a time of `performance.now()`; undefined while a write is running. */
   private answeredAt: number | undefined;
 
   constructor(@Inject(DataSource) private readonly store: StoreDataSource) {}
 
-  /** Rejects when the store fails. Concurrent calls share one write. */
-  check(): Promise<void> {
+  /** Concurrent calls share one write. */
+  isWritable(): Promise<boolean> {
     const { answer, answeredAt } = this;
     const isCurrent = answeredAt === undefined || performance.now() - answeredAt < CACHE_TTL_MS;
     if (answer !== undefined && isCurrent) return answer;
     this.answeredAt = undefined;
-    this.answer = this.write().finally(() => (this.answeredAt = performance.now()));
+    this.answer = this.write();
     return this.answer;
   }
 
-  private async write(): Promise<void> {
+  private async write(): Promise<boolean> {
     try {
       await this.store.probeWrite();
+      return true;
     } catch (error) {
       storeFailures.report(error as Error);
-      throw error;
+      return false;
+    } finally {
+      this.answeredAt = performance.now();
     }
   }
 }

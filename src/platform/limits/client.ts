@@ -11,14 +11,10 @@ const WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$|^\[([^\]]*)\](?::\d+)?$/;
 const IPV6_KEY_BYTES = 56 / 8;
 
 /**
- * The client for whom something is held or queued. Every bound is shared fairly between names, and
- * within a name between addresses.
+ * Identifies the client for whom something is held or queued: the last valid token of its
+ * connection, or its address if there was none.
  */
-export interface Client {
-  /** Identifies the last valid token of the connection; the address if there was none. */
-  readonly name: string;
-  readonly address: string;
-}
+export type Client = string;
 
 /** A request, or only its connection, whose address may be that of a proxy. */
 interface RequestOrigin {
@@ -39,8 +35,7 @@ export function nameClient(socket: Socket, name: string | undefined): void {
  * has to wait.
  */
 export function getClient({ socket, ip = socket.remoteAddress }: RequestOrigin): Client {
-  const address = toAddressKey(ip);
-  return { name: names.get(socket) ?? address, address };
+  return names.get(socket) ?? toAddressKey(ip);
 }
 
 /** Makes the key of a client from its address. */

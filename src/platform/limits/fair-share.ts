@@ -1,17 +1,12 @@
 import type { Client } from './client.js';
 
-/** The amount held for one name from one address. */
-class AddressShare {
+/** The amount held for one client. */
+class Share {
   amount = 0;
   /** Ordered by the time of their last update, oldest first. */
   readonly holdings = new Set<Holding>();
   /** The one that was updated last. */
   last: Holding | undefined;
-}
-
-class NameShare {
-  amount = 0;
-  readonly addresses = new Map<string, AddressShare>();
 }
 
 /**
@@ -20,7 +15,7 @@ class NameShare {
  */
 export class FairShare {
   private amount = 0;
-  private readonly names = new Map<string, NameShare>();
+  private readonly shares = new Map<Client, Share>();
 
   constructor(private readonly limit: number) {}
 
@@ -36,29 +31,27 @@ export class FairShare {
   /** @param holding the one that has just changed, or got its next byte */
   update(holding: Holding, amount: number): void {
     const change = amount - holding.amount;
-    // Most requests have no body, and a body may arrive in a hundred thousand pieces.
-    if (change === 0 && (amount === 0 || holding.place?.last === holding)) return;
-    const { client } = holding;
-    const name = getOrAdd(this.names, client.name, () => new NameShare());
-    const address = getOrAdd(name.addresses, client.address, () => new AddressShare());
-    holding.amount = amount;
+    const share = this.shares.get(holding.client) ?? new Share();
+    // A body may arrive in thousands of pieces.
+    if (change === 0 && (amount === 0 || share.last === holding)) return;
     this.amount += change;
-    name.amount += change;
-    address.amount += change;
+    share.amount += change;
+    share.last = holding;
+    holding.amount = amount;
     // Deleting and adding moves it to the end of the set.
-    address.holdings.delete(holding);
-    if (amount > 0) address.holdings.add(holding);
-    address.last = holding;
-    holding.place = address;
-    if (address.holdings.size === 0) name.addresses.delete(client.address);
-    if (name.addresses.size === 0) this.names.delete(client.name);
+    share.holdings.delete(holding);
+    if (amount > 0) share.holdings.add(holding);
+    if (share.holdings.size > 0) this.shares.set(holding.client, share);
+    else this.shares.delete(holding.client);
     while (this.amount > this.limit) this.dropOne();
   }
 
   private dropOne(): void {
-    const name = findLargest(this.names);
-    const address = name && findLargest(name.addresses);
-    for (const holding of address?.holdings ?? []) {
+    let largest: Share | undefined;
+    for (const share of this.shares.values()) {
+      if (share.amount > (largest?.amount ?? 0)) largest = share;
+    }
+    for (const holding of largest?.holdings ?? []) {
       holding.end();
       holding.drop();
       return;
@@ -69,8 +62,6 @@ export class FairShare {
 /** Something held for one client, such as a partly received body. */
 export class Holding {
   amount = 0;
-  /** The share in which the amount was counted last. */
-  place: AddressShare | undefined;
 
   constructor(
     private readonly share: FairShare,
@@ -90,20 +81,11 @@ export class Holding {
   }
 }
 
-function getOrAdd<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
-}
+/** How many bytes may be held for all clients together. */
+export const CLIENT_MEMORY = 128 * 1024 * 1024;
 
-function findLargest<Share extends { readonly amount: number }>(
-  shares: ReadonlyMap<string, Share>,
-): Share | undefined {
-  let largest: Share | undefined;
-  for (const share of shares.values()) {
-    if (share.amount > (largest?.amount ?? 0)) largest = share;
-  }
-  return largest;
-}
+/**
+ * All memory that is held while something of a client is awaited: bodies that have arrived in part,
+ * requests that wait for their turn, and answers that are not read.
+ */
+export const clientMemory = new FairShare(CLIENT_MEMORY);

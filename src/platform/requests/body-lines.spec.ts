@@ -1,12 +1,12 @@
 import { expect, it } from '@jest/globals';
 import { IsInt } from 'class-validator';
+import type { Request, Response } from 'express';
 import { EventEmitter } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { CLIENT_MEMORY } from '../limits/fair-share.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { BodyLines, NDJSON_TYPE } from './body-lines.js';
-import { WAITING_BODIES_LIMIT } from './body-reader.js';
 
 class CountDto {
   @IsInt()
@@ -20,8 +20,8 @@ function receive(body: string, rawHeaders: string[] = []): BodyLines<CountDto> {
     headers,
     rawHeaders,
     socket: new Socket(),
-  }) as unknown as IncomingMessage;
-  const response = new EventEmitter() as unknown as ServerResponse;
+  }) as unknown as Request;
+  const response = new EventEmitter() as unknown as Response;
   const { signal } = new AbortController();
   return new BodyLines<CountDto>(request, response, CompiledDto.compile(CountDto), 1_000, signal);
 }
@@ -63,7 +63,7 @@ it('reads values and failures under the numbers of their lines, without stacks',
 
 it('refuses a body whose results take more memory than all clients may hold', async () => {
   const body = receive('x\n'.repeat(40_000));
-  body.setResultBytes(WAITING_BODIES_LIMIT + 1);
+  body.setResultBytes(CLIENT_MEMORY + 1);
   const reading = (async () => {
     for await (const readLines of body) readLines();
   })();
@@ -71,7 +71,7 @@ it('refuses a body whose results take more memory than all clients may hold', as
 });
 
 it('refuses a body whose headers take more memory than all clients may hold', async () => {
-  const body = receive('x\n', ['X', 'x'.repeat(WAITING_BODIES_LIMIT)]);
+  const body = receive('x\n', ['X', 'x'.repeat(CLIENT_MEMORY)]);
   const reading = (async () => {
     for await (const readLines of body) readLines();
   })();

@@ -1,6 +1,7 @@
+import type { Request, Response } from 'express';
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Client, getClient } from '../limits/client.js';
+import { getClient } from '../limits/client.js';
+import { clientMemory } from '../limits/fair-share.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
@@ -11,7 +12,6 @@ import {
   countHead,
   GrowingBuffer,
   RequestAbortedError,
-  waitingBodies,
 } from './body-reader.js';
 import { parseObject } from './json-body.js';
 
@@ -23,18 +23,12 @@ const BATCH_BYTES = 64 * 1024;
 /** How many lines are read at once, so that other requests are handled between batches. */
 const BATCH_LINES = 1_024;
 
+/** How many bytes Node reads ahead while a batch waits for its turn. */
+const READ_AHEAD = 128 * 1024;
+
 const LINE_FEED = 0x0a;
 /** A line of only spaces and tabs, which is skipped. */
 const BLANK = /^[ \t]*\r?$/;
-
-/** The lines of a body in batches. Each is a function that reads its lines, to be called once. */
-export interface LineBatches<Dto> extends AsyncIterable<() => ReadLines<Dto>> {
-  readonly client: Client;
-  /** Aborts when the body is read no further. Its reason is the error. */
-  readonly signal: AbortSignal;
-  /** Sets how much memory the results of the batches take, which counts from the next chunk on. */
-  setResultBytes(bytes: number): void;
-}
 
 /** The lines of a batch, without those that are blank. */
 export interface ReadLines<Dto> {
@@ -47,11 +41,11 @@ export interface ReadLines<Dto> {
 
 /**
  * The body of a request as lines of JSON, each read as an instance of a class like a body of its
- * own. The lines are iterated in batches. Until the next batch is requested, the client can send only as
- * much as the operating system buffers, so a body may have any length.
+ * own. The lines are iterated in batches, each a function that reads its lines, to be called once.
+ * Until the next batch is requested, the client can send only as much as Node and the operating
+ * system buffer, so a body may have any length.
  */
-export class BodyLines<Dto extends object> implements LineBatches<Dto> {
-  readonly client: Client;
+export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLines<Dto>> {
   private readonly ended = new AbortController();
   private resultBytes = 0;
   private lastNumber = 0;
@@ -61,14 +55,12 @@ export class BodyLines<Dto extends object> implements LineBatches<Dto> {
    * @param stop aborts when the server stops
    */
   constructor(
-    private readonly request: IncomingMessage,
-    private readonly response: ServerResponse,
+    readonly request: Request,
+    readonly response: Response,
     private readonly dto: CompiledDto,
     private readonly timeoutMs: number,
     private readonly stop: AbortSignal,
-  ) {
-    this.client = getClient(request);
-  }
+  ) {}
 
   /**
    * @throws ApiError 41500; 40800 when the client is too slow; 50300 when the server stops, or the
@@ -77,12 +69,12 @@ export class BodyLines<Dto extends object> implements LineBatches<Dto> {
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<() => ReadLines<Dto>, void, undefined> {
     const { request, response, stop, ended } = this;
-    const head = countHead(request);
+    const head = countHead(request) + READ_AHEAD;
     /** The start of an incomplete line. Of one that is too long, only as much as proves it. */
     const rest = new GrowingBuffer(BODY_LIMIT + 2);
     const refuse = (): void => ended.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
     const leave = (): void => ended.abort(new RequestAbortedError());
-    const holding = waitingBodies.hold(this.client, refuse);
+    const holding = clientMemory.hold(getClient(request), refuse);
     response.on('close', leave);
     stop.addEventListener('abort', refuse);
     if (stop.aborted) refuse();
@@ -109,10 +101,7 @@ export class BodyLines<Dto extends object> implements LineBatches<Dto> {
     }
   }
 
-  get signal(): AbortSignal {
-    return this.ended.signal;
-  }
-
+  /** Sets how much memory the results of the batches take, which counts from the next chunk on. */
   setResultBytes(bytes: number): void {
     this.resultBytes = bytes;
   }
@@ -163,8 +152,9 @@ export class BodyLines<Dto extends object> implements LineBatches<Dto> {
 
   /** @throws the reason of the signal, ApiError 40800, 41500, RequestAbortedError */
   private async *readChunks(): AsyncGenerator<Buffer, void, undefined> {
-    const { request, response, signal } = this;
-    checkMediaType(request, [NDJSON_TYPE]);
+    const { request, response } = this;
+    const { signal } = this.ended;
+    checkMediaType(request, { mediaTypes: [NDJSON_TYPE], isText: true });
     continueIfExpected(request, response);
     while (!request.readableEnded) {
       if (request.destroyed) throw new RequestAbortedError();

@@ -3,10 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiError } from '../errors/api-error.js';
-import { BODY_LIMIT, GrowingBuffer, readJsonText, WAITING_BODIES_LIMIT } from './body-reader.js';
+import { CLIENT_MEMORY } from '../limits/fair-share.js';
+import { BODY_LIMIT, type BodyRule, GrowingBuffer, readBody } from './body-reader.js';
 
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
+const RULE: BodyRule = { mediaTypes: ['application/json'], limit: BODY_LIMIT, isText: true };
 
 function request(ip = '192.0.2.1', rawHeaders: string[] = []): PassThrough & IncomingMessage {
   return Object.assign(new PassThrough(), {
@@ -20,7 +22,7 @@ function request(ip = '192.0.2.1', rawHeaders: string[] = []): PassThrough & Inc
 
 it('keeps no chunk, however small, and nothing that was read together with it', async () => {
   const req = request();
-  const text = readJsonText(req, {} as ServerResponse, ['application/json'], HOUR_MS);
+  const body = readBody(req, {} as ServerResponse, RULE, HOUR_MS);
   for (let index = 0; index < 90_000; index++) {
     if (!req.write(Buffer.alloc(16_384, 32).subarray(0, 1))) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -29,24 +31,23 @@ it('keeps no chunk, however small, and nothing that was read together with it', 
   // All that was read together is 1.4 GiB.
   expect(process.memoryUsage().arrayBuffers).toBeLessThan(500 * MIB);
   req.end('{}');
-  expect((await text).trim()).toBe('{}');
+  expect(String(await body).trim()).toBe('{}');
 });
 
 it('keeps no more of a body than says that it is too long', async () => {
   const req = request();
-  const text = readJsonText(req, {} as ServerResponse, ['application/json'], HOUR_MS);
+  const body = readBody(req, {} as ServerResponse, RULE, HOUR_MS);
   for (let index = 0; index < 4; index++) req.write(Buffer.alloc(BODY_LIMIT / 2));
-  await expect(text).rejects.toMatchObject({ status: 413 });
+  await expect(body).rejects.toMatchObject({ status: 413 });
 });
 
 it('counts the headers of requests whose bodies have not arrived, and drops the first of a client', async () => {
-  const types = ['application/json'];
   const others = request('192.0.2.2', ['Host', 'a', 'Content-Type', 'application/json']);
-  const honest = readJsonText(others, {} as ServerResponse, types, HOUR_MS);
-  const outcomes = Array.from({ length: WAITING_BODIES_LIMIT / MIB }, () => 'waits');
+  const honest = readBody(others, {} as ServerResponse, RULE, HOUR_MS);
+  const outcomes = Array.from({ length: CLIENT_MEMORY / MIB }, () => 'waits');
   const waiting = outcomes.map((_, index) => {
     const req = request('192.0.2.1', ['X', 'x'.repeat(MIB)]);
-    void readJsonText(req, {} as ServerResponse, types, HOUR_MS).catch((error: unknown) => {
+    void readBody(req, {} as ServerResponse, RULE, HOUR_MS).catch((error: unknown) => {
       outcomes[index] = `gets ${(error as ApiError).status}`;
     });
     return req;
@@ -54,7 +55,7 @@ it('counts the headers of requests whose bodies have not arrived, and drops the 
   await nextTurn();
   expect(outcomes).toEqual(['gets 503', ...outcomes.slice(1).fill('waits')]);
   others.end('{}');
-  expect(await honest).toBe('{}');
+  expect(String(await honest)).toBe('{}');
   for (const req of waiting) req.destroy();
 });
 

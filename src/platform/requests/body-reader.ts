@@ -2,14 +2,12 @@ import { parse as parseContentType } from 'content-type';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { getClient } from '../limits/client.js';
-import { FairShare } from '../limits/fair-share.js';
+import { clientMemory } from '../limits/fair-share.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 
 /** The longest body that is read, in bytes. */
 export const BODY_LIMIT = 102_400;
-/** How much memory the bodies of all clients may take until they are handled, in bytes. */
-export const WAITING_BODIES_LIMIT = 64 * 1024 * 1024;
 /** How much memory is first allocated for a body, in bytes. */
 const FIRST_CAPACITY = 2_048;
 /** About how much memory the name or the value of a header takes besides its characters, in bytes. */
@@ -18,37 +16,48 @@ const HEADER_OVERHEAD = 64;
 /** The client disconnected before its request was complete, so there is no answer. */
 export class RequestAbortedError extends Error {}
 
+/** The key of the {@link BodyRule} of a handler that takes its body as bytes. */
+export const RAW_BODY = Symbol('raw body');
+
+/** The bodies that an operation takes. */
+export interface BodyRule {
+  readonly mediaTypes: readonly string[];
+  /** How many bytes a body may have. */
+  readonly limit: number;
+  /** Whether a body is text, which must be UTF-8. */
+  readonly isText: boolean;
+}
+
 /**
- * Reads the body of a request as JSON text. Before this call, nothing has been read, and a client
- * that sent `Expect: 100-continue` has received no 100 (Continue).
+ * Reads the body of a request. Before this call, nothing has been read, and a client that sent
+ * `Expect: 100-continue` has received no 100 (Continue).
  *
- * @param mediaTypes the media types that the operation accepts
  * @param timeoutMs how long it may take until the body has arrived
  * @throws ApiError 40001, 41300, 41500, in the documented order; 40800 when it arrives too late;
  *   50300 when too many bodies arrive at a time
  * @throws RequestAbortedError
  */
-export async function readJsonText(
+export async function readBody(
   req: IncomingMessage,
   res: ServerResponse,
-  mediaTypes: readonly string[],
+  rule: BodyRule,
   timeoutMs: number,
-): Promise<string> {
+): Promise<Buffer> {
   const declared = req.headers['content-length'];
   if (declared !== undefined) {
-    checkBody(req, Number(declared), mediaTypes);
+    checkBody(req, Number(declared), rule);
   } else if (req.headers['transfer-encoding'] === undefined) {
     throw emptyBody();
   }
   continueIfExpected(req, res);
 
-  const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req, timeoutMs));
+  const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req, rule.limit, timeoutMs));
   // The length of a chunked body is known only at its end.
-  if (declared === undefined) checkBody(req, bytes.length, mediaTypes);
-  if (!isUtf8(bytes)) {
+  if (declared === undefined) checkBody(req, bytes.length, rule);
+  if (rule.isText && !isUtf8(bytes)) {
     throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is not UTF-8');
   }
-  return bytes.toString();
+  return bytes;
 }
 
 /** Sends 100 (Continue) to a client that waits for it. */
@@ -57,10 +66,12 @@ export function continueIfExpected(req: IncomingMessage, res: ServerResponse): v
   if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
 }
 
-function checkBody(req: IncomingMessage, length: number, mediaTypes: readonly string[]): void {
+function checkBody(req: IncomingMessage, length: number, rule: BodyRule): void {
   if (length === 0) throw emptyBody();
-  checkMediaType(req, mediaTypes);
-  if (length > BODY_LIMIT) throw new ApiError(ErrorCatalogue.BODY_TOO_LARGE);
+  checkMediaType(req, rule);
+  if (length <= rule.limit) return;
+  const message = `The body is larger than ${rule.limit} bytes`;
+  throw new ApiError(ErrorCatalogue.BODY_TOO_LARGE, message);
 }
 
 function emptyBody(): ApiError {
@@ -75,12 +86,6 @@ function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
   return bytes;
 }
 
-/**
- * Requests whose bodies are partly received, or that wait for their turn, by the bytes of their
- * bodies and headers.
- */
-export const waitingBodies = new FairShare(WAITING_BODIES_LIMIT);
-
 /** Estimates the memory of the URL and the headers of a request, which is held while it waits. */
 export function countHead({ url = '', rawHeaders }: IncomingMessage): number {
   return rawHeaders.reduce((bytes, text) => bytes + text.length + HEADER_OVERHEAD, url.length);
@@ -91,7 +96,7 @@ export function countHead({ url = '', rawHeaders }: IncomingMessage): number {
  * read together with it.
  */
 export class GrowingBuffer {
-  private memory = new ArrayBuffer(FIRST_CAPACITY);
+  private memory = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
   private length = 0;
 
   /** @param limit how many bytes are kept; further ones are dropped */
@@ -99,7 +104,7 @@ export class GrowingBuffer {
 
   /** The size of its memory, in bytes. */
   get capacity(): number {
-    return this.memory.byteLength;
+    return this.memory.length;
   }
 
   get isEmpty(): boolean {
@@ -112,39 +117,31 @@ export class GrowingBuffer {
 
   /** The bytes that were added. Their memory is reused after {@link clear}. */
   get bytes(): Buffer {
-    return Buffer.from(this.memory, 0, this.length);
+    return this.memory.subarray(0, this.length);
   }
 
   add(chunk: Buffer): void {
-    const wanted = Math.min(this.length + chunk.length, this.limit);
-    if (wanted > this.capacity)
-      this.grow(Math.min(Math.max(wanted, 2 * this.capacity), this.limit));
-    new Uint8Array(this.memory).set(chunk.subarray(0, wanted - this.length), this.length);
-    this.length = wanted;
+    const length = Math.min(this.length + chunk.length, this.limit);
+    if (length > this.capacity) {
+      const capacity = Math.min(Math.max(length, 2 * this.capacity), this.limit);
+      const larger = Buffer.allocUnsafeSlow(capacity);
+      this.memory.copy(larger, 0, 0, this.length);
+      this.memory = larger;
+    }
+    chunk.copy(this.memory, this.length);
+    this.length = length;
   }
 
   clear(): void {
     this.length = 0;
   }
-
-  private grow(capacity: number): void {
-    if (this.memory.resizable) {
-      this.memory.resize(capacity);
-      return;
-    }
-    // The memory of a resizable buffer goes back to the system, and that of others to the heap of
-    // the process, which keeps it.
-    const resizable = new ArrayBuffer(capacity, { maxByteLength: this.limit });
-    new Uint8Array(resizable).set(new Uint8Array(this.memory));
-    this.memory = resizable;
-  }
 }
 
 /** Resolves with the whole body, or with the start of one that exceeds the limit. */
-function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buffer> {
+function readBytes(req: IncomingMessage, limit: number, timeoutMs: number): Promise<Buffer> {
   if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
   return new Promise((resolve, reject) => {
-    const body = new GrowingBuffer(BODY_LIMIT + 1);
+    const body = new GrowingBuffer(limit + 1);
     const head = countHead(req);
     const settle = (): void => {
       clearTimeout(timer);
@@ -170,7 +167,7 @@ function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buffer> {
       reject(new ApiError(error));
     };
     const timer = setTimeout(() => refuse(ErrorCatalogue.REQUEST_TIMEOUT), timeoutMs);
-    const holding = waitingBodies.hold(getClient(req), () => refuse(ErrorCatalogue.UNAVAILABLE));
+    const holding = clientMemory.hold(getClient(req), () => refuse(ErrorCatalogue.UNAVAILABLE));
     req.on('data', onData).on('end', onEnd).on('close', onClose);
     holding.update(head + body.capacity);
   });
@@ -184,14 +181,14 @@ function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buffer> {
  */
 export function checkMediaType(
   { method, headers }: IncomingMessage,
-  mediaTypes: readonly string[],
+  { mediaTypes, isText }: Pick<BodyRule, 'mediaTypes' | 'isText'>,
 ): void {
-  const wrong = findWrongMediaType(headers, mediaTypes);
+  const wrong = findWrongMediaType(headers, mediaTypes, isText);
   if (wrong === undefined) return;
-  const wanted = `${mediaTypes.join(' or ')} in UTF-8, without a Content-Encoding`;
+  const wanted = `${mediaTypes.join(' or ')}${isText ? ' in UTF-8' : ''}`;
   throw new ApiError(
     ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
-    `The body has ${wrong}: send ${wanted}`,
+    `The body has ${wrong}: send ${wanted}, without a Content-Encoding`,
     method === 'PATCH' ? { 'Accept-Patch': mediaTypes.join(', ') } : {},
   );
 }
@@ -199,12 +196,13 @@ export function checkMediaType(
 function findWrongMediaType(
   { 'content-type': contentType, 'content-encoding': contentEncoding }: IncomingHttpHeaders,
   mediaTypes: readonly string[],
+  isText: boolean,
 ): string | undefined {
   if (contentType === undefined) return 'no Content-Type';
   const { type, parameters } = parseContentType(contentType);
   if (!mediaTypes.includes(type)) return `the Content-Type ${quote(contentType)}`;
   const { charset = 'utf-8' } = parameters;
-  if (!/^utf-?8$/i.test(charset)) return `the charset ${quote(charset)}`;
+  if (isText && !/^utf-?8$/i.test(charset)) return `the charset ${quote(charset)}`;
   const isIdentity = (contentEncoding ?? 'identity').trim().toLowerCase() === 'identity';
   return isIdentity ? undefined : `the Content-Encoding ${quote(contentEncoding ?? '')}`;
 }

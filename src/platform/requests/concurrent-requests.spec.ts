@@ -2,8 +2,9 @@ import { afterEach, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { RequestAbortedError, WAITING_BODIES_LIMIT } from './body-reader.js';
-import { endTurn, HANDLED_BODIES_LIMIT, MAX_PAGES, Turns } from './concurrent-requests.js';
+import { CLIENT_MEMORY } from '../limits/fair-share.js';
+import { RequestAbortedError } from './body-reader.js';
+import { endTurn, HANDLED_BYTES, MAX_PAGES, Turns } from './concurrent-requests.js';
 
 /** A request of a client at this address, and its answer. */
 function ask(ip: string, rawHeaders: string[] = []): [Request, Response & { closed: boolean }] {
@@ -98,7 +99,7 @@ it('counts the headers of requests that wait, and refuses the client with the la
   const holders = await takeAll();
   const [request, response] = ask('192.0.2.2', ['Host', 'a']);
   const turn = Turns.ofPages.take(request, response);
-  const large = Turns.ofPages.take(...ask('192.0.2.1', ['X', 'x'.repeat(WAITING_BODIES_LIMIT)]));
+  const large = Turns.ofPages.take(...ask('192.0.2.1', ['X', 'x'.repeat(CLIENT_MEMORY)]));
   for (const holder of holders) endTurn(holder);
   await expect(large).rejects.toMatchObject({ status: 503 });
   await turn;
@@ -122,15 +123,14 @@ it('counts the work for a disconnected client until the work has ended', async (
   for (const one of [...holders, response]) endTurn(one);
 });
 
-it('counts the memory of bodies that are handled, not their bytes in UTF-8', async () => {
-  // With one character of two bytes in memory, each has two: 48 MiB, and 24 MiB in UTF-8.
-  const body = `${'x'.repeat(HANDLED_BODIES_LIMIT * 0.75)}€`;
+it('lets requests wait while the bodies that are handled take all the memory', async () => {
   const [request, response] = ask('192.0.2.1');
-  await Turns.ofHandlers.take(request, response, body);
+  await Turns.ofHandlers.take(request, response, HANDLED_BYTES);
   const [other, itsResponse] = ask('192.0.2.1');
   const turn = Turns.ofHandlers.take(other, itsResponse);
   expect(turn).toBeDefined();
   endTurn(response);
   await turn;
   endTurn(itsResponse);
+  expect(Turns.ofHandlers.isIdle).toBe(true);
 });

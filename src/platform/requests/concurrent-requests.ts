@@ -1,88 +1,91 @@
 import { SetMetadata } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { getClient } from '../limits/client.js';
-import { FairQueue } from '../limits/fair-queue.js';
 import { WAIT_TIMEOUT_MS } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { countHead, RequestAbortedError, waitingBodies } from './body-reader.js';
+import { getClient } from '../limits/client.js';
+import { FairQueue } from '../limits/fair-queue.js';
+import { clientMemory } from '../limits/fair-share.js';
+import { countHead, RequestAbortedError } from './body-reader.js';
 
-/** How many requests are handled at a time. On a slow disk, one flush answers many at once. */
-export const MAX_HANDLED = 4_096;
+/** How many bytes all requests that are handled may take. On a slow disk, one flush answers many. */
+export const HANDLED_BYTES = 64 * 1024 * 1024;
+/** About how many bytes a request takes while it is handled, besides its body. */
+export const REQUEST_BYTES = 16 * 1024;
 /** How many pages and pieces of pages are read at a time. */
 export const MAX_PAGES = 32;
-/** How many bytes the bodies of all requests being handled may have together. */
-export const HANDLED_BODIES_LIMIT = 32 * 1024 * 1024;
+/** How many batches of all imports are stored at a time. */
+export const MAX_BATCHES = 4;
 
 /**
- * Bounds how many requests are handled at a time. Waiting clients are served in turn, so that a
- * burst of one client does not delay the others. A turn is the right of one request to be handled.
+ * Bounds how much is done at a time. Waiting clients are served in turn, so that a burst of one
+ * client does not delay the others. A turn is the right of one request to be handled.
  */
 export class Turns {
-  static readonly ofHandlers = new Turns(MAX_HANDLED, 64);
+  static readonly ofHandlers = new Turns(HANDLED_BYTES, 64);
   /** Pages have separate turns, so that other requests do not wait for them. */
   static readonly ofPages = new Turns(MAX_PAGES, MAX_PAGES);
+  /** Reading the lines of a batch takes milliseconds, so one begins in a turn of the event loop. */
+  static readonly ofBatches = new Turns(MAX_BATCHES, 1);
 
   private readonly waiting = new FairQueue<() => void>();
-  private running = 0;
+  /** Below zero while the last request that began takes more than was left. */
+  private free: number;
   /** How many may still begin in this turn of the event loop. Each turn has the whole quota. */
   private quota: number;
-  /** The bytes of the bodies of all running requests. */
-  private bytes = 0;
 
   /**
-   * @param free how many turns there are
-   * @param perTurn how many begin in one turn of the event loop
+   * @param capacity how much the costs of all turns may be together
+   * @param perLoop how many begin in one turn of the event loop
    */
   private constructor(
-    private free: number,
-    private readonly perTurn: number,
+    private readonly capacity: number,
+    private readonly perLoop: number,
   ) {
-    this.quota = perTurn;
+    this.free = capacity;
+    this.quota = perLoop;
+  }
+
+  get isIdle(): boolean {
+    return this.free === this.capacity;
   }
 
   /**
    * Takes a turn for a request, in place of the turn that it has. {@link endTurn} ends the turn
    * when the answer begins. Waiting clients are served in turn.
    *
-   * @param body the body that is held in memory while the request waits
+   * @param bodyBytes the memory of the body that is held while the request waits and is handled
    * @returns undefined if the request need not wait
    * @throws ApiError 50300 when it gets no turn in time, or too much memory is held meanwhile
    * @throws RequestAbortedError when its client has disconnected
    */
-  take(request: Request, response: Response, body = ''): Promise<void> | undefined {
+  take(request: Request, response: Response, bodyBytes = 0): Promise<void> | undefined {
     const { locals } = response;
     if (response.closed) throw new RequestAbortedError();
     if ('turn' in locals) endTurn(response);
     else response.on('close', () => endTurnSoon(response));
-    const bytes = body === '' ? 0 : countMemory(body);
-    if (!this.mayBegin()) return this.wait(request, response, bytes);
-    this.begin(response, bytes);
+    if (!this.mayBegin()) return this.wait(request, response, bodyBytes);
+    this.begin(response, bodyBytes);
     return undefined;
   }
 
-  get isIdle(): boolean {
-    return this.running === 0;
-  }
-
   private mayBegin(): boolean {
-    return this.free > 0 && this.quota > 0 && this.bytes < HANDLED_BODIES_LIMIT;
+    return this.free > 0 && this.quota > 0;
   }
 
-  private begin({ locals }: Response, bytes: number): void {
-    this.free--;
-    this.running++;
-    this.bytes += bytes;
+  private begin({ locals }: Response, bodyBytes: number): void {
+    const cost = this === Turns.ofHandlers ? REQUEST_BYTES + bodyBytes : 1;
+    this.free -= cost;
+    let isHeld = true;
     locals.turn = () => {
-      this.free++;
-      this.running--;
-      this.bytes -= bytes;
+      if (isHeld) this.free += cost;
+      isHeld = false;
       this.beginWaiting();
     };
-    const isFirst = this.quota-- === this.perTurn;
+    const isFirst = this.quota-- === this.perLoop;
     if (!isFirst) return;
     setImmediate(() => {
-      this.quota = this.perTurn;
+      this.quota = this.perLoop;
       this.beginWaiting();
     });
   }
@@ -91,7 +94,7 @@ export class Turns {
     while (!this.waiting.isEmpty && this.mayBegin()) this.waiting.shift()?.();
   }
 
-  private async wait(request: Request, response: Response, bytes: number): Promise<void> {
+  private async wait(request: Request, response: Response, bodyBytes: number): Promise<void> {
     const { waiting } = this;
     const client = getClient(request);
     response.locals.turn = undefined;
@@ -103,7 +106,7 @@ export class Turns {
       };
       const begin = (): void => {
         stopWaiting();
-        this.begin(response, bytes);
+        this.begin(response, bodyBytes);
         resolve();
       };
       const leave = (): void => {
@@ -114,17 +117,12 @@ export class Turns {
         );
       };
       const timer = setTimeout(leave, WAIT_TIMEOUT_MS);
-      const holding = waitingBodies.hold(client, leave);
+      const holding = clientMemory.hold(client, leave);
       response.on('close', leave);
       waiting.push(client, begin);
-      holding.update(countHead(request) + bytes);
+      holding.update(countHead(request) + bodyBytes);
     });
   }
-}
-
-/** Estimates the bytes of a text in memory, where a character takes one or two. */
-function countMemory(text: string): number {
-  return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }
 
 export const TURNS = Symbol('turns');
@@ -134,9 +132,9 @@ export const TakesTurns = (turns: Turns): MethodDecorator => SetMetadata(TURNS, 
 
 /** Ends the turn of a request when its answer begins, or while it waits for its client. */
 export function endTurn({ locals }: Response): void {
-  const release = locals.turn as (() => void) | undefined;
+  const end = locals.turn as (() => void) | undefined;
   locals.turn = undefined;
-  release?.();
+  end?.();
 }
 
 /**
@@ -144,8 +142,7 @@ export function endTurn({ locals }: Response): void {
  * as the work may take.
  */
 function endTurnSoon(response: Response): void {
+  const end = response.locals.turn as (() => void) | undefined;
   if (response.writableEnded) endTurn(response);
-  else if (response.locals.turn !== undefined) {
-    setTimeout(() => endTurn(response), WAIT_TIMEOUT_MS).unref();
-  }
+  else if (end !== undefined) setTimeout(end, WAIT_TIMEOUT_MS).unref();
 }

@@ -1,43 +1,7 @@
-import type { Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { type Json, JsonSyntaxError, parseJson } from '../json/json.js';
 import { type CompiledDto, joinFaults } from '../validation/compiled-dto.js';
-import { readJsonText } from './body-reader.js';
-import { Turns } from './concurrent-requests.js';
-
-/**
- * The JSON body of a request, as an instance of a class. It is read when it is first awaited. Nest
- * awaits the parameters of a handler after the last guard, so the body of a refused request is
- * never read.
- */
-export class JsonBody implements PromiseLike<object> {
-  private read: Promise<object> | undefined;
-
-  constructor(
-    private readonly request: Request,
-    private readonly response: Response,
-    private readonly dto: CompiledDto,
-    private readonly timeoutMs: number,
-    private readonly turns = Turns.ofHandlers,
-  ) {}
-
-  /** Rejects with ApiError 40001, 40002, 40800, 41300, 41500, 50300 or RequestAbortedError. */
-  then<Result = object, Failure = never>(
-    onFulfilled?: ((body: object) => Result | PromiseLike<Result>) | null,
-    onRejected?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null,
-  ): Promise<Result | Failure> {
-    this.read ??= this.readOnce();
-    return this.read.then(onFulfilled, onRejected);
-  }
-
-  private async readOnce(): Promise<object> {
-    const { request, response, dto, timeoutMs, turns } = this;
-    const text = await readJsonText(request, response, listMediaTypes(dto), timeoutMs);
-    await turns.take(request, response, text);
-    return parseObject(text, dto, 'body');
-  }
-}
 
 const JSON_TYPES = ['application/json'];
 const MERGE_PATCH_TYPES = ['application/merge-patch+json', ...JSON_TYPES];

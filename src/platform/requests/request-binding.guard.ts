@@ -11,15 +11,18 @@ import type { Request, Response } from 'express';
 import { IS_PUBLIC } from '../auth/auth.decorators.js';
 import { Env } from '../config/env.js';
 import { compileAnswers, type CompiledDto } from '../validation/compiled-dto.js';
+import { BODY_LIMIT, type BodyRule, RAW_BODY, readBody } from './body-reader.js';
 import { RESULT_CONVERTER, type ResultConverter } from './convert-result.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
-import { JsonBody, listMediaTypes } from './json-body.js';
+import { listMediaTypes, parseObject } from './json-body.js';
 import { setParameters } from './read-parameters.js';
 import { Turns, TURNS } from './concurrent-requests.js';
 
 /** The properties of a handler that are read at start. */
 interface Handler {
   readonly parameters: Partial<HandlerParameters>;
+  /** The bodies that it takes; undefined if it takes none, or reads the body itself. */
+  readonly bodyRule: BodyRule | undefined;
   readonly turns: Turns | undefined;
   readonly converter: ResultConverter<unknown> | undefined;
 }
@@ -28,12 +31,17 @@ interface Handler {
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
 
 /** For handlers of Nest's own, such as that for unknown paths. */
-const UNKNOWN: Handler = { parameters: {}, turns: undefined, converter: undefined };
+const UNKNOWN: Handler = {
+  parameters: {},
+  bodyRule: undefined,
+  turns: undefined,
+  converter: undefined,
+};
 
 /**
  * Gives a handler its `@Query()`, `@Param()` and `@Body()` as checked instances of the classes that
  * it declares, and waits for the turn of the request. It runs after the bearer guard, and refuses a
- * bad path or query before the body is read. Nest awaits the body after the last guard.
+ * bad path or query before the body is read.
  */
 @Injectable()
 export class RequestBindingGuard implements CanActivate, OnModuleInit {
@@ -60,28 +68,68 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
           this.reflector.get<Turns | undefined>(TURNS, handler) ??
           (isPublic ? undefined : Turns.ofHandlers);
         const converter = this.reflector.get<Handler['converter']>(RESULT_CONVERTER, handler);
-        this.handlers.set(handler, { parameters, turns, converter });
+        const bodyRule = readBodyRule(prototype, method, parameters.body);
+        this.handlers.set(handler, { parameters, bodyRule, turns, converter });
         if (parameters.body !== undefined) documentMediaTypes(prototype, method, parameters.body);
         compileAnswers(handler);
       }
     }
   }
 
-  /** @throws ApiError 40003, 50300 */
+  /**
+   * @throws ApiError 40001, 40002, 40003, 40800, 41300, 41500, 50300
+   * @throws RequestAbortedError
+   */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const { parameters, turns, converter } = this.handlers.get(context.getHandler()) ?? UNKNOWN;
-    const { body, query, path } = parameters;
+    const handler = this.handlers.get(context.getHandler()) ?? UNKNOWN;
+    const { query, path } = handler.parameters;
     const [request, response] = context.getArgs<[Request, Response]>();
     if (query !== undefined || path !== undefined) setParameters(request, query, path);
-    response.locals.converter = converter;
-    if (body !== undefined) {
-      request.body = new JsonBody(request, response, body, this.env.REQUEST_TIMEOUT_MS, turns);
-      return true;
+    response.locals.converter = handler.converter;
+    if (handler.bodyRule !== undefined) {
+      return this.bindBody(request, response, handler, handler.bodyRule);
     }
     // An unread body would stay in memory until the answer, and hide the end of the connection.
     if (WITHOUT_BODY.has(request.method)) request.resume();
-    return turns?.take(request, response)?.then(() => true) ?? true;
+    return handler.turns?.take(request, response)?.then(() => true) ?? true;
   }
+
+  private async bindBody(
+    request: Request,
+    response: Response,
+    { parameters, turns }: Handler,
+    rule: BodyRule,
+  ): Promise<boolean> {
+    // A guard runs inside of Node's parser, which passes on the body that has arrived with the
+    // headers before this continues.
+    await Promise.resolve();
+    const bytes = await readBody(request, response, rule, this.env.REQUEST_TIMEOUT_MS);
+    if (parameters.body === undefined) {
+      await turns?.take(request, response, bytes.length);
+      request.body = bytes;
+    } else {
+      const text = bytes.toString();
+      await turns?.take(request, response, countMemory(text, bytes));
+      request.body = parseObject(text, parameters.body, 'body');
+    }
+    return true;
+  }
+}
+
+/** Estimates the memory of a text, where a character takes one or two bytes. */
+function countMemory(text: string, bytes: Buffer): number {
+  return bytes.length === text.length ? text.length : 2 * text.length;
+}
+
+function readBodyRule(
+  prototype: object,
+  method: string,
+  body: CompiledDto | undefined,
+): BodyRule | undefined {
+  if (body === undefined) {
+    return Reflect.getMetadata(RAW_BODY, prototype, method) as BodyRule | undefined;
+  }
+  return { mediaTypes: listMediaTypes(body), limit: BODY_LIMIT, isText: true };
 }
 
 function documentMediaTypes(prototype: object, method: string, body: CompiledDto): void {

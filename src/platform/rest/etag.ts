@@ -1,5 +1,5 @@
 import { applyDecorators, HttpStatus, type Type } from '@nestjs/common';
-import { ApiOkResponse, ApiResponse } from '@nestjs/swagger';
+import { ApiOkResponse, ApiResponse, type ApiResponseNoStatusOptions } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { hash } from 'node:crypto';
 import { ConvertResult } from '../requests/convert-result.js';
@@ -28,20 +28,34 @@ const ETAG = {
 };
 
 /**
- * Returns the body of the row; undefined for 304, if the client has the current version.
+ * Returns the body of the representation; undefined for 304, if the client has the current version.
  *
  * @throws ApiError 41200
  */
-function convert(
-  { body, etag }: Representation<unknown>,
+export function convertRepresentation<Body>(
+  { body, etag }: Representation<Body>,
   request: Request,
   response: Response,
-): unknown {
+): Body | undefined {
   const isModified = new Preconditions(request.headers).isModified(etag);
   addDefaultHeaders(response, 'ETag', etag);
   if (isModified) return body;
   response.status(HttpStatus.NOT_MODIFIED);
   return undefined;
+}
+
+/** Documents the answers with a representation, or with 304. */
+export function ApiRepresentationResponses(success: ApiResponseNoStatusOptions): MethodDecorator {
+  return applyDecorators(
+    ApiPreconditions(),
+    ApiOkResponse({ ...success, headers: ETAG }),
+    ApiResponse({
+      status: HttpStatus.NOT_MODIFIED,
+      description: '`If-None-Match` has the current ETag',
+      content: {},
+      headers: ETAG,
+    }),
+  );
 }
 
 /**
@@ -50,14 +64,7 @@ function convert(
  */
 export function ApiRepresentation(type: Type, description: string): MethodDecorator {
   return applyDecorators(
-    ConvertResult(convert),
-    ApiPreconditions(),
-    ApiOkResponse({ description, type, headers: ETAG }),
-    ApiResponse({
-      status: HttpStatus.NOT_MODIFIED,
-      description: '`If-None-Match` has the current ETag',
-      content: {},
-      headers: ETAG,
-    }),
+    ConvertResult(convertRepresentation<unknown>),
+    ApiRepresentationResponses({ description, type }),
   );
 }

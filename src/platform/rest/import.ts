@@ -5,7 +5,6 @@ import {
   type ExecutionContext,
   HttpCode,
   Injectable,
-  Logger,
   type PipeTransform,
   type Type,
 } from '@nestjs/common';
@@ -25,14 +24,8 @@ import type { ListOutcome } from '../database/batched-repository.js';
 import { ConstraintError } from '../database/constraint.error.js';
 import { ApiError } from '../errors/api-error.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
-import { FairQueue } from '../limits/fair-queue.js';
 import { importedLines } from '../observability/metrics.js';
-import {
-  BodyLines,
-  type LineBatches,
-  NDJSON_TYPE,
-  type ReadLines,
-} from '../requests/body-lines.js';
+import { BodyLines, NDJSON_TYPE, type ReadLines } from '../requests/body-lines.js';
 import { endTurn, Turns } from '../requests/concurrent-requests.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { describeLines } from './page.js';
@@ -45,18 +38,6 @@ const MAX_FAILURES = 1_000;
 const FAILURE_BYTES = 512;
 /** The longest pause of an import after a batch, in milliseconds. */
 const MAX_PAUSE_MS = 1_000;
-/** How often the progress of an import is logged, in milliseconds. */
-const PROGRESS_MS = 10_000;
-
-const logger = new Logger('Import');
-
-/** How many batches of all imports are stored at a time. */
-export const MAX_BATCHES = 4;
-let freeSlots = MAX_BATCHES;
-/** The functions that start the next batches of imports. The clients take turns. */
-const waiting = new FairQueue<() => void>();
-let nextStart: NodeJS.Immediate | undefined;
-
 @ApiSchema({ name: 'ImportFailure' })
 class ImportFailureDto {
   @ApiProperty({ description: 'The number of the line, from 1', type: 'integer' })
@@ -98,61 +79,26 @@ export class ImportResultDto {
  * @throws ApiError 40800, 41500, 50300; lines that have been stored stay stored
  * @throws RequestAbortedError when the client has left; batches that have not started are not stored
  */
-export async function importLines<Dto>(
-  body: LineBatches<Dto>,
+export async function importLines<Dto extends object>(
+  body: BodyLines<Dto>,
   createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
   keyTaken: ErrorKind,
 ): Promise<ImportResultDto> {
+  const { request, response } = body;
   const result = new ImportResultDto();
-  const progress = setInterval(() => logger.log(describe(result)), PROGRESS_MS);
-  try {
-    for await (const readLines of body) {
-      await waitForSlot(body);
-      const began = performance.now();
-      try {
-        await storeLines(readLines(), createAll, keyTaken, result);
-      } finally {
-        freeSlots++;
-        scheduleStart();
-      }
-      body.setResultBytes(result.failures.length * FAILURE_BYTES);
-      if (Turns.ofHandlers.isIdle) continue;
-      await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
+  for await (const readLines of body) {
+    await Turns.ofBatches.take(request, response);
+    const began = performance.now();
+    try {
+      await storeLines(readLines(), createAll, keyTaken, result);
+    } finally {
+      endTurn(response);
     }
-    return result;
-  } finally {
-    clearInterval(progress);
-    logger.log(describe(result));
+    body.setResultBytes(result.failures.length * FAILURE_BYTES);
+    if (Turns.ofHandlers.isIdle) continue;
+    await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
   }
-}
-
-/** @throws the reason of the signal if it aborts first */
-function waitForSlot<Dto>({ client, signal }: LineBatches<Dto>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const start = (): void => {
-      signal.removeEventListener('abort', leave);
-      freeSlots--;
-      resolve();
-    };
-    const leave = (): void => {
-      waiting.delete(client, start);
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', leave);
-    waiting.push(client, start);
-    scheduleStart();
-  });
-}
-
-/** Starts one batch per turn of the event loop, because reading its lines takes milliseconds. */
-function scheduleStart(): void {
-  if (freeSlots === 0 || waiting.isEmpty) return;
-  nextStart ??= setImmediate(() => {
-    nextStart = undefined;
-    waiting.shift()?.();
-    scheduleStart();
-  });
+  return result;
 }
 
 async function storeLines<Dto>(
@@ -183,10 +129,6 @@ function toFailure(error: unknown): ApiError {
   const failure = error instanceof ConstraintError ? error.toApiError() : error;
   if (failure instanceof ApiError && failure.status < 500) return failure;
   throw error;
-}
-
-function describe({ created, identical, failed }: ImportResultDto): string {
-  return `${created + identical + failed} lines: ${created} created, ${identical} identical, ${failed} failed`;
 }
 
 type LineSource = readonly [request: Request, response: Response, dto: CompiledDto];

@@ -14,6 +14,7 @@ import { convertResult } from '../requests/convert-result.js';
 import { endTurn } from '../requests/concurrent-requests.js';
 import { addDefaultHeaders, type DefaultHeaders } from './default-headers.js';
 import { JSON_TYPE } from './send-error.js';
+import { answerUnmatched } from './unmatched-requests.js';
 import { countUnsent, sendStream, TextStream } from './send-stream.js';
 
 // This file depends on internals of Node's HTTP server: `httpAllowHalfOpen`, which its documentation
@@ -122,6 +123,12 @@ export class FastExpressAdapter extends ExpressAdapter {
     await new Promise((resolve) => NetServer.prototype.close.call(this.httpServer, resolve));
   }
 
+  /** Nest calls it once all routes are added. */
+  override setNotFoundHandler(): this {
+    answerUnmatched(this.getInstance<Express>());
+    return this;
+  }
+
   /** Answers with an object as Express's `json()` would, without reading its settings. */
   override reply(response: Response, result: unknown, statusCode?: number): unknown {
     endTurn(response);
@@ -130,6 +137,7 @@ export class FastExpressAdapter extends ExpressAdapter {
     if (body instanceof TextStream || body instanceof StreamableFile) {
       return sendStream(response, body, (error) => this.log.error(error));
     }
+    if (body instanceof Uint8Array) return response.send(body);
     if (!isJson(body)) return super.reply(response, body) as unknown;
     const text = writeJson(body);
     addDefaultHeaders(response, 'Content-Type', JSON_TYPE);
@@ -143,7 +151,7 @@ export class FastExpressAdapter extends ExpressAdapter {
 /** Whether Nest would answer with a body as JSON. */
 function isJson(body: unknown): body is object {
   if (typeof body !== 'object' || body === null) return false;
-  return !(body instanceof Error || body instanceof Uint8Array);
+  return !(body instanceof Error);
 }
 
 /** Makes a class inherit the members that Express adds, and returns the prototype for Express. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { getClient } from '../limits/client.js';
-import { FairShare, type Holding } from '../limits/fair-share.js';
+import { clientMemory, type Holding } from '../limits/fair-share.js';
 
 /**
  * An answer of text that is generated while it is sent. Each piece is requested when the client has
@@ -87,10 +87,6 @@ async function waitForDrain(response: Response): Promise<void> {
   waiting.abort();
 }
 
-/** How many bytes of answers may wait for all clients together. */
-export const UNSENT_LIMIT = 64 * 1024 * 1024;
-
-const unsentAnswers = new FairShare(UNSENT_LIMIT);
 const holdings = new WeakMap<ServerResponse, Holding>();
 
 /**
@@ -102,7 +98,7 @@ export function countUnsent(response: ServerResponse): void {
   const known = holdings.get(response);
   // The system takes most answers at once.
   if (known === undefined && (writableLength === 0 || response.closed)) return;
-  const holding = known ?? unsentAnswers.hold(getClient(req), () => breakOff(response));
+  const holding = known ?? clientMemory.hold(getClient(req), () => breakOff(response));
   if (known === undefined) {
     holdings.set(response, holding);
     response.once('close', () => holding.end());

@@ -13,6 +13,7 @@ const PARTIAL_BODIES = 700;
 const SLOW_READERS = 300;
 const STORM = 500;
 const BURST = 1_000;
+const FLOODS_OF_A_KIND = 5;
 
 const [writer = '', reader = '', plant = ''] = process.argv.slice(2);
 let port = 0;
@@ -103,6 +104,27 @@ const storms = (): Promise<never> =>
 const bursts = (): Promise<never> =>
   repeatAtOnce(BURST, () => head('GET', `/plants/${plant}`, reader));
 
+const PUBLIC_REQUESTS = [
+  'GET /health/live',
+  'GET /nothing',
+  'GET /plants/1',
+  'HEAD /openapi.json',
+].map((line) => `${line} HTTP/1.1\r\nHost: a\r\n\r\n`);
+
+/** Sends requests without a token, which cost little, as fast as the program reads them. */
+const floods = (): Promise<never[]> =>
+  Promise.all(
+    PUBLIC_REQUESTS.map((request) =>
+      keepOpen(FLOODS_OF_A_KIND, (socket) => {
+        const piece = request.repeat(500);
+        const send = (): void => {
+          while (socket.writable && socket.write(piece));
+        };
+        socket.resume().on('connect', send).on('drain', send);
+      }),
+    ),
+  );
+
 async function forgeries(issuer: TokenIssuer): Promise<never> {
   for (let index = 0; ; index++) {
     const socket = open().resume();
@@ -118,4 +140,7 @@ await once(provider, 'listening');
 console.log(`provider ${(provider.address() as AddressInfo).port}`);
 const [given] = (await once(process.stdin, 'data')) as [Buffer];
 port = Number(given.toString());
-await Promise.all([slowReaders(), partialBodies(), storms(), bursts(), forgeries(issuer)]);
+await Promise.all([
+  ...[slowReaders(), partialBodies(), storms(), bursts()],
+  ...[forgeries(issuer), floods()],
+]);

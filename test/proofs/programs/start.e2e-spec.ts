@@ -4,7 +4,10 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { ROOT } from '../../support/documents.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { querySqlite } from '../../support/query-sqlite.js';
 
@@ -159,6 +162,19 @@ describe('a start that cannot succeed exits 1 with one line for each fault', () 
       new RegExp(`^Port ${PORT} of 127\\.0\\.0\\.1 is in use by another program: set PORT to`),
     );
     other.close();
+  });
+
+  it('before it closes what it has opened, which may hang', async () => {
+    const nest = pathToFileURL(join(ROOT, 'node_modules/@nestjs/core/nest-application.js')).href;
+    const hang = `import{NestApplication}from"${nest}";NestApplication.prototype.close=()=>new Promise(()=>setInterval(()=>0,1e3))`;
+    const program = folder.start({
+      HOST: '192.0.2.1',
+      ACCESS_TOKENS: 't',
+      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(hang)}`,
+    });
+    await program.printed(/^HOST is not an address of this machine/m, 'errors');
+    program.kill('SIGKILL');
+    await program.exited();
   });
 
   it('on an address of another machine', async () => {
