@@ -18,7 +18,7 @@ import { isStoreFailure, toConstraintError } from './sqlite-errors.js';
 
 const COMMENTS = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)+/;
 const READS = /^(?:select|values|explain|with\b(?![^]*\b(?:insert|update|delete|replace)\b))\b/i;
-/** Statements that change their connection, or that SQLite executes outside of transactions. */
+/** Statements that may change their connection. */
 const ALTERS = /^(?:pragma|attach|detach|create\s+temp(?:orary)?)\b/i;
 const CONTROLS = /^(?:begin|commit|end|rollback|savepoint|release)\b/i;
 /** How often a statement that takes too long is interrupted until it ends, in milliseconds. */
@@ -42,7 +42,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   private turn: ModuleTurn | undefined;
   private timer: TransactionTimer | undefined;
   /** The timer of the transaction that begins. */
-  private begun = new TransactionTimer();
+  private begun: TransactionTimer | undefined;
   private isInTransaction = false;
   /** How many transactions have ended. */
   private ended = 0;
@@ -74,7 +74,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     isStructured = false,
   ): ReturnType<SqliteQueryRunner['query']> {
     const { ended } = this;
-    const timer = sql === BEGIN ? this.begun : new TransactionTimer();
+    const timer = (sql === BEGIN ? this.begun : undefined) ?? new TransactionTimer();
     return await this.inOrder(async () => {
       if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
       if (this.lost !== undefined) throw this.lost;
