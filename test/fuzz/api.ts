@@ -1,17 +1,16 @@
 import { TOKEN } from '../support/token.js';
 import type { ApiDocument, Operation } from './api-document.js';
-import type { Answer, Request, Send } from './request.js';
+import type { HttpAnswer } from '../support/http/answer.js';
+import { type HttpRequest, textOf } from '../support/http/request.js';
+
+/** Sends one request. Rejects if there is no answer, or one that is not HTTP. */
+export type Send = (request: HttpRequest) => Promise<HttpAnswer>;
 
 /** An answer is wrong. */
 export class Fault extends Error {
-  constructor(fault: string, { method, target, fields, body }: Request, answer?: Answer) {
+  constructor(fault: string, request: HttpRequest, answer?: HttpAnswer) {
     const received = answer && `${answer.status} ${JSON.stringify(answer.headers)} ${answer.body}`;
-    const lines = [
-      fault,
-      `request: ${method} ${target} ${JSON.stringify(fields)} ${body?.toString() ?? ''}`,
-      `answer: ${received ?? 'none'}`,
-    ];
-    super(lines.map((line) => line.slice(0, 2_000)).join('\n'));
+    super(`${fault}\n${textOf(request)}\n${received?.slice(0, 2_000) ?? 'no answer'}`);
   }
 }
 
@@ -36,7 +35,7 @@ export class Api {
   ) {}
 
   /** @throws Fault if the document, or a rule for all operations, does not allow the answer */
-  async ask(request: Request): Promise<Answer> {
+  async ask(request: HttpRequest): Promise<HttpAnswer> {
     this.requests++;
     const answer = await this.send(request).catch((error: unknown) => {
       throw new Fault(`no answer: ${String(error)}`, request);
@@ -57,7 +56,11 @@ export class Api {
    * @param names the names in the message of the error
    * @throws Fault
    */
-  async expect(request: Request, wanted: number, names: readonly string[] = []): Promise<Answer> {
+  async expect(
+    request: HttpRequest,
+    wanted: number,
+    names: readonly string[] = [],
+  ): Promise<HttpAnswer> {
     const answer = await this.ask(request);
     const fault = findOtherAnswer(answer, wanted, names, request.method === 'HEAD');
     if (fault !== undefined) throw new Fault(fault, request, answer);
@@ -67,7 +70,7 @@ export class Api {
 
 /** Describes how an answer differs from the wanted one. */
 function findOtherAnswer(
-  { status, headers, body }: Answer,
+  { status, headers, body }: HttpAnswer,
   wanted: number,
   names: readonly string[],
   hasNoBody: boolean,
@@ -85,8 +88,8 @@ function findOtherAnswer(
 
 /** Describes what is wrong with an answer of any operation, or of a path that is none. */
 function findFault(
-  request: Request,
-  { status, headers, body }: Answer,
+  request: HttpRequest,
+  { status, headers, body }: HttpAnswer,
   operation: Operation | undefined,
 ): string | undefined {
   if (status === 500) return 'a bug of the service';
@@ -95,7 +98,7 @@ function findFault(
 
   const id = headers['x-request-id'];
   if (typeof id !== 'string' || !/^[!-~]{1,200}$/.test(id)) return 'X-Request-Id is wrong';
-  const sent = request.fields.find(([name]) => name === 'X-Request-Id')?.[1] ?? '';
+  const sent = request.headers.find(([name]) => name === 'X-Request-Id')?.[1] ?? '';
   if (/^[\w-]{1,64}$/.test(sent) && id !== sent) return 'X-Request-Id is not that of the request';
 
   const head = JSON.stringify(headers);

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Api, Fault, parseJson } from './api.js';
 import type { Condition } from './conditions.js';
 import type { Content, Model, StoredPlant } from './model.js';
-import type { Answer, Request } from './request.js';
+import type { HttpAnswer } from '../support/http/answer.js';
+import type { HttpRequest } from '../support/http/request.js';
 import { EDGE_INTEGERS, ODD_TEXTS } from './texts.js';
 import type { Variation } from './variations.js';
 
@@ -86,8 +87,8 @@ export function readPlant(json: string): unknown {
 export function expectPlants(
   plants: unknown,
   wanted: readonly StoredPlant[],
-  request: Request,
-  answer?: Answer,
+  request: HttpRequest,
+  answer?: HttpAnswer,
 ): void {
   if (isDeepStrictEqual(plants, wanted)) return;
   throw new Fault(`not these plants: ${JSON.stringify(wanted)}`, request, answer);

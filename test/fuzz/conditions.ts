@@ -1,4 +1,4 @@
-import type { Field } from './request.js';
+import type { Field } from '../support/http/request.js';
 
 /** The placeholder for the ETag of the plant, or of none. */
 const CURRENT = '{etag}';

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
-import { type Api } from './api.js';
+import { makeEmptyRequest } from '../support/plant-requests.js';
+import type { Api, Send } from './api.js';
 import { COMMANDS, listRows } from './commands.js';
-import { AUTHORIZATION } from './headers.js';
 import { audit } from './list-command.js';
 import { Model } from './model.js';
 import { ensureStored } from './plant-commands.js';
-import type { Send } from './request.js';
 
 interface Options {
   readonly seed: number;
@@ -45,9 +44,9 @@ export async function sendRows(api: Api, send: Send, seed: number): Promise<void
 }
 
 async function emptyStore(send: Send): Promise<void> {
-  const read = { method: 'GET', target: '/plants', fields: [AUTHORIZATION] };
-  const lines = { ...read, fields: [AUTHORIZATION, ['Accept', 'application/x-ndjson']] as const };
-  const { body } = await send(lines);
+  const { body } = await send(
+    makeEmptyRequest('GET', '/plants', ['Accept', 'application/x-ndjson']),
+  );
   const ids = [...body.matchAll(/^\{"id":(-?\d+)/gm)].map(([, id = '']) => id);
-  await Promise.all(ids.map((id) => send({ ...read, method: 'DELETE', target: `/plants/${id}` })));
+  await Promise.all(ids.map((id) => send(makeEmptyRequest('DELETE', `/plants/${id}`))));
 }

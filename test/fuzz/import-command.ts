@@ -5,7 +5,7 @@ import { spellings, toMembers, writeObject } from './body.js';
 import { command, type CommandMaker, contents, createOutcome, describe, ids } from './command.js';
 import { AUTHORIZATION } from './headers.js';
 import type { Content, Model } from './model.js';
-import type { Field } from './request.js';
+import type { Field } from '../support/http/request.js';
 import { type Draft, writeRequest } from './variations.js';
 
 const LINES_TYPE: Field = ['Content-Type', 'application/x-ndjson'];
@@ -61,8 +61,8 @@ interface ImportResult {
 }
 
 export function draftImport(text: string): Draft {
-  const fields = [AUTHORIZATION, LINES_TYPE];
-  return { method: 'POST', target: '/plants/import', fields, body: Buffer.from(text) };
+  const headers = [AUTHORIZATION, LINES_TYPE];
+  return { method: 'POST', target: '/plants/import', headers, body: Buffer.from(text) };
 }
 
 function importLines(lines: readonly Line[], model: Model): ImportResult {

@@ -11,7 +11,7 @@ import {
 } from './command.js';
 import { AUTHORIZATION } from './headers.js';
 import type { ListQuery, Model, StoredPlant } from './model.js';
-import type { Field } from './request.js';
+import type { Field } from '../support/http/request.js';
 import { type Draft, type Variation, writeRequest } from './variations.js';
 
 // Commands that read many plants.
@@ -59,7 +59,7 @@ function writeTarget(query: ListQuery): string {
 }
 
 export function draftList(target: string, method = 'GET'): Draft {
-  return { method, target, fields: [AUTHORIZATION] };
+  return { method, target, headers: [AUTHORIZATION] };
 }
 
 async function expectPages(
@@ -76,7 +76,7 @@ async function expectPages(
     const answer = await api.expect(request, 200);
     const { link = '', vary = '' } = answer.headers;
     if (!/\bAccept\b/.test(vary)) throw new Fault('Vary does not name Accept', request, answer);
-    next = /^<([^<>]+)>; rel="next"$/.exec(String(link))?.[1];
+    next = /^<([^<>]+)>; rel="next"$/.exec(link)?.[1];
     const page = readPlant(answer.body) as unknown[];
     const isShort = page.length < limit && answer.body.length < LONG_PAGE;
     if (next !== undefined && (page.length === 0 || isShort)) {
@@ -95,7 +95,7 @@ async function expectLines(
   api: Api,
 ): Promise<void> {
   const accept: Field = ['Accept', 'application/x-ndjson'];
-  const request = { method: 'GET', target, fields: [AUTHORIZATION, accept] };
+  const request = writeRequest({ method: 'GET', target, headers: [AUTHORIZATION, accept] });
   const answer = await api.expect(request, 200);
   const lines = answer.body.split('\n');
   if (lines.pop() !== '') throw new Fault('the last line has no end', request, answer);

@@ -5,7 +5,7 @@ import { TestApp } from '../support/test-app.js';
 import { ApiDocument } from './api-document.js';
 import { Api } from './api.js';
 import { fuzzOperations } from './operations.js';
-import { Client } from './request.js';
+import { ClientPool } from '../support/http/client-pool.js';
 
 addToSchema(EXAMPLE_SCHEMA);
 
@@ -13,7 +13,7 @@ const SEED = 20_261_121;
 const RUNS = 25;
 
 let app: TestApp;
-let client: Client;
+let client: ClientPool;
 
 afterEach(async () => {
   client.close();
@@ -27,7 +27,7 @@ it.each([
   app = await TestApp.start({ CHANGE_FEED: 'on' }, ...modules);
   // Without a change, a request for changes would wait for one.
   await app.create('{"id":1,"name":"a"}');
-  client = new Client(app.url);
+  client = new ClientPool(() => app.url);
   const api = new Api(client.send, await ApiDocument.load(app.url));
   await fuzzOperations(api, { seed: SEED, runs: RUNS });
   expect(api.seen.get('200')).toBeGreaterThan(RUNS);

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { type Api, Fault, parseJson } from './api.js';
 import type { ApiDocument, Operation, ParameterObject } from './api-document.js';
 import { AUTHORIZATION, EXTRA_FIELDS } from './headers.js';
-import type { Answer, Field, Request } from './request.js';
+import type { HttpAnswer } from '../support/http/answer.js';
+import type { Field, HttpRequest } from '../support/http/request.js';
 import { Known, makeValue } from './schema.arbitrary.js';
 
 /** The parts of a request to an operation; a {@link Known} in them is still to be replaced. */
@@ -14,7 +15,7 @@ interface Call {
   readonly token: Field | undefined;
   readonly inPath: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
-  readonly fields: readonly Field[];
+  readonly headers: readonly Field[];
   readonly type: string | undefined;
   /** Bytes, a text, or a value that is written as JSON. */
   readonly body: unknown;
@@ -74,7 +75,7 @@ function makeCall(operation: Operation, document: ApiDocument): fc.Arbitrary<Cal
       token: tokens,
       inPath: place('path'),
       query: place('query'),
-      fields: fc.uniqueArray(fc.constantFrom(...EXTRA_FIELDS), {
+      headers: fc.uniqueArray(fc.constantFrom(...EXTRA_FIELDS), {
         selector: ([name]) => name,
         maxLength: 2,
       }),
@@ -96,7 +97,7 @@ function makeParameters(
   return fc.record(Object.fromEntries(values), { requiredKeys: required.map(({ name }) => name) });
 }
 
-function writeRequest(call: Call, known: readonly unknown[]): Request {
+function writeRequest(call: Call, known: readonly unknown[]): HttpRequest {
   const text = (value: unknown): string =>
     encodeURIComponent(String(settle(value, known)).toWellFormed());
   const path = call.path.replaceAll(
@@ -104,16 +105,15 @@ function writeRequest(call: Call, known: readonly unknown[]): Request {
     (_, name: string) => text(call.inPath[name]) || '1',
   );
   const query = Object.entries(call.query).map(([name, value]) => `${name}=${text(value)}`);
-  const fields = [...call.fields];
-  if (call.token !== undefined) fields.push(call.token);
-  if (call.type !== undefined) fields.push(['Content-Type', call.type]);
-  const request = {
-    method: call.method,
-    target: path + (query.length > 0 ? `?${query.join('&')}` : ''),
-    fields,
-  };
-  if (call.type === undefined) return request;
-  return { ...request, body: writeBody(settle(call.body, known), call.type) };
+  const headers = [...call.headers];
+  if (call.token !== undefined) headers.push(call.token);
+  if (call.type !== undefined) headers.push(['Content-Type', call.type]);
+  const target = path + (query.length > 0 ? `?${query.join('&')}` : '');
+  const { method, type } = call;
+  if (type === undefined) {
+    return { method, target, headers, body: Buffer.alloc(0), framing: 'none' };
+  }
+  return { method, target, headers, body: writeBody(settle(call.body, known), type) };
 }
 
 function writeBody(body: unknown, type: string): Buffer {
@@ -132,7 +132,7 @@ function settle(value: unknown, known: readonly unknown[]): unknown {
 }
 
 /** Finds the members that may name a resource in an answer, or in the items of one. */
-function findKeys({ body }: Answer): unknown[] {
+function findKeys({ body }: HttpAnswer): unknown[] {
   return [parseJson(body)]
     .flat()
     .slice(0, 5)

@@ -15,8 +15,9 @@ import {
 } from './command.js';
 import { type Condition, toFields } from './conditions.js';
 import { AUTHORIZATION } from './headers.js';
-import { applyPatch, type Content, type Model } from './model.js';
-import type { Answer, Field, Request } from './request.js';
+import { applyPatch, type Content, type Model, type Patch } from './model.js';
+import type { HttpAnswer } from '../support/http/answer.js';
+import type { Field, HttpRequest } from '../support/http/request.js';
 import { type Draft, writeRequest } from './variations.js';
 
 // Commands about one plant.
@@ -29,7 +30,7 @@ export function draftCreate(id: bigint, content: Content, spelling = PLAIN): Dra
   return {
     method: 'POST',
     target: '/plants',
-    fields: [AUTHORIZATION, JSON_TYPE],
+    headers: [AUTHORIZATION, JSON_TYPE],
     members,
     spelling,
   };
@@ -69,7 +70,7 @@ export const races = fc
         const wanted = isNew && index === winner ? 200 : createOutcome(model.get(id), content);
         const { error = 200 } = parseJson(answers[index]?.body ?? '') as { error?: number };
         if (error !== wanted) {
-          throw new Fault(`${wanted} was wanted`, requests[index] as Request, answers[index]);
+          throw new Fault(`${wanted} was wanted`, requests[index] as HttpRequest, answers[index]);
         }
       }
     }),
@@ -90,8 +91,8 @@ async function conditionFields(
   return toFields(conditions, headers.etag ?? '');
 }
 
-export function draftItem(method: string, id: bigint, fields: readonly Field[] = []): Draft {
-  return { method, target: `/plants/${id}`, fields: [AUTHORIZATION, ...fields] };
+export function draftItem(method: string, id: bigint, headers: readonly Field[] = []): Draft {
+  return { method, target: `/plants/${id}`, headers: [AUTHORIZATION, ...headers] };
 }
 
 /** The outcome of a change of a plant. */
@@ -104,55 +105,43 @@ function changeOutcome(
   return conditions.every(({ allowsChange }) => allowsChange) ? done : 41200;
 }
 
-export const makePut: CommandMaker = (anyVariations, anyConditions) =>
-  fc
-    .tuple(ids, contents, spellings, anyConditions, anyVariations)
-    .map(([id, content, spelling, conditions, variations]) =>
-      command(id, describe('put', id, content, conditions, variations), async (model, api) => {
-        const fields = [JSON_TYPE, ...(await conditionFields(id, conditions, model, api))];
-        const draft = {
-          ...draftItem('PUT', id, fields),
-          members: toMembers(content, spelling),
-          spelling,
-        };
-        const request = writeRequest(draft, variations);
-        const wanted = changeOutcome(model.get(id), conditions, 200);
-        const answer = await api.expect(request, wanted);
-        if (wanted !== 200) return;
-        model.set(id, content);
-        expectPlant(answer, request, content);
-      }),
-    );
+/** Makes commands that write a plant which is there. */
+function makeChange(
+  method: 'PUT' | 'PATCH',
+  type: Field,
+  changes: fc.Arbitrary<Patch>,
+  apply: (before: Content, change: Patch) => Content,
+): CommandMaker {
+  return (anyVariations, anyConditions) =>
+    fc
+      .tuple(ids, changes, spellings, anyConditions, anyVariations)
+      .map(([id, change, spelling, conditions, variations]) =>
+        command(id, describe(method, id, change, conditions, variations), async (model, api) => {
+          const headers = [type, ...(await conditionFields(id, conditions, model, api))];
+          const members = toMembers(change, spelling);
+          const draft = { ...draftItem(method, id, headers), members, spelling };
+          const request = writeRequest(draft, variations);
+          const before = model.get(id);
+          const wanted = changeOutcome(before, conditions, 200);
+          const answer = await api.expect(request, wanted);
+          if (wanted !== 200 || before === undefined) return;
+          const content = apply(before, change);
+          model.set(id, content);
+          expectPlant(answer, request, content);
+        }),
+      );
+}
 
 const patches = fc.record(
   { name: texts, tag: fc.option(texts) },
   { requiredKeys: [], noNullPrototype: true },
 );
 
-export const makePatch: CommandMaker = (anyVariations, anyConditions) =>
-  fc
-    .tuple(ids, patches, spellings, anyConditions, anyVariations)
-    .map(([id, patch, spelling, conditions, variations]) =>
-      command(id, describe('patch', id, patch, conditions, variations), async (model, api) => {
-        const fields = [PATCH_TYPE, ...(await conditionFields(id, conditions, model, api))];
-        const draft = {
-          ...draftItem('PATCH', id, fields),
-          members: toMembers(patch, spelling),
-          spelling,
-        };
-        const request = writeRequest(draft, variations);
-        const before = model.get(id);
-        const wanted = changeOutcome(before, conditions, 200);
-        const answer = await api.expect(request, wanted);
-        if (wanted !== 200 || before === undefined) return;
-        const content = applyPatch(before, patch);
-        model.set(id, content);
-        expectPlant(answer, request, content);
-      }),
-    );
+export const makePut = makeChange('PUT', JSON_TYPE, contents, (_, plant) => plant as Content);
+export const makePatch = makeChange('PATCH', PATCH_TYPE, patches, applyPatch);
 
 /** The answer to a change has the plant without its id, and no ETag. */
-function expectPlant(answer: Answer, request: Request, content: Content): void {
+function expectPlant(answer: HttpAnswer, request: HttpRequest, content: Content): void {
   if (!isDeepStrictEqual(parseJson(answer.body), content)) {
     throw new Fault(`the body is not ${JSON.stringify(content)}`, request, answer);
   }
@@ -162,9 +151,9 @@ function expectPlant(answer: Answer, request: Request, content: Content): void {
 export const makeRemove: CommandMaker = (anyVariations, anyConditions) =>
   fc.tuple(ids, anyConditions, anyVariations).map(([id, conditions, variations]) =>
     command(id, describe('remove', id, conditions, variations), async (model, api) => {
-      const fields = await conditionFields(id, conditions, model, api);
+      const headers = await conditionFields(id, conditions, model, api);
       const wanted = changeOutcome(model.get(id), conditions, 204);
-      await api.expect(writeRequest(draftItem('DELETE', id, fields), variations), wanted);
+      await api.expect(writeRequest(draftItem('DELETE', id, headers), variations), wanted);
       if (wanted === 204) model.delete(id);
     }),
   );
@@ -174,8 +163,8 @@ export const makeRead: CommandMaker = (anyVariations, anyConditions) =>
     .tuple(fc.constantFrom('GET', 'GET', 'HEAD'), ids, anyConditions, anyVariations)
     .map(([method, id, conditions, variations]) =>
       command(id, describe(method, id, conditions, variations), async (model, api) => {
-        const fields = await conditionFields(id, conditions, model, api);
-        const request = writeRequest(draftItem(method, id, fields), variations);
+        const headers = await conditionFields(id, conditions, model, api);
+        const request = writeRequest(draftItem(method, id, headers), variations);
         const content = model.get(id);
         const answer = await api.expect(request, readOutcome(content, conditions));
         if (content === undefined || answer.status >= 400) return;

@@ -3,18 +3,18 @@ import { TestApp } from '../support/test-app.js';
 import { ApiDocument } from './api-document.js';
 import { Api } from './api.js';
 import { fuzzPlants, sendRows } from './fuzz.js';
-import { Client } from './request.js';
+import { ClientPool } from '../support/http/client-pool.js';
 
 /** Fixed, so that the suite is the same every time; `npm run prove -- fuzz` takes others. */
 const SEED = 20_261_121;
 
 let app: TestApp;
-let client: Client;
+let client: ClientPool;
 let api: Api;
 
 beforeAll(async () => {
   app = await TestApp.start({ CHANGE_FEED: 'on' });
-  client = new Client(app.url);
+  client = new ClientPool(() => app.url);
   api = new Api(client.send, await ApiDocument.load(app.url));
 });
 afterAll(async () => {

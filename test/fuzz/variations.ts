@@ -1,6 +1,6 @@
 import { type Members, PLAIN, type Spelling, writeObject } from './body.js';
 import * as headers from './headers.js';
-import type { Field, Request } from './request.js';
+import type { Field, Framing, HttpRequest } from '../support/http/request.js';
 import * as texts from './texts.js';
 
 /** The operations on plants. */
@@ -10,12 +10,12 @@ export type PlantOperation = 'create' | 'put' | 'patch' | 'remove' | 'read' | 'l
 export interface Draft {
   readonly method: string;
   readonly target: string;
-  readonly fields: readonly Field[];
+  readonly headers: readonly Field[];
   readonly members?: Members;
   readonly spelling?: Spelling;
   /** In place of the members. */
   readonly body?: Buffer;
-  readonly isChunked?: boolean;
+  readonly framing?: Framing;
 }
 
 /** Of several flaws, the one with the first of these stages decides which error is answered. */
@@ -63,11 +63,13 @@ const TAKEN: readonly (readonly [PlantOperation, string])[] = [
 ];
 
 /** Writes a request with these changes. */
-export function writeRequest(draft: Draft, variations: readonly Variation[] = []): Request {
+export function writeRequest(draft: Draft, variations: readonly Variation[] = []): HttpRequest {
   const inOrder = [...variations].sort((a, b) => b.stage - a.stage);
   const { members, spelling, ...request } = inOrder.reduce((one, { change }) => change(one), draft);
-  if (request.body !== undefined || members === undefined) return request;
-  return { ...request, body: writeBody(members, spelling) };
+  const body =
+    members === undefined ? request.body : (request.body ?? writeBody(members, spelling));
+  if (body === undefined) return { ...request, body: Buffer.alloc(0), framing: 'none' };
+  return { ...request, body };
 }
 
 function writeBody(members: Members = [], spelling = PLAIN): Buffer {
@@ -84,12 +86,12 @@ function rewrite(change: (text: string) => string | Buffer): Variation['change']
 
 /** Replaces the header of this name. */
 function withField([name, value]: Field): Variation['change'] {
-  return (draft) => ({ ...draft, fields: [...withoutField(name)(draft).fields, [name, value]] });
+  return (draft) => ({ ...draft, headers: [...withoutField(name)(draft).headers, [name, value]] });
 }
 
 function withoutField(name: string): Variation['change'] {
   const isOther = ([other]: Field): boolean => other.toLowerCase() !== name.toLowerCase();
-  return (draft) => ({ ...draft, fields: draft.fields.filter(isOther) });
+  return (draft) => ({ ...draft, headers: draft.headers.filter(isOther) });
 }
 
 /** Puts this JSON in the place of a member; without it, removes the member. */
@@ -153,10 +155,19 @@ export const HARMLESS: readonly Variation[] = [
     ),
   ),
   ...vary(WITH_BODY, Stage.MediaType, undefined, ['identity', 'Identity'], setEncoding),
-  ...vary(WITH_BODY, Stage.Others, undefined, ['chunked'], () => (draft) => ({
-    ...draft,
-    isChunked: true,
-  })),
+  ...vary(
+    WITH_BODY,
+    Stage.Others,
+    undefined,
+    [
+      [7, 4_096],
+      [1, 1, 60],
+    ],
+    (chunks) => (draft) => ({
+      ...draft,
+      framing: { chunks },
+    }),
+  ),
   ...vary(['remove', 'read'], Stage.Others, undefined, ['', '{', '{"id":1}'], (text) =>
     rewrite(() => text),
   ),
@@ -196,7 +207,7 @@ export const FLAWS: readonly Variation[] = [
   ...vary(WITH_JSON, Stage.NoBody, 40001, ['no body'], () => (draft) => ({
     method: draft.method,
     target: draft.target,
-    fields: draft.fields,
+    headers: draft.headers,
   })),
   ...vary(WITH_JSON, Stage.NoBody, 40001, ['an empty body'], () => rewrite(() => '')),
   ...TAKEN.flatMap(([operation, type]) =>

@@ -8,7 +8,7 @@ export class ClientPool {
 
   constructor(private readonly url: () => URL) {}
 
-  readonly send = async (request: HttpRequest): Promise<HttpAnswer | undefined> => {
+  readonly send = async (request: HttpRequest): Promise<HttpAnswer> => {
     const client = this.idle.pop() ?? new HttpClient(this.url());
     const answer = await client.send(request);
     this.idle.push(client);

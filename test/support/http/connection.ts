@@ -79,25 +79,18 @@ export class ClientConnection {
   }
 
   /**
-   * Sends the parts of one request, with a turn of the event loop between them, and resolves with its
-   * answer.
+   * Sends the bytes of one request, and resolves with its answer.
    *
    * @throws Error without an answer, or with one that is not HTTP
    */
-  async ask(parts: readonly Uint8Array[], forHead = false): Promise<HttpAnswer> {
+  ask(bytes: Uint8Array, forHead = false): Promise<HttpAnswer> {
     const answer = new Promise<HttpAnswer>((resolve, reject) => {
       this.waiting.push({ forHead, resolve, reject });
       if (this.socket.closed) reject(this.failure);
     });
     this.socket.setTimeout(ANSWER_TIME_MS);
-    const [first, ...others] = parts;
-    if (first !== undefined) this.socket.write(first);
-    for (const part of others) {
-      await new Promise((resolve) => setImmediate(resolve));
-      // An early answer may have ended the connection, and nobody reads the rest.
-      if (!this.socket.destroyed) this.socket.write(part);
-    }
-    return await answer;
+    this.socket.write(bytes);
+    return answer;
   }
 
   /** Stops reading. */

@@ -8,8 +8,6 @@ export interface HttpRequest {
   readonly body: Buffer;
   /** How the body is announced: by default by its length; with `none` it is not sent. */
   readonly framing?: Framing;
-  /** Whether the body is written some time after the head. */
-  readonly pause?: boolean;
 }
 
 /** The length of each chunk; the rest of the body is one more chunk. */
@@ -17,9 +15,9 @@ export type Framing = 'length' | 'none' | { readonly chunks: readonly number[] }
 
 const CRLF = '\r\n';
 
-/** Writes the bytes of a request: one part, or two with a pause between them. */
-export function writeBytes(request: HttpRequest): Buffer[] {
-  const { method, target, headers, body, framing = 'length', pause = false } = request;
+/** Writes the bytes of a request. */
+export function writeBytes(request: HttpRequest): Buffer {
+  const { method, target, headers, body, framing = 'length' } = request;
   const lines = [
     `${method} ${target} HTTP/1.1`,
     'Host: localhost',
@@ -28,9 +26,8 @@ export function writeBytes(request: HttpRequest): Buffer[] {
   if (framing === 'length') lines.push(`Content-Length: ${body.length}`);
   if (typeof framing === 'object') lines.push('Transfer-Encoding: chunked');
   const head = Buffer.from(lines.join(CRLF) + CRLF + CRLF, 'latin1');
-  if (framing === 'none') return [head];
-  const sent = framing === 'length' ? body : chunked(body, framing.chunks);
-  return pause ? [head, sent] : [Buffer.concat([head, sent])];
+  if (framing === 'none') return head;
+  return Buffer.concat([head, framing === 'length' ? body : chunked(body, framing.chunks)]);
 }
 
 /** All the ways to write the length of a chunk. */
@@ -60,7 +57,7 @@ const SHOWN = 4_000;
 
 /** Writes the text of a request for people to read; bytes other than visible ASCII are escaped. */
 export function textOf(request: HttpRequest): string {
-  const raw = Buffer.concat(writeBytes(request)).toString('latin1');
+  const raw = writeBytes(request).toString('latin1');
   const shown = raw.slice(0, SHOWN).replace(/[^\n -~]/g, (character) => {
     if (character === '\r') return '\\r';
     return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
