@@ -6,12 +6,22 @@ FROM ${NODE_IMAGE} AS build
 RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++
 WORKDIR /app
 COPY package.json package-lock.json ./
-COPY scripts/check-sqlite3.mjs scripts/prune-packages.mjs scripts/
+COPY scripts/check-sqlite3.mjs scripts/
 RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/build.mjs scripts/
+COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src src
-RUN npm run build && npm prune --omit=dev && node scripts/prune-packages.mjs
+RUN npm run build && rm dist/.tsbuildinfo && npm prune --omit=dev
+# The program loads no types, source maps, documents or builds for browsers, and builds no sqlite3.
+RUN cd node_modules \
+    && rm -rf .bin .package-lock.json typescript \
+      node-addon-api node-gyp prebuild-install semver tar tar-fs tar-stream undici \
+      bintrees/test class-transformer/bundles class-transformer/esm* class-validator/bundles \
+      class-validator/esm* libphonenumber-js/bundle libphonenumber-js/es6-modern rxjs/dist/bundles \
+      rxjs/dist/esm rxjs/dist/esm5 sqlite3/deps sqlite3/src swagger-ui-dist/swagger-ui-es-* \
+      swagger-ui-dist/swagger-ui.js typeorm/browser \
+    && find sqlite3/build -type f ! -name node_sqlite3.node -delete \
+    && find . -type f ! -iname 'licen*' ! -iname 'notice*' \
+      \( -name '*.ts' -o -name '*.[cm]ts' -o -name '*.map' -o -name '*.md' \) -delete
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATABASE_URL=sqlite:/data/plants.db

@@ -1,17 +1,12 @@
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Env } from './platform/config/env.js';
 import { PinoLogger } from './platform/observability/pino-logger.js';
 import { getMaxDrainMs } from './platform/server/connections.js';
 
-/** Signals within this time of the first one belong to the same Ctrl-C. */
-const SAME_SIGNAL_MS = 1_000;
 /** How long the rest of a stop may take once all connections are closed. */
 const CLOSE_TIMEOUT_MS = 250;
-/** How long a stop may continue after a second signal. */
-const HURRIED_STOP_MS = 500;
 /** How long a forced stop waits for the log. */
 const LOG_FLUSH_MS = 250;
 /** How long other work of the process, such as an export of traces, may outlast a stop. */
@@ -33,20 +28,17 @@ function exit(): void {
 
 /** Stops on a signal or an uncaught error, once all requests that have arrived are answered. */
 export function shutDownOnSignals(app: NestExpressApplication): void {
-  let stoppedAt: number | undefined;
+  let isStopping = false;
   const stop = (reason: string): void => {
-    if (stoppedAt !== undefined) return;
-    stoppedAt = performance.now();
+    // Ctrl-C may reach the program several times, and a stop takes 8 seconds at most.
+    if (isStopping) return;
+    isStopping = true;
     logger.log(`${reason}: answering the requests that have arrived, then stopping`);
     const drainMs = getMaxDrainMs(app.get(Env).SHUTDOWN_GRACE_MS);
     const forcing = setTimeout(() => void forceExit(app), drainMs + CLOSE_TIMEOUT_MS);
     void close(app).then(() => clearTimeout(forcing));
   };
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (stoppedAt === undefined) stop(signal);
-    else if (performance.now() - stoppedAt > SAME_SIGNAL_MS) hurry(app);
-  };
-  for (const signal of SIGNALS) process.off(signal, exit).on(signal, onSignal);
+  for (const signal of SIGNALS) process.off(signal, exit).on(signal, stop);
   // Node reports unhandled rejections here too.
   process.on('uncaughtException', (error) => {
     logger.fatal(error);
@@ -66,13 +58,6 @@ async function close(app: NestExpressApplication): Promise<void> {
   }
   if (!(await pino.flush())) await forceExit(app);
   setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
-}
-
-/** Closes all connections, and gives the store little time. */
-function hurry(app: NestExpressApplication): void {
-  process.exitCode = 1;
-  app.getHttpServer().closeAllConnections();
-  setTimeout(() => void forceExit(app), HURRIED_STOP_MS);
 }
 
 /**

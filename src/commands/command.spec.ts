@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EnvError } from '../platform/config/env.js';
-import { CommandError, getStorePath, formatCount, formatSize, runCommand } from './command.js';
+import { CommandError, getStorePath, runCommand } from './command.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 
 let printed: string;
@@ -54,22 +54,4 @@ describe('getStorePath', () => {
     process.env.DATABASE_URL = url;
     expect(() => getStorePath()).toThrow(sentence);
   });
-});
-
-it.each([
-  [0, '0 bytes'],
-  [1, '1 byte'],
-  [1_023, '1023 bytes'],
-  [20_480, '20.0 KiB'],
-  [1_572_864, '1.5 MiB'],
-])('formatSize(%d) is %s', (bytes, text) => {
-  expect(formatSize(bytes)).toBe(text);
-});
-
-it.each([
-  [0, '0 rows'],
-  [1, '1 row'],
-  [2, '2 rows'],
-])('formatCount(%d) is %s', (number, text) => {
-  expect(formatCount(number, 'row')).toBe(text);
 });

@@ -49,15 +49,3 @@ export function getStorePath(): string {
   }
   return url.path;
 }
-
-/** Formats a size: in bytes below a KiB, else in KiB or MiB. */
-export function formatSize(bytes: number): string {
-  if (bytes < 2 ** 10) return formatCount(bytes, 'byte');
-  if (bytes < 2 ** 20) return `${(bytes / 2 ** 10).toFixed(1)} KiB`;
-  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-}
-
-/** Formats a number and its noun, such as "1 row" or "2 rows". */
-export function formatCount(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}

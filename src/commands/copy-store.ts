@@ -1,46 +1,49 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { EntityMetadata } from 'typeorm';
+import type { DataSourceOptions, EntityMetadata, ObjectLiteral } from 'typeorm';
 import { parseDatabaseUrl } from '../platform/config/database-url.js';
+import { BatchedRepository } from '../platform/database/batched-repository.js';
+import { ConstraintError } from '../platform/database/constraint.error.js';
 import { createDataSourceOptions } from '../platform/database/data-source/data-source-options.js';
-import { createDataSource, openDatabase } from '../platform/database/data-source/open-database.js';
 import { compareMigrations } from '../platform/database/data-source/migrate-schema.js';
-import {
-  DatabaseStartError,
-  type StoreDataSource,
-} from '../platform/database/data-source/store-data-source.js';
+import { createDataSource, openDatabase } from '../platform/database/data-source/open-database.js';
+import type { StoreDataSource } from '../platform/database/data-source/store-data-source.js';
 import { JobRun } from '../platform/database/job-run.entity.js';
-import { isFileOfStore } from '../platform/database/sqlite/store-files.js';
 import { schema } from '../schema.js';
 import { CommandError } from './command.js';
-import { type CopiedTable, copyTable } from './copy-table.js';
+import { assertNoCompanion } from './sqlite-reader.js';
+
+/** How many rows are copied at a time. A row may have 100 KB. */
+const PAGE_ROWS = 100;
 
 /**
- * Copies every row of one store into another, on the same or another engine, and then compares the
- * two. Existing rows are kept, so a second run completes an interrupted copy. Recorded changes and the
- * states of jobs are not copied: each store has its own.
+ * Copies every row of one store into another, on the same or another engine. Rows that the target
+ * has already are compared and kept, so a second run completes an interrupted copy. Recorded changes
+ * and the runs of jobs are not copied, since each store has its own.
  *
  * @param from the store to read, as in DATABASE_URL; no program may write to it meanwhile
  * @param to the store to write; its schema is brought up to date
- * @param onProgress gets a line of progress
+ * @param onCopied gets the name of each table and its number of rows, which both stores then have
  * @throws CommandError, DatabaseStartError
  */
 export async function copyStore(
   from: string,
   to: string,
-  onProgress: (line: string) => void,
-): Promise<CopiedTable[]> {
-  assertApart(from, to);
-  const source = await openSource(from);
+  onCopied: (table: string, rows: number) => void,
+): Promise<void> {
+  const [sourceOptions, targetOptions] = [toOptions(from), toOptions(to)];
+  if (from === to) throw new CommandError('Name two different stores');
+  if (sourceOptions.type === 'sqlite' && !existsSync(sourceOptions.database)) {
+    throw new CommandError(`There is no store to copy from at ${resolve(sourceOptions.database)}`);
+  }
+  const source = await openSource(sourceOptions);
   try {
-    const target = await openDatabase(toOptions(to));
+    const target = await openDatabase(targetOptions);
     try {
-      const copied: CopiedTable[] = [];
       const entities = source.entityMetadatas.filter((metadata) => metadata.target !== JobRun);
       for (const metadata of sortParentsFirst(entities)) {
-        copied.push(await copyTable(source, target, metadata, onProgress));
+        onCopied(metadata.tableName, await copyTable(source, target, metadata));
       }
-      return copied;
     } finally {
       await target.destroy();
     }
@@ -49,56 +52,34 @@ export async function copyStore(
   }
 }
 
-/** Opens an existing store without changing its schema. */
-async function openSource(from: string): Promise<StoreDataSource> {
-  const options = toOptions(from);
-  if (options.type === 'sqlite' && !existsSync(options.database)) {
-    throw new CommandError(`There is no store to copy from at ${resolve(options.database)}`);
-  }
+/** Opens a store without changing its schema, which must be that of this program. */
+async function openSource(options: DataSourceOptions): Promise<StoreDataSource> {
   const source = createDataSource(options);
   try {
     await source.initialize();
-  } catch (error) {
-    throw new DatabaseStartError(
-      `The store to copy from cannot be used, ${source.description}: ${source.describeError(error)}`,
-    );
-  }
-  const executed = await source
-    .query<{ name: string }[]>('SELECT name FROM migrations')
-    .catch(() => []);
-  const { unknown, missing } = compareMigrations(source.migrationNames, executed);
-  if (unknown.length + missing.length > 0) {
-    await source.destroy();
+    const executed = await source.query<{ name: string }[]>('SELECT name FROM migrations');
+    const { unknown, missing } = compareMigrations(source.migrationNames, executed);
+    if (unknown.length + missing.length === 0) return source;
     throw new CommandError(
       unknown.length > 0
         ? 'The store to copy from is newer than this program'
-        : 'The store to copy from is older than this program, or not one of its own: start the program on it first',
+        : 'The store to copy from is older than this program: start the program on it first',
+    );
+  } catch (error) {
+    await source.destroy();
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(
+      `The store to copy from cannot be used, ${source.description}: ${source.describeError(error)}`,
+      { cause: error },
     );
   }
-  return source;
 }
 
-/**
- * SQLite would take one store for the log of the other, and destroy it.
- *
- * @throws CommandError when the stores are the same, or one is a file of the other
- */
-function assertApart(from: string, to: string): void {
-  const [source, target] = [toOptions(from), toOptions(to)];
-  const shareFiles =
-    source.type === 'sqlite' &&
-    target.type === 'sqlite' &&
-    (isFileOfStore(target.database, source.database) ||
-      isFileOfStore(source.database, target.database));
-  if (from === to || shareFiles) {
-    throw new CommandError('The two stores are the same, or one is a file of the other');
-  }
-}
-
-function toOptions(url: string): ReturnType<typeof createDataSourceOptions> {
+function toOptions(url: string): DataSourceOptions {
   if (parseDatabaseUrl(url) === undefined) {
     throw new CommandError('A store is named as in DATABASE_URL: sqlite:<path> or postgres://...');
   }
+  assertNoCompanion(url);
   return createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2 }, schema);
 }
 
@@ -114,4 +95,80 @@ function sortParentsFirst(entities: readonly EntityMetadata[]): EntityMetadata[]
   };
   for (const metadata of entities) add(metadata, []);
   return [...sorted];
+}
+
+/** @returns the number of rows, which is the same in both stores */
+async function copyTable(
+  source: StoreDataSource,
+  target: StoreDataSource,
+  metadata: EntityMetadata,
+): Promise<number> {
+  const table = metadata.tableName;
+  const from = new BatchedRepository(source.getRepository<ObjectLiteral>(metadata.target));
+  const to = new BatchedRepository(target.getRepository<ObjectLiteral>(metadata.target));
+  let rows: number;
+  let orphans: number;
+  let created: number;
+  do {
+    [rows, orphans, created] = [0, 0, 0];
+    for await (const page of readPages(from)) {
+      const outcomes = await Promise.all(page.map((row) => createRow(to, row)));
+      if (outcomes.includes('different')) {
+        throw new CommandError(
+          `${table} of the target has another row with the key of a row to copy: nothing is overwritten`,
+        );
+      }
+      rows += page.length;
+      orphans += outcomes.filter((outcome) => outcome === 'orphan').length;
+      created += outcomes.filter((outcome) => outcome === 'created').length;
+    }
+    // A row may refer to a later row of its own table, which is there the next time.
+  } while (orphans > 0 && created > 0);
+  if (orphans > 0) throw new CommandError(`${table} has rows that refer to missing rows`);
+  await raiseCounters(target, metadata);
+  const stored = await target.getRepository(metadata.target).count();
+  if (stored !== rows) {
+    throw new CommandError(
+      `${table} has ${rows} rows in the first store and ${stored} in the second: does a program write to one of them?`,
+    );
+  }
+  return rows;
+}
+
+async function createRow(
+  to: BatchedRepository<ObjectLiteral>,
+  row: ObjectLiteral,
+): Promise<'created' | 'identical' | 'different' | 'orphan'> {
+  try {
+    return await to.create(row);
+  } catch (error) {
+    if (error instanceof ConstraintError && error.kind === 'foreign key') return 'orphan';
+    throw error;
+  }
+}
+
+async function* readPages(
+  from: BatchedRepository<ObjectLiteral>,
+): AsyncGenerator<readonly ObjectLiteral[]> {
+  let after: string | undefined;
+  do {
+    const page = await from.list({ limit: PAGE_ROWS, after });
+    yield page.rows;
+    after = page.next;
+  } while (after !== undefined);
+}
+
+/** Lets keys that PostgreSQL draws continue after the copied ones. SQLite does so by itself. */
+async function raiseCounters(target: StoreDataSource, metadata: EntityMetadata): Promise<void> {
+  if (target.options.type !== 'postgres') return;
+  for (const { generationStrategy, databaseName } of metadata.generatedColumns) {
+    if (generationStrategy !== 'increment') continue;
+    const [table, column] = [metadata.tableName, databaseName].map((name) =>
+      target.driver.escape(name),
+    );
+    await target.query(
+      `SELECT setval(pg_get_serial_sequence($1, $2), (SELECT max(${column}) FROM ${table}))`,
+      [table, databaseName],
+    );
+  }
 }

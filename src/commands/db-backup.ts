@@ -1,18 +1,58 @@
-import { backUpStore } from './back-up-store.js';
-import { CommandError, getStorePath, formatSize, runCommand } from './command.js';
+import { existsSync } from 'node:fs';
+import { link, rm } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { assertWritable } from '../platform/database/sqlite/assert-writable.js';
+import { flush, flushFolder } from '../platform/database/sqlite/flush-files.js';
+import { CommandError, getStorePath, runCommand } from './command.js';
+import { assertNoCompanion, SqliteReader } from './sqlite-reader.js';
 
-// npm run db:backup -- <file>
-
-const stopping = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.on(signal, () => stopping.abort());
-}
+// npm run db:backup -- <file>: copies the store, as of one moment, while the program serves from
+// it. The copy appears under its name once it is complete, sound and on disk.
 
 await runCommand(async (target, ...others) => {
   if (target === undefined || others.length > 0) {
     throw new CommandError('Name the file to create: npm run db:backup -- <file>');
   }
-  const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
-  const size = await backUpStore(getStorePath(), target, onProgress, stopping.signal);
-  console.log(`${target}: ${formatSize(size)}, complete and sound`);
+  assertNoCompanion(target);
+  if (existsSync(target)) {
+    throw new CommandError(`${target} exists and is not overwritten: name another file`);
+  }
+  const store = getStorePath();
+  // SQLite would leave a log beside a read-only file that the program cannot write to.
+  if (existsSync(store)) await assertWritable(store);
+  const partial = `${target}.${process.pid}.partial`;
+  // Only this user may read the copy.
+  process.umask(0o077);
+  try {
+    await copy(store, partial);
+    await assertSound(partial);
+    await flush(partial);
+    // Unlike rename(), link() never overwrites a file.
+    await link(partial, target);
+    await flushFolder(dirname(target)).catch(async (error: unknown) => {
+      await rm(target);
+      throw error;
+    });
+  } finally {
+    for (const suffix of ['', '-journal']) await rm(partial + suffix, { force: true });
+  }
+  console.log(`${target}: complete and sound`);
 });
+
+async function copy(store: string, partial: string): Promise<void> {
+  const file = await SqliteReader.open(store, 'rw');
+  try {
+    // A single statement reads a snapshot, even while rows are created.
+    await file.all('VACUUM INTO ?', resolve(partial));
+  } finally {
+    await file.close();
+  }
+}
+
+async function assertSound(partial: string): Promise<void> {
+  const file = await SqliteReader.open(partial, 'ro');
+  const faults = await file.findIntegrityFaults().finally(() => file.close());
+  if (faults.length > 0) {
+    throw new CommandError(`The copy is damaged, check the disk: ${faults.join('; ')}`);
+  }
+}

@@ -1,4 +1,4 @@
-import { CommandError, formatCount, runCommand } from './command.js';
+import { CommandError, runCommand } from './command.js';
 import { copyStore } from './copy-store.js';
 
 // npm run db:copy -- <from> [to]
@@ -9,8 +9,5 @@ await runCommand(async (from, to = process.env.DATABASE_URL, ...others) => {
       'Name two stores as in DATABASE_URL, which is the second by default: npm run db:copy -- <from> [to]',
     );
   }
-  const tables = await copyStore(from, to, (line) => process.stderr.write(`${line}\n`));
-  for (const { table, rows, digest } of tables) {
-    console.log(`${table}: ${formatCount(rows, 'row')}, digest ${digest}, the same in both`);
-  }
+  await copyStore(from, to, (table, rows) => console.log(`${table}: ${rows}, the same in both`));
 });

@@ -2,28 +2,30 @@ import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
-import { assertWritable } from '../platform/database/sqlite/assert-writable.js';
 import { CommandError } from './command.js';
 
-/** A connection of a command to the file of a store. The program may serve from it meanwhile. */
+/** The files that SQLite and the program keep beside a store. */
+const COMPANIONS = /-(wal|shm|journal|lock)$/;
+
+/** A connection of a command to the file of a store, from which the program may serve meanwhile. */
 export class SqliteReader {
-  private constructor(private readonly database: sqlite3.Database) {}
+  private constructor(private readonly database: sqlite3.Database) {
+    // The statement fails, so the command cleans up as after any other failure.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+      process.once(signal, () => database.interrupt());
+    }
+  }
 
   /**
-   * @param mode `ro` writes nothing; `rw` may recover the store after a crash, and keeps its
-   *   snapshot when the program starts meanwhile
-   * @throws CommandError when there is no file; DatabaseStartError when the file is not writable in
-   *   mode `rw`
+   * @param mode `ro` changes nothing; `rw` may recover the store after a crash
+   * @throws CommandError when there is no file
    */
   static async open(path: string, mode: 'ro' | 'rw'): Promise<SqliteReader> {
     if (!existsSync(path)) throw new CommandError(`There is no store at ${resolve(path)}`);
-    const realPath = realpathSync(path);
-    // Beside a read-only file, SQLite would create a log that nobody can write.
-    if (mode === 'rw') await assertWritable(realPath);
-    const url = pathToFileURL(realPath);
-    url.searchParams.set('mode', mode);
-    // Without a log, no program has the store open. SQLite would then create one, even to read.
-    const hasLog = ['-wal', '-journal'].some((suffix) => existsSync(realPath + suffix));
+    const file = realpathSync(path);
+    const url = pathToFileURL(file);
+    // Without a log no program has the store open. SQLite would then create a log, even to read.
+    const hasLog = ['-wal', '-journal'].some((suffix) => existsSync(file + suffix));
     if (mode === 'ro' && !hasLog) url.searchParams.set('immutable', '1');
     const flags = mode === 'ro' ? sqlite3.OPEN_READONLY : sqlite3.OPEN_READWRITE;
     return await new Promise((open, reject) => {
@@ -41,18 +43,26 @@ export class SqliteReader {
     });
   }
 
-  /** Runs `PRAGMA integrity_check`. Resolves with the first 20 faults; none in a sound store. */
+  /** Resolves with the first 20 faults of the file; with none if it is sound. */
   async findIntegrityFaults(): Promise<string[]> {
     const rows = await this.all<{ integrity_check: string }>('PRAGMA integrity_check(20)');
     return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
   }
 
-  /** Aborts the running statement. */
-  interrupt(): void {
-    this.database.interrupt();
-  }
-
   close(): Promise<void> {
     return new Promise((resolve) => this.database.close(() => resolve()));
+  }
+}
+
+/**
+ * SQLite would take the file for its own, and destroy it together with the store.
+ *
+ * @throws CommandError when a path is that of a file beside a store
+ */
+export function assertNoCompanion(path: string): void {
+  if (COMPANIONS.test(path)) {
+    throw new CommandError(
+      `${path} would be a file of another store: choose a name that does not end with -wal, -shm, -journal or -lock`,
+    );
   }
 }

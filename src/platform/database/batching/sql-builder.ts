@@ -95,9 +95,6 @@ export interface SqlDialect {
 
   /** Makes the parameters of such a statement, behind the first one, of the values of each page. */
   encodePages(pages: readonly (readonly unknown[])[]): readonly unknown[];
-
-  /** The parameters that name the counter of a key. */
-  nameCounter(columns: EntityColumns): string[];
 }
 
 /**

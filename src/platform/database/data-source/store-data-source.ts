@@ -63,12 +63,6 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
 
   abstract accessTable(columns: EntityColumns): TableAccess;
 
-  /** Reads the number that the counter of a table's key gave last; 0 if there is none. */
-  abstract readCounter(columns: EntityColumns): Promise<string>;
-
-  /** Lets the counter of a table's key continue after this number, and after every stored key. */
-  abstract raiseCounter(columns: EntityColumns, number: string): Promise<void>;
-
   /** Makes a durable commit that changes nothing, to check that the store is writable. */
   abstract probeWrite(): Promise<void>;
 

@@ -145,25 +145,6 @@ export class PostgresDataSource extends StoreDataSource {
     };
   }
 
-  async readCounter(columns: EntityColumns): Promise<string> {
-    const [counter] = await this.query<{ number: string | null }[]>(
-      'SELECT pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass) AS number',
-      postgresDialect.nameCounter(columns),
-    );
-    return counter?.number ?? '0';
-  }
-
-  async raiseCounter(columns: EntityColumns, number: string): Promise<void> {
-    const keys = columns.keys.map((key) => columns.quoteColumn(key));
-    await this.query(
-      `SELECT setval(counter, number)
-       FROM (SELECT pg_get_serial_sequence($1, $2)::regclass AS counter,
-                    greatest($3::bigint, (SELECT max(${keys.join()}) FROM ${columns.table})) AS number) AS wanted
-       WHERE number > coalesce(pg_sequence_last_value(counter), 0)`,
-      [...postgresDialect.nameCounter(columns), number],
-    );
-  }
-
   createSchemaSteps(queryRunner: QueryRunner): PostgresSchemaSteps {
     return new PostgresSchemaSteps(queryRunner);
   }

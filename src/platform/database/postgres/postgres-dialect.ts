@@ -72,8 +72,6 @@ export const postgresDialect: SqlDialect = {
   pageValue: (index: number) => `$${index + 2}`,
   encodePages: ([values = []]: readonly (readonly unknown[])[]) => values,
 
-  nameCounter: ({ table, counter }: EntityColumns) => [table, counter?.databaseName ?? ''],
-
   // An index entry has at most 2.7 KB.
   textHash: (sql: string) => `${TEXT_HASH_FUNCTION}(${sql}::text)`,
 };

@@ -7,7 +7,7 @@ import { TableSql } from '../batching/sql-builder.js';
 import { migrateSchema } from '../data-source/migrate-schema.js';
 import { getErrorCode } from '../data-source/error-code.js';
 import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
-import { flushFolders } from './flush-files.js';
+import { flush, flushFolders } from './flush-files.js';
 import { SqliteChangeLog } from './sqlite-change-log.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { StoreSqliteDriver } from './sqlite-driver.js';
@@ -51,6 +51,8 @@ export class SqliteDataSource extends StoreDataSource {
     } finally {
       await queryRunner.release();
     }
+    // Somebody may have put a copy in the place of the store without flushing it.
+    await flush(database);
     await flushFolders(database);
     // A killed program may have written data that is visible but not flushed. This flushes it.
     await this.probeWrite();
@@ -79,29 +81,6 @@ export class SqliteDataSource extends StoreDataSource {
           toConstraintError(error, [metadata], { table: metadata.tableName, isRemoval }),
       },
     };
-  }
-
-  async readCounter(columns: EntityColumns): Promise<string> {
-    const [counter] = await this.query<{ number: string }[]>(
-      'SELECT CAST(seq AS TEXT) AS number FROM sqlite_sequence WHERE name = ?1',
-      sqliteDialect.nameCounter(columns),
-    );
-    return counter?.number ?? '0';
-  }
-
-  /** SQLite itself raises the counter to every key that is stored. */
-  async raiseCounter(columns: EntityColumns, number: string): Promise<void> {
-    const parameters = [...sqliteDialect.nameCounter(columns), number];
-    await this.query(
-      'UPDATE sqlite_sequence SET seq = max(seq, CAST(?2 AS INTEGER)) WHERE name = ?1',
-      parameters,
-    );
-    // There is no counter until a row has been stored.
-    await this.query(
-      `INSERT INTO sqlite_sequence (name, seq) SELECT ?1, CAST(?2 AS INTEGER)
-       WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)`,
-      parameters,
-    );
   }
 
   createSchemaSteps(queryRunner: QueryRunner): SqliteSchemaSteps {

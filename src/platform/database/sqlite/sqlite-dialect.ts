@@ -62,8 +62,6 @@ export const sqliteDialect: SqlDialect = {
   pageValue: (index: number) => `(given.value ->> ${index})`,
   encodePages: (pages: readonly (readonly unknown[])[]) => [JSON.stringify(pages)],
 
-  nameCounter: ({ metadata }: EntityColumns) => [metadata.tableName],
-
   // An index entry may be of any size.
   textHash: (sql: string) => sql,
 };

@@ -1,25 +1,8 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { realpathSync, statSync } from 'node:fs';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 
 /** How long a check of the files is valid for reads, in milliseconds. */
 const FRESH_MS = 50;
-
-/** The endings of the files of a store: its own, those of SQLite, and the lock of its program. */
-const SUFFIXES = ['', '-wal', '-shm', '-journal', '-lock'];
-
-/** Whether a path is that of a store, or of a file beside it that belongs to the store. */
-export function isFileOfStore(path: string, store: string): boolean {
-  const [file, storeFile] = [toRealPath(path), toRealPath(store)];
-  return SUFFIXES.some((suffix) => file === storeFile + suffix);
-}
-
-/** One file may have several paths, also before it exists. */
-function toRealPath(path: string): string {
-  if (existsSync(path)) return realpathSync(path);
-  const folder = dirname(resolve(path));
-  return join(existsSync(folder) ? realpathSync(folder) : folder, basename(path));
-}
 
 /**
  * The files of an open store. SQLite continues to write to a file that was removed, moved or

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { readdir, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { copyStore } from '../../../../src/commands/copy-store.js';
 import { createDataSourceOptions } from '../../../../src/platform/database/data-source/data-source-options.js';
@@ -45,22 +45,26 @@ async function create(store: TestStore, plants: readonly Plant[]): Promise<void>
   });
 }
 
-async function copy(source = from, target = to): Promise<unknown> {
-  return await copyStore(source.url, target.url, () => undefined);
+/** Resolves with the number of rows of each table. */
+async function copy(source = from.url, target = to.url): Promise<Record<string, number>> {
+  const tables: Record<string, number> = {};
+  await copyStore(source, target, (table, rows) => (tables[table] = rows));
+  return tables;
 }
 
-/** The tables of other features are copied too. */
-const COPIED = expect.arrayContaining([
-  { table: 'plants', rows: PLANTS.length, digest: expect.stringMatching(/^\w{64}$/) },
-]);
+async function readPlants(store: TestStore): Promise<Plant[]> {
+  return await useStore(store, async (dataSource) => {
+    const plants = await dataSource.getRepository(Plant).find();
+    return plants.sort((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+  });
+}
 
 describe('copying a store to another engine', () => {
   it('copies every plant exactly, there and back again', async () => {
     const back = await TestStore.create('sqlite');
-    const there = await copy();
-    expect(there).toEqual(COPIED);
-    expect(await copy(to, back)).toEqual(there);
-    expect(await copy(back, from)).toEqual(there);
+    expect(await copy()).toEqual({ plants: PLANTS.length });
+    expect(await copy(to.url, back.url)).toEqual({ plants: PLANTS.length });
+    expect(await readPlants(back)).toEqual(await readPlants(from));
     await back.remove();
   });
 
@@ -73,7 +77,7 @@ describe('copying a store to another engine', () => {
       );
     }
     const rows = PLANTS.length + 400;
-    expect(await copy()).toContainEqual(expect.objectContaining({ table: 'plants', rows }));
+    expect(await copy()).toEqual({ plants: rows });
   });
 
   it('does not need memory for a thousand long rows at once', async () => {
@@ -84,7 +88,7 @@ describe('copying a store to another engine', () => {
     );
     const args = ['--max-old-space-size=100', COMMAND, from.url, to.url];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: '/' });
-    expect(stdout).toMatch(/^plants: 4503 rows, digest \w{64}, the same in both$/m);
+    expect(stdout).toMatch(/^plants: 4503, the same in both$/m);
   });
 
   it('leaves the jobs of both stores as they are', async () => {
@@ -95,39 +99,36 @@ describe('copying a store to another engine', () => {
       const run = { name: 'remove old changes', doneFor };
       await useStore(store, (dataSource) => dataSource.getRepository(JobRun).insert(run));
     }
-    const copied = await copy();
-    expect(copied).not.toContainEqual(expect.objectContaining({ table: 'job_runs' }));
+    expect(await copy()).toEqual({ plants: PLANTS.length });
     const runs = await useStore(to, (dataSource) => dataSource.getRepository(JobRun).find());
     expect(runs).toMatchObject([{ doneFor: '2' }]);
   });
 
   it('finishes a copy that was interrupted', async () => {
     await create(to, PLANTS.slice(1_000));
-    expect(await copy()).toEqual(COPIED);
+    expect(await copy()).toEqual({ plants: PLANTS.length });
   });
 
   it('overwrites nothing', async () => {
     await create(to, [{ id: '7', name: 'another', tag: null }]);
-    await expect(copy()).rejects.toThrow('already holds another row with the key 7');
+    await expect(copy()).rejects.toThrow('another row with the key of a row to copy');
   });
 
   it('fails when the stores differ in the end', async () => {
     await create(to, [{ id: '-7', name: 'one more', tag: null }]);
-    await expect(copy()).rejects.toThrow('2503 rows in the first store, 2504 in the second');
+    await expect(copy()).rejects.toThrow('2503 rows in the first store and 2504 in the second');
   });
 
   it('copies from no store that is missing, and makes none', async () => {
     for (let attempt = 0; attempt < 2; attempt++) {
-      await expect(copyStore(`${from.url}.missing`, to.url, () => undefined)).rejects.toThrow(
-        'There is no store to copy from',
-      );
+      await expect(copy(`${from.url}.missing`)).rejects.toThrow('There is no store to copy from');
     }
   });
 
   it.each([
     ['DELETE FROM migrations', 'older than this program'],
     ["INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')", 'newer than this program'],
-    ['DROP TABLE migrations', 'not one of its own'],
+    ['DROP TABLE migrations', 'The store to copy from cannot be used'],
   ])('copies from no store with another schema: %s', async (sql, sentence) => {
     const dataSource = createDataSource(
       createDataSourceOptions({ DATABASE_URL: from.url, DATABASE_POOL_SIZE: 1 }, schema),
@@ -139,33 +140,21 @@ describe('copying a store to another engine', () => {
   });
 
   it('copies no store onto itself, and from none that cannot be reached', async () => {
-    const same = from.url.replace('/plants.db', '/./plants.db');
-    for (const url of [from.url, same]) {
-      const copied = copyStore(from.url, url, () => undefined);
-      await expect(copied).rejects.toThrow('The two stores are the same');
-    }
+    await expect(copy(from.url, from.url)).rejects.toThrow('Name two different stores');
     const nowhere = 'postgres://me@127.0.0.1:1/plants';
-    await expect(copyStore(nowhere, to.url, () => undefined)).rejects.toThrow(
-      'The store to copy from cannot be used, the PostgreSQL database plants at 127.0.0.1:1 as the user me: no server listens there',
+    await expect(copy(nowhere)).rejects.toThrow(
+      'The store to copy from cannot be used, the PostgreSQL database plants at 127.0.0.1:1 as the user me: ',
     );
   });
 
   it.each(['-wal', '-shm', '-journal', '-lock'])(
-    'copies no store into its own file plants.db%s, and from none, also through a link',
+    'copies no store into its own file plants.db%s, and from none',
     async (suffix) => {
       const folder = dirname(from.url.replace('sqlite:', ''));
-      await symlink(folder, join(folder, 'link'));
       const before = await readdir(folder);
-      const linked = from.url.replace('/plants.db', '/link/plants.db');
-      for (const file of [from.url + suffix, linked + suffix]) {
-        for (const [source, target] of [
-          [from.url, file],
-          [file, from.url],
-        ] as const) {
-          const copied = copyStore(source, target, () => undefined);
-          await expect(copied).rejects.toThrow('one is a file of the other');
-        }
-      }
+      const message = 'would be a file of another store';
+      await expect(copy(from.url, from.url + suffix)).rejects.toThrow(message);
+      await expect(copy(from.url + suffix, to.url)).rejects.toThrow(message);
       expect(await readdir(folder)).toEqual(before);
     },
   );
@@ -174,7 +163,7 @@ describe('copying a store to another engine', () => {
     const run = (args: string[], env = {}): Promise<{ stdout: string; stderr: string }> =>
       promisify(execFile)(process.execPath, [COMMAND, ...args], { env, cwd: '/' });
     const { stdout } = await run([from.url], { DATABASE_URL: to.url });
-    expect(stdout).toMatch(/^plants: 2503 rows, digest \w{64}, the same in both$/m);
+    expect(stdout).toMatch(/^plants: 2503, the same in both$/m);
     await expect(run([])).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^Name two stores/),
