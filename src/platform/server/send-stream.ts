@@ -66,6 +66,8 @@ async function writeNext(
 }
 
 function setHeaders(response: Response, body: TextStream | StreamableFile): void {
+  // nginx would buffer what is generated only as fast as the client reads.
+  if (body instanceof TextStream) response.setHeader('X-Accel-Buffering', 'no');
   const { type, disposition, length }: Partial<ReturnType<StreamableFile['getHeaders']>> =
     body instanceof TextStream ? { type: body.type } : body.getHeaders();
   const headers = {
