@@ -52,10 +52,7 @@ const WITH_PATCH: readonly ErrorEntry[] = [
   { ...ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE, headers: { 'Accept-Patch': '' } },
 ];
 
-/**
- * Builds the OpenAPI document of the application: operations in the order of the controllers, other
- * keys sorted.
- */
+/** Builds the OpenAPI document of the application. */
 export function buildOpenApi(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -81,11 +78,8 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
     }),
   );
   document.tags = describeTags(operations);
-  const shared: Responses = {};
-  for (const operation of operations) describeErrors(operation, shared);
-  Object.assign(document.components ?? {}, { responses: shared });
-  const paths = mapValues(document.paths, (path) => mapValues({ ...path }, sortKeys));
-  return { ...(sortKeys(document) as OpenAPIObject), paths } as OpenAPIObject;
+  for (const operation of operations) describeErrors(operation);
+  return document;
 }
 
 /** Describes an operation by its kind, unless its module describes it. */
@@ -127,44 +121,30 @@ function describeTags(operations: readonly Operation[]): { name: string; descrip
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/**
- * Documents the errors of an operation. If all errors of a status are shared, so is the response.
- */
-function describeErrors(operation: Operation, shared: Responses): void {
+/** Documents the errors of an operation, by status. */
+function describeErrors(operation: Operation): void {
   // `@RequireScopes()` has set this for operations with scopes of their own.
   operation.security ??= [{ [BEARER]: [] }];
-  const body = operation.requestBody as { readonly content: object } | undefined;
-  const isPatch = body !== undefined && 'application/merge-patch+json' in body.content;
-  const own = [
-    ...(operation['x-errors'] ?? []),
-    ...(operation['x-own-unavailable'] ?? []),
-    ...(isPatch ? WITH_PATCH : []),
-  ];
-  const isShared = ({ error }: ErrorEntry): boolean => own.every((one) => one.error !== error);
-  delete operation['x-errors'];
-  delete operation['x-own-unavailable'];
+  const { content } = (operation.requestBody ?? {}) as { readonly content?: object };
   const groups = [
-    ANY_OPERATION.filter(isShared),
+    ANY_OPERATION,
     hasParameter(operation, ({ in: place }) => place === 'query' || place === 'path')
       ? WITH_PARAMETERS
       : [],
     hasParameter(operation, ({ name }) => name === 'If-Match') ? WITH_PRECONDITIONS : [],
-    body === undefined
-      ? []
-      : (NDJSON_TYPE in body.content ? WITH_LINES : WITH_BODY).filter(isShared),
-    own,
+    content === undefined ? [] : NDJSON_TYPE in content ? WITH_LINES : WITH_BODY,
+    content !== undefined && 'application/merge-patch+json' in content ? WITH_PATCH : [],
+    operation['x-errors'] ?? [],
+    operation['x-own-unavailable'] ?? [],
   ];
-  for (const status of new Set(groups.flat().map(getStatus))) {
-    const statusGroups = groups
-      .map((entries) => entries.filter((entry) => getStatus(entry) === status))
-      .filter((entries) => entries.length > 0);
-    const response = createErrorResponse(status, statusGroups.flat());
-    if (statusGroups.length > 1 || own.some((entry) => getStatus(entry) === status)) {
-      operation.responses[status] = response;
-    } else {
-      shared[`Error${status}`] = response;
-      operation.responses[status] = { $ref: `#/components/responses/Error${status}` };
-    }
+  delete operation['x-errors'];
+  delete operation['x-own-unavailable'];
+  // Of two entries with one code, the later is that of the operation.
+  const byCode = new Map(groups.flat().map((entry) => [entry.error, entry]));
+  const entries = [...byCode.values()].sort((a, b) => a.error - b.error);
+  for (const status of new Set(entries.map(getStatus))) {
+    const ofStatus = entries.filter((entry) => getStatus(entry) === status);
+    operation.responses[status] = createErrorResponse(status, ofStatus);
   }
 }
 
@@ -175,8 +155,7 @@ function hasParameter(
   return parameters.some((parameter) => 'in' in parameter && isMeant(parameter));
 }
 
-function createErrorResponse(status: number, unsorted: readonly ErrorEntry[]): Responses[string] {
-  const entries = unsorted.toSorted((a, b) => a.error - b.error);
+function createErrorResponse(status: number, entries: readonly ErrorEntry[]): Responses[string] {
   const causes = entries.map(({ error, message }) => `- ${error}: ${message}`).join('\n');
   const headers = [...new Set(entries.flatMap((entry) => Object.keys(entry.headers ?? {})))];
   return {
@@ -194,18 +173,4 @@ function createErrorResponse(status: number, unsorted: readonly ErrorEntry[]): R
       },
     },
   };
-}
-
-function mapValues<Value>(
-  object: Readonly<Record<string, Value>>,
-  change: (value: Value) => unknown,
-): object {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, sortKeys(member)]));
 }

@@ -8,13 +8,7 @@ import { extname } from 'node:path';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { ApiError, methodNotAllowed } from '../errors/api-error.js';
 import { buildOpenApi } from './build-openapi.js';
-import {
-  fitDevice,
-  foldFailures,
-  proposeNewIds,
-  showExactNumbers,
-  STYLE,
-} from './swagger-ui-page.js';
+import { showExactNumbers, STYLE } from './swagger-ui-page.js';
 
 /** Serves Swagger UI at /docs and the OpenAPI document at /openapi.json. */
 export function setUpDocs(app: INestApplication): void {
@@ -30,7 +24,7 @@ export function setUpDocs(app: INestApplication): void {
       // Kept in the browser's local storage.
       persistAuthorization: true,
       defaultModelsExpandDepth: 0,
-      plugins: [fitDevice, showExactNumbers, foldFailures, proposeNewIds],
+      plugins: [showExactNumbers],
     },
   });
 }
