@@ -21,12 +21,14 @@ export { CURSOR, LATEST } from './change-feed/read-changes.js';
 /** How long the feed pauses between looks for new changes while requests wait, in milliseconds. */
 const LOOK_MS = 50;
 /**
- * How much longer the feed pauses for each waiting request, in milliseconds. The changes of this
- * time share an answer. Otherwise many waiting requests would slow down every write.
+ * How long the feed pauses after a change for each waiting request, in milliseconds. The changes of
+ * this time share an answer. Otherwise many waiting requests would slow down every write.
  */
-const LOOK_MS_PER_REQUEST = 0.2;
+const PAUSE_MS_PER_REQUEST = 0.2;
 /** How many pages one batch reads. */
 const MAX_PAGES = 32;
+/** How many pages are kept for requests at different places. */
+const MAX_SHARED = 16;
 /** How often changes that are too old are removed, in milliseconds. */
 const RETENTION_MS = 60_000;
 /** How many changes are removed at a time. */
@@ -43,8 +45,10 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   /** Emits `change` when there are new changes. */
   private readonly events = new EventEmitter().setMaxListeners(0);
   private waiting = 0;
-  /** The number of the newest change at the last look; undefined while no request waits. */
-  private newest: number | undefined;
+  /** What the last look has found; undefined while no request waits. */
+  private newest: ChangePage | undefined;
+  /** Pages up to the newest change for requests that wait, since many wait for the same one. */
+  private readonly shared = new Map<string, Promise<ChangePage>>();
   private isLooking = false;
   private isStopping = false;
 
@@ -72,8 +76,17 @@ export class ChangeFeed implements BeforeApplicationShutdown {
    * @throws ApiError 41000, 50300
    */
   async read(after: string | undefined, limit: number, mayWait = false): Promise<ChangePage> {
-    const until = mayWait ? (this.newest ?? Infinity) : Infinity;
-    return await this.pages.add({ after, limit, until });
+    const until = this.newest?.number;
+    if (!mayWait || until === undefined) {
+      return await this.pages.add({ after, limit, until: Infinity });
+    }
+    const key = `${after} ${limit}`;
+    const page = this.shared.get(key) ?? this.pages.add({ after, limit, until });
+    if (this.shared.size < MAX_SHARED) {
+      this.shared.set(key, page);
+      page.catch(() => this.shared.delete(key));
+    }
+    return await page;
   }
 
   /**
@@ -85,7 +98,7 @@ export class ChangeFeed implements BeforeApplicationShutdown {
     feedListeners.set(++this.waiting);
     void this.look();
     try {
-      while (!this.isStopping && (this.newest ?? 0) <= number) {
+      while (!this.isStopping && (this.newest?.number ?? 0) <= number) {
         await once(this.events, 'change', { signal });
       }
       return !this.isStopping;
@@ -107,17 +120,23 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   private async look(): Promise<void> {
     if (this.isLooking) return;
     this.isLooking = true;
-    while (this.waiting > 0 && !this.isStopping) {
+    // Requests that are being answered wait again soon.
+    let crowd = 0;
+    do {
       // The queue reports failures of the store. The next look may succeed.
       const latest = await this.read(LATEST, 0).catch(() => undefined);
-      if (latest !== undefined && latest.number !== this.newest) {
-        this.newest = latest.number;
+      crowd = Math.max(this.waiting, 0.9 * crowd);
+      let pause = LOOK_MS;
+      if (latest !== undefined && latest.cursor !== this.newest?.cursor) {
+        pause = Math.max(LOOK_MS, crowd * PAUSE_MS_PER_REQUEST);
+        this.newest = latest;
+        this.shared.clear();
         this.events.emit('change');
       }
-      const pause = Math.max(LOOK_MS, this.waiting * LOOK_MS_PER_REQUEST);
       await sleep(pause, undefined, { ref: false });
-    }
+    } while (crowd >= 1 && !this.isStopping);
     this.newest = undefined;
+    this.shared.clear();
     this.isLooking = false;
   }
 

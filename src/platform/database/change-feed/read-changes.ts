@@ -77,16 +77,9 @@ export class ReadChanges implements BatchOperation<ChangeQuery, ChangePage> {
   ): Promise<(ChangePage | ApiError)[]> {
     const [row] = await session.query<{ settled: number | string }>(this.settle, []);
     const settled = Number(row?.settled ?? 0);
-    // Many requests wait for the same change.
-    const pages = new Map<string, ChangePage | ApiError>();
-    const results: (ChangePage | ApiError)[] = [];
-    for (const query of queries) {
-      const key = Object.values(query).join(' ');
-      const page = pages.get(key) ?? (await this.readPage(session, query, settled));
-      pages.set(key, page);
-      results.push(page);
-    }
-    return results;
+    const pages: (ChangePage | ApiError)[] = [];
+    for (const query of queries) pages.push(await this.readPage(session, query, settled));
+    return pages;
   }
 
   private async readPage(
