@@ -1,8 +1,7 @@
-// Loaded before the C library, this gives a program a faulty disk and a wrong clock. The faults are
-// in the file FAULTS_FILE, which tests may write while the program runs. They affect the files
-// whose paths end with FAULTS_SUFFIX, or all files if that is not set.
+// Loaded before the C library, this gives a program a faulty disk. The faults are in the file
+// FAULTS_FILE, which tests may write while the program runs. They affect the files whose paths end
+// with FAULTS_SUFFIX, or all files if that is not set.
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -12,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,10 +23,6 @@ struct faults {
   _Atomic int64_t write_hang;         // writes wait while this is 1
   _Atomic int64_t hanging;            // how many wait now
   _Atomic int64_t write_errno;        // the error that every write gives; 0 for none
-  _Atomic int64_t clock_ms;           // what the clock is ahead of the time
-  _Atomic int64_t looks;              // how often the program has looked at the monotonic clock
-  _Atomic int64_t stopped_ns;         // where the monotonic clock stands still; 0 while it goes
-  _Atomic int64_t passed_ms;          // what the time that passes is ahead of itself
 };
 
 static struct faults none;
@@ -102,43 +96,4 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) {
 
 ssize_t write(int fd, const void *bytes, size_t count) {
   return is_write_refused(fd) ? -1 : syscall(SYS_write, fd, bytes, count);
-}
-
-int clock_gettime(clockid_t clock, struct timespec *time) {
-  static int (*original)(clockid_t, struct timespec *);
-  if (!original) original = dlsym(RTLD_NEXT, "clock_gettime");
-  int result = original(clock, time);
-  int64_t ms = faults->passed_ms, stopped_ns = faults->stopped_ns;
-  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) {
-    ms += faults->clock_ms;
-  } else if (clock != CLOCK_MONOTONIC && clock != CLOCK_MONOTONIC_COARSE) {
-    return result;
-  } else {
-    if (stopped_ns != 0) {
-      time->tv_sec = stopped_ns / 1000000000;
-      time->tv_nsec = stopped_ns % 1000000000;
-    }
-    faults->looks++;
-  }
-  if (result != 0 || ms == 0) return result;
-  int64_t ns = time->tv_nsec + ms % 1000 * 1000000 + 1000000000;
-  time->tv_sec += ms / 1000 + ns / 1000000000 - 1;
-  time->tv_nsec = ns % 1000000000;
-  return 0;
-}
-
-int gettimeofday(struct timeval *restrict time, void *restrict zone) {
-  struct timespec now;
-  (void)zone;
-  if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
-  time->tv_sec = now.tv_sec;
-  time->tv_usec = now.tv_nsec / 1000;
-  return 0;
-}
-
-time_t time(time_t *result) {
-  struct timespec now;
-  if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
-  if (result) *result = now.tv_sec;
-  return now.tv_sec;
 }

@@ -12,7 +12,6 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Program } from './program.js';
 import { hasTool } from './tools.js';
 import { until } from './until.js';
 
@@ -28,23 +27,16 @@ const FIELDS = [
   'writeHang',
   'hanging',
   'writeErrno',
-  'clockMs',
-  'looks',
-  'stoppedNs',
-  'passedMs',
 ] as const;
 
-export type Wrong = Partial<
-  Record<Exclude<(typeof FIELDS)[number], 'hanging' | 'looks' | 'stoppedNs' | 'passedMs'>, number>
->;
+export type Wrong = Partial<Record<Exclude<(typeof FIELDS)[number], 'hanging'>, number>>;
 
-/** The faults of the disk and the clock of a program, which tests may change while it runs. */
+/** The faults of the disk of a program, which tests may change while it runs. */
 export class Faults {
   /** Whether libraries can be compiled, and loaded before the C library. */
   static readonly areSupported = process.platform === 'linux' && hasTool('cc');
 
   private readonly file: string;
-  private passedMs = 0;
 
   /** The environment of the program. */
   readonly env: Record<string, string>;
@@ -69,29 +61,7 @@ export class Faults {
     await until(() => this.read('hanging') !== 0n);
   }
 
-  /** From now on, only {@link passTime} lets time pass for the program. */
-  stopTime(): void {
-    // All programs of a machine have the same monotonic clock.
-    this.write('stoppedNs', process.hrtime.bigint());
-  }
-
-  /**
-   * Lets time pass for the program, including its timers. Resolves once the program has done the
-   * work that was due.
-   */
-  async passTime(ms: number, program: Program): Promise<void> {
-    const before = this.read('looks');
-    this.passedMs += ms;
-    this.write('passedMs', this.passedMs);
-    // The signals wake its event loop, which then reads the clock.
-    program.kill('SIGSTOP');
-    program.kill('SIGCONT');
-    await until(() => program.hasExited || (this.read('looks') > before && program.isWaiting()));
-    // No event is handled while steps of time follow each other, so that of its end could come late.
-    if (program.hasExited) await program.exited();
-  }
-
-  private write(name: (typeof FIELDS)[number], value: number | bigint): void {
+  private write(name: (typeof FIELDS)[number], value: number): void {
     const bytes = new BigInt64Array([BigInt(value)]);
     this.access('r+', (fd) => writeSync(fd, bytes, 0, 8, getOffset(name)));
   }

@@ -33,11 +33,6 @@ export class PlantClient {
     return await this.send(url, ++this.lastId, name);
   }
 
-  /** Sends the last create once more. */
-  async retry(url: string): Promise<Answer> {
-    return await this.send(url, this.lastId, NAME);
-  }
-
   private async send(url: string, id: number, name: string): Promise<Answer> {
     const response = await fetch(`${url}/plants`, {
       method: 'POST',

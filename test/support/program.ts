@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
@@ -26,11 +26,6 @@ export class Program {
     return Program.startUnder([], folder, env, ...args);
   }
 
-  /** Starts another compiled program instead. */
-  static startFile(folder: string, env: Record<string, string>, file: string): Program {
-    return Program.spawn([process.execPath, file], folder, env);
-  }
-
   /** @param tracer the command that runs the program */
   static startUnder(
     tracer: string[],
@@ -43,12 +38,6 @@ export class Program {
       folder,
       env,
     );
-  }
-
-  /** Starts a TypeScript script of the tests instead. */
-  static startScript(folder: string, env: Record<string, string>, script: string): Program {
-    const command = [process.execPath, '--import', import.meta.resolve('tsx'), script];
-    return Program.spawn(command, folder, env);
   }
 
   private static spawn(
@@ -98,11 +87,6 @@ export class Program {
     } catch {
       return NaN;
     }
-  }
-
-  /** Whether it waits for an event (Linux only). */
-  isWaiting(): boolean {
-    return readFileSync(`/proc/${String(this.pid)}/stat`, 'utf8').includes(') S ');
   }
 
   /** Closes the pipes of its output. */

@@ -104,8 +104,13 @@ export class Moves implements Workload {
     const before = new Map(this.outcomes);
     const path = `/moves?first=${FIRST_ACCOUNT}&last=${LAST_RECEIPT}`;
     const answer = await this.send({ method: 'GET', path });
-    if (answer?.status !== 200) return;
-    const rows = JSON.parse(answer.body) as { id: string; name: string }[];
+    const { status = 503, body = '' } = answer ?? {};
+    if (status === 503) return;
+    if (status !== 200) {
+      this.faults.push(`a wrong answer: GET ${path} -> ${status} ${body}`);
+      return;
+    }
+    const rows = JSON.parse(body) as { id: string; name: string }[];
     const names = new Map(rows.map(({ id, name }) => [id, name]));
     this.checkReceipts(before, (receipt) => names.has(receipt));
     this.faults.push(...findHalves(names));

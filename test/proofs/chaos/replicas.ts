@@ -130,6 +130,8 @@ class Replica {
         }
         // Nothing was sent: the program does not listen.
         await this.serving;
+        const { hasExited, errors } = this.program;
+        if (hasExited) throw new Error(`A program ended by itself: ${errors}`);
       }
     }
   }

@@ -1,15 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { ROOT } from '../../support/documents.js';
+import { AS_ORDINARY_USER } from '../../support/ordinary-user.js';
+import { Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { querySqlite } from '../../support/query-sqlite.js';
+import { hasTool, mayMount, mountMemory, unmount } from '../../support/tools.js';
 
 /** Sends SIGTERM when the store is about to be opened. */
 const SIGNAL_SOON = encodeURIComponent(
@@ -115,51 +119,106 @@ it.each([
   expect((await fetch(`${url}/docs`)).status).toBe(200);
 });
 
-describe('a start that cannot succeed exits 1 with one line for each fault', () => {
-  async function expectRefusal(env: Record<string, string>, ...lines: RegExp[]): Promise<void> {
-    const program = folder.start(env);
+/** A start that cannot succeed, and what it prints: one line for each fault. */
+interface Refusal {
+  readonly what: string;
+  readonly env?: Record<string, string>;
+  readonly args?: string[];
+  readonly prepare?: () => unknown;
+  readonly lines: () => string[];
+}
+
+const STORE = 'sqlite:data/plants.db';
+const refuseStore = (call: string, path: string): string[] => [
+  `The user ${userInfo().username} cannot use the store: ${call} '${folder.file(path)}'`,
+];
+const makeReadOnly = (path: string): void => chmodSync(folder.file(path), 0o555);
+
+const REFUSALS: readonly Refusal[] = [
+  {
+    what: 'wrong variables, and without a token',
+    env: { PORT: 'x', HOST: '!', LOG_LEVEL: 'x', NODE_ENV: 'production', ACCESS_TOKENS: '' },
+    lines: () => ['HOST must', 'PORT must', 'ACCESS_TOKENS must hold a token', 'LOG_LEVEL must'],
+  },
+  { what: 'an argument', args: ['--port=80'], lines: () => ['The program takes no arguments'] },
+  {
+    what: 'settings that cannot be read',
+    prepare: () => mkdirSync(folder.file('.env')),
+    lines: () => [`The settings in ${folder.file('.env')} cannot be read: EISDIR`],
+  },
+  {
+    what: 'a host name that is not known',
+    env: { HOST: 'no.invalid' },
+    lines: () => ['HOST is '],
+  },
+  {
+    what: 'an address of another machine',
+    env: { HOST: '192.0.2.1' },
+    lines: () => ['HOST is not an address of this machine: 192.0.2.1'],
+  },
+  {
+    what: 'a file that is not a database',
+    prepare: () => {
+      writeFileSync(folder.file('data/plants.db'), 'not a database\n'.repeat(1_000));
+      writeFileSync(folder.file('data/plants.db-lock'), '');
+    },
+    env: { DATABASE_URL: STORE },
+    lines: () => [
+      `The store cannot be used, the SQLite file ${folder.file('data/plants.db')}: the file is not a SQLite database`,
+    ],
+  },
+  {
+    what: 'a read-only file of the store',
+    prepare: async () => {
+      await querySqlite(folder.file('data/plants.db'), 'PRAGMA journal_mode = WAL');
+      writeFileSync(folder.file('data/plants.db-lock'), '');
+      chmodSync(folder.file('data/plants.db-lock'), 0o444);
+    },
+    env: { DATABASE_URL: STORE },
+    lines: () => refuseStore('EACCES: permission denied, access', 'data/plants.db-lock'),
+  },
+  {
+    what: 'a read-only folder of the store',
+    prepare: () => makeReadOnly('data'),
+    env: { DATABASE_URL: STORE },
+    lines: () => refuseStore('EACCES: permission denied, open', 'data/plants.db'),
+  },
+  {
+    what: 'a folder of the store that cannot be created',
+    prepare: () => makeReadOnly('data'),
+    env: { DATABASE_URL: 'sqlite:data/deep/down/plants.db' },
+    lines: () => refuseStore('EACCES: permission denied, mkdir', 'data/deep'),
+  },
+  {
+    what: 'a folder in the place of the store',
+    env: { DATABASE_URL: 'sqlite:data' },
+    lines: () => refuseStore('EISDIR: illegal operation on a directory, open', 'data'),
+  },
+];
+
+describe('a start that cannot succeed exits 1, leaves no file, and names the fault:', () => {
+  it.each(REFUSALS)('$what', async ({ env = {}, args = [], prepare, lines }) => {
+    mkdirSync(folder.file('data'));
+    await prepare?.();
+    const before = listFiles();
+    const all = { ACCESS_TOKENS: 't', DATABASE_URL: 'sqlite::memory:', ...env };
+    const program = Program.startUnder(AS_ORDINARY_USER, folder.path, all, ...args);
     expect(await program.exited()).toBe(1);
     const printed = program.errors.trimEnd().split('\n');
-    expect(printed).toEqual(lines.map((line) => expect.stringMatching(line)));
+    expect(printed).toEqual(lines().map((line) => expect.stringContaining(line)));
     expect(program.output).not.toContain('Listening');
-  }
-
-  it('with wrong variables, and without a token', async () => {
-    const env = { PORT: 'x', HOST: '!', LOG_LEVEL: 'x', NODE_ENV: 'production' };
-    const tokens = /^ACCESS_TOKENS must hold a token/;
-    await expectRefusal(env, /^HOST must/, /^PORT must/, tokens, /^LOG_LEVEL must/);
+    expect(listFiles()).toEqual(before);
+    chmodSync(folder.file('data'), 0o755);
   });
 
-  it('with an argument', async () => {
-    const program = folder.start({}, '--port=80');
-    expect(await program.exited()).toBe(1);
-    expect(program.errors).toBe('The program takes no arguments\n');
-  });
-
-  it('on settings that cannot be read', async () => {
-    await mkdir(folder.file('.env'));
-    await expectRefusal({}, /^The settings in \S+\.env cannot be read: EISDIR/);
-  });
-
-  it('on a host name that is not known', async () => {
-    await expectRefusal({ HOST: 'no.invalid', ACCESS_TOKENS: 't' }, /^HOST is .*: no\.invalid$/);
-  });
-
-  it('on a file that is not a database', async () => {
-    await writeFile(folder.file('p.db'), 'not a database\n'.repeat(1_000));
-    await expectRefusal(
-      { DATABASE_URL: 'sqlite:p.db' },
-      new RegExp(`the SQLite file ${folder.file('p.db')}: the file is not a SQLite database$`),
-    );
-  });
-
-  it('on a port in use', async () => {
+  it('a port in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const PORT = String((other.address() as AddressInfo).port);
-    await expectRefusal(
-      { PORT, ACCESS_TOKENS: 't' },
-      new RegExp(`^Port ${PORT} of 127\\.0\\.0\\.1 is in use by another program: set PORT to`),
+    const program = folder.start({ PORT, ACCESS_TOKENS: 't', DATABASE_URL: 'sqlite::memory:' });
+    expect(await program.exited()).toBe(1);
+    expect(program.errors).toContain(
+      `Port ${PORT} of 127.0.0.1 is in use by another program: set PORT to`,
     );
     other.close();
   });
@@ -167,22 +226,41 @@ describe('a start that cannot succeed exits 1 with one line for each fault', () 
   it('before it closes what it has opened, which may hang', async () => {
     const nest = pathToFileURL(join(ROOT, 'node_modules/@nestjs/core/nest-application.js')).href;
     const hang = `import{NestApplication}from"${nest}";NestApplication.prototype.close=()=>new Promise(()=>setInterval(()=>0,1e3))`;
-    const program = folder.start({
-      HOST: '192.0.2.1',
-      ACCESS_TOKENS: 't',
-      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(hang)}`,
-    });
+    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(hang)}`;
+    const program = folder.start({ HOST: '192.0.2.1', ACCESS_TOKENS: 't', NODE_OPTIONS });
     await program.printed(/^HOST is not an address of this machine/m, 'errors');
     program.kill('SIGKILL');
     await program.exited();
   });
 
-  it('on an address of another machine', async () => {
-    await expectRefusal(
-      { HOST: '192.0.2.1', ACCESS_TOKENS: 't' },
-      /^HOST is not an address of this machine: 192\.0\.2\.1$/,
-    );
+  const itWithMount = hasTool('right to mount', mayMount) ? it : it.skip;
+
+  itWithMount('a read-only file system', async () => {
+    const mounted = folder.file('data');
+    mkdirSync(mounted);
+    mountMemory(mounted, 'ro');
+    try {
+      const program = folder.start({ ACCESS_TOKENS: 't', DATABASE_URL: STORE });
+      expect(await program.exited()).toBe(1);
+      const [line = ''] = refuseStore('EROFS: read-only file system, open', 'data/plants.db');
+      expect(program.errors).toBe(`${line}\n`);
+    } finally {
+      unmount(mounted);
+    }
   });
+});
+
+function listFiles(): string[] {
+  return readdirSync(folder.path, { recursive: true, encoding: 'utf8' });
+}
+
+it('closed standard output costs lines and nothing else', async () => {
+  const program = folder.start({ ACCESS_TOKENS: 't' });
+  const url = await program.listening();
+  program.stopReading();
+  for (const id of [1, 2, 3]) expect((await createPlant(url, 't', id)).status).toBe(200);
+  program.kill('SIGTERM');
+  expect(await program.exited()).toBe(0);
 });
 
 it('a program that gets SIGTERM during its start exits 0 at once', async () => {

@@ -1,19 +1,30 @@
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Faults } from '../../support/faults.js';
 import { ClientConnection } from '../../support/http/connection.js';
 import { LARGE, writeCreateRequest } from '../../support/plant-requests.js';
-import { LOG_OF_STORE, Scene, STEP } from '../../support/scene.js';
+import type { Program } from '../../support/program.js';
+import { ProgramFolder } from '../../support/program-folder.js';
 import { TOKEN } from '../../support/token.js';
 
 const READY = 'GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n';
-/** How long an idle connection is kept, and a client may take to send or to read, in milliseconds. */
-const GRACE_MS = 2_000;
 
-afterAll(() => Scene.close());
+let folder: ProgramFolder;
+let program: Program;
+let url: string;
 
-/** A client of a program, and requests of its own. */
+beforeEach(async () => {
+  folder = await ProgramFolder.create();
+});
+afterEach(() => folder.remove());
+
+async function start(env: Record<string, string>): Promise<void> {
+  program = folder.start({ ACCESS_TOKENS: TOKEN, ...env });
+  url = await program.listening();
+}
+
+/** A client of the program, and requests of its own. */
 class Client extends ClientConnection {
-  constructor(url: string) {
+  constructor() {
     super(Number(new URL(url).port));
   }
 
@@ -22,67 +33,57 @@ class Client extends ClientConnection {
   }
 }
 
-function clients(url: string, count: number): Client[] {
-  return Array.from({ length: count }, () => new Client(url));
-}
-
-/** Starts clients that keep the connection on which their request was answered. */
-async function idleClients(url: string, count: number): Promise<Client[]> {
-  const idle = clients(url, count);
-  for (const client of idle) await client.create();
-  for (const client of idle) expect(await client.next()).toMatchObject({ status: 200 });
-  return idle;
+function makeClients(count: number): Client[] {
+  return Array.from({ length: count }, () => new Client());
 }
 
 /** Resolves when the program has stopped listening. */
-async function refusesConnections(url: string): Promise<void> {
+async function refusesConnections(): Promise<void> {
   for (;;) {
-    const client = new Client(url);
+    const client = new Client();
     if (!(await client.opened)) return;
     client.reset();
   }
 }
 
-(Faults.areSupported ? describe : describe.skip)('the program, when it stops', () => {
-  it('answers on connections that were idle, and keeps others for a grace time', () =>
-    Scene.play(
-      async ({ faults, program, passTime, passTimeUntil }) => {
-        const url = await program.listening();
-        const [probe, ...idle] = await idleClients(url, 25);
-        const [asking, keeping] = [idle.slice(0, 16), idle.slice(16)];
-        const [silent, halfHead, halfBody, deaf] = clients(url, 4) as [
-          Client,
-          Client,
-          Client,
-          Client,
-        ];
-        await halfHead.write('POST /plants HTTP/1.1\r\nHost:');
-        await halfBody.write(writeCreateRequest(TOKEN).slice(0, -1));
-        deaf.pause();
-        await deaf.write(LARGE.repeat(20));
-        // An answer on a further connection shows that these have been accepted.
-        await fetch(`${url}/health/live`);
-        faults.stopTime();
-        // Ctrl-C may reach the program several times.
-        for (let round = 0; round < 3; round++) program.kill('SIGTERM');
-        await refusesConnections(url);
-        await probe?.write(READY);
-        const closing = { headers: { connection: 'close' } };
-        expect(await probe?.next()).toMatchObject({ status: 503, ...closing });
-        for (const client of asking) await client.create();
-        for (const client of asking) {
-          expect(await client.next()).toMatchObject({ status: 200, ...closing });
-        }
-        expect([silent, ...keeping].map(({ isOpen }) => isOpen)).not.toContain(false);
-        await passTime(GRACE_MS - STEP);
-        expect([silent, ...keeping].map(({ isOpen }) => isOpen)).not.toContain(false);
-        await passTimeUntil(Promise.all([silent, ...keeping].map(({ closed }) => closed)));
-        expect(await passTimeUntil(program.exited())).toBeLessThanOrEqual(GRACE_MS);
-        expect(await program.exited()).toBe(0);
-        deaf.reset();
-      },
-      { env: { SHUTDOWN_GRACE_MS: '' } },
-    ));
+describe('the program, when it stops', () => {
+  it('answers on connections that were idle, and closes those that stay idle', async () => {
+    // The grace time of a stop begins with the signal.
+    await start({ SHUTDOWN_GRACE_MS: '' });
+    const idle = makeClients(10);
+    for (const client of idle) await client.create();
+    for (const client of idle) expect(await client.next()).toMatchObject({ status: 200 });
+    const silent = new Client();
+    await silent.opened;
+    // An answer on a further connection shows that this one has been accepted.
+    await fetch(`${url}/health/live`);
+    // Ctrl-C may reach the program several times.
+    for (let round = 0; round < 3; round++) program.kill('SIGTERM');
+    await refusesConnections();
+    const [probe, ...asking] = idle.splice(0, 5);
+    await probe?.write(READY);
+    const closing = { headers: { connection: 'close' } };
+    expect(await probe?.next()).toMatchObject({ status: 503, ...closing });
+    for (const client of asking) await client.create();
+    for (const client of asking) {
+      expect(await client.next()).toMatchObject({ status: 200, ...closing });
+    }
+    await Promise.all([silent, ...idle].map(({ closed }) => closed));
+    expect(await program.exited()).toBe(0);
+  });
+
+  it('does not wait for ever for clients that send half a request, or do not read', async () => {
+    await start({ SHUTDOWN_GRACE_MS: '' });
+    const [halfHead, halfBody, deaf] = makeClients(3) as [Client, Client, Client];
+    await halfHead.write('POST /plants HTTP/1.1\r\nHost:');
+    await halfBody.write(writeCreateRequest(TOKEN).slice(0, -1));
+    deaf.pause();
+    await deaf.write(LARGE);
+    await fetch(`${url}/health/live`);
+    program.kill('SIGTERM');
+    await Promise.all([halfHead.closed, halfBody.closed, program.exited()]);
+    deaf.reset();
+  });
 
   it.each([
     [
@@ -91,47 +92,40 @@ async function refusesConnections(url: string): Promise<void> {
       /^finished$/m,
     ],
     ['waits for it only briefly', 'setInterval(()=>0,1e3)', /"msg":"Stopped"/],
-  ])('%s', (_, script, output) =>
-    Scene.play(
-      async ({ program }) => {
-        await program.listening();
-        program.kill('SIGTERM');
-        expect(await program.exited()).toBe(0);
-        expect(program.output).toMatch(output);
-      },
-      { env: { NODE_OPTIONS: `--import data:text/javascript,${script}` } },
-    ),
-  );
-
-  it('by errors that nothing caught, logs them, answers and exits 1', () => {
-    const bugs =
-      'process.on("SIGUSR2",()=>{Promise.reject(new Error("lost"));throw new Error("boom")})';
-    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(bugs)}`;
-    return Scene.play(
-      async ({ faults, program }) => {
-        const url = await program.listening();
-        const busy = clients(url, 8);
-        const sent = busy.map(async (client) => {
-          do await client.create();
-          while ((await client.next())?.headers.connection === 'keep-alive');
-        });
-        await fetch(`${url}/health/ready`);
-        // Requests are being handled when the program begins to stop.
-        faults.set({ flushHang: 1 });
-        await faults.hang();
-        program.kill('SIGUSR2');
-        await refusesConnections(url);
-        faults.set({ flushHang: 0 });
-        expect(await program.exited()).toBe(1);
-        await Promise.all(sent);
-        const answers = busy.flatMap((client) => client.answers);
-        expect(answers.every(({ status }) => status === 200)).toBe(true);
-        expect(answers.some(({ headers }) => headers.connection === 'close')).toBe(true);
-        expect(program.output).toMatch(/"level":60.*boom/);
-        expect(program.output).toMatch(/"level":60.*lost/);
-        expect(program.output).toContain('Stopped');
-      },
-      { ...LOG_OF_STORE, env: { NODE_OPTIONS } },
-    );
+  ])('%s', async (_, script, output) => {
+    await start({ NODE_OPTIONS: `--import data:text/javascript,${script}` });
+    program.kill('SIGTERM');
+    expect(await program.exited()).toBe(0);
+    expect(program.output).toMatch(output);
   });
+});
+
+const itWithFaults = Faults.areSupported ? it : it.skip;
+
+itWithFaults('errors that nothing caught are logged, all are answered, it exits 1', async () => {
+  const bugs =
+    'process.on("SIGUSR2",()=>{Promise.reject(new Error("lost"));throw new Error("boom")})';
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(bugs)}`;
+  const faults = new Faults(folder.path, 'plants.db-wal');
+  await start({ NODE_OPTIONS, ...faults.env });
+  const busy = makeClients(8);
+  const sent = busy.map(async (client) => {
+    do await client.create();
+    while ((await client.next())?.headers.connection === 'keep-alive');
+  });
+  await fetch(`${url}/health/ready`);
+  // Requests are being handled when the program begins to stop.
+  faults.set({ flushHang: 1 });
+  await faults.hang();
+  program.kill('SIGUSR2');
+  await refusesConnections();
+  faults.set({ flushHang: 0 });
+  expect(await program.exited()).toBe(1);
+  await Promise.all(sent);
+  const answers = busy.flatMap((client) => client.answers);
+  expect(answers.every(({ status }) => status === 200)).toBe(true);
+  expect(answers.some(({ headers }) => headers.connection === 'close')).toBe(true);
+  expect(program.output).toMatch(/"level":60.*boom/);
+  expect(program.output).toMatch(/"level":60.*lost/);
+  expect(program.output).toContain('Stopped');
 });
