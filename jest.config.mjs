@@ -59,7 +59,14 @@ export default {
   // Tests start programs, and a machine may be busy: how long something may take is what they check.
   testTimeout: 300_000,
   projects: [
-    { ...unit, displayName: 'unit', roots: ['src', 'test'], testRegex: String.raw`\.spec\.ts$` },
+    {
+      ...unit,
+      displayName: 'unit',
+      roots: ['src', 'test'],
+      testRegex: String.raw`\.spec\.ts$`,
+      testPathIgnorePatterns: ['/test/docs/'],
+    },
+    { ...unit, displayName: 'docs', roots: ['test/docs'], testRegex: String.raw`\.spec\.ts$` },
     {
       ...endToEnd,
       displayName: 'sqlite',

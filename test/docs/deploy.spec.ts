@@ -23,15 +23,6 @@ describe(UNIT, () => {
     expect(names.filter((name) => !SETTINGS.includes(name ?? ''))).toEqual([]);
   });
 
-  it('leaves the place of the store to .env, which the commands read too', () => {
-    expect(unit).toMatch(/^WorkingDirectory=\/opt\/plant-store$/m);
-    expect(unit).not.toMatch(/DATABASE_URL=|^EnvironmentFile=/m);
-  });
-
-  it('does not forbid V8 to make code', () => {
-    expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
-  });
-
   const { status } = spawnSync('systemd-analyze', ['--version']);
   (status === 0 ? it : it.skip)('exposes little, by the judgement of systemd', () => {
     const check = ['security', '--offline=yes', '--no-pager', '--threshold=30', ROOT + UNIT];
@@ -58,10 +49,6 @@ describe.each(['compose.yaml', 'deploy/compose.sqlite.yaml'])('%s', (path) => {
     expect(names.filter((name) => !SETTINGS.includes(name ?? ''))).toEqual([]);
     expect(lines).toContain('ACCESS_TOKENS: ${ACCESS_TOKENS:-}\n');
   });
-
-  it('takes all other settings from .env, if it is there', () => {
-    expect(text).toContain('    env_file:\n      - path: .env\n        required: false\n');
-  });
 });
 
 it('compose.yaml has only texts in the commands that check health', () => {
@@ -71,11 +58,4 @@ it('compose.yaml has only texts in the commands that check health', () => {
   const words = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
   expect(words).toContain('--eval');
   expect(words.filter((word) => typeof word !== 'string')).toEqual([]);
-});
-
-it('compose.yaml trusts the balancer, which says who its clients are', () => {
-  expect(readText('compose.yaml')).toContain('TRUST_PROXY: ${TRUST_PROXY:-1}');
-  expect(readText('deploy/nginx.conf')).toContain(
-    'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;',
-  );
 });

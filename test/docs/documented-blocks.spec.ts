@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { symlink } from 'node:fs/promises';
 import ts from 'typescript';
-import { Env } from '../../src/platform/config/env.js';
 import { type Block, listBlocks, DOCUMENTS, ROOT } from '../support/documents.js';
-import { ProgramFolder } from '../support/program-folder.js';
 
 const BLOCKS = DOCUMENTS.flatMap(listBlocks);
 
@@ -66,9 +62,6 @@ const PACKAGES = `declare module 'better-sqlite3' {
     prepare(sql: string): Statement;
   }
 }`;
-/** The variables that commands of documents set for others than the program. */
-const VARIABLES_OF_OTHERS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'POSTGRES_PASSWORD'];
-
 const commands = BLOCKS.filter(({ language }) => language === 'sh');
 const programs = BLOCKS.filter(
   ({ language, file, document }) => language === 'ts' && file === '' && document in GIVEN,
@@ -88,52 +81,6 @@ it('every block of a document is checked', () => {
 describe('a block of commands', () => {
   it('is one that a shell understands', () => {
     for (const { text } of commands) execFileSync('sh', ['-n'], { input: text });
-  });
-
-  it('names only files that exist', () => {
-    const missing = commands.flatMap((block) =>
-      [...block.text.matchAll(/[\w-]+(?:\/[\w-]+)+\.m?js\b/g)]
-        .filter(([path]) => !existsSync(ROOT + path))
-        .map(([path]) => `${nameBlock(block)} ${path}`),
-    );
-    expect(missing).toEqual([]);
-  });
-
-  it('sets only settings, and variables that it uses itself', () => {
-    const known = [...Object.keys(new Env()), ...VARIABLES_OF_OTHERS];
-    const unknown = commands.flatMap((block) =>
-      [...block.text.matchAll(/(?:^|\s)([A-Z_]+)=/g)]
-        .map(([, name = '']) => name)
-        .filter((name) => !known.includes(name) && !block.text.includes(`$${name}`))
-        .map((name) => `${nameBlock(block)} ${name}`),
-    );
-    expect(unknown).toEqual([]);
-  });
-});
-
-describe('a block of commands of README, pasted whole', () => {
-  /** A folder with the store of a program that has run there, and the built files. */
-  let folder: ProgramFolder;
-
-  beforeAll(async () => {
-    folder = await ProgramFolder.create();
-    for (const name of ['dist', 'node_modules']) await symlink(ROOT + name, folder.file(name));
-    const program = folder.start();
-    await program.listening();
-    program.kill('SIGTERM');
-    await program.exited();
-  });
-
-  afterAll(() => folder.remove());
-
-  // Drops npm's own commands, which would install, build or test.
-  const blocks = commands
-    .filter(({ document }) => document === 'README.md')
-    .map((block) => ({ name: nameBlock(block), text: block.text.replaceAll(/^npm .*\n/gm, '') }))
-    .filter(({ text }) => text !== '');
-
-  it.each(blocks)('$name runs, or starts the program', async ({ text }) => {
-    expect(await paste(text, folder.path)).toBe('done');
   });
 });
 
@@ -179,28 +126,4 @@ it('a block of TypeScript is compiled', () => {
 
 function nameBlock({ document, line }: Block): string {
   return `${document}:${line}`;
-}
-
-/** Pastes a block into a shell, which must exit with 0. A program that listens is stopped. */
-async function paste(text: string, cwd: string): Promise<string> {
-  const { PATH } = process.env;
-  const shell = spawn('sh', ['-ec', text], {
-    cwd,
-    // The program that the shell starts is in its process group.
-    detached: true,
-    env: { PATH, PORT: '0', SHUTDOWN_GRACE_MS: '0' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  let isStopped = false;
-  for (const stream of [shell.stdout, shell.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-      if (isStopped || !output.includes('Listening on')) return;
-      isStopped = true;
-      process.kill(-(shell.pid ?? 0), 'SIGTERM');
-    });
-  }
-  const [code] = (await once(shell, 'close')) as [number | null];
-  return code === 0 || output.includes('Stopped') ? 'done' : output;
 }

@@ -255,15 +255,6 @@ describe('rows of an entity', () => {
     });
   });
 
-  it('are found beside keys that are no values of their type', async () => {
-    const tokens = openRepository(Token);
-    const { id } = await tokens.add({ name: 'a' });
-    const found = await Promise.allSettled([id, id, 'nonsense', id].map((key) => tokens.find(key)));
-    expect(found.filter((_, index) => index !== 2)).toMatchObject(
-      Array.from({ length: 3 }, () => ({ value: { id, name: 'a' } })),
-    );
-  });
-
   it('may have a key of several columns', async () => {
     const seats = openRepository(Seat);
     const seat = (row: string, place: string, guest: string): Seat => ({ row, place, guest });
@@ -288,46 +279,6 @@ describe('rows of an entity', () => {
     });
     expect(await seats.remove(key)).toBe(true);
     expect(await seats.remove(key)).toBe(false);
-  });
-
-  it('are listed in pages under a condition on a part of their key', async () => {
-    const seats = openRepository(Seat);
-    const seat = (row: string, place: string): Seat => ({ row, place, guest: 'Ann' });
-    await seats.createAll([seat('a', '1'), seat('a', '2'), seat('b', '1'), seat('b', '3')]);
-    for (const [where, keys] of [
-      [{ row: 'a' }, ['a1', 'a2']],
-      [{ row: 'b' }, ['b1', 'b3']],
-      [{ place: '1' }, ['a1', 'b1']],
-    ] as const) {
-      const listed: string[] = [];
-      let after: string | undefined;
-      do {
-        const { rows, next } = await seats.list({ limit: 1, after }, where);
-        listed.push(...rows.map(({ row, place }) => row + place));
-        after = next;
-      } while (after !== undefined);
-      expect(listed).toEqual(keys);
-    }
-  });
-
-  it('get a key where the entity makes one', async () => {
-    const tokens = openRepository(Token);
-    expect(await tokens.create(Object.assign(new Token(), { name: 'a' }))).toBe('created');
-    const {
-      rows: [token],
-    } = await tokens.list({ limit: 2 });
-    expect(await tokens.find(token?.id.toUpperCase())).toEqual(token);
-  });
-
-  it('keep when they were created, and are identical whenever that was', async () => {
-    const [first, second] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'];
-    await pots.create(pot({ createdAt: first }));
-    expect(await pots.create(pot({ createdAt: second }))).toBe('identical');
-    expect(await pots.replace(pot({ name: 'Tang', createdAt: second }))).toBe(true);
-    const key = '9007199254740993';
-    expect(await pots.find(key)).toMatchObject({ name: 'Tang', createdAt: first });
-    const changed = await pots.change(key, (row) => row && { ...row, createdAt: second });
-    expect(changed).toMatchObject({ createdAt: first });
   });
 
   it.each<[new () => object, RegExp]>([
@@ -390,22 +341,6 @@ describe('a constraint that a row violates', () => {
     expect((await beds.list({ limit: 100 })).rows).toHaveLength(21);
   });
 
-  it('is named for rows that are replaced and removed too', async () => {
-    await Promise.all([beds.create(bed('a')), beds.create(bed('b', { shelfId: '1' }))]);
-    const results = await Promise.allSettled([
-      beds.replace(bed('a', { name: 'bed b' })),
-      beds.replace(bed('b', { length: 5, shelfId: '1' })),
-      beds.replace(bed('a', { shelfId: '404' })),
-      openRepository(Shelf).remove('1'),
-    ]);
-    expect(results).toMatchObject([
-      { reason: { kind: 'unique', properties: ['name'] } },
-      { value: true },
-      { reason: { kind: 'foreign key', properties: ['shelfId'] } },
-      { reason: { kind: 'referenced', properties: ['id'] } },
-    ]);
-  });
-
   it.each<[string, (manager?: EntityManager) => Promise<unknown>]>([
     ['created', (manager) => pots.create(pot({ shelfId: '404' }), manager)],
     ['replaced', (manager) => pots.replace(pot({ id: '1', shelfId: '404' }), undefined, manager)],
@@ -463,18 +398,6 @@ describe('a list of new rows', () => {
     ]);
   });
 
-  it('has the same outcome among other lists, which share its commit', async () => {
-    await beds.create(bed('stored'));
-    const lists = [[bed('f')], list, [bed('f'), bed('g'), bed('a', { length: 2 })]];
-    const [before, outcome, after] = await Promise.all(lists.map((one) => beds.createAll(one)));
-    expect(before).toEqual({ created: 1, identical: 0, failures: new Map() });
-    expect(outcome).toMatchObject({ created: 2, identical: 2 });
-    expect([...(outcome?.failures ?? [])]).toMatchObject([...failures]);
-    expect(after).toEqual({ created: 1, identical: 1, failures: new Map([[2, 'different']]) });
-    const { rows } = await beds.list({ limit: 10 });
-    expect(rows.map(({ code }) => code)).toEqual(['a', 'd', 'f', 'g', 'stored']);
-  });
-
   it('may refer to one another', async () => {
     const parts = openRepository(Part);
     const part = (id: string, wholeId: string | null): Part => ({ id, wholeId });
@@ -506,23 +429,6 @@ describe('rows by key', () => {
       await expect(pots.create(pot({ id: key }))).rejects.toThrow(TypeError);
     },
   );
-
-  it('are listed in pages, ascending', async () => {
-    const page = async (query: object, where = {}): Promise<string[]> =>
-      (await pots.list({ limit: 100, ...query }, where)).rows.map(({ id }) => id);
-    expect(await page({})).toEqual(['-5', '1', '2', '10', '9007199254740993']);
-    expect(await page({ limit: 2 })).toEqual(['-5', '1']);
-    expect(await page({ limit: 2, after: '1' })).toEqual(['2', '10']);
-    expect(await page({ after: '9007199254740992' })).toEqual(['9007199254740993']);
-    expect(await page({ after: '9223372036854775807' })).toEqual([]);
-    await pots.replace(pot({ id: '2', size: 7, isGlazed: false }));
-    expect(await page({}, { size: 7 })).toEqual(['2']);
-    expect(await page({ after: '1' }, { size: 7, isGlazed: false })).toEqual(['2']);
-    expect(await page({ after: '1' }, { size: null })).toEqual(['10', '9007199254740993']);
-    expect(await page({ after: '1' }, { id: '2' })).toEqual(['2']);
-    expect(await page({ after: '2' }, { id: '2' })).toEqual([]);
-    await expect(page({}, { nothing: 1 })).rejects.toThrow('Pot has no nothing');
-  });
 
   it.each([
     [30, LONG],
@@ -588,11 +494,6 @@ describe('rows by key', () => {
     expect(await pots.find('1')).toBeUndefined();
   });
 
-  it('are removed once by many concurrent removals', async () => {
-    const removes = await Promise.all(Array.from({ length: 50 }, () => pots.remove('1')));
-    expect(removes.filter((wasThere) => wasThere)).toHaveLength(1);
-  });
-
   it('are replaced and removed only if a check of the stored row does not throw', async () => {
     const isMing = ({ name }: Pot): void => {
       if (name !== 'Ming') throw new RangeError(name);
@@ -605,19 +506,6 @@ describe('rows by key', () => {
     expect(await pots.find('1')).toMatchObject({ name: 'Tang' });
     expect(await pots.remove('2', isMing)).toBe(true);
     expect(await pots.find('2')).toBeUndefined();
-  });
-
-  it('let one of many changes with the same check succeed', async () => {
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, index) =>
-        pots.replace(pot({ id: '1', name: `winner ${index}` }), ({ name }) => {
-          if (name !== 'Ming') throw new RangeError(name);
-        }),
-      ),
-    );
-    const winners = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? index : []));
-    expect(winners).toHaveLength(1);
-    expect(await pots.find('1')).toMatchObject({ name: `winner ${winners[0]}` });
   });
 });
 
@@ -647,26 +535,6 @@ describe('a change of a row', () => {
     await expect(
       pots.change('1', (row) => row && { ...row, shelfId: '404' }),
     ).rejects.toMatchObject({ kind: 'foreign key', properties: ['shelfId'] });
-  });
-
-  it('give the next decision a row as it will be read', async () => {
-    const seen: (Pot | undefined)[] = [];
-    const next = { ...pot(), id: 1n, shelfId: 1n, notes: undefined } as never;
-    const changed = await Promise.all([
-      pots.change('1', () => next),
-      pots.change('1', (row) => void seen.push(row)),
-    ]);
-    const stored = await pots.find('1');
-    expect([...changed, ...seen]).toEqual([stored, stored, stored]);
-  });
-
-  it('gets no row after a change beside it has removed the row', async () => {
-    const seen: unknown[] = [];
-    await Promise.all([
-      pots.change('1', () => REMOVE),
-      pots.change('1', (row) => void seen.push(row)),
-    ]);
-    expect(seen).toEqual([undefined]);
   });
 
   it('sees the result of the changes before it, however many are concurrent', async () => {

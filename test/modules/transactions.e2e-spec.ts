@@ -189,14 +189,6 @@ describe('rows that are written with the manager of a transaction', () => {
     expect(await plants.find()).toEqual([plant(1)]);
   });
 
-  it('are stored with it', async () => {
-    await dataSource.transaction(async (manager) => {
-      await rows.create(plant(1), manager);
-      await manager.save(Plant, plant(2));
-    });
-    expect(await storedIds()).toEqual([1, 2]);
-  });
-
   it('need a manager that has one', async () => {
     await expect(rows.create(plant(1), dataSource.manager)).rejects.toThrow(
       'This manager has no transaction: take the one that transaction() gives',

@@ -144,24 +144,6 @@ describe('the PostgreSQL store', () => {
 });
 
 describe('statements that stay prepared', () => {
-  it('are kept apart when two repositories of an entity read pages in different orders', async () => {
-    const repository = dataSource.getRepository(Plant);
-    const byName = new BatchedRepository(repository, { orders: { name: ['name'] } });
-    const byId = new BatchedRepository(repository);
-    const plants = ['b', 'a'].map((name, index) => ({ id: String(index), name, tag: null }));
-    await byId.createAll(plants);
-    const pages = await Promise.all(
-      Array.from({ length: 8 }, async () => [
-        await byName.list({ limit: 10, sort: 'name' }),
-        await byId.list({ limit: 10 }),
-      ]),
-    );
-    for (const [sorted, inOrder] of pages) {
-      expect(sorted?.rows).toEqual([...plants].reverse());
-      expect(inOrder?.rows).toEqual(plants);
-    }
-  });
-
   it('are kept apart when the names of two tables differ only in their last letters', async () => {
     const name = 'a_table_whose_name_is_as_long_as_postgresql_allows_it_to_be';
     const entities = ['old', 'new'].map((ending) => {

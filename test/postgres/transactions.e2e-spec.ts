@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
+import { resetClocks } from '../support/clock.js';
 import { type EntityStore, openEntityStore } from '../support/entity-store.js';
 
 let opened: EntityStore;
@@ -25,7 +25,6 @@ describe('a transaction of a module', () => {
   const insert = (manager: EntityManager, id: string): Promise<unknown> =>
     manager.insert(Plant, { id, name: 'n', tag: null });
   /** A time limit in milliseconds, which statements reach only on a clock that is moved. */
-  const LIMIT = 600_000;
   const ROLLED_BACK = /A statement of this transaction has failed/;
 
   it.each<[string, (manager: EntityManager) => Promise<unknown>]>([
@@ -65,38 +64,6 @@ describe('a transaction of a module', () => {
     });
     await expect(done).rejects.toThrow(ROLLED_BACK);
     expect(await dataSource.getRepository(Plant).count()).toBe(0);
-  });
-
-  it('is committed when the failure of a nested one was caught', async () => {
-    await dataSource.transaction(async (manager) => {
-      await insert(manager, '1');
-      const nested = manager.transaction((within) => insert(within, '1'));
-      await expect(nested).rejects.toMatchObject({ kind: 'unique' });
-      await manager.transaction((within) => insert(within, '2'));
-    });
-    expect(await dataSource.getRepository(Plant).count()).toBe(2);
-  });
-
-  it('has the time limit of a statement for each of those that begin together', async () => {
-    const runner = dataSource.createQueryRunner();
-    const other = dataSource.createQueryRunner();
-    const locks = [1, 2, 3, 4];
-    for (const lock of locks) await other.query('SELECT pg_advisory_lock($1)', [lock]);
-    // Each statement but the first waits for its lock as long as it may.
-    holdTimeouts();
-    await runner.startTransaction();
-    await runner.setTimeLimit(LIMIT);
-    const statements = locks.map((lock) =>
-      runner.query('SELECT pg_advisory_xact_lock($1)', [lock]),
-    );
-    for (const [index, lock] of locks.entries()) {
-      passTimeouts(LIMIT);
-      await other.query('SELECT pg_advisory_unlock($1)', [lock]);
-      await statements[index];
-    }
-    await runner.commitTransaction();
-    await runner.release();
-    await other.release();
   });
 
   it('that was rejected ends the use of its query runner, and every refusal says why', async () => {

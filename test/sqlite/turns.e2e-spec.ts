@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { readdirSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type EntityManager,
@@ -173,30 +172,6 @@ describe('connections', () => {
     await expect(dataSource.query('SELECT * FROM notes')).rejects.toThrow('no such table');
   });
 
-  it('keep all that one caller has altered at once', async () => {
-    const runner = dataSource.createQueryRunner();
-    await Promise.all([
-      runner.query('PRAGMA cache_size = 7'),
-      runner.query('PRAGMA temp_store = 2'),
-    ]);
-    expect(await runner.query('PRAGMA cache_size')).toEqual([{ cache_size: 7 }]);
-    expect(await runner.query('PRAGMA temp_store')).toEqual([{ temp_store: 2 }]);
-    await runner.release();
-  });
-
-  it('stay few, however many callers alter one at once', async () => {
-    const countFiles = (): number => readdirSync('/dev/fd').length;
-    const before = countFiles();
-    let most = 0;
-    const checkpoint = async (): Promise<void> => {
-      await dataSource.query('PRAGMA wal_checkpoint');
-      most = Math.max(most, countFiles());
-    };
-    await Promise.all(Array.from({ length: 50 }, checkpoint));
-    expect(most).toBeLessThan(before + 10);
-    expect(countFiles()).toBeLessThan(before + 10);
-  });
-
   it('flush every commit to disk', async () => {
     const runner = dataSource.createQueryRunner();
     for (const pragma of ['synchronous', 'foreign_keys', 'journal_mode']) {
@@ -281,22 +256,6 @@ describe('a transaction that SQLite itself rolls back', () => {
     expect(await storedIds()).toEqual([4]);
   });
 
-  it('keeps none of the statements that began together', async () => {
-    await rows.create(plant(9));
-    const run = dataSource.transaction(async (manager) => {
-      await manager.query('PRAGMA max_page_count = 1');
-      const large = Object.assign(plant(1), { name: 'x'.repeat(100_000) });
-      await Promise.allSettled([
-        manager.insert(Plant, large),
-        manager.insert(Plant, plant(2)),
-        manager.transaction((within) => within.insert(Plant, plant(3))),
-        manager.update(Plant, '9', { id: '4' }),
-      ]);
-    });
-    await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
-    expect(await storedIds()).toEqual([9]);
-  });
-
   it('takes no statement that begins while it is committed', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.startTransaction();
@@ -308,21 +267,6 @@ describe('a transaction that SQLite itself rolls back', () => {
     await runner.release();
     await dataSource.transaction((manager) => manager.insert(Plant, plant(3)));
     expect(await storedIds()).toEqual([1, 3]);
-  });
-
-  it('keeps nothing if a nested one could not begin', async () => {
-    const run = dataSource.transaction(async (manager) => {
-      await manager.insert(Plant, plant(1));
-      const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-      const logged = jest.spyOn(dataSource.logger, 'logQuery').mockImplementationOnce(() => {
-        throw full;
-      });
-      await manager.transaction((within) => within.insert(Plant, plant(2))).catch(() => undefined);
-      expect(logged).toHaveBeenCalledWith('SAVEPOINT typeorm_1', [], expect.anything());
-      await manager.insert(Plant, plant(3)).catch(() => undefined);
-    });
-    await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
-    expect(await storedIds()).toEqual([]);
   });
 
   it('continues after a refused row', async () => {

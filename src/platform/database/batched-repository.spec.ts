@@ -15,7 +15,6 @@ import { schema } from '../../schema.js';
 import { startsWithIgnoringCase } from './filters.js';
 import { SqliteConnection } from './sqlite/sqlite-connection.js';
 import type { SqliteDataSource } from './sqlite/sqlite-data-source.js';
-import { JsonText } from '../json/json-text.js';
 import { BatchedRepository } from './batched-repository.js';
 
 let folder: string;
@@ -112,81 +111,6 @@ describe('BatchedRepository', () => {
     expect(await storedIds()).toEqual(['0', '1', '3', '4', '5']);
   });
 
-  it('stores every int64 and every text exactly', async () => {
-    const rows = [
-      plant('9223372036854775807', '"quotes" \\ \u0001 \u2028 🌿 \uffff'),
-      plant('-9223372036854775808', ''),
-      plant('9007199254740993', "'; DROP TABLE plants; --"),
-    ];
-    await Promise.all(rows.map((row) => commits.create(row)));
-    const stored = await dataSource.query<Plant[]>(
-      'SELECT CAST(id AS TEXT) AS id, name, tag, typeof(id) AS type FROM plants ORDER BY plants.id',
-    );
-    const sorted = [rows[1], rows[2], rows[0]];
-    expect(stored).toEqual(sorted.map((row) => Object.assign({ type: 'integer' }, row)));
-  });
-
-  it('fails a conflicting row alone, and lets the first of equal ids win', async () => {
-    await commits.create(plant(5, 'old'));
-    const rows = [
-      plant(4),
-      plant(5, 'old'),
-      plant(5, 'new'),
-      plant(6, 'first'),
-      plant(6, 'second'),
-      plant(6, 'first'),
-      plant(5, 'old', ''),
-    ];
-    expect(await Promise.all(rows.map((row) => commits.create(row)))).toEqual([
-      'created',
-      'identical',
-      'different',
-      'created',
-      'different',
-      'identical',
-      'different',
-    ]);
-    expect(await storedIds()).toEqual(['4', '5', '6']);
-  });
-
-  it('reads pages of different limits and filters together, each as it was requested', async () => {
-    await Promise.all(plants(9).map((row) => commits.create(row)));
-    // The first query runs alone; those that arrive meanwhile are read together.
-    const queries = [
-      { query: { limit: 1 }, ids: [1] },
-      { query: { limit: 2 }, ids: [1, 2] },
-      { query: { limit: 5 }, ids: [1, 2, 3, 4, 5] },
-      { query: { limit: 2, sort: '-id' }, ids: [9, 8] },
-      { query: { limit: 2, after: '4' }, ids: [5, 6] },
-    ];
-    const pages = await Promise.all(queries.map(({ query }) => commits.page(query)));
-    const read = pages.map(({ json }) => JSON.parse((json as JsonText).text) as { id: number }[]);
-    expect(read.map((page) => page.map(({ id }) => id))).toEqual(queries.map(({ ids }) => ids));
-  });
-
-  it('fails a row that the store refuses alone', async () => {
-    const rows = [plant(1), plant('not a number'), plant(2), plant(3, null as unknown as string)];
-    const results = await Promise.allSettled(rows.map((row) => commits.create(row)));
-    expect(results.map(({ status }) => status)).toEqual([
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-      'rejected',
-    ]);
-    expect(await storedIds()).toEqual(['1', '2']);
-  });
-
-  it('applies the changes of one row in their order', async () => {
-    await commits.create(plant(1, 'name 0'));
-    const chain = Array.from({ length: 50 }, (_, index) =>
-      commits.replace(plant(1, `name ${index + 1}`), ({ name }) => {
-        expect(name).toBe(`name ${index}`);
-      }),
-    );
-    expect(new Set(await Promise.all(chain))).toEqual(new Set([true]));
-    expect(await commits.find(1)).toMatchObject({ name: 'name 50' });
-  });
-
   it('finds conflicts by the primary key, without a scan', async () => {
     await commits.create(plant(1));
     await commits.create(plant(1, 'other'));
@@ -253,18 +177,6 @@ describe('BatchedRepository', () => {
     expect(created).toBe(336);
     expect(await storedIds()).toHaveLength(created);
     expect(statements).toHaveLength(2);
-  });
-
-  it('answers 503 to a whole batch when the store fails, and works again when the store does', async () => {
-    await connection.exec('PRAGMA max_page_count = 10');
-    const name = 'x'.repeat(50_000);
-    const results = await Promise.allSettled(
-      [1, 2, 3].map((id) => commits.create(plant(id, name))),
-    );
-    for (const result of results) expect(result).toMatchObject({ reason: { status: 503 } });
-    expect(await storedIds()).toEqual([]);
-    await connection.exec('PRAGMA max_page_count = 100000');
-    expect(await commits.create(plant(1, name))).toBe('created');
   });
 
   it('answers 503 in time while a commit is stuck, also to the items that wait for it', async () => {
