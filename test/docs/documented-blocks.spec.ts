@@ -90,7 +90,7 @@ it('a block of TypeScript is compiled', () => {
     ...programs.map(
       (block, index) =>
         [
-          `${ROOT}test/block-${index}.ts`,
+          `${ROOT}test/docs/block-${index}.ts`,
           `${GIVEN[block.document] ?? ''}\n${block.text}\nexport {};`,
         ] as const,
     ),
