@@ -2,6 +2,7 @@ import type { Schema } from './platform/database/data-source/data-source-options
 import { CreatePlants1763000000000 } from './modules/plants/migrations/1763000000000-create-plants.js';
 import { IndexPlantsByTag1795219200000 } from './modules/plants/migrations/1795219200000-index-plants-by-tag.js';
 import { IndexPlantsByName1795500000000 } from './modules/plants/migrations/1795500000000-index-plants-by-name.js';
+import { IndexPlantsByTagStart1795800000000 } from './modules/plants/migrations/1795800000000-index-plants-by-tag-start.js';
 import { JobRun } from './platform/database/job-run.entity.js';
 import { CreateJobRuns1795400000000 } from './platform/database/jobs/migrations/1795400000000-create-job-runs.js';
 import { CreateChanges1795600000000 } from './platform/database/change-feed/migrations/1795600000000-create-changes.js';
@@ -18,5 +19,6 @@ export const schema: Schema = {
     IndexPlantsByName1795500000000,
     CreateChanges1795600000000,
     RecreateChanges1795700000000,
+    IndexPlantsByTagStart1795800000000,
   ],
 };

@@ -129,6 +129,7 @@ export const BAD_QUERIES: readonly (readonly [query: string, ...names: string[]]
   ['sort=', 'sort'],
   ['name=', 'name'],
   ['name=a%00', 'name'],
+  [`name=${'a'.repeat(65)}`, 'name'],
   ['tag=%00', 'tag'],
   [`tag=${'a'.repeat(4_097)}`, 'tag'],
   ['limit=1&limit=1', 'limit'],

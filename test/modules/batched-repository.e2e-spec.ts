@@ -480,6 +480,12 @@ describe('rows by key', () => {
     }
   });
 
+  it('are listed in no order that NULL has no place in', () => {
+    expect(() => openPots({ orders: { fired: ['fired'] } })).toThrow(
+      'Rows cannot be sorted by fired, since it may be null',
+    );
+  });
+
   it('are replaced, if they are there', async () => {
     expect(await pots.replace(pot({ id: '3' }))).toBe(false);
     expect(await pots.replace(pot({ id: '1', name: 'new' }))).toBe(true);

@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { copyStore } from '../../src/commands/copy-store.js';
+import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { inRange } from '../../src/platform/database/filters.js';
 import { Decimal } from '../../src/platform/json/decimal.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
 import { addToSchema } from '../support/add-to-schema.js';
+import { openEntityStore } from '../support/entity-store.js';
 import { expectError } from '../support/expect-error.js';
 import {
   CreateSpecimens1900000000000,
+  LOWEST,
+  SortedSpecimen,
+  type SortedType,
   Specimen,
   SpecimensModule,
   SpecimensRepository,
@@ -202,25 +207,6 @@ describe.each(Object.entries(TYPES))('a value of the type %s', (type, { valid, .
 });
 
 describe.each(SORTED)('a list by the type %s', (type, { valid, spellings = {} }) => {
-  it('is in the order of the values, and in its reverse, page after page', async () => {
-    await createAll(type);
-    const ids = valid.map((_, index) => index + 1);
-    for (const limit of [1, 2, 100]) {
-      expect(await listIds(`/specimens?sort=${type}&limit=${limit}`)).toEqual(ids);
-      expect(await listIds(`/specimens?sort=-${type}&limit=${limit}`)).toEqual(ids.toReversed());
-    }
-  });
-
-  it('has rows without a value where the lowest value would be, each once', async () => {
-    await createAll(type);
-    await Promise.all([0, 90, 91].map((id) => app.post('/specimens', `{"id":${id}}`)));
-    const [lowest, ...others] = valid.map((_, index) => index + 1);
-    const low = ['word', 'decimal'].includes(type) ? [90, 91, lowest] : [lowest, 90, 91];
-    const ascending = [0, ...low, ...others];
-    expect(await listIds(`/specimens?sort=${type}&limit=1`)).toEqual(ascending);
-    expect(await listIds(`/specimens?sort=-${type}&limit=2`)).toEqual(ascending.toReversed());
-  });
-
   it('finds each value, however it is written', async () => {
     await createAll(type);
     for (const [index, value] of valid.entries()) {
@@ -235,36 +221,41 @@ describe.each(SORTED)('a list by the type %s', (type, { valid, spellings = {} })
     }
   });
 
-  it('finds the values of a range, and pages through them in both directions', async () => {
+  it('is in the order of the values, also in a range, page after page in both directions', async () => {
     await createAll(type);
-    const repository = app.nest.get(SpecimensRepository);
-    const { rows } = await repository.list({ limit: 100 });
-    const values = rows.map((row) => row[type as keyof Specimen]);
-    const list = async (condition: unknown): Promise<string[]> => {
+    const { rows } = await app.nest.get(SpecimensRepository).list({ limit: 100 });
+    const values = rows.map((row) => row[type as SortedType]);
+    const ids = rows.map(({ id }) => id);
+    const store = await openEntityStore([SortedSpecimen]);
+    const repository = new BatchedRepository(store.dataSource.getRepository(SortedSpecimen), {
+      orders: { value: [type as never] },
+    });
+    await repository.createAll(ids.map((id, at) => ({ ...LOWEST, id, [type]: values[at] })));
+    const list = async (condition?: unknown, limit = 1): Promise<string[]> => {
       const pages = async (sort: string): Promise<string[]> => {
         const found: string[] = [];
         let after: string | undefined;
         do {
-          const page = await repository.list({ limit: 1, sort, after }, { [type]: condition });
+          const page = await repository.list({ limit, sort, after }, { [type]: condition });
           found.push(...page.rows.map(({ id }) => id));
           after = page.next;
         } while (after !== undefined);
         return found;
       };
-      const ids = await pages(type);
-      expect(await pages(`-${type}`)).toEqual(ids.toReversed());
-      return ids;
+      const found = await pages('value');
+      expect(await pages('-value')).toEqual(found.toReversed());
+      return found;
     };
-    const ids = rows.map(({ id }) => id);
+    for (const limit of [1, 2, 100]) expect(await list(undefined, limit)).toEqual(ids);
     for (const [index, value] of values.entries()) {
       expect(await list(inRange({ from: value }))).toEqual(ids.slice(index));
       expect(await list(inRange({ after: value }))).toEqual(ids.slice(index + 1));
       expect(await list(inRange({ to: value }))).toEqual(ids.slice(0, index + 1));
       expect(await list(inRange({ before: value }))).toEqual(ids.slice(0, index));
     }
-    const [value = ''] = valid;
-    await create(50, type, value);
+    await repository.create({ ...LOWEST, id: '50', [type]: values[0] });
     expect(await list(values[0])).toEqual(['1', '50']);
+    await store.close();
   });
 });
 

@@ -129,18 +129,6 @@ describe('the PostgreSQL store', () => {
       table: 'labels',
     });
   });
-
-  it('finds a row by its text though another text has the same hash', async () => {
-    await dataSource.query(
-      `CREATE OR REPLACE FUNCTION plant_store_text_hash(text) RETURNS bytea
-       LANGUAGE sql IMMUTABLE AS $$ SELECT '\\x00'::bytea $$`,
-    );
-    const rows = new BatchedRepository(dataSource.getRepository(Plant), { hashed: ['tag'] });
-    const plants = ['a', 'b'].map((tag, index) => ({ id: String(index), name: 'n', tag }));
-    for (const plant of plants) await rows.create(plant);
-    const { rows: found } = await rows.list({ limit: 10 }, { tag: 'b' });
-    expect(found).toEqual([plants[1]]);
-  });
 });
 
 describe('statements that stay prepared', () => {

@@ -46,7 +46,7 @@ import { Decimal } from '../../src/platform/json/decimal.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
 import { IdDto } from '../../src/platform/rest/id.dto.js';
 import { applyMergePatch, MergePatch } from '../../src/platform/rest/merge-patch.js';
-import { ApiPage, IsSort, PageQueryDto } from '../../src/platform/rest/page.js';
+import { ApiPage, PageQueryDto } from '../../src/platform/rest/page.js';
 import {
   IsCalendarDate,
   IsDecimal,
@@ -75,9 +75,6 @@ const COLUMNS = {
   uuid: nullable(uuid()),
   json: nullable(json()),
 };
-
-/** The members whose values have an order. */
-const SORTED = ['int32', 'int64', 'decimal', 'boolean', 'word', 'text', 'date', 'instant', 'uuid'];
 
 @Entity('specimens')
 export class Specimen {
@@ -115,6 +112,31 @@ export class Specimen {
   json!: JsonText | null;
 }
 
+/** The lowest value of each type that has an order. */
+export const LOWEST = {
+  int32: -2147483648,
+  int64: '-9223372036854775808',
+  decimal: new Decimal(1n - 10n ** 18n, 4),
+  boolean: false,
+  word: '',
+  text: '',
+  date: '0001-01-01',
+  instant: '0001-01-01T00:00:00.000Z',
+  uuid: '00000000-0000-0000-0000-000000000000',
+};
+export type SortedType = keyof typeof LOWEST;
+export const SORTED_TYPES = Object.keys(LOWEST) as SortedType[];
+
+/** A row with a value of each type that has an order. Orders have no place for NULL. */
+@Entity('sorted_specimens')
+export class SortedSpecimen {
+  @PrimaryColumn(int64())
+  id!: string;
+}
+for (const type of SORTED_TYPES) {
+  Column({ ...COLUMNS[type], nullable: false })(SortedSpecimen.prototype, type);
+}
+
 export class CreateSpecimens1900000000000 implements MigrationInterface {
   readonly transaction = false;
 
@@ -124,15 +146,6 @@ export class CreateSpecimens1900000000000 implements MigrationInterface {
       columns: { id: int64(), ...COLUMNS },
       key: ['id'],
     });
-    for (const [column, type] of Object.entries(COLUMNS).filter(([name]) =>
-      SORTED.includes(name),
-    )) {
-      await changeSchema(queryRunner).createIndex({
-        name: `specimens_${column}`,
-        table: 'specimens',
-        columns: { [column]: type, id: int64() },
-      });
-    }
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
@@ -193,9 +206,6 @@ class SpecimenDto extends ValuesDto {
 class SpecimenPatchDto extends MergePatch(ValuesDto) {}
 
 class ListSpecimensDto extends PageQueryDto {
-  @IsSort('id', ...SORTED)
-  sort?: string;
-
   @IsOptionalNotNull()
   @IsInt32()
   int32?: number;
@@ -236,8 +246,7 @@ class ListSpecimensDto extends PageQueryDto {
 @Injectable()
 export class SpecimensRepository extends BatchedRepository<Specimen> {
   constructor(@InjectRepository(Specimen) repository: Repository<Specimen>) {
-    const orders = Object.fromEntries(SORTED.map((name) => [name, [name as keyof Specimen]]));
-    super(repository, { orders });
+    super(repository);
   }
 }
 
@@ -253,8 +262,8 @@ class SpecimensController {
 
   @Get()
   @ApiPage(SpecimenDto, 'A page of specimens')
-  list(@Query() { limit, sort, after, format, ...where }: ListSpecimensDto): Promise<JsonPage> {
-    return this.specimens.page({ limit, sort, after, format }, where);
+  list(@Query() { limit, after, format, ...where }: ListSpecimensDto): Promise<JsonPage> {
+    return this.specimens.page({ limit, after, format }, where);
   }
 
   @Get(':id')

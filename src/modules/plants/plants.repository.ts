@@ -7,6 +7,6 @@ import { Plant } from './plant.entity.js';
 @Injectable()
 export class PlantsRepository extends BatchedRepository<Plant> {
   constructor(@InjectRepository(Plant) plants: Repository<Plant>) {
-    super(plants, { orders: { name: [{ ignoringCase: 'name' }] }, hashed: ['tag'] });
+    super(plants, { orders: { name: [{ ignoringCase: 'name' }] } });
   }
 }

@@ -126,7 +126,7 @@ describe('BatchedRepository', () => {
   it.each([
     ['any name', undefined, ['id>?', '<expr>>?']],
     ['a prefix', 'mi', ['id>?', '<expr>>? AND <expr><?']],
-    ['a prefix of more than 64 characters', 'm'.repeat(70), ['id>?']],
+    ['a prefix of 64 characters', 'm'.repeat(64), ['id>?', '<expr>>? AND <expr><?']],
   ])(
     'reads a page by name through the index, also among equal names: %s',
     async (_, prefix, bounds) => {

@@ -5,12 +5,7 @@ import { type ErrorKind, MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
 import { BatchQueue } from './batching/batch-queue.js';
 import { countBytes, EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
-import {
-  assertSortable,
-  hasOneValue,
-  type Page,
-  type SortKey,
-} from './batching/page-conditions.js';
+import { hasOneValue, type Page, type SortKey } from './batching/page-conditions.js';
 import { type CursorScope, readCursor, writeCursor } from './batching/page-cursor.js';
 import {
   ARRAY,
@@ -80,8 +75,6 @@ export interface RepositoryOptions<Row> {
    * followed by those of the key. The order of a key of one property has the name of that property.
    */
   readonly orders?: Readonly<Record<string, Order<Row>>>;
-  /** Text properties with an index on their hash: see `createTextIndex()`. */
-  readonly hashed?: readonly (keyof Row & string)[];
   /**
    * Properties that the program sets, such as `createdAt`: a row to create is identical to a stored
    * one that differs only in these.
@@ -130,7 +123,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly store: StoreDataSource;
   private readonly columns: EntityColumns;
   private readonly orders: ReadonlyMap<string | undefined, readonly SortKey[]>;
-  private readonly hashed: ReadonlySet<string>;
 
   private readonly uncompared: ReadonlySet<ColumnMetadata>;
 
@@ -147,7 +139,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.store = store;
     this.columns = columns;
     this.orders = readOrders(columns, options.orders ?? {});
-    this.hashed = new Set(options.hashed);
     this.uncompared = new Set(options.uncompared?.map((name) => columns.findColumn(name)));
     const { violations, referenced } = options;
     if (violations !== undefined || referenced !== undefined) {
@@ -449,7 +440,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     if (sortKeys === undefined) {
       throw new TypeError(`${this.columns.metadata.name} has no order ${String(sort)}`);
     }
-    const conditions = readConditions(this.columns, where, this.hashed);
+    const conditions = readConditions(this.columns, where);
     // To sort by a value that all rows share is useless, and may keep an engine from using an index.
     const order = sortKeys.filter(
       (key, place) => place === sortKeys.length - 1 || !hasOneValue(conditions, key),
@@ -489,7 +480,9 @@ function readOrders<Row>(
       const ignoresCase = typeof part === 'object';
       const property = typeof part === 'object' ? part.ignoringCase : part;
       const sortKey = { column: columns.findColumn(property), ignoresCase };
-      assertSortable(sortKey);
+      if (sortKey.column.isNullable) {
+        throw new TypeError(`Rows cannot be sorted by ${property}, since it may be null`);
+      }
       return sortKey;
     });
     // The key decides between rows that are equal otherwise.

@@ -2,8 +2,9 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from './batching/entity-columns.js';
 import {
   type Condition,
-  type SortKey,
-  startsWith as startConditions,
+  findPrefixEnd,
+  getIndexedStart,
+  INDEXED_LENGTH,
 } from './batching/page-conditions.js';
 
 /** A condition on a property that is more than equality with one value. */
@@ -14,18 +15,23 @@ export class Filter {
   ) {}
 }
 
-/** Matches texts that begin with a prefix. */
-export function startsWith(prefix: string): Filter {
-  return new Filter((column, columns) =>
-    findStarts({ column, ignoresCase: false }, prefix, columns),
-  );
-}
-
-/** Matches texts that begin with a prefix, where A to Z equal a to z. */
+/**
+ * Matches texts that begin with a prefix, where A to Z equal a to z.
+ *
+ * @param prefix of at most 64 code points, since an index holds no more of a text
+ * @throws RangeError when it is longer
+ */
 export function startsWithIgnoringCase(prefix: string): Filter {
-  return new Filter((column, columns) =>
-    findStarts({ column, ignoresCase: true }, prefix, columns),
-  );
+  if ([...prefix].length > INDEXED_LENGTH) {
+    throw new RangeError(`A prefix has at most ${INDEXED_LENGTH} characters`);
+  }
+  const start = getIndexedStart(prefix);
+  const end = findPrefixEnd(start);
+  return new Filter((column) => {
+    const key = { column, ignoresCase: true };
+    const isFrom: Condition = { key, operator: '>=', value: start };
+    return end === undefined ? [isFrom] : [isFrom, { key, operator: '<', value: end }];
+  });
 }
 
 /** The ends of a range, each of which may be left out. */
@@ -58,27 +64,25 @@ export function inRange({ from, after, to, before }: Range): Filter {
 /**
  * Turns conditions on properties into conditions on columns.
  *
- * @param hashed text properties with an index on their hash
  * @throws TypeError when there is no such property
  */
 export function readConditions(
   columns: EntityColumns,
   wanted: Readonly<Record<string, unknown>>,
-  hashed: ReadonlySet<string>,
 ): Condition[] {
   return Object.entries(wanted).flatMap(([property, value]): Condition[] => {
     if (value === undefined) return [];
     const column = columns.findColumn(property);
     if (value instanceof Filter) return value.toConditions(column, columns);
-    const key = { column, ignoresCase: false };
     const encoded = columns.encode(value, column);
-    const isEqual: Condition = { key, operator: '=', value: encoded };
-    return hashed.has(property) && encoded !== null
-      ? [isEqual, { key, operator: 'hash', value: encoded }]
-      : [isEqual];
+    const isEqual: Condition = {
+      key: { column, ignoresCase: false },
+      operator: '=',
+      value: encoded,
+    };
+    if (column.type !== 'text' || typeof encoded !== 'string') return [isEqual];
+    // The index on a text may hold only its start.
+    const start = getIndexedStart(encoded);
+    return [{ key: { column, ignoresCase: true }, operator: '=', value: start }, isEqual];
   });
-}
-
-function findStarts(key: SortKey, prefix: string, columns: EntityColumns): Condition[] {
-  return startConditions(key, prefix, (value, column) => columns.encode(value, column));
 }

@@ -28,7 +28,7 @@ export interface ColumnDefinition {
   readonly type: ColumnType | NullableType;
 }
 
-/** An index to create. */
+/** An index to create. Rows without a value in its first column have no entry. */
 export interface IndexDefinition {
   readonly name: string;
   readonly table: string;
@@ -40,15 +40,6 @@ export interface IndexDefinition {
    */
   readonly ignoringCase?: readonly string[];
   readonly isUnique?: boolean;
-}
-
-/** An index on the hash of a text, which may be of any length. */
-export interface TextIndexDefinition {
-  readonly name: string;
-  readonly table: string;
-  readonly column: string;
-  /** The columns of the primary key, which sort the rows of a page. */
-  readonly key: readonly string[];
 }
 
 /** A data source that makes the steps for its engine. */
@@ -106,13 +97,6 @@ export abstract class SchemaSteps {
    */
   abstract createIndex(index: IndexDefinition): Promise<void>;
 
-  /**
-   * Creates an index for filtering by a text of any length, and replaces one with the same name but
-   * another definition. Rows without a text have no entry. About the migration see {@link
-   * createIndex}.
-   */
-  abstract createTextIndex(index: TextIndexDefinition): Promise<void>;
-
   abstract dropIndex(name: string): Promise<void>;
 
   /** Sorts texts by code point in a table that was created without `text()`. */
@@ -124,6 +108,13 @@ export abstract class SchemaSteps {
     type: ColumnType | NullableType,
     isOnlyKey: boolean,
   ): TableColumnOptions;
+
+  /** Writes the condition on the rows that have an entry in an index. */
+  protected findIndexed(columns: IndexDefinition['columns']): string {
+    const [[first, type] = []] = Object.entries(columns);
+    if (first === undefined || type === undefined || !isNullable(type)) return '';
+    return `WHERE ${this.escape(first)} IS NOT NULL`;
+  }
 
   protected escape(name: string): string {
     return this.queryRunner.connection.driver.escape(name);

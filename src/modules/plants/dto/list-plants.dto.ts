@@ -9,9 +9,10 @@ import {
 /** Which plants to list, and in which order. */
 export class ListPlantsDto extends PageQueryDto {
   @IsOptionalNotNull()
-  @IsText({ minLength: 1 })
+  @IsText({ minLength: 1, maxLength: 64 })
   @ApiPropertyOptional({
-    description: 'Only plants whose name starts with this text; A to Z match a to z',
+    description:
+      'Only plants whose name starts with this text; A to Z match a to z. An index holds the first 64 characters of the names',
   })
   name?: string;
 

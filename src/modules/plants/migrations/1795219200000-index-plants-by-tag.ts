@@ -1,19 +1,12 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { changeSchema } from '../../../platform/database/migration-steps.js';
+import type { MigrationInterface } from 'typeorm';
 
+/** Stores know this migration. {@link IndexPlantsByTagStart1795800000000} replaces its index. */
 export class IndexPlantsByTag1795219200000 implements MigrationInterface {
-  readonly transaction = false;
-
-  async up(queryRunner: QueryRunner): Promise<void> {
-    await changeSchema(queryRunner).createTextIndex({
-      name: 'plants_tag',
-      table: 'plants',
-      column: 'tag',
-      key: ['id'],
-    });
+  async up(): Promise<void> {
+    // Nothing is left to do.
   }
 
-  async down(queryRunner: QueryRunner): Promise<void> {
-    await changeSchema(queryRunner).dropIndex('plants_tag');
+  async down(): Promise<void> {
+    // Nothing is left to undo.
   }
 }

@@ -10,12 +10,6 @@ export class IndexPlantsByName1795500000000 implements MigrationInterface {
     for (const index of ['plants_tag', 'plants_name'])
       await changeSchema(queryRunner).dropIndex(index);
     await changeSchema(queryRunner).sortByCodePoint('plants', ['name', 'tag']);
-    await changeSchema(queryRunner).createTextIndex({
-      name: 'plants_tag',
-      table: 'plants',
-      column: 'tag',
-      key: ['id'],
-    });
     await changeSchema(queryRunner).createIndex({
       name: 'plants_name',
       table: 'plants',

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
-import { isInt64Text } from '../../json/json-number.js';
-import { CALENDAR_DATE } from '../../validation/value-types.js';
+import { isValueText } from './entity-columns.js';
 import { type Condition, isSameKey, type SortKey } from './page-conditions.js';
 
 /** The order and the filters that a cursor belongs to. */
@@ -14,34 +13,6 @@ export interface CursorScope {
 
 /** The types of keys that serve as cursors without encoding. */
 const PLAIN_TYPES = new Set<unknown>(['integer', 'bigint']);
-
-/** The types whose values are sorted by the code points of their texts. */
-const SORTED_AS_TEXT = new Set<unknown>(['text', 'date', 'uuid']);
-
-const FULFILS: Partial<Record<Condition['operator'], (order: number) => boolean>> = {
-  '=': (order) => order === 0,
-  '>': (order) => order > 0,
-  '>=': (order) => order >= 0,
-  '<': (order) => order < 0,
-  '<=': (order) => order <= 0,
-};
-
-/** The checks of values in a cursor, by the types of their columns. Other values may be any text. */
-const CHECKS = new Map<unknown, (text: string) => boolean>([
-  ['integer', (text) => isInt64Text(text) && Number(text) === (Number(text) | 0)],
-  ['bigint', isInt64Text],
-  ['boolean', (text) => /^(?:true|false|0|1)$/.test(text)],
-  ['date', isDate],
-  [
-    'timestamp with time zone',
-    (text) =>
-      // Not every engine takes larger offsets.
-      /^\d{4}-\d\d-\d\d[ T][\d:.]+(?:Z|[+-](?:0\d|1[0-5])(?::?\d\d)?)$/.test(text) &&
-      isDate(text.slice(0, 10)) &&
-      isTime(text),
-  ],
-  ['uuid', (text) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(text)],
-]);
 
 /**
  * Writes the cursor with which a client continues after a page. It is an integer if rows are sorted
@@ -63,7 +34,7 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
   const end = isPlain(scope) ? [cursor] : readParts(scope, cursor);
   const isValid =
     end?.length === scope.order.length &&
-    end.every((part, index) => isValidText(scope.order[index], part)) &&
+    scope.order.every(({ column }, index) => isValueText(end[index] ?? '', column)) &&
     // In a list by an integer key, a client may start after any key.
     (isPlain(scope) || isInList(scope, end));
   if (isValid) return end;
@@ -95,29 +66,16 @@ function readParts(scope: CursorScope, cursor: string): string[] | undefined {
 }
 
 /**
- * Whether a row with these sort values may be in the list. A forged cursor could otherwise make an
- * engine read all rows before the list.
+ * Whether texts with these sort values may be in the list. A forged cursor before all texts with a
+ * prefix could otherwise make an engine read all rows before them.
  */
-function isInList({ order, conditions }: CursorScope, end: readonly string[]): boolean {
+function isInList({ order: [first], conditions }: CursorScope, [text = '']: string[]): boolean {
   return conditions.every(({ key, operator, value }) => {
-    const text = end[order.findIndex((other) => isSameKey(other, key))];
-    const fulfils = FULFILS[operator];
-    const given = typeof value === 'number' ? String(value) : value;
-    if (text === undefined || fulfils === undefined || typeof given !== 'string') return true;
-    const compared = compareValues(key, text, given);
-    return compared === undefined || fulfils(compared);
+    const isOnText = first !== undefined && isSameKey(key, first) && key.column.type === 'text';
+    if (!isOnText || typeof value !== 'string') return true;
+    const compared = Buffer.compare(Buffer.from(text), Buffer.from(value));
+    return operator.startsWith('<') ? compared <= 0 : compared >= 0;
   });
-}
-
-/** Compares two values of a sort key; undefined for types whose values have several spellings. */
-function compareValues(key: SortKey, text: string, other: string): number | undefined {
-  const { type } = key.column;
-  if (!isValidText(key, other)) return undefined;
-  if (key.ignoresCase || SORTED_AS_TEXT.has(type)) {
-    return Buffer.compare(Buffer.from(text), Buffer.from(other));
-  }
-  if (!PLAIN_TYPES.has(type)) return undefined;
-  return BigInt(text) < BigInt(other) ? -1 : Number(text !== other);
 }
 
 /** Makes a short digest of the order and the filters. */
@@ -129,19 +87,4 @@ function sign({ order, isDescending, conditions }: CursorScope): string {
   const sorted = order.map(describeKey);
   const filters = conditions.map(({ key, operator, value }) => [describeKey(key), operator, value]);
   return hash('sha256', JSON.stringify([sorted, isDescending, filters]), 'base64url').slice(0, 11);
-}
-
-function isValidText(key: SortKey | undefined, text: string): boolean {
-  const isText = key?.ignoresCase === true ? undefined : CHECKS.get(key?.column.type);
-  // Engines store neither U+0000 nor unpaired surrogates.
-  return isText?.(text) ?? !/[\0\ud800-\udfff]/u.test(text);
-}
-
-/** `Date.parse()` takes February 30 for March 2. */
-function isDate(text: string): boolean {
-  return CALENDAR_DATE.isValid(text);
-}
-
-function isTime(text: string): boolean {
-  return !Number.isNaN(Date.parse(text));
 }

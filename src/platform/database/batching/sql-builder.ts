@@ -6,7 +6,6 @@ import {
   type Condition,
   describeShape,
   INDEXED_LENGTH,
-  replaceNull,
   type Page,
   type SortKey,
 } from './page-conditions.js';
@@ -77,10 +76,7 @@ export interface SqlDialect {
   readonly searchesByRow: boolean;
 
   /** The first code points of a text, with A to Z as small letters. */
-  caseless(sql: string, length: string): string;
-
-  /** The hash of a text, which an index holds in place of the text. */
-  textHash(sql: string): string;
+  caseless(sql: string, length: number): string;
 
   /** Writes the SQL that makes JSON of a value. */
   readonly writeValue: WriteValue;
@@ -312,28 +308,17 @@ export class TableSql {
   }
 
   private sortExpression({ column, ignoresCase }: SortKey): string {
-    return sortExpression(this.dialect, this.qualify(column), column, ignoresCase);
+    return sortExpression(this.dialect, this.qualify(column), column.type, ignoresCase);
   }
 
   private condition({ key, operator, value }: Condition, next: () => string): string {
-    const { dialect } = this;
-    const { column } = key;
-    const name = this.qualify(column);
-    if (value === null) return `${name} IS NULL`;
-    switch (operator) {
-      case 'hash':
-        return `${dialect.textHash(name)} = ${dialect.textHash(next())}`;
-      case 'starts':
-        return `${dialect.caseless(name, `length(${next()})`)} = ${next()}`;
-      case '=':
-        if (!key.ignoresCase) return `${name} = ${dialect.fromText(next(), column)}`;
-        return `${this.sortExpression(key)} = ${next()}`;
-      default: {
-        const given = key.ignoresCase ? next() : dialect.fromText(next(), column);
-        const isGiven = column.isNullable ? ` AND ${name} IS NOT NULL` : '';
-        return `${this.sortExpression(key)} ${operator} ${given}${isGiven}`;
-      }
-    }
+    const { column, ignoresCase } = key;
+    if (value === null) return `${this.qualify(column)} IS NULL`;
+    const given = ignoresCase ? next() : this.dialect.fromText(next(), column);
+    // Equality needs no order, and an index on the key of another table has none.
+    const isEqual = operator === '=' && !ignoresCase;
+    const stored = isEqual ? this.qualify(column) : this.sortExpression(key);
+    return `${stored} ${operator} ${given}`;
   }
 
   /**
@@ -389,16 +374,13 @@ function compareRows(
 
 /**
  * Writes the sort expression of a column, which gives the same order on every engine: text by code
- * point, and NULL as the lowest value. An index has to be on the same expression.
+ * point. An index has to be on the same expression.
  */
 export function sortExpression(
   dialect: SqlDialect,
   name: string,
-  { type, isNullable }: { readonly type: unknown; readonly isNullable: boolean },
+  type: unknown,
   ignoresCase: boolean,
 ): string {
-  const value = ignoresCase
-    ? dialect.caseless(name, String(INDEXED_LENGTH))
-    : dialect.sorted(name, type);
-  return isNullable ? replaceNull(value, ignoresCase ? 'text' : type) : value;
+  return ignoresCase ? dialect.caseless(name, INDEXED_LENGTH) : dialect.sorted(name, type);
 }

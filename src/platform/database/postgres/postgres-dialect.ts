@@ -4,11 +4,6 @@ import type { SqlDialect } from '../batching/sql-builder.js';
 import { writeValue } from './postgres-json.js';
 
 /**
- * A function that a migration creates: the SHA-256 digest of a text, which has no known collisions.
- */
-export const TEXT_HASH_FUNCTION = 'plant_store_text_hash';
-
-/**
  * The SQL of PostgreSQL. Rows are one parameter, a JSON array of objects, so that a statement has a
  * constant text. The types of their members are those of the table.
  */
@@ -48,7 +43,7 @@ export const postgresDialect: SqlDialect = {
   // The text of a moment depends on the time zone of the server.
   asText: (sql: string, type: unknown) =>
     type === 'timestamp with time zone'
-      ? `to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+      ? `to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
       : `(${sql})::text`,
 
   selected: (columns: EntityColumns, column: ColumnMetadata) => columns.quoteColumn(column),
@@ -60,7 +55,7 @@ export const postgresDialect: SqlDialect = {
 
   searchesByRow: true,
 
-  caseless: (sql: string, length: string) => `lower(left(${sql}, ${length}) COLLATE "C")`,
+  caseless: (sql: string, length: number) => `lower(left(${sql}, ${length}) COLLATE "C")`,
 
   writeValue,
 
@@ -71,9 +66,6 @@ export const postgresDialect: SqlDialect = {
   fromPages: '',
   pageValue: (index: number) => `$${index + 2}`,
   encodePages: ([values = []]: readonly (readonly unknown[])[]) => values,
-
-  // An index entry has at most 2.7 KB.
-  textHash: (sql: string) => `${TEXT_HASH_FUNCTION}(${sql}::text)`,
 };
 
 function toJsonObject(names: readonly string[], values: readonly unknown[]): string {

@@ -6,10 +6,9 @@ import {
   type IndexDefinition,
   isNullable,
   SchemaSteps,
-  type TextIndexDefinition,
 } from '../migration-steps.js';
 import { withBriefLocks } from './brief-table-locks.js';
-import { postgresDialect, TEXT_HASH_FUNCTION } from './postgres-dialect.js';
+import { postgresDialect } from './postgres-dialect.js';
 
 /** Other programs use the database meanwhile, so nothing here blocks a table for long. */
 export class PostgresSchemaSteps extends SchemaSteps {
@@ -29,31 +28,14 @@ export class PostgresSchemaSteps extends SchemaSteps {
     ignoringCase = [],
     isUnique = false,
   }: IndexDefinition): Promise<void> {
-    const indexed = Object.entries(columns).map(([column, type]) => {
-      const sorted = { type: type.type, isNullable: isNullable(type) };
+    const indexed = Object.entries(columns).map(([column, { type }]) => {
       const ignoresCase = ignoringCase.includes(column);
-      const sql = sortExpression(postgresDialect, this.escape(column), sorted, ignoresCase);
+      const sql = sortExpression(postgresDialect, this.escape(column), type, ignoresCase);
       // An index needs parentheses around an expression.
-      return ignoresCase || sorted.isNullable ? `(${sql})` : sql;
+      return ignoresCase ? `(${sql})` : sql;
     });
-    await this.indexOnce(table, name, isUnique ? 'UNIQUE ' : '', indexed.join(', '));
-  }
-
-  async createTextIndex({ name, table, column, key }: TextIndexDefinition): Promise<void> {
-    // convert_to() is only STABLE, since it depends on the encoding of the database, which is UTF-8 here.
-    await this.queryRunner.query(
-      `CREATE OR REPLACE FUNCTION ${TEXT_HASH_FUNCTION}(text) RETURNS bytea
-       LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-       AS $$ SELECT sha256(convert_to($1, 'UTF8')) $$`,
-    );
-    const existing = await this.findIndex(name);
-    if (existing !== undefined && !existing.definition.includes(TEXT_HASH_FUNCTION)) {
-      await this.dropIndex(name);
-    }
-    const text = this.escape(column);
-    const keys = key.map((part) => this.escape(part)).join(', ');
-    const indexed = `${TEXT_HASH_FUNCTION}(${text}), ${keys}`;
-    await this.indexOnce(table, name, '', indexed, `WHERE ${text} IS NOT NULL`);
+    const kind = isUnique ? 'UNIQUE ' : '';
+    await this.indexOnce(table, name, kind, indexed.join(', '), this.findIndexed(columns));
   }
 
   async dropIndex(name: string): Promise<void> {
@@ -96,7 +78,7 @@ export class PostgresSchemaSteps extends SchemaSteps {
     name: string,
     unique: string,
     indexed: string,
-    condition = '',
+    condition: string,
   ): Promise<void> {
     const { queryRunner } = this;
     const existing = await this.findIndex(name);

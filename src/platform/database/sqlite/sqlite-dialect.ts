@@ -50,7 +50,7 @@ export const sqliteDialect: SqlDialect = {
 
   searchesByRow: false,
 
-  caseless: (sql: string, length: string) => `lower(substr(${sql}, 1, ${length}))`,
+  caseless: (sql: string, length: number) => `lower(substr(${sql}, 1, ${length}))`,
 
   writeValue,
 
@@ -61,7 +61,4 @@ export const sqliteDialect: SqlDialect = {
   fromPages: 'FROM json_each(?2) AS given ORDER BY given.key',
   pageValue: (index: number) => `(given.value ->> ${index})`,
   encodePages: (pages: readonly (readonly unknown[])[]) => [JSON.stringify(pages)],
-
-  // An index entry may be of any size.
-  textHash: (sql: string) => sql,
 };

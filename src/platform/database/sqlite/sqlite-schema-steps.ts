@@ -6,7 +6,6 @@ import {
   type IndexDefinition,
   isNullable,
   SchemaSteps,
-  type TextIndexDefinition,
 } from '../migration-steps.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 
@@ -33,22 +32,12 @@ export class SqliteSchemaSteps extends SchemaSteps {
     ignoringCase = [],
     isUnique = false,
   }: IndexDefinition): Promise<void> {
-    const indexed = Object.entries(columns).map(([column, type]) => {
-      const sorted = { type: type.type, isNullable: isNullable(type) };
-      const ignoresCase = ignoringCase.includes(column);
-      return sortExpression(sqliteDialect, this.escape(column), sorted, ignoresCase);
-    });
+    const indexed = Object.entries(columns).map(([column, { type }]) =>
+      sortExpression(sqliteDialect, this.escape(column), type, ignoringCase.includes(column)),
+    );
     await this.queryRunner.query(
       `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS ${this.escape(name)}
-       ON ${this.escape(table)} (${indexed.join(', ')})`,
-    );
-  }
-
-  /** Every index contains the key already, and texts of any length. */
-  async createTextIndex({ name, table, column }: TextIndexDefinition): Promise<void> {
-    await this.queryRunner.query(
-      `CREATE INDEX IF NOT EXISTS ${this.escape(name)} ON ${this.escape(table)}
-       (${this.escape(column)}) WHERE ${this.escape(column)} IS NOT NULL`,
+       ON ${this.escape(table)} (${indexed.join(', ')}) ${this.findIndexed(columns)}`,
     );
   }
 

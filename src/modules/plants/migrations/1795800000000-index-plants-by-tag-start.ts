@@ -1,0 +1,23 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { int64, nullable, text } from '../../../platform/database/columns.js';
+import { changeSchema } from '../../../platform/database/migration-steps.js';
+
+export class IndexPlantsByTagStart1795800000000 implements MigrationInterface {
+  readonly transaction = false;
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    const steps = changeSchema(queryRunner);
+    // It may be an index on the whole tag, or on its hash.
+    await steps.dropIndex('plants_tag');
+    await steps.createIndex({
+      name: 'plants_tag',
+      table: 'plants',
+      columns: { tag: nullable(text()), id: int64() },
+      ignoringCase: ['tag'],
+    });
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await changeSchema(queryRunner).dropIndex('plants_tag');
+  }
+}
