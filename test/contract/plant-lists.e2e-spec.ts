@@ -108,11 +108,6 @@ describe('GET /plants?name=', () => {
     ['É', ['35']],
     ['🌿', ['39']],
     [LONG, ['-3', '-2', '-1']],
-    [`${LONG}B`, ['-3', '-1']],
-    [`${LONG}a`, ['-2']],
-    [`${LONG}b2`, ['-1']],
-    [`${LONG}c`, []],
-    [`${LONG}b23`, []],
   ])('finds the plants whose name starts with %j', async (name, ids) => {
     const query = `name=${encodeURIComponent(name)}`;
     expect(listIds(await app.get(`/plants?${query}`))).toEqual(ids);
@@ -125,7 +120,7 @@ describe('GET /plants?name=', () => {
   it('creates and finds a name of nearly 100 KiB', async () => {
     const name = `Wide${'🌿'.repeat(25_000)}`;
     expect(await app.create(`{"id":77,"name":"${name}"}`)).toMatchObject({ status: 200 });
-    const query = `name=${encodeURIComponent(name.slice(0, 4 + 2 * 300))}`;
+    const query = `name=${encodeURIComponent(name.slice(0, 4 + 2 * 60))}`;
     expect((await app.get(`/plants?${query}`)).body).toEqual([{ id: 77, name }]);
     expect(await app.delete('/plants/77')).toMatchObject({ status: 204 });
   });
@@ -139,7 +134,8 @@ describe('GET /plants with a query that no page has', () => {
   const encoded = encodeURIComponent;
 
   it.each([
-    ['name=', 'name must have at least 1 character'],
+    ['name=', 'name must have 1 to 64 characters'],
+    [`name=${'a'.repeat(65)}`, 'name must have 1 to 64 characters'],
     ['name=%00', 'name must not contain U+0000'],
     ['name=a&sort=id', 'sort must be name or -name when name is given'],
     ['name=a&tag=t', 'tag must not be given together with name or a sort by name'],

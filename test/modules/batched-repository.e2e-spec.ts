@@ -544,7 +544,7 @@ describe('a change of a row', () => {
   });
 
   it('sees the result of the changes before it, however many are concurrent', async () => {
-    const changes = Array.from({ length: 300 }, (_, index) =>
+    const changes = Array.from({ length: 60 }, (_, index) =>
       pots.change(index % 2 === 0 ? '1' : '5', (row) =>
         row === undefined ? pot({ id: '5', size: 1 }) : { ...row, size: (row.size ?? 0) + 1 },
       ),
@@ -553,8 +553,8 @@ describe('a change of a row', () => {
     expect(results.map((row) => row?.size)).toEqual(
       results.map((_, index) => Math.floor(index / 2) + (index % 2 === 0 ? 2 : 1)),
     );
-    expect(await pots.find('1')).toMatchObject({ size: 151 });
-    expect(await pots.find('5')).toMatchObject({ size: 150 });
+    expect(await pots.find('1')).toMatchObject({ size: 31 });
+    expect(await pots.find('5')).toMatchObject({ size: 30 });
   });
 
   it('fails alone when it throws, is a promise, gives another key or breaks a rule', async () => {

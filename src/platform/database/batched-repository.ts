@@ -9,12 +9,14 @@ import { hasOneValue, type Page, type SortKey } from './batching/page-conditions
 import { type CursorScope, readCursor, writeCursor } from './batching/page-cursor.js';
 import {
   ARRAY,
+  type BytesRequest,
   FindRows,
   type JsonRequest,
   LINES,
   type PageText,
   PIECE_BYTES,
   PIECE_ROWS,
+  ReadBytes,
   ReadPages,
   ReadRows,
   type SortedRows,
@@ -128,6 +130,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   private readonly changes: BatchQueue<RowChange, unknown>;
   private readonly finds: BatchQueue<string, RawRow | undefined>;
+  private readonly bytes: BatchQueue<BytesRequest, Buffer | null | undefined>;
   private readonly lists: BatchQueue<Page, SortedRows>;
   private readonly pages: BatchQueue<JsonRequest, PageText>;
 
@@ -150,6 +153,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.changes = new BatchQueue(tableName, write, 'commit', store.writers, MAX_WRITTEN);
     const { rowReaders, pageReaders, maxPages } = store;
     this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', rowReaders, MAX_READ);
+    this.bytes = new BatchQueue(tableName, new ReadBytes(sql), 'read', pageReaders, 1);
     this.lists = new BatchQueue(tableName, new ReadRows(sql), 'read', pageReaders, 1);
     this.pages = new BatchQueue(tableName, new ReadPages(sql), 'read', pageReaders, maxPages);
   }
@@ -166,15 +170,15 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       operation: 'create',
       key: this.columns.getKey(values),
       size: countBytes(values),
-      row: values,
-      decide: (stored) => this.compare(values, stored),
+      ...{ row: values, comparesBytes: values },
+      decide: (stored, hasSameBytes) => this.compare(values, stored, hasSameBytes),
     };
     return (await this.write(change, manager)) as CreateOutcome;
   }
 
-  private compare(values: Values, stored: RawRow | undefined): Decision {
+  private compare(values: Values, stored: RawRow | undefined, hasSameBytes: boolean): Decision {
     if (stored === undefined) return { outcome: 'created', write: values };
-    const isSame = this.columns.isSame(values, stored, this.uncompared);
+    const isSame = hasSameBytes && this.columns.isSame(values, stored, this.uncompared);
     return { outcome: isSame ? 'identical' : 'different' };
   }
 
@@ -333,7 +337,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Finds the row with a key; undefined if there is none.
+   * Finds the row with a key, without its bytes; undefined if there is none.
    *
    * @param key the value of the key; of several columns an object by their properties
    * @throws ApiError 50300
@@ -342,6 +346,23 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const text = this.columns.readKey(key);
     const raw = await this.read(this.finds, text, manager);
     return raw === undefined ? undefined : (this.columns.decodeRow(raw) as Row);
+  }
+
+  /**
+   * Reads the bytes of one property in the row with a key; undefined if there is no such row. No
+   * other method reads bytes: the rows that they give have none. A replacement or a change that
+   * leaves them out keeps the stored ones.
+   *
+   * @param key the value of the key; of several columns an object by their properties
+   * @throws ApiError 50300
+   */
+  async readBytes(
+    key: unknown,
+    property: keyof Row & string,
+    manager?: EntityManager,
+  ): Promise<Buffer | null | undefined> {
+    const request = { key: this.columns.readKey(key), column: this.columns.findColumn(property) };
+    return await this.read(this.bytes, request, manager);
   }
 
   /**

@@ -6,14 +6,17 @@ import { isInt64Text } from '../../json/json-number.js';
 import { UUID_TYPE } from '../../validation/value-types.js';
 import { DecimalTransformer, jsonTransformer, TextChecker } from '../columns.js';
 
-/** The values of a row for the inserted columns, in a form that JSON can hold; null if not given. */
+/**
+ * The values of a row for its columns, in a form that JSON can hold; null if not given. Bytes are
+ * Buffers; undefined if not given, which leaves those of a stored row as they are.
+ */
 export type Values = readonly unknown[];
 
 /** A row as an engine returns it, by the names of the columns. */
 export type RawRow = Readonly<Record<string, unknown>>;
 
 const TYPES = new Set<unknown>([
-  ...['integer', 'bigint', 'boolean', 'text', 'date', 'timestamp with time zone', 'uuid'],
+  ...['integer', 'bigint', 'boolean', 'text', 'date', 'timestamp with time zone', 'uuid', 'bytea'],
 ]);
 const KEY_TYPES = new Set<unknown>(['integer', 'bigint', 'text', 'date', 'uuid']);
 /** Engines store neither U+0000 nor unpaired surrogates. */
@@ -28,6 +31,10 @@ const SHORT_INT64 = /^(?:0|-?[1-9]\d{0,17})$/;
 export class EntityColumns {
   readonly metadata: EntityMetadata;
   readonly columns: readonly ColumnMetadata[];
+  /** The columns of bytes, which are read only when asked for. */
+  readonly bytes: readonly ColumnMetadata[];
+  /** The other columns. */
+  readonly plain: readonly ColumnMetadata[];
   /** The columns of the primary key. */
   readonly keys: readonly ColumnMetadata[];
   /** The key column, if the store generates its numbers by counting up. */
@@ -42,6 +49,8 @@ export class EntityColumns {
     assertFit(metadata);
     this.metadata = metadata;
     this.columns = metadata.columns;
+    this.bytes = this.columns.filter(isBytes);
+    this.plain = this.columns.filter((column) => !isBytes(column));
     this.keys = metadata.primaryColumns;
     this.counter = this.keys.find(isCounter);
     const replaced = this.columns.filter(({ isUpdate, isPrimary }) => isUpdate && !isPrimary);
@@ -95,6 +104,7 @@ export class EntityColumns {
     const { transformer } = column;
     // Most columns are texts and numbers without a transformer.
     if (typeof value === 'string' && transformer === undefined) return value;
+    if (isBytes(column)) return value;
     if (value === undefined && isUuid(column)) return newUuid();
     const stored: unknown = hasConversion(transformer) ? transformer.to(value) : value;
     if (stored === undefined || stored === null) return null;
@@ -104,7 +114,7 @@ export class EntityColumns {
   /** Makes a row of the columns that an engine has read. */
   decodeRow(raw: RawRow): ObjectLiteral {
     const row = this.metadata.create() as ObjectLiteral;
-    for (const column of this.columns) {
+    for (const column of this.plain) {
       row[column.propertyName] = decode(raw[column.databaseName], column);
     }
     return row;
@@ -114,6 +124,7 @@ export class EntityColumns {
   decodeValues(values: Values, stored: RawRow | undefined): ObjectLiteral {
     const row = this.metadata.create() as ObjectLiteral;
     for (const [index, column] of this.columns.entries()) {
+      if (isBytes(column)) continue;
       const isKept = stored !== undefined && !column.isUpdate;
       const raw = isKept ? stored[column.databaseName] : values[index];
       row[column.propertyName] = decode(raw, column);
@@ -122,7 +133,7 @@ export class EntityColumns {
   }
 
   /**
-   * Whether a stored row has these values.
+   * Whether a stored row has these values, but for bytes.
    *
    * @param ignored columns that may differ
    */
@@ -130,6 +141,7 @@ export class EntityColumns {
     return this.columns.every(
       (column, index) =>
         ignored.has(column) ||
+        isBytes(column) ||
         values[index] === this.encode(decode(stored[column.databaseName], column), column),
     );
   }
@@ -170,11 +182,17 @@ export class EntityColumns {
   }
 }
 
-/** Counts the bytes of the texts among values. */
+/** Counts the bytes of the texts and the Buffers among values. */
 export function countBytes(values: Values): number {
   let bytes = 0;
-  for (const value of values) if (typeof value === 'string') bytes += Buffer.byteLength(value);
+  for (const value of values) {
+    if (typeof value === 'string' || Buffer.isBuffer(value)) bytes += Buffer.byteLength(value);
+  }
   return bytes;
+}
+
+export function isBytes({ type }: ColumnMetadata): boolean {
+  return type === 'bytea';
 }
 
 /** Whether a text is a value of a column in its canonical spelling. */

@@ -74,7 +74,8 @@ function isInList({ order: [first], conditions }: CursorScope, [text = '']: stri
     const isOnText = first !== undefined && isSameKey(key, first) && key.column.type === 'text';
     if (!isOnText || typeof value !== 'string') return true;
     const compared = Buffer.compare(Buffer.from(text), Buffer.from(value));
-    return operator.startsWith('<') ? compared <= 0 : compared >= 0;
+    const isOnRightSide = operator.startsWith('<') ? compared < 0 : compared > 0;
+    return isOnRightSide || (compared === 0 && operator.endsWith('='));
   });
 }
 

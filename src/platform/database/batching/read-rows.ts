@@ -1,3 +1,4 @@
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { BatchOperation } from './batch-queue.js';
 import type { RawRow } from './entity-columns.js';
 import { describeShape, listValues, type Page } from './page-conditions.js';
@@ -43,6 +44,34 @@ export class FindRows implements BatchOperation<string, RawRow | undefined> {
       found.set(sql.columns.getRawKey(row), row);
     }
     return keys.map((key) => found.get(key));
+  }
+}
+
+/** A request for the bytes of one column in the row with a key. */
+export interface BytesRequest {
+  readonly key: string;
+  readonly column: ColumnMetadata;
+}
+
+/** Reads bytes, each in a statement of its own. */
+export class ReadBytes implements BatchOperation<BytesRequest, Buffer | null | undefined> {
+  readonly name = 'bytes';
+
+  constructor(private readonly sql: TableSql) {}
+
+  async execute(
+    session: Session,
+    requests: readonly BytesRequest[],
+  ): Promise<(Buffer | null | undefined)[]> {
+    const results: (Buffer | null | undefined)[] = [];
+    for (const { key, column } of requests) {
+      const [row] = await session.query<{ bytes: Buffer | null }>(
+        this.sql.readBytes(column),
+        this.sql.encodeKeys([key]),
+      );
+      results.push(row?.bytes);
+    }
+    return results;
   }
 }
 

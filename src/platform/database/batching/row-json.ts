@@ -13,9 +13,9 @@ export interface JsonMember {
   readonly kind: JsonKind;
 }
 
-/** Lists the members of a row as JSON, those of the key first. */
-export function listJsonMembers({ keys, columns }: EntityColumns): readonly JsonMember[] {
-  return [...new Set([...keys, ...columns])]
+/** Lists the members of a row as JSON, those of the key first, and without bytes. */
+export function listJsonMembers({ keys, plain }: EntityColumns): readonly JsonMember[] {
+  return [...new Set([...keys, ...plain])]
     .filter(({ isSelect }) => isSelect)
     .map((column) => ({
       name: JSON.stringify(column.propertyName),

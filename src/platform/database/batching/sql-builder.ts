@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { ConstraintError } from '../constraint.error.js';
-import type { EntityColumns, Values } from './entity-columns.js';
+import { type EntityColumns, isBytes, type Values } from './entity-columns.js';
 import {
   type Condition,
   describeShape,
@@ -104,8 +104,6 @@ export class TableSql {
   readonly insert: Statement;
   /** Inserts rows whose keys the store counts up, and returns the rows. */
   readonly add: Statement;
-  /** Replaces the rows with these keys. */
-  readonly update: Statement;
   /** Removes the rows with these keys, and returns the keys. */
   readonly remove: Statement;
   /** The same, but leaves out the rows to which a transaction of another session refers. */
@@ -118,7 +116,9 @@ export class TableSql {
   readonly lockFree: Statement;
   /** Finds the foreign key of a row that refers to a missing row, by its index. */
   readonly missingParent: Statement;
-  private readonly pages = new Map<string, Statement>();
+  /** Finds the rows with these keys that have these bytes. */
+  readonly findBytes: Statement;
+  private readonly statements = new Map<string, Statement>();
 
   constructor(
     readonly columns: EntityColumns,
@@ -145,16 +145,7 @@ export class TableSql {
     this.add = this.named(
       'add',
       `${insert(columns.columns.filter((column) => column !== columns.counter))}
-       ORDER BY ${dialect.givenPlace} RETURNING ${select(columns.columns)}`,
-    );
-    const assignments = columns.replaced.map(
-      (column) => `${this.name(column)} = ${this.given(column)}`,
-    );
-    const hasGivenKey = keys.map((key) => `stored.${this.name(key)} = ${this.given(key)}`);
-    this.update = this.named(
-      'update',
-      `UPDATE ${table} AS stored SET ${assignments.join(', ')}
-       FROM ${given} WHERE ${hasGivenKey.join(' AND ')}`,
+       ORDER BY ${dialect.givenPlace} RETURNING ${select(columns.plain)}`,
     );
     const isAmongKeys = dialect.isAmongKeys(columns);
     const { toChange = '', toRemove = '', skip = '' } = dialect.locks ?? {};
@@ -169,7 +160,7 @@ export class TableSql {
            DELETE FROM ${table} WHERE (${list(keys)}) IN (SELECT ${list(keys)} FROM free)
            RETURNING ${select(keys)}`,
     );
-    const find = `SELECT ${select(columns.columns)} FROM ${table} WHERE ${isAmongKeys}`;
+    const find = `SELECT ${select(columns.plain)} FROM ${table} WHERE ${isAmongKeys}`;
     this.find = this.named('find', find);
     // All commits lock rows in the same order, which prevents deadlocks.
     const lock = dialect.locks === undefined ? find : `${find} ORDER BY ${list(keys)} ${toChange}`;
@@ -179,11 +170,58 @@ export class TableSql {
       'parent',
       `SELECT ${this.findMissingParent()} AS missing FROM ${given}`,
     );
+    const hasBytes = columns.bytes.map(
+      (column) => `${this.name(column)} IS NOT DISTINCT FROM ${this.given(column)}`,
+    );
+    this.findBytes = this.named(
+      'bytes',
+      `SELECT ${select(keys)} FROM ${table} WHERE ${[isAmongKeys, ...hasBytes].join(' AND ')}`,
+    );
   }
 
-  /** Makes the parameter of a statement on rows. */
+  /** Replaces rows. Bytes that the first of the rows leaves out stay as they are. */
+  update([first = []]: readonly Values[]): Statement {
+    const { columns } = this;
+    const { table, keys } = columns;
+    const replaced = columns.replaced.filter(
+      (column) => !isBytes(column) || first[columns.columns.indexOf(column)] !== undefined,
+    );
+    const names = replaced.map((column) => this.name(column)).join();
+    return this.cached(`update ${names}`, () => {
+      const assignments = replaced.map((column) => `${this.name(column)} = ${this.given(column)}`);
+      const hasKey = keys.map((key) => `stored.${this.name(key)} = ${this.given(key)}`);
+      return this.named(
+        'update',
+        `UPDATE ${table} AS stored SET ${assignments.join(', ')}
+         FROM ${this.dialect.givenRows(columns)} WHERE ${hasKey.join(' AND ')}`,
+      );
+    });
+  }
+
+  /** Reads the bytes of a column in the rows with these keys. */
+  readBytes(column: ColumnMetadata): Statement {
+    const { columns } = this;
+    return this.cached(`read ${this.name(column)}`, () =>
+      this.named(
+        'read',
+        `SELECT ${this.name(column)} AS bytes FROM ${columns.table} WHERE ${this.dialect.isAmongKeys(columns)}`,
+      ),
+    );
+  }
+
+  /**
+   * Makes the parameters of a statement on rows: the rows as JSON, and the bytes of the first row,
+   * each a parameter of its own.
+   */
   encodeRows(rows: readonly Values[]): unknown[] {
-    return [this.dialect.encodeRows(this.columns, rows)];
+    const { columns, dialect } = this;
+    const [first = []] = rows;
+    if (columns.bytes.length === 0) return [dialect.encodeRows(columns, rows)];
+    const places = columns.bytes.map((column) => columns.columns.indexOf(column));
+    const plain = rows.map((values) =>
+      values.map((value, place) => (places.includes(place) ? null : value)),
+    );
+    return [dialect.encodeRows(columns, plain), ...places.map((place) => first[place] ?? null)];
   }
 
   /** Makes the parameter of a statement on keys. */
@@ -204,7 +242,7 @@ export class TableSql {
     const { columns, dialect } = this;
     return this.shaped('rows', page, () => {
       const selected = [
-        ...columns.columns.map((column) => dialect.selected(columns, column)),
+        ...columns.plain.map((column) => dialect.selected(columns, column)),
         ...this.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`),
       ];
       const value = (index: number): string => dialect.parameter(index + 2);
@@ -252,10 +290,14 @@ export class TableSql {
    */
   shaped(operation: string, page: Page, write: () => string): Statement {
     const shape = `${operation}: ${describeShape(page)}`;
-    const known = this.pages.get(shape);
+    return this.cached(shape, () => this.named(operation, write()));
+  }
+
+  private cached(key: string, write: () => Statement): Statement {
+    const known = this.statements.get(key);
     if (known !== undefined) return known;
-    const statement = this.named(operation, write());
-    this.pages.set(shape, statement);
+    const statement = write();
+    this.statements.set(key, statement);
     return statement;
   }
 

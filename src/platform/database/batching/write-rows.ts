@@ -25,11 +25,15 @@ export interface RowChange {
   readonly size: number;
   /** The row to insert if its key is free, without asking {@link decide}. */
   readonly row?: Values | undefined;
+  /** The row whose bytes are compared with the stored ones, without reading these. */
+  readonly comparesBytes?: Values | undefined;
   /**
    * Gets the stored row while nobody else can change it. An error that it throws fails this change
    * alone. It may be called more than once.
+   *
+   * @param hasSameBytes whether the stored bytes are those that it compares
    */
-  readonly decide: (stored: RawRow | undefined) => Decision;
+  readonly decide: (stored: RawRow | undefined, hasSameBytes: boolean) => Decision;
 }
 
 /** Classifies the failures of an engine's statements on one table. */
@@ -76,8 +80,11 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
   async execute(session: Session, changes: readonly RowChange[]): Promise<readonly unknown[]> {
     try {
       const isInsert = changes.every(({ row }) => row !== undefined);
+      const isStatement = changes.length === 1 || this.sql.columns.bytes.length === 0;
       // One statement needs no transaction: it is the commit, and the flush.
-      if (isInsert && !session.isInTransaction) return await this.insert(session, changes);
+      if (isInsert && isStatement && !session.isInTransaction) {
+        return await this.insert(session, changes);
+      }
       return await session.transaction((within) => this.write(within, changes));
     } catch (error) {
       const cause = error instanceof ConstraintError ? 'row' : this.classifier.classify(error);
@@ -119,14 +126,14 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     const counted = given.filter(({ change }) => change.isCounted);
     const created = counted.length === 0 ? given : given.filter(({ change }) => !change.isCounted);
     if (created.length > 0) {
-      const keys = this.readKeys(await this.send(session, sql.insertFree, created));
+      const keys = this.readKeys(await this.send(session, 'insertFree', created));
       for (const { change } of created) {
         // The outcome of an addition is its row, which the caller knows.
         if (keys.has(change.key)) results.set(change, change.operation === 'add' || 'created');
       }
     }
     if (counted.length > 0) {
-      const rows = await this.send(session, sql.add, counted);
+      const rows = await this.send(session, 'add', counted);
       const name = sql.columns.counter?.databaseName ?? '';
       // The numbers follow the order of the given rows, but an engine may return the rows in another.
       rows.sort((one, other) => Number(BigInt(String(one[name])) - BigInt(String(other[name]))));
@@ -151,7 +158,9 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
         continue;
       }
       try {
-        const { outcome, write } = change.decide(row);
+        const compares = row !== undefined && change.comparesBytes !== undefined;
+        const isSame = !compares || (await this.hasSameBytes(session, change));
+        const { outcome, write } = change.decide(row, isSame);
         results.set(change, outcome);
         if (write === REMOVE && row !== undefined) removed.push({ change, values: [] });
         if (write === undefined || write === REMOVE) continue;
@@ -167,8 +176,8 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
       for (const { change } of writes) if (!done.has(change.key)) results.set(change, RETRY);
     };
     if (removed.length > 0) confirm(removed, await this.remove(session, removed));
-    if (updated.length > 0) await this.send(session, sql.update, updated);
-    if (inserted.length > 0) confirm(inserted, await this.send(session, sql.insert, inserted));
+    if (updated.length > 0) await this.send(session, 'update', updated);
+    if (inserted.length > 0) confirm(inserted, await this.send(session, 'insert', inserted));
   }
 
   /** Reads and locks rows. A row that another session has locked is {@link RETRY}. */
@@ -198,33 +207,71 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     try {
       return await session.query(session.waitsForLocks ? sql.remove : sql.removeFree, keys);
     } catch (error) {
-      throw this.classifier.toConstraintError(error, true) ?? error;
+      throw this.toConstraintError(error, true) ?? error;
     }
   }
 
-  /** Executes a statement that writes rows. */
+  private async hasSameBytes(
+    session: Session,
+    { key, comparesBytes = [] }: RowChange,
+  ): Promise<boolean> {
+    const { sql } = this;
+    if (sql.columns.bytes.length === 0) return true;
+    const [, ...bytes] = sql.encodeRows([comparesBytes]);
+    const found = await session.query(sql.findBytes, [...sql.encodeKeys([key]), ...bytes]);
+    return found.length > 0;
+  }
+
+  /**
+   * Executes a statement that writes rows, each row in a statement of its own if the table has
+   * columns of bytes.
+   */
   private async send(
     session: Session,
-    statement: Statement,
+    kind: 'insertFree' | 'insert' | 'add' | 'update',
     writes: readonly Write[],
   ): Promise<RawRow[]> {
-    const { sql, classifier } = this;
-    const rows = sql.encodeRows(writes.map(({ values }) => values));
+    const { sql } = this;
+    const rows = writes.map(({ values }) => values);
+    const parts = sql.columns.bytes.length === 0 ? [rows] : rows.map((row) => [row]);
+    const results: RawRow[] = [];
+    for (const part of parts) {
+      const statement = kind === 'update' ? sql.update(part) : sql[kind];
+      results.push(...(await this.sendRows(session, statement, part)));
+    }
+    return results;
+  }
+
+  private async sendRows(
+    session: Session,
+    statement: Statement,
+    rows: readonly Values[],
+  ): Promise<RawRow[]> {
+    const { sql } = this;
+    const parameters = sql.encodeRows(rows);
     try {
-      return await session.query(statement, rows);
+      return await session.query(statement, parameters);
     } catch (error) {
-      const failure = classifier.toConstraintError(error, false);
+      const failure = this.toConstraintError(error, false);
       // Not every engine says which foreign key it was.
       const isUnnamed = failure?.kind === 'foreign key' && failure.properties.length === 0;
-      if (!isUnnamed || writes.length > 1) throw error;
-      const found = await session.query<{ missing: number | null }>(sql.missingParent, rows);
+      if (!isUnnamed || rows.length > 1) throw error;
+      const found = await session.query<{ missing: number | null }>(sql.missingParent, [
+        parameters[0],
+      ]);
       throw sql.nameForeignKey(found[0]?.missing, failure) ?? failure;
     }
   }
 
   private toFailure(error: unknown): Error {
     if (error instanceof ConstraintError) return error;
-    return this.classifier.toConstraintError(error, false) ?? (error as Error);
+    return this.toConstraintError(error, false) ?? (error as Error);
+  }
+
+  private toConstraintError(error: unknown, isRemoval: boolean): ConstraintError | undefined {
+    // The query runner of a module's transaction has converted it, without knowing the row.
+    const cause = error instanceof ConstraintError ? error.cause : error;
+    return this.classifier.toConstraintError(cause, isRemoval);
   }
 
   private readKeys(rows: readonly RawRow[]): Set<string> {
