@@ -36,6 +36,9 @@ export interface SqlDialect {
   /** The value of a column in a row of `given`. */
   givenValue(columns: EntityColumns, column: ColumnMetadata): string;
 
+  /** The parameter of bytes with this number. */
+  givenBytes(number: number): string;
+
   /** Makes the parameter of {@link givenRows}. */
   encodeRows(columns: EntityColumns, rows: readonly Values[]): unknown;
 
@@ -179,23 +182,33 @@ export class TableSql {
     );
   }
 
-  /** Replaces rows. Bytes that the first of the rows leaves out stay as they are. */
-  update([first = []]: readonly Values[]): Statement {
+  /**
+   * Replaces rows. Bytes that the first of the rows leaves out stay as they are.
+   *
+   * @returns the statement and its parameters
+   */
+  update(rows: readonly Values[]): [Statement, unknown[]] {
     const { columns } = this;
-    const { table, keys } = columns;
+    const [first = []] = rows;
+    const isGiven = (column: ColumnMetadata): boolean =>
+      first[columns.columns.indexOf(column)] !== undefined;
+    const bytes = columns.bytes.filter((column) => column.isUpdate && isGiven(column));
     const replaced = columns.replaced.filter(
-      (column) => !isBytes(column) || first[columns.columns.indexOf(column)] !== undefined,
+      (column) => !isBytes(column) || bytes.includes(column),
     );
     const names = replaced.map((column) => this.name(column)).join();
-    return this.cached(`update ${names}`, () => {
-      const assignments = replaced.map((column) => `${this.name(column)} = ${this.given(column)}`);
-      const hasKey = keys.map((key) => `stored.${this.name(key)} = ${this.given(key)}`);
+    const statement = this.cached(`update ${names}`, () => {
+      const assignments = replaced.map(
+        (column) => `${this.name(column)} = ${this.given(column, bytes)}`,
+      );
+      const hasKey = columns.keys.map((key) => `stored.${this.name(key)} = ${this.given(key)}`);
       return this.named(
         'update',
-        `UPDATE ${table} AS stored SET ${assignments.join(', ')}
+        `UPDATE ${columns.table} AS stored SET ${assignments.join(', ')}
          FROM ${this.dialect.givenRows(columns)} WHERE ${hasKey.join(' AND ')}`,
       );
     });
+    return [statement, this.encodeRows(rows, bytes)];
   }
 
   /** Reads the bytes of a column in the rows with these keys. */
@@ -213,15 +226,15 @@ export class TableSql {
    * Makes the parameters of a statement on rows: the rows as JSON, and the bytes of the first row,
    * each a parameter of its own.
    */
-  encodeRows(rows: readonly Values[]): unknown[] {
+  encodeRows(rows: readonly Values[], bytes = this.columns.bytes): unknown[] {
     const { columns, dialect } = this;
     const [first = []] = rows;
     if (columns.bytes.length === 0) return [dialect.encodeRows(columns, rows)];
-    const places = columns.bytes.map((column) => columns.columns.indexOf(column));
     const plain = rows.map((values) =>
-      values.map((value, place) => (places.includes(place) ? null : value)),
+      values.map((value) => (Buffer.isBuffer(value) ? null : value)),
     );
-    return [dialect.encodeRows(columns, plain), ...places.map((place) => first[place] ?? null)];
+    const given = bytes.map((column) => first[columns.columns.indexOf(column)] ?? null);
+    return [dialect.encodeRows(columns, plain), ...given];
   }
 
   /** Makes the parameter of a statement on keys. */
@@ -374,8 +387,11 @@ export class TableSql {
     return column === undefined ? '' : this.columns.quoteColumn(column);
   }
 
-  private given(column: ColumnMetadata): string {
-    return this.dialect.givenValue(this.columns, column);
+  /** @param bytes the columns of bytes that the statement has parameters for */
+  private given(column: ColumnMetadata, bytes = this.columns.bytes): string {
+    return isBytes(column)
+      ? this.dialect.givenBytes(bytes.indexOf(column) + 2)
+      : this.dialect.givenValue(this.columns, column);
   }
 
   /** @param index the result of {@link missingParent} */

@@ -236,31 +236,31 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     const parts = sql.columns.bytes.length === 0 ? [rows] : rows.map((row) => [row]);
     const results: RawRow[] = [];
     for (const part of parts) {
-      const statement = kind === 'update' ? sql.update(part) : sql[kind];
-      results.push(...(await this.sendRows(session, statement, part)));
+      const [statement, parameters] =
+        kind === 'update' ? sql.update(part) : [sql[kind], sql.encodeRows(part)];
+      try {
+        results.push(...(await session.query<RawRow>(statement, parameters)));
+      } catch (error) {
+        throw part.length > 1 ? error : await this.nameForeignKey(error, session, part);
+      }
     }
     return results;
   }
 
-  private async sendRows(
+  /** Names the foreign key that a row violates, since not every engine says which it was. */
+  private async nameForeignKey(
+    error: unknown,
     session: Session,
-    statement: Statement,
-    rows: readonly Values[],
-  ): Promise<RawRow[]> {
+    row: readonly Values[],
+  ): Promise<unknown> {
     const { sql } = this;
-    const parameters = sql.encodeRows(rows);
-    try {
-      return await session.query(statement, parameters);
-    } catch (error) {
-      const failure = this.toConstraintError(error, false);
-      // Not every engine says which foreign key it was.
-      const isUnnamed = failure?.kind === 'foreign key' && failure.properties.length === 0;
-      if (!isUnnamed || rows.length > 1) throw error;
-      const found = await session.query<{ missing: number | null }>(sql.missingParent, [
-        parameters[0],
-      ]);
-      throw sql.nameForeignKey(found[0]?.missing, failure) ?? failure;
-    }
+    const failure = this.toConstraintError(error, false);
+    if (failure?.kind !== 'foreign key' || failure.properties.length > 0) return error;
+    const [found] = await session.query<{ missing: number | null }>(
+      sql.missingParent,
+      sql.encodeRows(row, []),
+    );
+    return sql.nameForeignKey(found?.missing, failure) ?? failure;
   }
 
   private toFailure(error: unknown): Error {

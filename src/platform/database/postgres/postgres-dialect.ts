@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type EntityColumns, isBytes, type Values } from '../batching/entity-columns.js';
+import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 import { writeValue } from './postgres-json.js';
 
@@ -17,9 +17,9 @@ export const postgresDialect: SqlDialect = {
     `json_populate_recordset(NULL::${columns.table}, $1::json) WITH ORDINALITY AS given`,
 
   givenValue: (columns: EntityColumns, column: ColumnMetadata) =>
-    isBytes(column)
-      ? `$${columns.bytes.indexOf(column) + 2}::bytea`
-      : `given.${columns.quoteColumn(column)}`,
+    `given.${columns.quoteColumn(column)}`,
+
+  givenBytes: (number: number) => `$${number}::bytea`,
 
   encodeRows({ columns }: EntityColumns, rows: readonly Values[]): string {
     const names = columns.map(({ databaseName }) => databaseName);

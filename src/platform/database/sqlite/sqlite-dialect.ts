@@ -1,5 +1,5 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type EntityColumns, isBytes, type Values } from '../batching/entity-columns.js';
+import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 import { writeValue } from './sqlite-json.js';
 
@@ -19,9 +19,9 @@ export const sqliteDialect: SqlDialect = {
   givenRows: () => 'json_each(?1) AS given',
 
   givenValue: (columns: EntityColumns, column: ColumnMetadata) =>
-    isBytes(column)
-      ? `?${columns.bytes.indexOf(column) + 2}`
-      : `(given.value ->> ${columns.columns.indexOf(column)})`,
+    `(given.value ->> ${columns.columns.indexOf(column)})`,
+
+  givenBytes: (number: number) => `?${number}`,
 
   encodeRows: (_: EntityColumns, rows: readonly Values[]) => JSON.stringify(rows),
 
