@@ -148,7 +148,6 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     changes: readonly RowChange[],
     results: Results,
   ): Promise<void> {
-    const { sql } = this;
     const stored = await this.lock(session, changes);
     const [removed, updated, inserted]: [Write[], Write[], Write[]] = [[], [], []];
     for (const change of changes) {
