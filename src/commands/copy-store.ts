@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { DataSourceOptions, EntityMetadata, ObjectLiteral } from 'typeorm';
 import { parseDatabaseUrl } from '../platform/config/database-url.js';
 import { BatchedRepository } from '../platform/database/batched-repository.js';
+import { isBytes } from '../platform/database/batching/entity-columns.js';
 import { ConstraintError } from '../platform/database/constraint.error.js';
 import { createDataSourceOptions } from '../platform/database/data-source/data-source-options.js';
 import { compareMigrations } from '../platform/database/data-source/migrate-schema.js';
@@ -111,7 +112,7 @@ async function copyTable(
   let created: number;
   do {
     [rows, orphans, created] = [0, 0, 0];
-    for await (const page of readPages(from)) {
+    for await (const page of readPages(from, metadata)) {
       const outcomes = await Promise.all(page.map((row) => createRow(to, row)));
       if (outcomes.includes('different')) {
         throw new CommandError(
@@ -149,11 +150,22 @@ async function createRow(
 
 async function* readPages(
   from: BatchedRepository<ObjectLiteral>,
+  { columns, primaryColumns }: EntityMetadata,
 ): AsyncGenerator<readonly ObjectLiteral[]> {
+  const bytes = columns.filter(isBytes).map(({ propertyName }) => propertyName);
+  const [key = '', ...otherKeys] = primaryColumns.map(({ propertyName }) => propertyName);
   let after: string | undefined;
   do {
     const page = await from.list({ limit: PAGE_ROWS, after });
-    yield page.rows;
+    if (bytes.length === 0) yield page.rows;
+    else {
+      // Pages are without bytes. A row that has some may be long, and is copied alone.
+      for (const row of page.rows) {
+        const rowKey: unknown = otherKeys.length === 0 ? row[key] : row;
+        for (const property of bytes) row[property] = await from.readBytes(rowKey, property);
+        yield [row];
+      }
+    }
     after = page.next;
   } while (after !== undefined);
 }
