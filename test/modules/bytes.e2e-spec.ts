@@ -96,15 +96,14 @@ it('bytes are stored by a repository in batches, and read only when asked for', 
   });
 });
 
-it('bytes that wait for a commit are bounded, and a long row is stored alone', async () => {
+it('bytes that wait for a commit are bounded', async () => {
   const photos = new BatchedRepository(store.dataSource.getRepository(Photo));
-  const data = Buffer.alloc(9 * 1024 * 1024, 1);
+  const data = Buffer.alloc(1024 * 1024, 1);
   // However slow this machine is, no row waits too long.
   stopClock();
   const outcomes = await Promise.allSettled(
-    [1, 2, 3, 4, 5].map((id) => photos.create({ id: String(id), data, preview: null })),
+    Array.from({ length: 40 }, (_, id) => photos.create({ id: String(id), data, preview: null })),
   );
-  expect(outcomes.map(({ status }) => status)).toEqual([
-    ...['fulfilled', 'fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
-  ]);
+  const stored = outcomes.filter(({ status }) => status === 'fulfilled');
+  expect(stored).toHaveLength(32);
 });
