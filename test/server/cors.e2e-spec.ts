@@ -25,7 +25,7 @@ describe('a page of an origin', () => {
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'GET,HEAD,POST,PUT,PATCH,DELETE',
         'access-control-allow-headers':
-          'Authorization,Content-Type,If-Match,If-None-Match,Last-Event-ID,X-Request-Id',
+          'Authorization,Content-Type,If-Match,If-None-Match,X-Request-Id',
         allow: 'GET, HEAD, OPTIONS, POST',
       });
       const answer = await app.create('{}', { Origin: origin });

@@ -9,7 +9,7 @@ export function createCorsOptions(origins: string[]): CorsOptions {
     origin: origins,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: [
-      ...['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'Last-Event-ID'],
+      ...['Authorization', 'Content-Type', 'If-Match', 'If-None-Match'],
       'X-Request-Id',
     ],
     exposedHeaders: [
