@@ -6,7 +6,7 @@ import { parseRate, type Rate } from '../config/setting-formats.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
-/** How many keys are counted at a time. Beyond it, the key whose window ends first is forgotten. */
+/** How many keys are counted at a time. Beyond it, a new window begins. */
 const MAX_KEYS = 100_000;
 
 /** The limits of this process; every process counts for itself. */
@@ -28,16 +28,12 @@ function createRateLimit(name: string, setting: string): RateLimit | undefined {
   return rate === undefined || rate === 'off' ? undefined : new RateLimit(name, rate);
 }
 
-interface Window {
-  requests: number;
-  /** As a time of `performance.now()`, since the system clock may be set. */
-  readonly end: number;
-}
-
-/** Counts requests by key, each key in windows of one length that begin with its first request. */
+/** Counts requests by key, in windows that are common to all keys. */
 export class RateLimit {
-  /** Sorted by their begin, and therefore also by their end. */
-  private readonly windows = new Map<string, Window>();
+  /** How many requests of each key have come in this window. */
+  private readonly counts = new Map<string, number>();
+  /** When the window ends, by `performance.now()`, since the system clock may be set. */
+  private end = 0;
 
   /** @param name its name in the headers `RateLimit` and `RateLimit-Policy` */
   constructor(
@@ -54,15 +50,15 @@ export class RateLimit {
    */
   count(response: Response, key: string): void {
     const { name, rate } = this;
-    const window = this.getWindow(key) ?? this.beginWindow(key);
-    window.requests++;
-    const remaining = Math.max(0, rate.limit - window.requests);
-    const seconds = Math.max(0, Math.ceil((window.end - performance.now()) / 1_000));
+    const requests = this.getCount(key) + 1;
+    this.counts.set(key, requests);
+    const remaining = Math.max(0, rate.limit - requests);
+    const seconds = Math.max(0, Math.ceil((this.end - performance.now()) / 1_000));
     response.append('RateLimit', `"${name}"; r=${remaining}; t=${seconds}`);
     const partition = btoa(hash('sha256', key).slice(0, 12));
     const policy = `q=${rate.limit}; w=${rate.windowMs / 1_000}; pk=:${partition}:`;
     response.append('RateLimit-Policy', `"${name}"; ${policy}`);
-    if (window.requests > rate.limit) {
+    if (requests > rate.limit) {
       throw new ApiError(ErrorCatalogue.TOO_MANY_REQUESTS, undefined, {
         'Retry-After': String(seconds),
       });
@@ -71,25 +67,17 @@ export class RateLimit {
 
   /** @throws ApiError 42900 when the next request of this key would be one too many */
   check(response: Response, key: string): void {
-    if ((this.getWindow(key)?.requests ?? 0) >= this.rate.limit) this.count(response, key);
+    if (this.getCount(key) >= this.rate.limit) this.count(response, key);
   }
 
-  private getWindow(key: string): Window | undefined {
-    const window = this.windows.get(key);
-    return window !== undefined && performance.now() < window.end ? window : undefined;
-  }
-
-  private beginWindow(key: string): Window {
-    const { windows } = this;
+  private getCount(key: string): number {
+    const { counts, rate } = this;
     const now = performance.now();
-    // set() alone would keep the old place of the key.
-    windows.delete(key);
-    for (const [oldest, { end }] of windows) {
-      if (now < end && windows.size < MAX_KEYS) break;
-      windows.delete(oldest);
+    const isFull = counts.size >= MAX_KEYS && !counts.has(key);
+    if (now >= this.end || isFull) {
+      counts.clear();
+      this.end = now + rate.windowMs;
     }
-    const window = { requests: 0, end: now + this.rate.windowMs };
-    windows.set(key, window);
-    return window;
+    return counts.get(key) ?? 0;
   }
 }

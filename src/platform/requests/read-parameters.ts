@@ -89,15 +89,18 @@ function readQuery(
   query: CompiledDto,
   faults: string[],
 ): object | undefined {
+  const start = url.indexOf('?');
+  const text = start === -1 ? '' : url.slice(start);
   try {
-    return readParameters(parseQuery(url), query, headers, faults, (name) => {
-      faults.push(`${JSON.stringify(name)} is not a parameter`);
-    });
-  } catch (error) {
-    if (!(error instanceof QuerySyntaxError)) throw error;
+    // URLSearchParams replaces what is not UTF-8.
+    decodeURIComponent(text);
+  } catch {
     faults.push('it is not percent-encoded UTF-8');
     return undefined;
   }
+  return readParameters(new URLSearchParams(text), query, headers, faults, (name) => {
+    faults.push(`${JSON.stringify(name)} is not a parameter`);
+  });
 }
 
 /**
@@ -138,37 +141,4 @@ function readParameters(
 
 function readsHeaders(instance: object): instance is ReadsHeaders {
   return 'readHeaders' in instance;
-}
-
-/** The text is not a query of percent-encoded UTF-8. */
-class QuerySyntaxError extends Error {}
-
-/**
- * Parses the parameters of a URL's query in their order, as browsers and `URLSearchParams` encode
- * them: `+` is a space, a name without `=` has an empty value, and empty pieces are ignored.
- *
- * @throws QuerySyntaxError
- */
-function parseQuery(url: string): (readonly [name: string, value: string])[] {
-  const start = url.indexOf('?');
-  if (start === -1) return [];
-  return url
-    .slice(start + 1)
-    .split('&')
-    .filter((piece) => piece !== '')
-    .map((piece) => {
-      const equals = piece.indexOf('=');
-      return equals === -1
-        ? [decode(piece), '']
-        : [decode(piece.slice(0, equals)), decode(piece.slice(equals + 1))];
-    });
-}
-
-function decode(text: string): string {
-  if (!/[%+]/.test(text)) return text;
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    throw new QuerySyntaxError();
-  }
 }

@@ -7,7 +7,7 @@ import {
 import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { type BodyRule, RAW_BODY } from '../requests/body-reader.js';
-import { ConvertResult } from '../requests/convert-result.js';
+import { ConvertResult } from '../requests/request-binding.guard.js';
 import { ApiRepresentationResponses, convertRepresentation, type Representation } from './etag.js';
 
 const BINARY = { type: 'string', format: 'binary' } as const;

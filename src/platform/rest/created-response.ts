@@ -2,7 +2,7 @@ import { applyDecorators, HttpStatus, type Type } from '@nestjs/common';
 import { ApiCreatedResponse, ApiExtension } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { MAY_BE_STORED } from '../errors/error-catalogue.js';
-import { ConvertResult } from '../requests/convert-result.js';
+import { ConvertResult } from '../requests/request-binding.guard.js';
 
 const LOCATION = {
   Location: {

@@ -2,7 +2,7 @@ import { applyDecorators, HttpStatus, type Type } from '@nestjs/common';
 import { ApiOkResponse, ApiResponse, type ApiResponseNoStatusOptions } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { hash } from 'node:crypto';
-import { ConvertResult } from '../requests/convert-result.js';
+import { ConvertResult } from '../requests/request-binding.guard.js';
 import { addDefaultHeaders } from '../server/default-headers.js';
 import { ApiPreconditions, Preconditions } from './preconditions.js';
 

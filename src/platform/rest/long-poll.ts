@@ -7,7 +7,7 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { getClient } from '../limits/client.js';
 import { FairShare } from '../limits/fair-share.js';
 import { endTurn, TakesTurns, Turns } from '../requests/concurrent-requests.js';
-import { ConvertResult } from '../requests/convert-result.js';
+import { ConvertResult } from '../requests/request-binding.guard.js';
 import { setNextLink } from './page.js';
 
 /** How many requests of all clients may wait at a time. */

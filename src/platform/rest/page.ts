@@ -14,14 +14,13 @@ import { iterate } from '../database/iterate.js';
 import { isInt64Text } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';
-import { ConvertResult } from '../requests/convert-result.js';
+import { ConvertResult } from '../requests/request-binding.guard.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
 import { endTurn, TakesTurns, Turns } from '../requests/concurrent-requests.js';
 import { addDefaultHeaders } from '../server/default-headers.js';
 import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-error.js';
 import { TextStream } from '../server/send-stream.js';
 import { IsOptionalNotNull, Satisfies } from '../validation/types.decorators.js';
-import { prefersMediaType } from './accept.js';
 
 const JSON_TYPE = 'application/json';
 
@@ -61,10 +60,31 @@ export class PageQueryDto implements PageQuery, ReadsHeaders {
   format?: PageQuery['format'];
 
   readHeaders({ accept }: IncomingHttpHeaders): void {
-    if (!prefersMediaType(accept, NDJSON_TYPE, JSON_TYPE)) return;
+    if (!prefersLines(accept)) return;
     this.format = 'lines';
     this.limit = Number.MAX_SAFE_INTEGER;
   }
+}
+
+/** The members of a list of media types. Commas in quoted texts do not separate members. */
+const RANGES = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g;
+/** A media type, and its weight if it has one (RFC 9110 section 12.4.2). */
+const RANGE = /^\s*([^\s;]+)(?:.*;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$))?/i;
+
+/**
+ * Whether a client accepts lines by name, with at least the weight of JSON. Wildcards do not count.
+ * `req.accepts()` does not tell weights, and prefers what stands first.
+ */
+function prefersLines(accept = ''): boolean {
+  if (!accept.toLowerCase().includes(NDJSON_TYPE)) return false;
+  const weights = new Map<string, number>();
+  for (const [range] of accept.matchAll(RANGES)) {
+    const [, name = '', weight = 1] = RANGE.exec(range) ?? [];
+    const type = name.toLowerCase();
+    weights.set(type, Math.max(Number(weight), weights.get(type) ?? 0));
+  }
+  const weight = weights.get(NDJSON_TYPE) ?? 0;
+  return weight > 0 && weight >= (weights.get(JSON_TYPE) ?? 0);
 }
 
 /** Accepts the names of orders, each also with a minus in front for its reverse. */

@@ -10,7 +10,7 @@ import {
 } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { writeJson } from '../json/json-writer.js';
-import { convertResult } from '../requests/convert-result.js';
+import { convertResult } from '../requests/request-binding.guard.js';
 import { endTurn } from '../requests/concurrent-requests.js';
 import { addDefaultHeaders, type DefaultHeaders } from './default-headers.js';
 import { JSON_TYPE } from './send-error.js';
