@@ -33,11 +33,7 @@ export default defineConfig(
   },
   {
     files: ['src/**/*.ts'],
-    ignores: [
-      'src/platform/config/setting.decorators.ts',
-      'src/platform/validation/compiled-dto.ts',
-      '**/*.spec.ts',
-    ],
+    ignores: ['src/platform/validation/compiled-dto.ts', '**/*.spec.ts'],
     rules: {
       'no-restricted-imports': [
         'error',

@@ -32,7 +32,7 @@ const FOR_MODULES = [
   /^platform\/(auth|validation)\/[^/]+\.decorators?\.ts$/,
   // Classes of values.
   /^platform\/json\/(decimal|json-text)\.ts$/,
-  /^platform\/config\/setting\.decorators\.ts$/,
+  /^platform\/config\/setting(\.decorators|-formats)\.ts$/,
 ];
 
 /** The files that put the modules together. */
@@ -110,7 +110,7 @@ function listExports(sources: Sources, folder: string): string[] {
 
 function checkImport(sources: Sources, path: string, { from, names }: Import): string | undefined {
   if (from.startsWith('..')) return `${path} imports ${from}, outside src`;
-  if (/spec\.ts$/.test(from)) return `${path} imports a test`;
+  if (from.endsWith('spec.ts')) return `${path} imports a test`;
   if (getFolder(path) === getFolder(from)) return undefined;
   if (isModule(path) && isModule(from)) {
     const exported = listExports(sources, getFolder(from));

@@ -6,7 +6,7 @@ import { DataSource } from 'typeorm';
 import { createApp } from './app.js';
 import { AccessTokens } from './platform/auth/access-tokens.js';
 import { JwtTokens } from './platform/auth/jwt-tokens.js';
-import { describeSettings, loadEnvFile } from './platform/config/env-file.js';
+import { loadEnvFile } from './platform/config/env-file.js';
 import { Env, EnvError } from './platform/config/env.js';
 import { VERSION } from './platform/config/version.js';
 import {
@@ -33,7 +33,7 @@ async function start(): Promise<void> {
   try {
     exitOnSignals();
     if (process.argv.length > 2) throw new EnvError('The program takes no arguments');
-    const fromFile = loadEnvFile();
+    const envFile = loadEnvFile();
     app = await createApp();
     const env = app.get(Env);
     await app.init();
@@ -46,7 +46,9 @@ async function start(): Promise<void> {
     logger.log(`Listening on ${getUrl(app)}, Swagger UI at ${getUrl(app)}/docs${reach}`);
     logger.log(`Accepting ${describeTokens(app)}`);
     logger.log(`Storing in ${app.get<StoreDataSource>(DataSource).description}`);
-    logger.log(`Settings: ${describeSettings(fromFile)}`);
+    logger.log(
+      `Settings from the environment${envFile === undefined ? '' : `, and from ${envFile}`}`,
+    );
     await app.get(PinoLogger).flush();
     printDevelopmentToken(app);
   } catch (error) {

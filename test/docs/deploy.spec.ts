@@ -3,10 +3,11 @@ import { parseYaml } from '@redocly/openapi-core';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { Env } from '../../src/platform/config/env.js';
+import { listDefaults } from '../../src/platform/config/setting.decorators.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const UNIT = 'deploy/plant-store.service';
-const SETTINGS = Object.keys(new Env());
+const SETTINGS = Object.keys(listDefaults(Env));
 
 function readText(path: string): string {
   return readFileSync(ROOT + path, 'utf8');

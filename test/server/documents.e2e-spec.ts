@@ -3,7 +3,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Env } from '../../src/platform/config/env.js';
-import { MODULE_SETTINGS } from '../../src/platform/config/setting.decorators.js';
+import { listDefaults, MODULE_SETTINGS } from '../../src/platform/config/setting.decorators.js';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
 import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 import { TestApp } from '../support/test-app.js';
@@ -154,9 +154,8 @@ describe('openapi.json', () => {
 
 describe('.env.example', () => {
   it('names every variable of the platform with its default', () => {
-    const defaults = Object.entries(new Env()).map(([name, value]) => [name, String(value)]);
     const [ofPlatform = ''] = fileText('.env.example').split(MODULE_SETTINGS);
-    expect(parseEnv(ofPlatform)).toEqual(Object.fromEntries(defaults));
+    expect(parseEnv(ofPlatform)).toEqual(listDefaults(Env));
   });
 });
 

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Env } from '../config/env.js';
-import { parseTokenDigest, splitList } from '../config/setting-formats.js';
+import { parseTokenDigest } from '../config/setting-formats.js';
 import { FULL_ACCESS, type Grant, READ_ACCESS } from './permissions.js';
 
 /** Tokens with fewer characters may be guessed. */
@@ -33,9 +33,9 @@ export class AccessTokens {
     ];
   }
 
-  /** Accepts one token: the given one, or a random one if that is empty. */
-  static forDevelopment(token: string): AccessTokens {
-    return new AccessTokens([], [], token || createToken());
+  /** Accepts one token: the given one, or a random one. */
+  static forDevelopment(token = createToken()): AccessTokens {
+    return new AccessTokens([], [], token);
   }
 
   get count(): number {
@@ -57,9 +57,8 @@ export class AccessTokens {
 
 /** Creates a development token only if neither a token nor an identity provider is configured. */
 export function createAccessTokens(env: Env): AccessTokens {
-  const entries = splitList(env.ACCESS_TOKENS);
-  const readEntries = splitList(env.READ_ACCESS_TOKENS);
-  if (entries.length + readEntries.length === 0 && env.AUTH_JWKS_URL === '') {
+  const { ACCESS_TOKENS: entries, READ_ACCESS_TOKENS: readEntries } = env;
+  if (entries.length + readEntries.length === 0 && env.AUTH_JWKS_URL === undefined) {
     return AccessTokens.forDevelopment(env.DEVELOPMENT_TOKEN);
   }
   if (env.NODE_ENV === 'production') warnOfShortTokens([...entries, ...readEntries]);

@@ -229,9 +229,9 @@ export function createJwtTokens({
   AUTH_ISSUER,
   AUTH_AUDIENCE,
 }: Env): JwtTokens | null {
-  if (AUTH_JWKS_URL === '') return null;
+  if (AUTH_JWKS_URL === undefined) return null;
   return new JwtTokens({
-    jwksUrl: new URL(AUTH_JWKS_URL),
+    jwksUrl: AUTH_JWKS_URL,
     issuer: AUTH_ISSUER,
     audience: AUTH_AUDIENCE,
   });

@@ -2,7 +2,6 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { Env } from '../config/env.js';
-import { parseScopes } from '../config/setting-formats.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { Caller } from '../observability/pino-logger.js';
@@ -44,8 +43,8 @@ export class Permissions {
     private readonly reflector: Reflector,
     { AUTH_SCOPE, AUTH_READ_SCOPE }: Env,
   ) {
-    this.toWrite = parseScopes(AUTH_SCOPE);
-    this.toRead = parseScopes(AUTH_READ_SCOPE === '' ? AUTH_SCOPE : AUTH_READ_SCOPE);
+    this.toWrite = AUTH_SCOPE;
+    this.toRead = AUTH_READ_SCOPE ?? AUTH_SCOPE;
   }
 
   /** @throws ApiError 40300 when the token does not allow the request */

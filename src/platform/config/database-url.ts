@@ -1,14 +1,21 @@
+import type { Format } from './setting.decorators.js';
+
 export const DEFAULT_DATABASE_URL = 'sqlite:data/plants.db';
 
 /** A store in a temporary file. */
 export const TRANSIENT_DATABASE_URL = 'sqlite::memory:';
 
-export const DATABASE_URL_RULE =
+const RULE =
   'must be sqlite: followed by the path of a file, sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert';
-
-/** The message for a value without a scheme, such as a mere path. */
-export const DATABASE_URL_SCHEME_RULE =
+/** The rule for a text without a scheme, such as a mere path. */
+const SCHEME_RULE =
   'must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db';
+
+/** The URL of a store, which {@link parseDatabaseUrl} reads. */
+export const DATABASE_URL: Format<string> = {
+  must: (text) => (/^(sqlite:|postgres(ql)?:\/\/)/.test(text) ? RULE : SCHEME_RULE),
+  parse: (text) => (parseDatabaseUrl(text) === undefined ? undefined : text),
+};
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 const PARAMETERS = new Set(['host', 'sslmode', 'sslrootcert']);
@@ -31,10 +38,6 @@ export interface PostgresUrl {
   readonly sslMode: (typeof SSL_MODES)[number];
   /** The path of a file with the certificates to trust, instead of the well-known ones. */
   readonly sslRootCert: string | undefined;
-}
-
-export function hasDatabaseScheme(url: string): boolean {
-  return /^(sqlite:|postgres(ql)?:\/\/)/.test(url);
 }
 
 /** Parses the URL of a store; undefined if it is not valid. */

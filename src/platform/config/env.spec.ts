@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { EnvError, loadEnv } from './env.js';
 import {
   describeModuleSettings,
+  type Format,
   loadSettings,
-  Rule,
   Setting,
-  WholeNumber,
 } from './setting.decorators.js';
+import { wholeNumber } from './setting-formats.js';
 
 const PROVIDER = {
   AUTH_JWKS_URL: 'https://id.example/jwks',
@@ -23,7 +23,7 @@ describe('loadEnv', () => {
       HOST: '127.0.0.1',
       PORT: 3000,
       DATABASE_URL: 'sqlite:data/plants.db',
-      ACCESS_TOKENS: '',
+      ACCESS_TOKENS: [],
       LOG_LEVEL: 'info',
     };
     expect(loadEnv({})).toMatchObject(defaults);
@@ -128,6 +128,27 @@ describe('loadEnv', () => {
     expect(findFaults(source)).toContain(name);
   });
 
+  it('reads what the program works with', () => {
+    expect(
+      loadEnv({
+        ...PROVIDER,
+        ACCESS_TOKENS: ' a ,, b',
+        AUTH_SCOPE: 'plants  plants:write',
+        RATE_LIMIT: '600/60',
+        CHANGE_RETENTION: '12h',
+        TRUST_PROXY: '10.0.0.0/8, ::1',
+      }),
+    ).toMatchObject({
+      ACCESS_TOKENS: ['a', 'b'],
+      AUTH_JWKS_URL: new URL(PROVIDER.AUTH_JWKS_URL),
+      AUTH_SCOPE: ['plants', 'plants:write'],
+      RATE_LIMIT: { limit: 600, windowMs: 60_000 },
+      AUTH_FAILURE_LIMIT: { limit: 60_000, windowMs: 60_000 },
+      CHANGE_RETENTION: 43_200_000,
+      TRUST_PROXY: ['10.0.0.0/8', '::1'],
+    });
+  });
+
   it.each(['data/plants.db', './plants.db', 'C:\\plants.db', 'mysql://localhost'])(
     'tells how the DATABASE_URL %s must begin',
     (DATABASE_URL) => {
@@ -160,13 +181,15 @@ describe('loadEnv', () => {
 });
 
 describe('the settings of a module', () => {
+  const NAME: Format<string> = {
+    must: 'must be a name',
+    parse: (text) => (/^\w+$/.test(text) ? text : undefined),
+  };
   class GardensSettings {
-    @Setting('How many beds a garden has at most.')
-    @WholeNumber(1, 100)
-    readonly GARDEN_BEDS: number = 20;
+    @Setting(wholeNumber(1, 100), '20', 'How many beds a garden has at most.')
+    readonly GARDEN_BEDS!: number;
 
-    @Setting('Who is told of new gardens.')
-    @Rule('must be a name', (value) => /^\w*$/.test(value))
+    @Setting(NAME, undefined, 'Who is told of new gardens.')
     readonly GARDEN_OWNER: string = '';
   }
 

@@ -1,41 +1,27 @@
-import { IsIn, isFQDN, isIP } from 'class-validator';
+import { DATABASE_URL, DEFAULT_DATABASE_URL } from './database-url.js';
+import { EnvError, loadSettings, Setting } from './setting.decorators.js';
 import {
-  DATABASE_URL_RULE,
-  DATABASE_URL_SCHEME_RULE,
-  DEFAULT_DATABASE_URL,
-  hasDatabaseScheme,
-  parseDatabaseUrl,
-} from './database-url.js';
-import {
-  DURATION_RULE,
-  isJwksUrl,
-  isScopeList,
-  isTokenEntry,
-  isVisibleAscii,
-  JWKS_URL_RULE,
-  parseDuration,
-  parseRate,
-  parseTrustedProxies,
-  PROXIES_RULE,
-  RATE_RULE,
-  SCOPES_RULE,
-  splitList,
-  TOKENS_RULE,
+  DURATION,
+  HOST,
+  JWKS_URL,
+  oneOf,
+  ORIGINS,
+  PROXIES,
+  type Rate,
+  RATE,
+  SCOPES,
+  TEXT,
+  TOKENS,
+  VISIBLE_ASCII,
+  wholeNumber,
 } from './setting-formats.js';
-import {
-  EnvError,
-  loadSettings,
-  registerSettings,
-  Rule,
-  WholeNumber,
-} from './setting.decorators.js';
 
 export { EnvError };
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
 const SWITCH = ['on', 'off'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
+const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'];
 
 /** How long a request may wait for its turn or for the store before it gets 503. Not a setting. */
 export const WAIT_TIMEOUT_MS = 5_000;
@@ -45,134 +31,131 @@ export const WAIT_TIMEOUT_MS = 5_000;
  */
 export class Env {
   /** `production` requires configured tokens. */
-  @IsIn(NODE_ENVS, { message: `must be one of ${NODE_ENVS.join(', ')}` })
-  readonly NODE_ENV: (typeof NODE_ENVS)[number] = 'development';
+  @Setting(oneOf(NODE_ENVS), 'development')
+  readonly NODE_ENV!: (typeof NODE_ENVS)[number];
 
   /** The address to listen on. */
-  @Rule('must be an IP address or a host name', isHost)
-  readonly HOST: string = '127.0.0.1';
+  @Setting(HOST, '127.0.0.1')
+  readonly HOST!: string;
 
   /** The port to listen on; 0 takes a free one. */
-  @WholeNumber(0, 65_535)
-  readonly PORT: number = 3000;
+  @Setting(wholeNumber(0, 65_535), '3000')
+  readonly PORT!: number;
 
   /** The database that stores the rows. */
-  @Rule(DATABASE_URL_RULE, (value) => parseDatabaseUrl(value) !== undefined)
-  @Rule(DATABASE_URL_SCHEME_RULE, hasDatabaseScheme)
-  readonly DATABASE_URL: string = DEFAULT_DATABASE_URL;
+  @Setting(DATABASE_URL, DEFAULT_DATABASE_URL)
+  readonly DATABASE_URL!: string;
 
   /** How many connections to a database server commit batches of rows. TypeORM has as many more. */
-  @WholeNumber(1, 100)
-  readonly DATABASE_POOL_SIZE: number = 4;
+  @Setting(wholeNumber(1, 100), '4')
+  readonly DATABASE_POOL_SIZE!: number;
 
   /** How long a transaction of a module may last before it is rolled back, in milliseconds. */
-  @WholeNumber(100, 3_600_000)
-  readonly TRANSACTION_TIMEOUT_MS: number = 10_000;
+  @Setting(wholeNumber(100, 3_600_000), '10000')
+  readonly TRANSACTION_TIMEOUT_MS!: number;
 
   /** Whether the feed of changes is recorded and served. */
-  @IsIn(SWITCH, { message: `must be one of ${SWITCH.join(', ')}` })
-  readonly CHANGE_FEED: (typeof SWITCH)[number] = 'off';
+  @Setting(oneOf(SWITCH), 'off')
+  readonly CHANGE_FEED!: (typeof SWITCH)[number];
 
-  /** How long changes are kept. */
-  @Rule(DURATION_RULE, (value) => parseDuration(value) !== undefined)
-  readonly CHANGE_RETENTION: string = '7d';
+  /** How long changes are kept, in milliseconds. */
+  @Setting(DURATION, '7d')
+  readonly CHANGE_RETENTION!: number;
 
-  /** The tokens that clients may use, comma-separated. */
-  @Rule(TOKENS_RULE, (value) => splitList(value).every(isTokenEntry))
-  @Rule(
-    'must hold a token when NODE_ENV is production and neither READ_ACCESS_TOKENS nor AUTH_JWKS_URL is set',
-    (value, { NODE_ENV, READ_ACCESS_TOKENS, AUTH_JWKS_URL }: Env) =>
-      NODE_ENV !== 'production' ||
-      AUTH_JWKS_URL !== '' ||
-      splitList(`${value},${READ_ACCESS_TOKENS}`).length > 0,
-  )
-  readonly ACCESS_TOKENS: string = '';
+  /** The tokens that clients may use, or their digests. */
+  @Setting(TOKENS)
+  readonly ACCESS_TOKENS: readonly string[] = [];
 
-  /** The tokens that clients may use to read only, comma-separated. */
-  @Rule(TOKENS_RULE, (value) => splitList(value).every(isTokenEntry))
-  readonly READ_ACCESS_TOKENS: string = '';
+  /** The tokens that clients may use to read only, or their digests. */
+  @Setting(TOKENS)
+  readonly READ_ACCESS_TOKENS: readonly string[] = [];
 
-  /**
-   * The token of a development start without other tokens; empty for a random one at each start.
-   */
-  @Rule('must be in visible ASCII', (value) => value === '' || isVisibleAscii(value))
-  readonly DEVELOPMENT_TOKEN: string = '';
+  /** The token of a development start without other tokens; by default a random one each time. */
+  @Setting(VISIBLE_ASCII)
+  readonly DEVELOPMENT_TOKEN: string | undefined;
 
   /** The identity provider whose access tokens clients may use: JWKS URL, issuer, audience. */
-  @Rule(JWKS_URL_RULE, (value) => value === '' || isJwksUrl(value))
-  @SetTogether(PROVIDER)
-  readonly AUTH_JWKS_URL: string = '';
+  @Setting(JWKS_URL)
+  readonly AUTH_JWKS_URL: URL | undefined;
 
-  @SetTogether(PROVIDER)
+  @Setting(TEXT)
   readonly AUTH_ISSUER: string = '';
 
-  @SetTogether(PROVIDER)
+  @Setting(TEXT)
   readonly AUTH_AUDIENCE: string = '';
 
-  /** The scopes that a token of the provider must have, separated by spaces. */
-  @Rule(SCOPES_RULE, isScopeList)
-  @Rule(
-    'must not be set without AUTH_JWKS_URL',
-    (value, { AUTH_JWKS_URL }: Env) => value === '' || AUTH_JWKS_URL !== '',
-  )
-  readonly AUTH_SCOPE: string = '';
+  /** The scopes that a token of the provider must have. */
+  @Setting(SCOPES)
+  readonly AUTH_SCOPE: readonly string[] = [];
 
   /** The scopes that a token of the provider must have to read, in place of AUTH_SCOPE. */
-  @Rule(SCOPES_RULE, isScopeList)
-  @Rule(
-    'must not be set without AUTH_JWKS_URL',
-    (value, { AUTH_JWKS_URL }: Env) => value === '' || AUTH_JWKS_URL !== '',
-  )
-  readonly AUTH_READ_SCOPE: string = '';
+  @Setting(SCOPES)
+  readonly AUTH_READ_SCOPE: readonly string[] | undefined;
 
   /** How many requests of one token, or of one address without a valid token, are answered. */
-  @Rule(RATE_RULE, (value) => parseRate(value) !== undefined)
-  readonly RATE_LIMIT: string = 'off';
+  @Setting(RATE, 'off')
+  readonly RATE_LIMIT!: Rate | 'off';
 
   /**
    * How many requests of one address without a valid token are answered 401 before they get 429.
    */
-  @Rule(RATE_RULE, (value) => parseRate(value) !== undefined)
-  readonly AUTH_FAILURE_LIMIT: string = '60000/60';
+  @Setting(RATE, '60000/60')
+  readonly AUTH_FAILURE_LIMIT!: Rate | 'off';
 
   /** The reverse proxies whose X-Forwarded-For header gives the address of a client. */
-  @Rule(PROXIES_RULE, (value) => parseTrustedProxies(value) !== undefined)
-  readonly TRUST_PROXY: string = '';
+  @Setting(PROXIES)
+  readonly TRUST_PROXY: false | number | string[] = false;
 
   /** Time limits in milliseconds: for the headers of a request, a whole request, an idle connection. */
-  @WholeNumber(100, 3_600_000)
-  readonly HEADERS_TIMEOUT_MS: number = 10_000;
+  @Setting(wholeNumber(100, 3_600_000), '10000')
+  readonly HEADERS_TIMEOUT_MS!: number;
 
-  @WholeNumber(100, 3_600_000)
-  readonly REQUEST_TIMEOUT_MS: number = 30_000;
+  @Setting(wholeNumber(100, 3_600_000), '30000')
+  readonly REQUEST_TIMEOUT_MS!: number;
 
-  @WholeNumber(100, 3_600_000)
-  readonly KEEP_ALIVE_TIMEOUT_MS: number = 65_000;
+  @Setting(wholeNumber(100, 3_600_000), '65000')
+  readonly KEEP_ALIVE_TIMEOUT_MS!: number;
 
   /** How long a client may read nothing of its answer, in milliseconds. */
-  @WholeNumber(100, 3_600_000)
-  readonly SEND_TIMEOUT_MS: number = 30_000;
+  @Setting(wholeNumber(100, 3_600_000), '30000')
+  readonly SEND_TIMEOUT_MS!: number;
 
   /** How long idle connections are kept when the program stops, in milliseconds. */
-  @WholeNumber(0, 60_000)
-  readonly SHUTDOWN_GRACE_MS: number = 2_000;
+  @Setting(wholeNumber(0, 60_000), '2000')
+  readonly SHUTDOWN_GRACE_MS!: number;
 
   /** How many connections are served at a time. */
-  @WholeNumber(1, 1_000_000)
-  readonly MAX_CONNECTIONS: number = 10_000;
+  @Setting(wholeNumber(1, 1_000_000), '10000')
+  readonly MAX_CONNECTIONS!: number;
 
-  /** The origins whose pages may call the service, comma-separated. */
-  @Rule('must be a comma-separated list of origins like https://example.com', (value) =>
-    splitList(value).every(isOrigin),
-  )
-  readonly CORS_ORIGINS: string = '';
+  /** The origins whose pages may call the service. */
+  @Setting(ORIGINS)
+  readonly CORS_ORIGINS: string[] = [];
 
   /** The least severe log lines to write. */
-  @IsIn(LOG_LEVELS, { message: `must be one of ${LOG_LEVELS.join(', ')}` })
-  readonly LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
-}
+  @Setting(oneOf(LOG_LEVELS), 'info')
+  readonly LOG_LEVEL!: (typeof LOG_LEVELS)[number];
 
-registerSettings(Env);
+  /** @see loadSettings */
+  findFaults(isSet: (name: string) => boolean): [name: string, must: string][] {
+    const faults: [name: string, must: string][] = [];
+    const tokens = [...this.ACCESS_TOKENS, ...this.READ_ACCESS_TOKENS];
+    if (this.NODE_ENV === 'production' && tokens.length === 0 && !isSet('AUTH_JWKS_URL')) {
+      const must =
+        'must hold a token when NODE_ENV is production and neither READ_ACCESS_TOKENS nor AUTH_JWKS_URL is set';
+      faults.push(['ACCESS_TOKENS', must]);
+    }
+    for (const name of PROVIDER) {
+      if (isSet(name) || !PROVIDER.some(isSet)) continue;
+      faults.push([name, `must be set too: ${PROVIDER.join(', ')} belong together`]);
+    }
+    for (const name of ['AUTH_SCOPE', 'AUTH_READ_SCOPE']) {
+      if (!isSet(name) || isSet('AUTH_JWKS_URL')) continue;
+      faults.push([name, 'must not be set without AUTH_JWKS_URL']);
+    }
+    return faults;
+  }
+}
 
 /**
  * Reads the configuration, and also checks the settings of all loaded modules. An empty value
@@ -182,20 +165,4 @@ registerSettings(Env);
  */
 export function loadEnv(source: NodeJS.ProcessEnv = process.env): Env {
   return loadSettings(Env, source);
-}
-
-/** All of them must be set, or none. */
-function SetTogether(names: readonly (keyof Env)[]): PropertyDecorator {
-  return Rule(
-    `must be set too: ${names.join(', ')} belong together`,
-    (value, env: Env) => value !== '' || names.every((name) => env[name] === ''),
-  );
-}
-
-function isOrigin(value: string): boolean {
-  return URL.canParse(value) && new URL(value).origin === value;
-}
-
-function isHost(value: string): boolean {
-  return isIP(value) || isFQDN(value, { require_tld: false });
 }

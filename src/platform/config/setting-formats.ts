@@ -1,24 +1,61 @@
-import { isIPv4 } from 'node:net';
+import { isFQDN } from 'class-validator';
+import { isIP, isIPv4 } from 'node:net';
 import proxyAddr from 'proxy-addr';
+import type { Format } from './setting.decorators.js';
 
-// The formats of settings: for each one the message for a wrong value, and the function that reads
-// or checks a value.
+export const TEXT: Format<string> = { must: '', parse: (text) => text };
 
-/** Splits a comma-separated list into its entries, without blanks around them and without empty ones. */
-export function splitList(list: string): string[] {
-  return list
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
+export function oneOf<Word extends string>(words: readonly Word[]): Format<Word> {
+  return {
+    must: `must be one of ${words.join(', ')}`,
+    parse: (text) => words.find((word) => word === text),
+  };
 }
 
-export const TOKENS_RULE =
-  'must be a comma-separated list of tokens in visible ASCII, or of digests like sha256:<64 hexadecimal digits> or <name>:sha256:<64 hexadecimal digits>';
+export function wholeNumber(min: number, max: number): Format<number> {
+  return {
+    must: `must be a whole number from ${min} to ${max}`,
+    parse: (text) => {
+      const number = /^\d+$/.test(text) ? Number(text) : NaN;
+      return number >= min && number <= max ? number : undefined;
+    },
+  };
+}
+
+export const HOST: Format<string> = {
+  must: 'must be an IP address or a host name',
+  parse: (text) => {
+    const isHost = isIP(text) !== 0 || isFQDN(text, { require_tld: false });
+    return isHost ? text : undefined;
+  },
+};
+
+export const ORIGINS: Format<string[]> = {
+  must: 'must be a comma-separated list of origins like https://example.com',
+  parse: (text) => parseList(text, (one) => URL.canParse(one) && new URL(one).origin === one),
+};
+
+/** Splits a comma-separated list into its entries, without blanks around them and without empty ones. */
+function parseList(text: string, isValid: (entry: string) => boolean): string[] | undefined {
+  const entries = text.split(',').map((entry) => entry.trim());
+  const given = entries.filter((entry) => entry !== '');
+  return given.every(isValid) ? given : undefined;
+}
+
+export const VISIBLE_ASCII: Format<string> = {
+  must: 'must be in visible ASCII',
+  parse: (text) => (isVisibleAscii(text) ? text : undefined),
+};
+
+/** Tokens, and digests of tokens. */
+export const TOKENS: Format<string[]> = {
+  must: 'must be a comma-separated list of tokens in visible ASCII, or of digests like sha256:<64 hexadecimal digits> or <name>:sha256:<64 hexadecimal digits>',
+  parse: (text) => parseList(text, isTokenEntry),
+};
 
 /** The start of an entry of ACCESS_TOKENS that is a digest, with an optional name for the log. */
 const DIGEST_START = /^(?:[\w.-]{1,64}:)?sha256:/i;
 const DIGEST = /^(?:([\w.-]{1,64}):)?sha256:([0-9a-f]{64})$/i;
-const VISIBLE_ASCII = /^[!-~]+$/;
 
 /** The digest of a token, as the operator configures it. */
 export interface TokenDigest {
@@ -28,12 +65,12 @@ export interface TokenDigest {
   readonly name: string | undefined;
 }
 
-export function isVisibleAscii(value: string): boolean {
-  return VISIBLE_ASCII.test(value);
+function isVisibleAscii(value: string): boolean {
+  return /^[!-~]+$/.test(value);
 }
 
 /** Whether this is a token or the digest of one. A malformed digest is neither. */
-export function isTokenEntry(entry: string): boolean {
+function isTokenEntry(entry: string): boolean {
   return DIGEST_START.test(entry) ? DIGEST.test(entry) : isVisibleAscii(entry);
 }
 
@@ -43,15 +80,16 @@ export function parseTokenDigest(entry: string): TokenDigest | undefined {
   return digits === undefined ? undefined : { digits, name };
 }
 
-export const JWKS_URL_RULE =
-  'must be an https URL without a user name, or an http one of a loopback address';
-
-export function isJwksUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, hostname, username, password } = new URL(value);
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-  return isSafe && username === '' && password === '';
-}
+export const JWKS_URL: Format<URL> = {
+  must: 'must be an https URL without a user name, or an http one of a loopback address',
+  parse: (text) => {
+    if (!URL.canParse(text)) return undefined;
+    const url = new URL(text);
+    const { protocol, hostname, username, password } = url;
+    const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+    return isSafe && username === '' && password === '' ? url : undefined;
+  },
+};
 
 function isLoopback(hostname: string): boolean {
   return (
@@ -61,21 +99,16 @@ function isLoopback(hostname: string): boolean {
   );
 }
 
-export const SCOPES_RULE = 'must be scopes separated by spaces';
-
 /** RFC 6749 section 3.3. */
 const SCOPE = /^[!#-[\]-~]+$/;
 
-export function parseScopes(value: string): string[] {
-  return value.split(' ').filter((scope) => scope !== '');
-}
-
-export function isScopeList(value: string): boolean {
-  return parseScopes(value).every((scope) => SCOPE.test(scope));
-}
-
-export const RATE_RULE =
-  'must be off, or a number of requests, a slash and a number of seconds, like 600/60';
+export const SCOPES: Format<string[]> = {
+  must: 'must be scopes separated by spaces',
+  parse: (text) => {
+    const scopes = text.split(' ').filter((scope) => scope !== '');
+    return scopes.every((scope) => SCOPE.test(scope)) ? scopes : undefined;
+  },
+};
 
 /** A number of requests in a window of time. */
 export interface Rate {
@@ -83,19 +116,17 @@ export interface Rate {
   readonly windowMs: number;
 }
 
-const RATE = /^([1-9]\d{0,8})\/([1-9]\d{0,4})$/;
+/** `off`, or up to 999999999 requests in up to 99999 seconds. */
+export const RATE: Format<Rate | 'off'> = {
+  must: 'must be off, or a number of requests, a slash and a number of seconds, like 600/60',
+  parse: (text) => {
+    if (text === 'off') return text;
+    const [, limit, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,4})$/.exec(text) ?? [];
+    if (limit === undefined) return undefined;
+    return { limit: Number(limit), windowMs: Number(seconds) * 1_000 };
+  },
+};
 
-/** Reads `off`, or up to 999999999 requests in up to 99999 seconds; undefined when it is neither. */
-export function parseRate(value: string): Rate | 'off' | undefined {
-  if (value === 'off') return value;
-  const [, limit, seconds] = RATE.exec(value) ?? [];
-  if (limit === undefined || seconds === undefined) return undefined;
-  return { limit: Number(limit), windowMs: Number(seconds) * 1_000 };
-}
-
-export const DURATION_RULE = 'must be a number with s, m, h or d, like 12h or 7d';
-
-const DURATION = /^([1-9]\d{0,7})([smhd])$/;
 const UNITS: Readonly<Record<string, number>> = {
   s: 1_000,
   m: 60_000,
@@ -103,26 +134,28 @@ const UNITS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** Parses a duration to milliseconds; undefined if it is not valid. */
-export function parseDuration(value: string): number | undefined {
-  const [, number, unit = ''] = DURATION.exec(value) ?? [];
-  return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 0);
-}
+/** A duration, read as milliseconds. */
+export const DURATION: Format<number> = {
+  must: 'must be a number with s, m, h or d, like 12h or 7d',
+  parse: (text) => {
+    const [, number, unit = ''] = /^([1-9]\d{0,7})([smhd])$/.exec(text) ?? [];
+    return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 0);
+  },
+};
 
-export const PROXIES_RULE =
-  'must be the number of reverse proxies in front, or a comma-separated list of their addresses or subnets';
-
-/** Parses a value of Express's setting "trust proxy"; undefined if Express would reject it. */
-export function parseTrustedProxies(value: string): false | number | string[] | undefined {
-  if (value === '') return false;
-  const proxies = value.split(',').map((entry) => entry.trim());
-  // proxy-addr takes a number among addresses for an IPv4 address.
-  const numbers = proxies.filter((entry) => /^\d+$/.test(entry));
-  if (numbers.length > 0) return proxies.length === 1 ? Number(numbers[0]) : undefined;
-  try {
-    proxyAddr.compile(proxies);
-    return proxies;
-  } catch {
-    return undefined;
-  }
-}
+/** The value of Express's setting "trust proxy". */
+export const PROXIES: Format<number | string[]> = {
+  must: 'must be the number of reverse proxies in front, or a comma-separated list of their addresses or subnets',
+  parse: (text) => {
+    const proxies = text.split(',').map((entry) => entry.trim());
+    // proxy-addr takes a number among addresses for an IPv4 address.
+    const numbers = proxies.filter((entry) => /^\d+$/.test(entry));
+    if (numbers.length > 0) return proxies.length === 1 ? Number(numbers[0]) : undefined;
+    try {
+      proxyAddr.compile(proxies);
+      return proxies;
+    } catch {
+      return undefined;
+    }
+  },
+};

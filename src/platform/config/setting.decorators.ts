@@ -1,9 +1,29 @@
-import { applyDecorators, type FactoryProvider, type Type } from '@nestjs/common';
-import { plainToInstance, Transform } from 'class-transformer';
-import { IsInt, Max, Min, ValidateBy, validateSync } from 'class-validator';
+import type { FactoryProvider, Type } from '@nestjs/common';
 
-// Settings are declared as classes with one property for each environment variable, whose initial
-// value is the default.
+// Settings are declared as classes with one property for each environment variable.
+
+/** How the text of a variable is read. */
+export interface Format<Value> {
+  /** The rule for the text, which completes the sentence that begins with the variable's name. */
+  readonly must: string | ((text: string) => string);
+  /** Returns undefined for a text that breaks the rule. */
+  readonly parse: (text: string) => Value | undefined;
+}
+
+/** A class with rules that concern several of its settings. */
+interface WithFaults {
+  /**
+   * @param isSet whether a variable is set
+   * @returns the names of variables that do not fit the others, with their rules
+   */
+  findFaults(isSet: (name: string) => boolean): [name: string, must: string][];
+}
+
+interface DeclaredSetting {
+  readonly format: Format<unknown>;
+  readonly initial: string | undefined;
+  readonly description: string | undefined;
+}
 
 /**
  * The environment is not valid. The message has one line for each wrong variable, with its name and
@@ -14,20 +34,25 @@ export class EnvError extends Error {}
 /** The line of `.env.example` after which `npm run openapi` writes the settings of modules. */
 export const MODULE_SETTINGS = '# The settings of modules.\n';
 
-const settingClasses = new Set<Type<object>>();
-const DESCRIPTION = Symbol('description');
+const classes = new Map<Type<object>, Map<string, DeclaredSetting>>();
 
-/** Describes a setting of a module for `.env.example`, and has its class checked at start. */
-export function Setting(description: string): PropertyDecorator {
+/**
+ * Declares a setting. It is checked at start together with all others.
+ *
+ * @param initial the text for a variable that is not set; without it the property keeps its initial
+ *   value
+ * @param description describes a setting of a module in `.env.example`
+ */
+export function Setting(
+  format: Format<unknown>,
+  initial?: string,
+  description?: string,
+): PropertyDecorator {
   return (target, name) => {
-    registerSettings(target.constructor as Type<object>);
-    Reflect.defineMetadata(DESCRIPTION, description, target, name);
+    const type = target.constructor as Type<object>;
+    const settings = classes.get(type) ?? new Map<string, DeclaredSetting>();
+    classes.set(type, settings.set(String(name), { format, initial, description }));
   };
-}
-
-/** Has the settings of a class checked at start. */
-export function registerSettings(type: Type<object>): void {
-  settingClasses.add(type);
 }
 
 /**
@@ -39,13 +64,11 @@ export function loadSettings<Settings extends object>(
   type: Type<Settings>,
   source: NodeJS.ProcessEnv = process.env,
 ): Settings {
-  const faults = [...new Set([...settingClasses, type])].flatMap((one) =>
-    validateSync(readSettings(one, source), { stopAtFirstError: true }).map(
-      ({ property, constraints = {} }) => `${property} ${Object.values(constraints).join(', ')}`,
-    ),
-  );
-  if (faults.length > 0) throw new EnvError(faults.join('\n'));
-  return readSettings(type, source);
+  const faults = new Map<string, string>();
+  for (const one of classes.keys()) readSettings(one, source, faults);
+  const lines = [...faults].map(([name, must]) => `${name} ${must}`);
+  if (lines.length > 0) throw new EnvError(lines.join('\n'));
+  return readSettings(type, source, faults);
 }
 
 /** Provides a module with its settings: `providers: [provideSettings(GardensSettings)]`. */
@@ -55,63 +78,45 @@ export function provideSettings<Settings extends object>(
   return { provide: type, useFactory: () => loadSettings(type) };
 }
 
-/** The names of the variables of all classes. */
-export function listSettings(): string[] {
-  return [...settingClasses].flatMap((type) => Object.keys(new type()));
+/** Lists the variables of a class, with the texts that stand for unset ones. */
+export function listDefaults(type: Type<object>): Record<string, string> {
+  const settings = [...(classes.get(type) ?? [])];
+  return Object.fromEntries(settings.map(([name, { initial = '' }]) => [name, initial]));
 }
 
 /** The settings of modules as the end of `.env.example`: each with its description and default. */
 export function describeModuleSettings(): string {
-  const texts = [...settingClasses].flatMap((type) => {
-    const defaults = new type() as Record<string, unknown>;
-    return Object.entries(defaults).flatMap(([name, value]) => {
-      const text = Reflect.getMetadata(DESCRIPTION, defaults, name) as string | undefined;
-      return text === undefined ? [] : [`\n# ${text}\n${name}=${String(value)}\n`];
-    });
-  });
-  return texts.join('');
+  return [...classes.values()]
+    .flatMap((settings) => [...settings])
+    .map(([name, { initial = '', description }]) =>
+      description === undefined ? '' : `\n# ${description}\n${name}=${initial}\n`,
+    )
+    .join('');
 }
 
+/** @param faults collects the rules of variables that break them */
 function readSettings<Settings extends object>(
   type: Type<Settings>,
   source: NodeJS.ProcessEnv,
+  faults: Map<string, string>,
 ): Settings {
-  const given = Object.keys(new type())
-    .map((name) => [name, source[name]] as const)
-    .filter(([, value]) => value !== undefined && value !== '');
-  return plainToInstance(type, Object.fromEntries(given), { exposeDefaultValues: true });
+  const settings = new type();
+  const isSet = (name: string): boolean => (source[name] ?? '') !== '';
+  for (const [name, { format, initial }] of classes.get(type) ?? []) {
+    const text = isSet(name) ? source[name] : initial;
+    if (text === undefined) continue;
+    const value = format.parse(text);
+    if (value !== undefined) Object.assign(settings, { [name]: value });
+    else faults.set(name, typeof format.must === 'string' ? format.must : format.must(text));
+  }
+  if (hasOwnFaults(settings)) {
+    for (const [name, must] of settings.findFaults(isSet)) {
+      if (!faults.has(name)) faults.set(name, must);
+    }
+  }
+  return settings;
 }
 
-/**
- * Checks a setting that is text.
- *
- * @param message completes the sentence that begins with its name: "must be ..."
- * @param holds gets the value, and the settings of its class
- */
-export function Rule(
-  message: string,
-  holds: (value: string, settings: never) => boolean,
-): PropertyDecorator {
-  return ValidateBy(
-    {
-      name: message,
-      validator: { validate: (value, args) => holds(value as string, args?.object as never) },
-    },
-    { message },
-  );
-}
-
-/** Reads and checks a setting that is a whole number. */
-export function WholeNumber(min: number, max: number): PropertyDecorator {
-  const options = { message: `must be a whole number from ${min} to ${max}` };
-  return applyDecorators(
-    Transform(({ value }) => toNumber(value)),
-    IsInt(options),
-    Min(min, options),
-    Max(max, options),
-  );
-}
-
-function toNumber(value: unknown): unknown {
-  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+function hasOwnFaults(settings: object): settings is WithFaults {
+  return 'findFaults' in settings;
 }

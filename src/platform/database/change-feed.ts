@@ -4,7 +4,6 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Env } from '../config/env.js';
-import { parseDuration } from '../config/setting-formats.js';
 import { feedListeners } from '../observability/metrics.js';
 import { BatchQueue } from './batching/batch-queue.js';
 import {
@@ -65,7 +64,7 @@ export class ChangeFeed implements BeforeApplicationShutdown {
       pageReaders,
       MAX_PAGES,
     );
-    this.retentionMs = parseDuration(CHANGE_RETENTION) ?? Infinity;
+    this.retentionMs = CHANGE_RETENTION;
   }
 
   /**

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { hash } from 'node:crypto';
 import { Env } from '../config/env.js';
-import { parseRate, type Rate } from '../config/setting-formats.js';
+import type { Rate } from '../config/setting-formats.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
@@ -23,9 +23,8 @@ export class RateLimits {
   }
 }
 
-function createRateLimit(name: string, setting: string): RateLimit | undefined {
-  const rate = parseRate(setting);
-  return rate === undefined || rate === 'off' ? undefined : new RateLimit(name, rate);
+function createRateLimit(name: string, rate: Rate | 'off'): RateLimit | undefined {
+  return rate === 'off' ? undefined : new RateLimit(name, rate);
 }
 
 /** Counts requests by key, in windows that are common to all keys. */

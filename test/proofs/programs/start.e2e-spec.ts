@@ -83,10 +83,8 @@ describe('a start with a configuration', () => {
     await program.printed(
       new RegExp(`"Storing in the SQLite file ${folder.file('deep/down/p.db')}"`),
     );
-    const [, settings] = await program.printed(/"Settings: (.*)"/);
-    const others = 'PORT, AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE, SHUTDOWN_GRACE_MS, LOG_LEVEL';
-    expect(settings).toBe(
-      `DATABASE_URL, ACCESS_TOKENS from ${folder.file('.env')}; ${others} from the environment; else the defaults; .env has ACCESS_TOKEN, which is no setting`,
+    await program.printed(
+      new RegExp(`"Settings from the environment, and from ${folder.file('.env')}"`),
     );
     program.kill('SIGTERM');
     expect(await program.exited()).toBe(0);
