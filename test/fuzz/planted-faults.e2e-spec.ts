@@ -64,7 +64,7 @@ function forgetRow(send: Send): Send {
   let created = 0;
   return async (request) => {
     const answer = await send(request);
-    const [, id] = /"id":(-?\d+)[,}]/.exec(request.body?.toString() ?? '') ?? [];
+    const [, id] = /"id":(-?\d+)[,}]/.exec(request.body.toString()) ?? [];
     const isCreated = request.target === '/plants' && answer.status === 200 && id !== undefined;
     if (isCreated && ++created === 5) {
       await send(makeEmptyRequest('DELETE', `/plants/${id}`));

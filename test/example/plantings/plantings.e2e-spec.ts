@@ -176,10 +176,8 @@ it.each(['insert', 'save'] as const)(
   "TypeORM's own %s() has the error that the module has named for a constraint",
   async (write) => {
     const planting = { ...VALID, plantId: '404' };
-    const failure = await store
-      .getRepository(Planting)
-      [write](planting)
-      .catch((reason: unknown) => reason);
+    const plantings = store.getRepository(Planting);
+    const failure = await plantings[write](planting).catch((reason: unknown) => reason);
     expect(failure).toBeInstanceOf(ConstraintError);
     expect((failure as ConstraintError).toApiError().body.error).toBe(
       PlantingErrors.NO_SUCH_PLANT.error,

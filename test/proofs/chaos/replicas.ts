@@ -131,7 +131,7 @@ class Replica {
         // Nothing was sent: the program does not listen.
         await this.serving;
         const { hasExited, errors } = this.program;
-        if (hasExited) throw new Error(`A program ended by itself: ${errors}`);
+        if (hasExited) throw new Error(`A program ended by itself: ${errors}`, { cause: error });
       }
     }
   }

@@ -179,15 +179,15 @@ export class PostgresDataSource extends StoreDataSource {
 
   private get pools(): OwnPools {
     return (this.opened ??= {
-      writers: this.openPool(this.driver.options.poolSize ?? 1),
+      writers: this.openPool(this.driver.options.poolSize ?? 1, ROW_LOCK_TIMEOUT_MS),
       rowReaders: this.openPool(READERS),
       pageReaders: this.openPool(READERS),
     });
   }
 
-  private openPool(max: number): PostgresPool {
+  private openPool(max: number, lockTimeout = 0): PostgresPool {
     const onConnect = (client: PoolClient): Promise<void> =>
-      setUpConnection(client, ROW_LOCK_TIMEOUT_MS, IDLE_TIMEOUT_MS);
+      setUpConnection(client, lockTimeout, IDLE_TIMEOUT_MS);
     return new PostgresPool(this.driver.createOwnPool({ max, onConnect }), max);
   }
 }

@@ -44,10 +44,10 @@ it('aborts a statement that reads rows or pages for so long that nobody waits fo
         await nextTurn();
       }
       expect(error).toMatchObject({ code: 'SQLITE_INTERRUPT' });
-      session.release(true);
+      await session.release(true);
       const next = await readers.acquire();
       expect(await next.query({ name: 'one', text: 'SELECT 1 AS one' }, [])).toEqual([{ one: 1 }]);
-      next.release(false);
+      await next.release(false);
     }
     await pool.close();
   });
