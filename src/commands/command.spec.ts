@@ -8,6 +8,7 @@ const { DATABASE_URL } = process.env;
 
 beforeEach(() => {
   printed = '';
+  process.exitCode = undefined;
   jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
     printed += String(text);
     return true;

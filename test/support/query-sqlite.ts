@@ -1,16 +1,19 @@
-import { DataSource } from 'typeorm';
+import sqlite3 from 'sqlite3';
 
 /** Runs a statement on a SQLite file, as another program may do. */
 export async function querySqlite(
-  database: string,
+  path: string,
   sql: string,
   parameters: readonly unknown[] = [],
 ): Promise<unknown> {
-  const dataSource = new DataSource({ type: 'sqlite', database });
-  await dataSource.initialize();
+  const database = new sqlite3.Database(path);
   try {
-    return await dataSource.query(sql, [...parameters]);
+    return await new Promise((resolve, reject) => {
+      database.all(sql, [...parameters], (error, rows) =>
+        error === null ? resolve(rows) : reject(error),
+      );
+    });
   } finally {
-    await dataSource.destroy();
+    await new Promise((resolve) => database.close(resolve));
   }
 }
