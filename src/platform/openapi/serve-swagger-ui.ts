@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { SwaggerModule } from '@nestjs/swagger';
-import type { RequestHandler } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,9 +13,14 @@ import { showExactNumbers, STYLE } from './swagger-ui-page.js';
 /** Serves Swagger UI at /docs and the OpenAPI document at /openapi.json. */
 export function setUpDocs(app: INestApplication): void {
   app.use('/docs', createDocsMiddleware());
+  let text: string | undefined;
+  // SwaggerModule would write the document anew for each request.
+  app.getHttpAdapter().get('/openapi.json', (_: unknown, res: Response) => {
+    text ??= JSON.stringify(buildOpenApi(app));
+    res.type('json').send(text);
+  });
   SwaggerModule.setup('docs', app, () => buildOpenApi(app), {
-    jsonDocumentUrl: 'openapi.json',
-    raw: ['json'],
+    raw: false,
     customSiteTitle: 'Plant Store',
     customCss: STYLE,
     swaggerOptions: {
