@@ -17,7 +17,7 @@ describe('npm pack', () => {
 
   it('has the built program: every source but its tests, and nothing else', () => {
     const sources = readdirSync(`${ROOT}src`, { recursive: true, encoding: 'utf8' }).filter(
-      (path) => path.endsWith('.ts') && !path.endsWith("spec.ts"),
+      (path) => path.endsWith('.ts') && !path.endsWith('spec.ts'),
     );
     const built = sources.flatMap((path) => {
       const program = `dist/${path.replace(/\.ts$/, '.js')}`;
