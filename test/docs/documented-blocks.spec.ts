@@ -30,13 +30,13 @@ const GIVEN: Readonly<Record<string, string>> = {
   'docs/module-recipes.md': `
     import { Controller, Post } from '@nestjs/common';
     import { ApiOperation } from '@nestjs/swagger';
-    import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
+    import { Column, DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
     import { NewPlantDto } from '../../src/modules/plants/dto/new-plant.dto.js';
     import { Plant } from '../../src/modules/plants/plant.entity.js';
     import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
     import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
     import { REMOVE } from '../../src/platform/database/batched-repository.js';
-    import { date, int64, uuid } from '../../src/platform/database/columns.js';
+    import { date, instant, int64, uuid } from '../../src/platform/database/columns.js';
     import { changeSchema } from '../../src/platform/database/migration-steps.js';
     import {
       ApiImport, type BodyLines, importLines, type ImportResultDto, Lines,

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { PostgresServer } from '../../support/postgres-server.js';
 import type { Program } from '../../support/program.js';
@@ -109,28 +107,6 @@ describe('a request', () => {
     assert.equal(Number(created.attributes['http.response.status_code']), 200);
     for (const { traceId, spanId } of [created, read]) {
       assert.match(program.output, new RegExp(`"trace_id":"${traceId}","span_id":"${spanId}"`));
-    }
-  });
-
-  it('has its own trace, though it waited for another on its connection', async () => {
-    await start({ DATABASE_URL: 'sqlite::memory:' });
-    const callers = Array.from({ length: 5 }, makeCaller);
-    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' });
-    const requests = callers.map(
-      ({ traceparent, spanId }, index) =>
-        `GET /plants/${index} HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${spanId}\r\n` +
-        `Authorization: Bearer ${TOKEN}\r\ntraceparent: ${traceparent}\r\n` +
-        `Connection: ${index === callers.length - 1 ? 'close' : 'keep-alive'}\r\n\r\n`,
-    );
-    socket.end(requests.join(''));
-    socket.resume();
-    await once(socket, 'close');
-    await stop();
-    for (const caller of callers) {
-      const { spanId } = findServerSpan(caller);
-      const [line = ''] =
-        new RegExp(`^.*"requestId":"${caller.spanId}".*$`, 'm').exec(program.output) ?? [];
-      assert.match(line, new RegExp(`"trace_id":"${caller.traceId}","span_id":"${spanId}"`));
     }
   });
 

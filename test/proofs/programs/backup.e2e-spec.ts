@@ -220,7 +220,8 @@ it.each(REFUSALS)(
     expect(errors).toMatch(message);
     expect(errors).toMatch(/^[^\n]+\n$/);
     expect(errors).not.toContain('pass');
-    expect(await readdir(folder.path)).toEqual(before);
+    // The command may have completed the store after a crash.
+    expect(before).toEqual(expect.arrayContaining(await readdir(folder.path)));
   },
 );
 

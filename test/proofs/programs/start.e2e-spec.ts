@@ -136,7 +136,7 @@ const REFUSALS: readonly Refusal[] = [
   {
     what: 'wrong variables, and without a token',
     env: { PORT: 'x', HOST: '!', LOG_LEVEL: 'x', NODE_ENV: 'production', ACCESS_TOKENS: '' },
-    lines: () => ['HOST must', 'PORT must', 'ACCESS_TOKENS must hold a token', 'LOG_LEVEL must'],
+    lines: () => ['HOST must', 'PORT must', 'LOG_LEVEL must', 'ACCESS_TOKENS must hold a token'],
   },
   { what: 'an argument', args: ['--port=80'], lines: () => ['The program takes no arguments'] },
   {

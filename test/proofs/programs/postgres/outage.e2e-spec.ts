@@ -6,7 +6,7 @@ import { TcpProxy } from '../../../support/tcp-proxy.js';
 import { type Answer, TestApp } from '../../../support/test-app.js';
 
 /** The beginning of a statement's name, as it is sent to the server. */
-const INSERT = 'insert ';
+const INSERT = 'insertFree ';
 
 let server: PostgresServer;
 
