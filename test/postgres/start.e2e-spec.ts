@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -211,19 +210,5 @@ describe('the schema', () => {
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     await dataSource.destroy();
     expect(upQueries.map(({ query }) => query)).toEqual([]);
-  });
-
-  it('has an index of tags by a hash without known collisions', async () => {
-    const dataSource = await open(url());
-    const [row] = await dataSource.query<unknown[]>(
-      `SELECT plant_store_text_hash('töpfe') AS hash, provolatile::text AS volatility
-       FROM pg_proc WHERE proname = 'plant_store_text_hash'`,
-    );
-    const indexes = await dataSource.query<unknown[]>(
-      `SELECT 1 FROM pg_indexes WHERE tablename = 'plants' AND indexdef LIKE '%plant_store_text_hash(tag)%'`,
-    );
-    await dataSource.destroy();
-    expect(row).toEqual({ hash: createHash('sha256').update('töpfe').digest(), volatility: 'i' });
-    expect(indexes).toHaveLength(1);
   });
 });
