@@ -122,10 +122,8 @@ export interface RowPage<Row> {
  * A call with a manager is part of the manager's transaction, and on disk once that is committed.
  */
 export class BatchedRepository<Row extends ObjectLiteral> {
-  private readonly store: StoreDataSource;
   private readonly columns: EntityColumns;
   private readonly orders: ReadonlyMap<string | undefined, readonly SortKey[]>;
-
   private readonly uncompared: ReadonlySet<ColumnMetadata>;
 
   private readonly changes: BatchQueue<RowChange, unknown>;
@@ -139,7 +137,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const store = repository.manager.connection as StoreDataSource;
     const columns = new EntityColumns(repository);
     const { tableName } = columns.metadata;
-    this.store = store;
     this.columns = columns;
     this.orders = readOrders(columns, options.orders ?? {});
     this.uncompared = new Set(options.uncompared?.map((name) => columns.findColumn(name)));

@@ -42,7 +42,7 @@ function passUnlessMissing(error: unknown): void {
  * Creates a folder and its parents. The recursive mkdir() of Node never ends if nothing can be
  * created in an existing parent, as in /proc.
  */
-export async function makeFolder(folder: string): Promise<void> {
+async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder);
   } catch (error) {
