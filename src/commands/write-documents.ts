@@ -5,7 +5,7 @@ import { describeModuleSettings, MODULE_SETTINGS } from '../platform/config/sett
 import { buildOpenApi } from '../platform/openapi/build-openapi.js';
 import { listErrors, getStatus } from '../platform/errors/error-catalogue.js';
 
-// Writes openapi.json, the table of docs/errors.md and the end of .env.example, as the application
+// Writes openapi.json, the tables of the documents and the end of .env.example, as the application
 // describes itself with everything switched on. Its store is in memory.
 Object.assign(process.env, {
   DATABASE_URL: TRANSIENT_DATABASE_URL,
@@ -17,13 +17,18 @@ await app.init();
 writeFileSync('openapi.json', `${JSON.stringify(buildOpenApi(app), null, 2)}\n`);
 await app.close();
 
-const ERRORS = 'docs/errors.md';
-const rows = listErrors().map((one) => [one.error, getStatus(one), one.message, one.advice]);
-const table = [['error', 'HTTP', 'message', 'what to do'], ['-', '-', '-', '-'], ...rows]
-  .map((cells) => `| ${cells.join(' | ')} |\n`)
-  .join('');
-writeFileSync(ERRORS, readFileSync(ERRORS, 'utf8').replace(/(?:^\|.*\n)+/m, table));
+const errors = listErrors().map((one) => [one.error, getStatus(one), one.message, one.advice]);
+writeTable('docs/api.md', ['error', 'HTTP', 'message', 'what to do'], errors);
 
 const EXAMPLE = '.env.example';
 const [platformSettings = ''] = readFileSync(EXAMPLE, 'utf8').split(MODULE_SETTINGS);
 writeFileSync(EXAMPLE, platformSettings + MODULE_SETTINGS + describeModuleSettings());
+
+/** Replaces the table of a document that begins with these columns. Prettier aligns it. */
+function writeTable(document: string, columns: string[], rows: unknown[][]): void {
+  const lines = [columns, columns.map(() => '-'), ...rows].map(
+    (cells) => `| ${cells.join(' | ')} |`,
+  );
+  const table = new RegExp(`^\\| ${columns[0]} +\\|.*\\n(?:\\|.*\\n)+`, 'm');
+  writeFileSync(document, readFileSync(document, 'utf8').replace(table, `${lines.join('\n')}\n`));
+}

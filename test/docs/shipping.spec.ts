@@ -35,7 +35,7 @@ describe('npm pack', () => {
       'package.json',
       'scripts/check-sqlite3.mjs',
     ]);
-    expect(paths).toContain('docs/errors.md');
+    expect(paths).toContain('docs/api.md');
   });
 });
 

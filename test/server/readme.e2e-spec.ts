@@ -26,7 +26,7 @@ it('README shows the output of curl', async () => {
   const [, session = ''] = CONSOLE.exec(readme) ?? [];
   const steps = session.split(/^\$ /m).slice(1);
   const commands = steps.map((step) => step.slice(0, step.indexOf('\n')));
-  expect(commands.filter((command) => command.startsWith('curl '))).toHaveLength(6);
+  expect(commands.filter((command) => command.startsWith('curl '))).toHaveLength(5);
 
   const answers = await run(
     commands.map((command) =>
