@@ -1,4 +1,4 @@
-// node --import ./opentelemetry/register.mjs dist/main.js: see docs/operations.md, Traces.
+// node --import ./opentelemetry/register.mjs dist/main.js: see docs/operations.md.
 const { env } = process;
 env.OTEL_SERVICE_NAME ??= 'plant-store';
 env.OTEL_NODE_ENABLED_INSTRUMENTATIONS ??= 'http,pg,undici';

@@ -112,7 +112,7 @@ describe('GET /metrics', () => {
     }
   });
 
-  it.each(['deploy/grafana-dashboard.json', 'docs/metrics.md'])(
+  it.each(['deploy/grafana-dashboard.json', 'docs/operations.md'])(
     'shows every metric that %s names',
     async (file) => {
       // No route reads rows yet.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 export const ROOT = new URL('../../', import.meta.url).pathname;
 
 /** The path of each document below the root. */
-export const DOCUMENTS = ['', 'docs', 'client', 'bench'].flatMap((folder) =>
+export const DOCUMENTS = ['', 'docs', 'client'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: folder === 'docs', encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => join(folder, file)),

@@ -19,7 +19,7 @@ buildInfo.set({ version: VERSION, node: process.version }, 1);
 
 const requestDuration = new Histogram({
   name: 'http_request_duration_seconds',
-  help: 'Time from the headers of a request to the end of its answer',
+  help: 'Time from the headers of a request to the end of its answer, by method, route and status',
   labelNames: ['method', 'route', 'status'],
   buckets: SECONDS,
   registers,
@@ -51,7 +51,7 @@ export function countRequest(
 
 const authFailures = new Counter({
   name: 'auth_failures_total',
-  help: 'Requests answered 401 by reason',
+  help: 'Requests answered 401 by reason, such as missing, unknown, signature or expired',
   labelNames: ['reason'],
   registers,
 });
@@ -99,7 +99,7 @@ export const importedLines = new Counter({
 
 const operations = new Counter({
   name: 'store_operations_total',
-  help: 'Rows by table, operation and outcome; unavailable: the store failed, refused: too many waited',
+  help: 'Rows by table, operation and outcome: created, done or found; missing; identical or different (the key is taken); rejected (a condition did not hold); violation (of a constraint); unavailable (the store failed); refused (too many waited)',
   labelNames: ['table', 'operation', 'outcome'],
   registers,
 });
@@ -109,7 +109,7 @@ const operations = new Counter({
  */
 const creates = new Counter({
   name: 'store_creates_total',
-  help: 'Creates by table and outcome: created, identical or different (conflicts), violation (of a constraint), unavailable (the store failed), refused (too many waited)',
+  help: 'Creates by table and outcome, as in store_operations_total',
   labelNames: ['table', 'outcome'],
   registers,
 });
@@ -118,7 +118,7 @@ const labelNames = ['table', 'operation'];
 
 const commitRows = new Histogram({
   name: 'store_commit_rows',
-  help: 'Rows in a commit',
+  help: 'Rows in a commit, by table',
   labelNames,
   buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
   registers,

@@ -37,7 +37,7 @@ function readText(text: string, { schema, valueType }: Member): unknown {
  * How long a value may be, in bytes as encoded in a URL: a `Link` must have room for several
  * values.
  */
-const MAX_ENCODED = 4_096;
+export const MAX_ENCODED = 4_096;
 
 /** Parameters whose rules depend on the headers of the request. */
 export interface ReadsHeaders {

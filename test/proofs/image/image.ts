@@ -5,7 +5,7 @@ import { freePort } from '../../support/free-port.js';
 import { TOKEN } from '../../support/token.js';
 import { until } from '../../support/until.js';
 
-// Builds the container image without Docker, and runs it as docs/container.md says.
+// Builds the container image without Docker, and runs it as docs/operations.md says.
 
 const BUILD_IMAGE = new URL('build-image.sh', import.meta.url).pathname;
 const NAME = 'plant-store-test';

@@ -14,7 +14,7 @@ import { TOKEN } from '../../support/token.js';
 
 const CLIENTS = 16;
 
-/** The commands of docs/backup.md between the stop and the start of the program. */
+/** The commands of docs/operations.md between the stop and the start of the program. */
 const RESTORE = 'mkdir before; mv plants.db* before/; cp -p copy.db plants.db';
 
 let folder: ProgramFolder;
