@@ -6,7 +6,7 @@ import { command, type CommandMaker, contents, createOutcome, describe, ids } fr
 import { AUTHORIZATION } from './headers.js';
 import type { Content, Model } from './model.js';
 import type { Field } from '../support/http/request.js';
-import { type Draft, writeRequest } from './variations.js';
+import { BODY_LIMIT, type Draft, writeRequest } from './variations.js';
 
 const LINES_TYPE: Field = ['Content-Type', 'application/x-ndjson'];
 
@@ -31,7 +31,7 @@ const otherLines = fc.constantFrom<Line[]>(
   { text: '{"id":"1","name":"a"}', error: 40002 },
   { text: '{"id":9223372036854775808,"name":"a"}', error: 40002 },
   { text: '{"id":1,"name":"a\\u0000"}', error: 40002 },
-  { text: `{"id":1,"name":"${'a'.repeat(102_400)}"}`, error: 41300 },
+  { text: `{"id":1,"name":"${'a'.repeat(BODY_LIMIT)}"}`, error: 41300 },
 );
 
 export const makeImport: CommandMaker = (anyVariations) => {
@@ -73,7 +73,8 @@ function importLines(lines: readonly Line[], model: Model): ImportResult {
     let error = 'error' in line ? line.error : undefined;
     if ('plant' in line) {
       const { id, ...content } = line.plant;
-      error = createOutcome(model.get(id), content);
+      const isTooLong = Buffer.byteLength(line.text) > BODY_LIMIT;
+      error = isTooLong ? 41300 : createOutcome(model.get(id), content);
       if (error === 200) {
         created++;
         model.set(id, content);

@@ -45,8 +45,8 @@ export interface Variation {
   readonly change: (draft: Draft) => Draft;
 }
 
-/** The limit of a body, in bytes. */
-const BODY_LIMIT = 102_400;
+/** The limit of a body and of a line of an import, in bytes. */
+export const BODY_LIMIT = 102_400;
 
 const OF_ITEM: readonly PlantOperation[] = ['put', 'patch', 'remove', 'read'];
 const WITH_JSON: readonly PlantOperation[] = ['create', 'put', 'patch'];
@@ -114,8 +114,9 @@ function withId(text: string): Variation['change'] {
   return withPath(() => `/plants/${text}`);
 }
 
+/** Lengthens the body to this many bytes, unless it is longer already. */
 function padTo(length: number): Variation['change'] {
-  return rewrite((text) => text + ' '.repeat(length - Buffer.byteLength(text)));
+  return rewrite((text) => text + ' '.repeat(Math.max(0, length - Buffer.byteLength(text))));
 }
 
 /** Makes a variation of each value. */
