@@ -196,7 +196,7 @@ describe('the rules for imports', () => {
     ['platform/database/batching/a.ts', `import { a } from '../postgres/a.js';`, 'names an engine'],
     ['platform/errors/a.ts', `import { Env } from '../config/env.js';`, 'not below it'],
     ['platform/errors/a.ts', `let env: import('../config/env.js').Env;`, 'not below it'],
-    ['platform/auth/a.ts', `import { a } from '../requests/json-body.js';`, 'not below it'],
+    ['platform/auth/a.ts', `import { a } from '../requests/body-reader.js';`, 'not below it'],
     ['platform/rest/a.ts', `import { a } from '../../modules/gardens/a.js';`, 'the module'],
     ['app.module.ts', `import { GardensModule } from './modules/gardens/a.js';`, undefined],
     ['schema.ts', `import { Garden } from './modules/gardens/garden.entity.js';`, undefined],

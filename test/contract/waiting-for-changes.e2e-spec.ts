@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { Turns } from '../../src/platform/requests/concurrent-requests.js';
+import { Turns } from '../../src/platform/requests/turns.js';
 import {
   FEED,
   latestCursor,

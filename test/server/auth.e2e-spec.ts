@@ -3,7 +3,7 @@ import { Controller, Get, Module } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import { createHash } from 'node:crypto';
 import { RequireScopes } from '../../src/platform/auth/auth.decorators.js';
-import { ApiTag } from '../../src/platform/rest/api-tag.decorator.js';
+import { ApiTag } from '../../src/platform/rest/api.decorators.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
 import { Holding } from '../../src/platform/limits/fair-share.js';
-import { Turns } from '../../src/platform/requests/concurrent-requests.js';
+import { Turns } from '../../src/platform/requests/turns.js';
 import { holdTimeouts, passSeconds, passTimeouts, resetClocks } from '../support/clock.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { PIECE_BYTES } from '../../src/platform/database/batching/read-rows.js';
-import { Turns } from '../../src/platform/requests/concurrent-requests.js';
+import { Turns } from '../../src/platform/requests/turns.js';
 import { holdTimeouts, resetClocks, stopClock } from '../support/clock.js';
 import { heapUsed } from '../support/heap-used.js';
 import { exchange, listAnswers } from '../support/http/connection.js';

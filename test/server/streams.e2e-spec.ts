@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
-import { ApiStream } from '../../src/platform/rest/api-stream.decorator.js';
+import { ApiStream } from '../../src/platform/rest/api.decorators.js';
 import { resetClocks, stopClock } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { copyFile } from 'node:fs/promises';
 import { MAX_WAITING_REQUESTS } from '../../src/platform/rest/long-poll.js';
-import { Turns } from '../../src/platform/requests/concurrent-requests.js';
+import { Turns } from '../../src/platform/requests/turns.js';
 import {
   FEED,
   latestCursor,

@@ -38,7 +38,7 @@ import {
 import type { Response } from 'express';
 import { RequireScopes } from '../../src/platform/auth/auth.decorators.js';
 import type { JsonText } from '../../src/platform/json/json-text.js';
-import { ApiTag } from '../../src/platform/rest/api-tag.decorator.js';
+import { ApiTag } from '../../src/platform/rest/api.decorators.js';
 import {
   IsInstant,
   IsInt64,

@@ -13,8 +13,7 @@ import {
 } from '@nestjs/common';
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import type { JsonPage } from '../../platform/database/batched-repository.js';
-import { ApiTag } from '../../platform/rest/api-tag.decorator.js';
-import { ApiErrors } from '../../platform/errors/api-errors.decorator.js';
+import { ApiErrors, ApiTag } from '../../platform/rest/api.decorators.js';
 import { ApiRepresentation, type Representation } from '../../platform/rest/etag.js';
 import { IdDto } from '../../platform/rest/id.dto.js';
 import {

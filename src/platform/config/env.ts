@@ -1,3 +1,4 @@
+import { Global, Module } from '@nestjs/common';
 import { DATABASE_URL, DEFAULT_DATABASE_URL } from './database-url.js';
 import { EnvError, loadSettings, Setting } from './setting.decorators.js';
 import {
@@ -166,3 +167,10 @@ export class Env {
 export function loadEnv(source: NodeJS.ProcessEnv = process.env): Env {
   return loadSettings(Env, source);
 }
+
+@Global()
+@Module({
+  providers: [{ provide: Env, useFactory: () => loadEnv() }],
+  exports: [Env],
+})
+export class ConfigModule {}

@@ -1,8 +1,9 @@
-import type { LoggerService } from '@nestjs/common';
+import { Global, type LoggerService, Module } from '@nestjs/common';
 import { format } from 'node:util';
 import { type Logger, pino } from 'pino';
-import type { TraceFields } from './trace-context.js';
+import { Env } from '../config/env.js';
 import { LogWriter } from './log-writer.js';
+import type { TraceFields } from './trace-context.js';
 
 /** The names of Nest's loggers, which list every module and route at start. */
 const FRAMEWORK = new Set<unknown>([
@@ -123,3 +124,12 @@ function serializeError(error: Error): object {
 function isStack(value: unknown): boolean {
   return typeof value === 'string' && /\n\s+at /.test(value);
 }
+
+@Global()
+@Module({
+  providers: [
+    { provide: PinoLogger, useFactory: (env: Env) => new PinoLogger(env.LOG_LEVEL), inject: [Env] },
+  ],
+  exports: [PinoLogger],
+})
+export class LoggingModule {}

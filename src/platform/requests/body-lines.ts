@@ -11,9 +11,9 @@ import {
   continueIfExpected,
   countHead,
   GrowingBuffer,
+  parseObject,
   RequestAbortedError,
 } from './body-reader.js';
-import { parseObject } from './json-body.js';
 
 /** JSON with one value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson';

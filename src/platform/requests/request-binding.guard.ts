@@ -12,11 +12,17 @@ import type { Request, Response } from 'express';
 import { IS_PUBLIC } from '../auth/auth.decorators.js';
 import { Env } from '../config/env.js';
 import { compileAnswers, type CompiledDto } from '../validation/compiled-dto.js';
-import { BODY_LIMIT, type BodyRule, RAW_BODY, readBody } from './body-reader.js';
+import {
+  BODY_LIMIT,
+  type BodyRule,
+  listMediaTypes,
+  parseObject,
+  RAW_BODY,
+  readBody,
+} from './body-reader.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
-import { listMediaTypes, parseObject } from './json-body.js';
 import { setParameters } from './read-parameters.js';
-import { Turns, TURNS } from './concurrent-requests.js';
+import { Turns, TURNS } from './turns.js';
 
 /** Makes the body of an answer from the result of a handler, and sets its status and headers. */
 type ResultConverter<Result = never> = (

@@ -26,7 +26,7 @@ import { ApiError } from '../errors/api-error.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
 import { importedLines } from '../observability/metrics.js';
 import { BodyLines, NDJSON_TYPE, type ReadLines } from '../requests/body-lines.js';
-import { endTurn, Turns } from '../requests/concurrent-requests.js';
+import { endTurn, Turns } from '../requests/turns.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { describeLines } from './page.js';
 

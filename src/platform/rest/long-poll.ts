@@ -6,7 +6,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { getClient } from '../limits/client.js';
 import { FairShare } from '../limits/fair-share.js';
-import { endTurn, TakesTurns, Turns } from '../requests/concurrent-requests.js';
+import { endTurn, TakesTurns, Turns } from '../requests/turns.js';
 import { ConvertResult } from '../requests/request-binding.guard.js';
 import { setNextLink } from './page.js';
 

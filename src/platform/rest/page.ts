@@ -16,7 +16,7 @@ import { JsonText } from '../json/json-text.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';
 import { ConvertResult } from '../requests/request-binding.guard.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
-import { endTurn, TakesTurns, Turns } from '../requests/concurrent-requests.js';
+import { endTurn, TakesTurns, Turns } from '../requests/turns.js';
 import { addDefaultHeaders } from '../server/default-headers.js';
 import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-error.js';
 import { TextStream } from '../server/send-stream.js';

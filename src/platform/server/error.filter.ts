@@ -8,7 +8,7 @@ import {
 import type { Request, Response } from 'express';
 import { STATUS_CODES } from 'node:http';
 import { RequestAbortedError } from '../requests/body-reader.js';
-import { endTurn } from '../requests/concurrent-requests.js';
+import { endTurn } from '../requests/turns.js';
 import { isRejectedByPipes } from '../requests/handler-parameters.js';
 import { sendError } from './send-error.js';
 import { ConstraintError } from '../database/constraint.error.js';

@@ -11,7 +11,7 @@ import {
 import { Server as NetServer, type Socket } from 'node:net';
 import { writeJson } from '../json/json-writer.js';
 import { convertResult } from '../requests/request-binding.guard.js';
-import { endTurn } from '../requests/concurrent-requests.js';
+import { endTurn } from '../requests/turns.js';
 import { addDefaultHeaders, type DefaultHeaders } from './default-headers.js';
 import { JSON_TYPE } from './send-error.js';
 import { answerUnmatched } from './unmatched-requests.js';

@@ -13,15 +13,13 @@ import {
 } from '@nestjs/common';
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import type { JsonPage } from '../../../src/platform/database/batched-repository.js';
-import { ApiErrors } from '../../../src/platform/errors/api-errors.decorator.js';
-import { ApiTag } from '../../../src/platform/rest/api-tag.decorator.js';
 import { ApiRepresentation, type Representation } from '../../../src/platform/rest/etag.js';
 import { ApiPage } from '../../../src/platform/rest/page.js';
 import {
   type Preconditions,
   RequestPreconditions,
 } from '../../../src/platform/rest/preconditions.js';
-import { ApiStream } from '../../../src/platform/rest/api-stream.decorator.js';
+import { ApiErrors, ApiStream, ApiTag } from '../../../src/platform/rest/api.decorators.js';
 import { LabelDto, ListLabelsDto } from './dto/label.dto.js';
 import { ListPlantingsDto } from './dto/list-plantings.dto.js';
 import { MoveDto } from './dto/move.dto.js';

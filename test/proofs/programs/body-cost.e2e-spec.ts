@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { NewPlantDto } from '../../../src/modules/plants/dto/new-plant.dto.js';
-import { parseObject } from '../../../src/platform/requests/json-body.js';
+import { parseObject } from '../../../src/platform/requests/body-reader.js';
 import { CompiledDto } from '../../../src/platform/validation/compiled-dto.js';
 import { ExampleBody } from '../../support/example.module.js';
 

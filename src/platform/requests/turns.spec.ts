@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CLIENT_MEMORY } from '../limits/fair-share.js';
 import { RequestAbortedError } from './body-reader.js';
-import { endTurn, HANDLED_BYTES, MAX_PAGES, Turns } from './concurrent-requests.js';
+import { endTurn, HANDLED_BYTES, MAX_PAGES, Turns } from './turns.js';
 
 /** A request of a client at this address, and its answer. */
 function ask(ip: string, rawHeaders: string[] = []): [Request, Response & { closed: boolean }] {

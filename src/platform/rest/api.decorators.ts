@@ -1,0 +1,78 @@
+import {
+  applyDecorators,
+  HttpStatus,
+  type NestInterceptor,
+  type Type,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiCreatedResponse, ApiExtension, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { map } from 'rxjs';
+import { type ErrorEntry, MAY_BE_STORED } from '../errors/error-catalogue.js';
+import { ConvertResult } from '../requests/request-binding.guard.js';
+import { TextStream } from '../server/send-stream.js';
+
+/** Gives the operations of a controller a tag, and the tag its description. */
+export function ApiTag(name: string, description: string): ClassDecorator {
+  return applyDecorators(ApiTags(name), ApiExtension('x-tag-description', description));
+}
+
+/**
+ * Documents the errors of an operation's own. Errors about the token, the parameters or the body of
+ * a request are documented without it.
+ */
+export function ApiErrors(...entries: ErrorEntry[]): MethodDecorator {
+  return ApiExtension('x-errors', entries);
+}
+
+/** A created row with its generated id. */
+interface Created {
+  readonly id: unknown;
+}
+
+const LOCATION = {
+  Location: {
+    description: 'The path of what was created',
+    required: true,
+    schema: { type: 'string' as const },
+  },
+};
+
+/**
+ * Answers 201 with the created row and its `Location`. It is for rows whose id is generated: the
+ * handler returns the row with its `id`. The documentation warns that a retry may create a second
+ * row.
+ */
+export function ApiCreated(type: Type<Created>, description: string): MethodDecorator {
+  return applyDecorators(
+    ConvertResult(setLocation),
+    ApiCreatedResponse({ description, type, headers: LOCATION }),
+    ApiExtension('x-own-unavailable', [MAY_BE_STORED]),
+  );
+}
+
+/** Sets `Location` (RFC 9110 section 10.2.2) to the path of the request and the id. */
+function setLocation(body: Created, request: Request, response: Response): Created {
+  response.status(HttpStatus.CREATED);
+  response.setHeader('Location', `${request.path}/${encodeURIComponent(String(body.id))}`);
+  return body;
+}
+
+/**
+ * Answers with text that is generated while it is sent, such as a CSV file. The handler returns an
+ * `AsyncIterable<string>`, whose pieces are requested only as fast as the client reads. An error
+ * before the first piece is answered like any other. A later error closes the connection, so that a
+ * truncated answer never looks complete.
+ *
+ * @param mediaType the media type of the answer, such as `text/csv; charset=utf-8`
+ */
+export function ApiStream(mediaType: string, description: string): MethodDecorator {
+  // Without an interceptor, Nest would send the iterable in its own way.
+  const interceptor: NestInterceptor<AsyncIterable<string>> = {
+    intercept: (_, next) => next.handle().pipe(map((pieces) => new TextStream(mediaType, pieces))),
+  };
+  return applyDecorators(
+    UseInterceptors(interceptor),
+    ApiOkResponse({ description, content: { [mediaType]: { schema: { type: 'string' } } } }),
+  );
+}
