@@ -5,16 +5,10 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 /** An entity tag (RFC 9110 section 8.8.3), with the separators before and after it. */
-const LISTED_TAG = /[ \t,]*(W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/y;
+const LISTED_TAG = /[ \t,]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/gy;
 
 /** Any tag, or the tags of a list. The list is empty if the header cannot be parsed. */
-type Condition = '*' | readonly EntityTag[];
-
-interface EntityTag {
-  readonly isWeak: boolean;
-  /** With its double quotes. */
-  readonly opaque: string;
-}
+type Condition = '*' | readonly string[];
 
 /** The preconditions of a request: `If-Match` and `If-None-Match` (RFC 9110 section 13.1). */
 export class Preconditions {
@@ -89,14 +83,9 @@ export const RequestPreconditions = createParamDecorator(
 function parse(header: unknown): Condition | undefined {
   if (typeof header !== 'string') return undefined;
   if (header.trim() === '*') return '*';
-  const tags: EntityTag[] = [];
-  LISTED_TAG.lastIndex = 0;
-  while (LISTED_TAG.lastIndex < header.length) {
-    const [, weak, opaque] = LISTED_TAG.exec(header) ?? [];
-    if (opaque === undefined) return [];
-    tags.push({ isWeak: weak !== undefined, opaque });
-  }
-  return tags;
+  const tags = [...header.matchAll(LISTED_TAG)];
+  const parsedLength = tags.reduce((length, [text]) => length + text.length, 0);
+  return parsedLength === header.length ? tags.map(([, tag = '']) => tag) : [];
 }
 
 /** An unparsable condition must fail, not be ignored. */
@@ -111,9 +100,9 @@ function failed(message: string): ApiError {
 
 /** The strong comparison of RFC 9110 section 8.8.3.2 with a strong tag. */
 function hasStrongly(condition: Condition, etag: string): boolean {
-  return condition === '*' || condition.some((tag) => !tag.isWeak && tag.opaque === etag);
+  return condition === '*' || condition.includes(etag);
 }
 
 function hasWeakly(condition: Condition, etag: string): boolean {
-  return condition === '*' || condition.some(({ opaque }) => opaque === etag);
+  return hasStrongly(condition, etag) || condition.includes(`W/${etag}`);
 }
