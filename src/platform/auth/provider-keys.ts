@@ -12,8 +12,6 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 /** How long fetched keys are used, in milliseconds. */
 const MAX_AGE_MS = 5 * 60_000;
-/** The age at which keys are fetched again while they are still used, in milliseconds. */
-const REFRESH_AGE_MS = 4 * 60_000;
 /** After a fetch, unknown key ids trigger no further fetch for this long, in milliseconds. */
 const COOLDOWN_MS = 30_000;
 /** How long the provider may take to answer, in milliseconds. */
@@ -21,22 +19,18 @@ const TIMEOUT_MS = 5_000;
 /** The least time between two fetches, even if the first one fails, in milliseconds. */
 const FETCH_SPACING_MS = 10_000;
 
-/**
- * The public keys of an identity provider, fetched when a token needs them. Their age is measured
- * here, by a monotonic clock: jose uses the system clock, which may be set.
- */
+/** The public keys of an identity provider, fetched when a token needs them. */
 export class ProviderKeys {
   private readonly logger = new Logger('IdentityProvider');
   private readonly keys: ReturnType<typeof createRemoteJWKSet>;
   // Times are those of `performance.now()`.
-  private fetchedAt = -Infinity;
   private nextFetchAt = 0;
   private nextLogAt = 0;
 
   constructor(url: URL) {
     this.keys = createRemoteJWKSet(url, {
-      cacheMaxAge: Infinity,
-      cooldownDuration: Infinity,
+      cacheMaxAge: MAX_AGE_MS,
+      cooldownDuration: COOLDOWN_MS,
       timeoutDuration: TIMEOUT_MS,
       [customFetch]: (href, options) => this.fetch(href, options),
     });
@@ -50,17 +44,7 @@ export class ProviderKeys {
    */
   async find(header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
     try {
-      if (this.age >= MAX_AGE_MS) await this.reload();
-      // If it fails, the next fetch reports that.
-      else if (this.age >= REFRESH_AGE_MS) void this.reload().catch(() => undefined);
-      try {
-        return await this.keys(header, token);
-      } catch (error) {
-        const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-        if (!isUnknown || this.age < COOLDOWN_MS) throw error;
-        await this.reload();
-        return await this.keys(header, token);
-      }
+      return await this.keys(header, token);
     } catch (error) {
       // If the provider has no keys at all, the token is not at fault.
       if (isAboutToken(error) && this.keys.jwks()?.keys.length !== 0) throw error;
@@ -71,16 +55,6 @@ export class ProviderKeys {
       }
       throw providerUnavailable(Math.max(1, Math.ceil((this.nextFetchAt - now) / 1_000)));
     }
-  }
-
-  private get age(): number {
-    return performance.now() - this.fetchedAt;
-  }
-
-  /** Calls while a fetch is under way share it. */
-  private async reload(): Promise<void> {
-    await this.keys.reload();
-    this.fetchedAt = performance.now();
   }
 
   private async fetch(href: string, options: RequestInit): Promise<Response> {

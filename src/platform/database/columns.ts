@@ -6,7 +6,7 @@ import {
   INSTANT_TYPE,
   UUID_TYPE,
   type ValueType,
-} from '../validation/value-types.js';
+} from '../validation/types.decorators.js';
 
 // The types of columns that behave the same on every engine. An entity and its migration both use
 // them: `@Column(decimal(12, 2))` and `columns: { price: decimal(12, 2) }`.

@@ -3,6 +3,8 @@ const MAX_DEPTH = 64;
 
 /** How many further characters of the text a string may keep in memory. */
 const SHARED_TEXT = 256;
+/** The length of the shortest string that V8 keeps as a part of the text that it was cut from. */
+const SHORTEST_SHARED = 13;
 
 /** Stands for the values of a member that an object has twice. */
 export const GIVEN_TWICE = Symbol('given twice');
@@ -43,14 +45,36 @@ const LITERALS = [
   ['null', null],
 ] as const;
 
+/** Which parts of a value are kept. The others are checked, but take no memory. */
+export interface Shape {
+  /** Returns the shape of a member of an object; undefined if it is not kept. */
+  getMember(name: string): Shape | undefined;
+  /** The shape of the elements of an array; undefined if they are not kept. */
+  readonly elements: Shape | undefined;
+}
+
+/** Keeps strings, numbers and literals. An object or an array is read as an empty one. */
+export const SCALAR: Shape = { getMember: () => undefined, elements: undefined };
+
+/** Keeps everything. */
+export const WHOLE: Shape = {
+  getMember: () => WHOLE,
+  get elements() {
+    return WHOLE;
+  },
+};
+
+const NO_MEMBERS: JsonObject = new Map();
+const NO_ELEMENTS: Json[] = [];
+
 /**
  * Reads JSON text without rounding a number, in time linear in the text. A member that an object
  * has twice becomes {@link GIVEN_TWICE}.
  *
  * @throws JsonSyntaxError
  */
-export function parseJson(text: string): Json {
-  return new JsonReader(text).read();
+export function parseJson(text: string, shape: Shape = WHOLE): Json {
+  return new JsonReader(text).read(shape);
 }
 
 /**
@@ -87,39 +111,41 @@ class JsonReader {
 
   constructor(private readonly text: string) {}
 
-  read(): Json {
-    const value = this.readValue(1);
+  read(shape: Shape): Json {
+    const value = this.readValue(1, shape);
     if (!Number.isNaN(this.skipSpace())) this.fail('nothing may follow the value');
     return value;
   }
 
-  private readValue(depth: number): Json {
+  private readValue(depth: number, shape: Shape): Json {
     const first = this.skipSpace();
     if (first === QUOTE) return this.readString();
-    if (first === OPEN_BRACE) return this.readObject(depth);
-    if (first === OPEN_BRACKET) return this.readArray(depth);
+    if (first === OPEN_BRACE) return this.readObject(depth, shape);
+    if (first === OPEN_BRACKET) return this.readArray(depth, shape);
     return this.readNumber() ?? this.readLiteral();
   }
 
-  private readObject(depth: number): JsonObject {
+  private readObject(depth: number, shape: Shape): JsonObject {
     this.checkDepth(depth);
-    const members: JsonObject = new Map();
+    const members: JsonObject = shape === SCALAR ? NO_MEMBERS : new Map();
     for (let more = this.enter(CLOSE_BRACE); more; more = this.advance(CLOSE_BRACE)) {
       if (this.skipSpace() !== QUOTE) this.fail('a member name in double quotes was expected');
       const name = this.readString();
       if (this.skipSpace() !== COLON) this.fail('":" was expected');
       this.position++;
-      const value = this.readValue(depth + 1);
-      members.set(name, members.has(name) ? GIVEN_TWICE : value);
+      const member = shape.getMember(name);
+      const value = this.readValue(depth + 1, member ?? SCALAR);
+      if (member !== undefined) members.set(name, members.has(name) ? GIVEN_TWICE : value);
     }
     return members;
   }
 
-  private readArray(depth: number): Json[] {
+  private readArray(depth: number, { elements }: Shape): Json[] {
     this.checkDepth(depth);
-    const values: Json[] = [];
+    const values = elements === undefined ? NO_ELEMENTS : [];
     for (let more = this.enter(CLOSE_BRACKET); more; more = this.advance(CLOSE_BRACKET)) {
-      values.push(this.readValue(depth + 1));
+      const value = this.readValue(depth + 1, elements ?? SCALAR);
+      if (elements !== undefined) values.push(value);
     }
     return values;
   }
@@ -149,9 +175,10 @@ class JsonReader {
   private readString(): string {
     const { text, position: start } = this;
     const hasEscapes = this.skipString();
-    // A slice would keep the whole text in memory, since V8 shares its memory.
-    const isPart = text.length - (this.position - start) > SHARED_TEXT;
-    return hasEscapes || isPart
+    const length = this.position - start;
+    // A long slice would keep the whole text in memory, since V8 shares its memory.
+    const isShared = length >= SHORTEST_SHARED && text.length - length > SHARED_TEXT;
+    return hasEscapes || isShared
       ? (JSON.parse(text.slice(start, this.position)) as string)
       : text.slice(start + 1, this.position - 1);
   }

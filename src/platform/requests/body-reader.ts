@@ -229,7 +229,7 @@ export function listMediaTypes({ patched }: CompiledDto): string[] {
  * @throws ApiError 40001, 40002
  */
 export function parseObject(text: string, dto: CompiledDto, noun: 'body' | 'line'): object {
-  const json = parseText(text, noun);
+  const json = parseText(text, dto, noun);
   if (!(json instanceof Map)) {
     throw new ApiError(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
   }
@@ -241,9 +241,9 @@ export function parseObject(text: string, dto: CompiledDto, noun: 'body' | 'line
   throw new ApiError(ErrorCatalogue.INVALID_BODY, message);
 }
 
-function parseText(text: string, noun: string): Json {
+function parseText(text: string, dto: CompiledDto, noun: string): Json {
   try {
-    return parseJson(text);
+    return parseJson(text, dto);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${error.message}`);

@@ -1,9 +1,16 @@
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { GIVEN_TWICE, type Json, JsonNumber, type JsonObject } from '../json/json.js';
+import {
+  GIVEN_TWICE,
+  type Json,
+  JsonNumber,
+  type JsonObject,
+  SCALAR,
+  type Shape,
+} from '../json/json.js';
 import { describeRules, documentMembers, type Schema } from './member-schema.js';
-import { explainFaults, type MemberRules, readRules, WHOLE_OBJECT_RULE } from './rules.js';
-import type { ValueType } from './value-types.js';
+import { explainFaults, type MemberRules, readRules } from './rules.js';
+import { type ValueType, WHOLE_OBJECT_RULE } from './types.decorators.js';
 
 /** A member of a DTO. */
 export interface Member extends MemberRules {
@@ -41,9 +48,11 @@ export function makePatchClass(base: Type<object>): Type<object> {
 }
 
 /** The class of a body, a query, a path or an answer: its members and their rules. */
-export class CompiledDto {
+export class CompiledDto implements Shape {
   private static readonly compiled = new Map<Type<object>, CompiledDto>();
   readonly members: Member[] = [];
+  private readonly shapes = new Map<string, Shape>();
+  readonly elements = undefined;
 
   /**
    * @param patched for a merge patch, whose members are all optional: the class to which it applies
@@ -75,7 +84,9 @@ export class CompiledDto {
     const declared = this.patched ?? this.type;
     for (const [name, rules] of readRules(declared)) {
       try {
-        this.members.push(this.createMember(declared, name, rules));
+        const member = this.createMember(declared, name, rules);
+        this.members.push(member);
+        this.shapes.set(name, getShape(member));
       } catch (error) {
         const { message } = error as Error;
         throw new TypeError(`${declared.name}.${name}: ${message}`, { cause: error });
@@ -109,6 +120,10 @@ export class CompiledDto {
   private compileNested(type: Type<object>, isList: boolean): CompiledDto {
     const isPatch = this.patched !== undefined && !isList;
     return CompiledDto.compile(isPatch ? makePatchClass(type) : type);
+  }
+
+  getMember(name: string): Shape | undefined {
+    return this.shapes.get(name);
   }
 
   /**
@@ -175,6 +190,12 @@ function findNestedType(type: Type<object>, name: string): Type<object> {
   const nested = value?.constructor as Type<object> | undefined;
   if (nested !== undefined && nested !== Object) return nested;
   throw new TypeError('@ValidateNested() needs @Type(() => AClass)');
+}
+
+/** Of values of a wrong type, only the type is kept. */
+function getShape({ nested, valueType, isList }: Member): Shape {
+  const shape = nested ?? valueType?.shape ?? SCALAR;
+  return isList ? { ...SCALAR, elements: shape } : shape;
 }
 
 function readMember(member: Member, json: Json): unknown {

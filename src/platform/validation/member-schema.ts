@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import type { Rule } from './rules.js';
-import { isValueType, type ValueType } from './value-types.js';
+import { isValueType, type ValueType } from './types.decorators.js';
 
 /** JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, type ValidationArguments, ValidationTypes } from 'class-validator';
-import { isValueType } from './value-types.js';
+import { isValueType } from './types.decorators.js';
 
 type Metadata = ReturnType<
   ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']
@@ -47,9 +47,6 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
     }),
   );
 }
-
-/** The name of rules that read other members of an object. */
-export const WHOLE_OBJECT_RULE = 'satisfies';
 
 /** The rules for the type of a value. What other rules say of a value of another type may be untrue. */
 const TYPE_RULES = new Set(['isBoolean', 'isInt', 'isNumber', 'isString']);

@@ -1,30 +1,127 @@
 import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
-import { WHOLE_OBJECT_RULE } from './rules.js';
+import { Decimal } from '../json/decimal.js';
 import {
-  CALENDAR_DATE,
-  createDecimalType,
-  INSTANT_TYPE,
-  INT64,
-  createInt32Type,
-  JSON_OBJECT_TYPE,
-  JSON_TYPE,
-  createTextType,
-  UUID_TYPE,
-  type ValueType,
-} from './value-types.js';
+  DuplicateMemberError,
+  type Json,
+  JsonNumber,
+  type Shape,
+  stringifyJson,
+  WHOLE,
+} from '../json/json.js';
+import { INTEGER, isInt64Text, parseInt64 } from '../json/json-number.js';
+import { JsonText } from '../json/json-text.js';
 
 // The types of members of DTOs. Each decorator checks the member and documents it. With `each:
 // true`, the member is an array of such values. For words from a list and for booleans, use @IsIn()
 // and @IsBoolean() of class-validator.
 
-/** An integer from -2^31 to 2^31 - 1; declare the member as number. */
-export function IsInt32(options?: ValidationOptions): PropertyDecorator {
-  return IsOfType('isInt32', createInt32Type(), options);
+/** A type of values that JSON, JavaScript or the engines cannot express exactly. */
+export interface ValueType {
+  /** The type in JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** What is kept of an array or an object before {@link read}; by default only that it is one. */
+  readonly shape?: Shape;
+  /** Reads a value of a body; undefined if it is of another JSON type. */
+  readonly read: (json: Json) => unknown;
+  /** Reads a parameter; undefined for text that is no spelling of a value. */
+  readonly readParameter: (text: string) => unknown;
+  readonly isValid: (value: unknown) => boolean;
+  /** Describes valid values, to complete a sentence that begins with the name of a member. */
+  readonly explain: (value: unknown) => string;
 }
 
+export function isValueType(value: unknown): value is ValueType {
+  return typeof value === 'object' && value !== null && 'readParameter' in value;
+}
+
+type TypeDecorator = (options?: ValidationOptions) => PropertyDecorator;
+
+/** @param name identifies the rule in class-validator */
+function IsOfType(name: string, type: ValueType): TypeDecorator {
+  return (options) => {
+    const defaultMessage = buildMessage(
+      (each, args) => `${each}$property ${type.explain(args?.value)}`,
+      options,
+    );
+    const validator = { validate: (value: unknown) => type.isValid(value), defaultMessage };
+    return ValidateBy({ name, constraints: [type], validator }, options);
+  };
+}
+
+const isString = (value: unknown): value is string => typeof value === 'string';
+
+/** Reads numbers by their source text. */
+function readNumber(parse: (source: string) => unknown): ValueType['read'] {
+  return (json) => (json instanceof JsonNumber ? parse(json.source) : undefined);
+}
+
+/** Reads strings of bodies and parameters alike. */
+function readString(parse: (text: string) => string): Pick<ValueType, 'read' | 'readParameter'> {
+  return { read: (json) => (isString(json) ? parse(json) : undefined), readParameter: parse };
+}
+
+const unchanged = readString((text) => text);
+
+/** Concerns only values of bodies: the same text as a parameter is read as a number. */
+const WITHOUT_QUOTES = ', not a string: write it without quotes';
+
+const INT32_MIN = -(2 ** 31);
+const INT32_MAX = 2 ** 31 - 1;
+
+const isInt32 = (value: unknown): boolean =>
+  Number.isInteger(value) && Number(value) >= INT32_MIN && Number(value) <= INT32_MAX;
+
+/** Returns NaN for any other number: as a double, 1e-400 would be 0. */
+function parseInt32(source: string): number {
+  const number = Number(parseInt64(source) ?? NaN);
+  return isInt32(number) ? number : NaN;
+}
+
+/** An integer from -2^31 to 2^31 - 1; declare the member as number. */
+export const IsInt32 = IsOfType('isInt32', {
+  schema: { type: 'integer', format: 'int32' },
+  read: readNumber(parseInt32),
+  readParameter: (text) => (INTEGER.test(text) ? parseInt32(text) : undefined),
+  isValid: isInt32,
+  explain: () => `must be an integer from ${INT32_MIN} to ${INT32_MAX}`,
+});
+
 /** An integer from -2^63 to 2^63 - 1; declare the member as bigint. */
-export function IsInt64(options?: ValidationOptions): PropertyDecorator {
-  return IsOfType('isInt64', INT64, options);
+export const IsInt64 = IsOfType('isInt64', {
+  schema: { type: 'integer', format: 'int64' },
+  read: readNumber(parseInt64),
+  readParameter: (text) => (INTEGER.test(text) ? parseInt64(text) : undefined),
+  isValid: (value) => typeof value === 'bigint',
+  explain: (value) =>
+    'must be an integer from -9223372036854775808 to 9223372036854775807' +
+    ([value].flat().some(isInt64Text) ? WITHOUT_QUOTES : ''),
+});
+
+/** The type of {@link IsDecimal}. */
+export function createDecimalType(precision: number, scale: number): ValueType {
+  const limit = String(new Decimal(10n ** BigInt(precision) - 1n, scale));
+  const readParameter = (text: string): Decimal | undefined =>
+    /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)
+      ? Decimal.parse(text, precision, scale)
+      : undefined;
+  const isQuoted = (value: unknown): boolean =>
+    isString(value) && readParameter(value) !== undefined;
+  return {
+    schema: {
+      type: 'number',
+      format: 'decimal',
+      multipleOf: Number(`1e-${scale}`),
+      // Unlike the limit itself, powers of ten are exact as doubles.
+      exclusiveMinimum: -(10 ** (precision - scale)),
+      exclusiveMaximum: 10 ** (precision - scale),
+    },
+    read: readNumber((source) => Decimal.parse(source, precision, scale)),
+    readParameter,
+    isValid: (value) => value instanceof Decimal,
+    explain: (value) =>
+      `must be a number from -${limit} to ${limit} with at most ${count(scale, 'digit')} after the point` +
+      ([value].flat().some(isQuoted) ? WITHOUT_QUOTES : ''),
+  };
 }
 
 /**
@@ -36,8 +133,10 @@ export function IsDecimal(
   scale: number,
   options?: ValidationOptions,
 ): PropertyDecorator {
-  return IsOfType('isDecimal', createDecimalType(precision, scale), options);
+  return IsOfType('isDecimal', createDecimalType(precision, scale))(options);
 }
+
+const NOT_TEXT = /[\0\ud800-\udfff]/u;
 
 /** The length of a text in code points. */
 export interface TextLength {
@@ -51,33 +150,132 @@ export function IsText({
   maxLength,
   ...options
 }: TextLength & ValidationOptions = {}): PropertyDecorator {
-  return IsOfType('isText', createTextType(minLength, maxLength), options);
+  const least = minLength ?? 0;
+  const most = maxLength ?? Infinity;
+  const hasLength = (text: string): boolean => {
+    if (least === 0 && most === Infinity) return true;
+    let length = 0;
+    for (let index = 0; index < text.length; index++, length++) {
+      if ((text.codePointAt(index) ?? 0) > 0xffff) index++;
+    }
+    return length >= least && length <= most;
+  };
+  return IsOfType('isText', {
+    schema: {
+      type: 'string',
+      // It cannot exclude surrogates: without the flag `u` they are halves of emoji, some
+      // generators replace their escapes, and Rust and RE2 do not support them.
+      pattern: String.raw`^[^\x00]*$`,
+      ...(minLength !== undefined && { minLength }),
+      ...(maxLength !== undefined && { maxLength }),
+    },
+    ...unchanged,
+    isValid: (value) => isString(value) && !NOT_TEXT.test(value) && hasLength(value),
+    explain: (value) => {
+      if (!isString(value)) return 'must be a string';
+      if (NOT_TEXT.test(value)) return 'must not contain U+0000 or an unpaired surrogate';
+      if (maxLength === undefined) return `must have at least ${count(least, 'character')}`;
+      const atMost = count(maxLength, 'character');
+      return `must have ${minLength === undefined ? 'at most' : `${minLength} to`} ${atMost}`;
+    },
+  })(options);
 }
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+const DATE = /^(?!0000)\d{4}-\d\d-\d\d$/;
+
+function isDay(text: string): boolean {
+  const date = new Date(`${text}T00:00:00Z`);
+  // For JavaScript, February 30 is March 2.
+  return DATE.test(text) && date.getUTCDate() === Number(text.slice(8));
+}
+
+export const CALENDAR_DATE: ValueType = {
+  schema: { type: 'string', format: 'date', pattern: '^(?!0000)' },
+  ...unchanged,
+  isValid: (value) => isString(value) && isDay(value),
+  explain: () => 'must be a date from 0001-01-01 to 9999-12-31, in this form',
+};
 
 /** A day from 0001-01-01 to 9999-12-31; declare the member as string. */
-export function IsCalendarDate(options?: ValidationOptions): PropertyDecorator {
-  return IsOfType('isCalendarDate', CALENDAR_DATE, options);
+export const IsCalendarDate = IsOfType('isCalendarDate', CALENDAR_DATE);
+
+// RFC 3339 section 5.6, which also allows small letters.
+const DATE_TIME =
+  /^\d{4}-\d\d-\d\d[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** Converts a moment to UTC; returns the text unchanged if it is no moment. */
+function toUtc(text: string): string {
+  if (!DATE_TIME.test(text) || !isDay(text.slice(0, 10))) return text;
+  const moment = new Date(text.toUpperCase()).toISOString();
+  return INSTANT.test(moment) ? moment : text;
 }
+
+/** Its values have the form `2026-11-22T10:00:00.000Z`. */
+export const INSTANT_TYPE: ValueType = {
+  schema: {
+    type: 'string',
+    format: 'date-time',
+    pattern: String.raw`^(?!0000)[^.]*(?:\.\d{1,3}(?!\d).*)?$`,
+  },
+  ...readString(toUtc),
+  // Every moment that was read has this form, but so has a text such as February 30.
+  isValid: (value) => isString(value) && INSTANT.test(value) && new Date(value).toJSON() === value,
+  explain: () =>
+    'must be a date-time (RFC 3339) in the years 0001 to 9999, with at most 3 digits after the second and no leap second, such as 2026-11-22T10:00:00Z',
+};
 
 /** A moment (RFC 3339) with at most milliseconds, which is read as UTC; declare the member as string. */
-export function IsInstant(options?: ValidationOptions): PropertyDecorator {
-  return IsOfType('isInstant', INSTANT_TYPE, options);
-}
+export const IsInstant = IsOfType('isInstant', INSTANT_TYPE);
 
-/** A UUID, which is read in small letters; declare the member as string. */
-export function IsUuid(options?: ValidationOptions): PropertyDecorator {
-  return IsOfType('isUuid', UUID_TYPE, options);
-}
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** Any JSON value with exact numbers; declare the member as JsonText. */
-export function IsJson(options?: ValidationOptions): PropertyDecorator {
-  return IsOfType('isJson', JSON_TYPE, options);
-}
+export const UUID_TYPE: ValueType = {
+  schema: { type: 'string', format: 'uuid' },
+  ...readString((text) => text.toLowerCase()),
+  isValid: (value) => isString(value) && UUID.test(value),
+  explain: () => 'must be a UUID, such as 0190b5c8-7d0a-7c3e-9b2a-5f4e3d2c1b0a',
+};
 
-/** A JSON object with exact numbers; declare the member as JsonText. */
-export function IsJsonObject(options?: ValidationOptions): PropertyDecorator {
-  return IsOfType('isJsonObject', JSON_OBJECT_TYPE, options);
-}
+/** A UUID of any version, which is read in small letters; declare the member as string. */
+export const IsUuid = IsOfType('isUuid', UUID_TYPE);
+
+const JSON_TYPE: ValueType = {
+  schema: {
+    oneOf: [
+      { type: 'object', additionalProperties: true },
+      { type: 'array', items: {} },
+      ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+    ],
+  },
+  shape: WHOLE,
+  read: (json) => {
+    try {
+      return new JsonText(stringifyJson(json));
+    } catch (error) {
+      if (error instanceof DuplicateMemberError) return undefined;
+      throw error;
+    }
+  },
+  readParameter: () => undefined,
+  isValid: (value) => value instanceof JsonText,
+  explain: () => 'must be JSON without an object that has a member twice',
+};
+
+/** Any JSON value with exact numbers, without white space between its parts; declare the member as JsonText. */
+export const IsJson = IsOfType('isJson', JSON_TYPE);
+
+/** The same for objects only. */
+export const IsJsonObject = IsOfType('isJsonObject', {
+  ...JSON_TYPE,
+  schema: { type: 'object', additionalProperties: true },
+  isValid: (value) => value instanceof JsonText && value.text.startsWith('{'),
+  explain: () => 'must be a JSON object in which no object has a member twice',
+});
 
 /**
  * Makes a member optional: its rules apply only if it is given. Unlike `@IsOptional()`, this does
@@ -86,6 +284,9 @@ export function IsJsonObject(options?: ValidationOptions): PropertyDecorator {
 export function IsOptionalNotNull(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined);
 }
+
+/** The name of rules that read other members of an object. */
+export const WHOLE_OBJECT_RULE = 'satisfies';
 
 /**
  * Checks a member together with the others of its object. A merge patch may lack the others, so the
@@ -101,25 +302,4 @@ export function Satisfies(message: string, isValid: (dto: never) => boolean): Pr
       defaultMessage: () => `$property ${message}`,
     },
   });
-}
-
-function IsOfType(
-  name: string,
-  type: ValueType,
-  options: ValidationOptions | undefined,
-): PropertyDecorator {
-  return ValidateBy(
-    {
-      name,
-      constraints: [type],
-      validator: {
-        validate: (value) => type.isValid(value),
-        defaultMessage: buildMessage(
-          (each, args) => `${each}$property ${type.explain(args?.value)}`,
-          options,
-        ),
-      },
-    },
-    options,
-  );
 }

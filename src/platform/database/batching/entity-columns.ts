@@ -3,7 +3,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js';
 import { v7 as newUuid } from 'uuid';
 import { isInt64Text } from '../../json/json-number.js';
-import { UUID_TYPE } from '../../validation/value-types.js';
+import { UUID_TYPE } from '../../validation/types.decorators.js';
 import { DecimalTransformer, jsonTransformer, TextChecker } from '../columns.js';
 
 /**

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Decimal } from '../json/decimal.js';
-import { createDecimalType } from './value-types.js';
+import { createDecimalType } from './types.decorators.js';
 
 it.each([
   [18, 0],
