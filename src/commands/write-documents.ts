@@ -11,7 +11,7 @@ import { buildOpenApi } from '../platform/openapi/build-openapi.js';
 import { listErrors, getStatus } from '../platform/errors/error-catalogue.js';
 import { CLIENT_MEMORY } from '../platform/limits/fair-share.js';
 import { BODY_LIMIT } from '../platform/requests/body-reader.js';
-import { HANDLED_BYTES, MAX_BATCHES, MAX_PAGES } from '../platform/requests/concurrent-requests.js';
+import { HANDLED_BYTES, MAX_BATCHES, MAX_PAGES } from '../platform/requests/turns.js';
 import { MAX_ENCODED } from '../platform/requests/read-parameters.js';
 import { MAX_WAITING_REQUESTS } from '../platform/rest/long-poll.js';
 import { MAX_HEADERS } from '../platform/server/connections.js';
