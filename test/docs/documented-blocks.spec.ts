@@ -23,10 +23,7 @@ const GIVEN: Readonly<Record<string, string>> = {
     import { changeSchema } from '../../src/platform/database/migration-steps.js';
     declare const queryRunner: QueryRunner;`,
   'client/README.md': 'declare const token: string;',
-  'docs/changes.md': `
-    declare const token: string;
-    import { Entity } from 'typeorm';
-    import { RecordChanges } from '../../src/platform/database/record-changes.decorator.js';`,
+  'docs/changes.md': 'declare const token: string;',
   'docs/module-recipes.md': `
     import { Controller, Post } from '@nestjs/common';
     import { ApiOperation } from '@nestjs/swagger';
@@ -46,8 +43,6 @@ const GIVEN: Readonly<Record<string, string>> = {
     import { TestApp } from '../support/test-app.js';
     declare const plantings: PlantingsRepository;
     interface Key { readonly gardenId: string; readonly plantId: string }`,
-  'docs/postgresql.md':
-    "declare const dataSource: import('../../src/platform/database/batched-repository.js').StoreDataSource;",
 };
 /** The types of packages that documents use and the project does not. */
 const PACKAGES = `declare module 'better-sqlite3' {
