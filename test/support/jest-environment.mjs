@@ -19,7 +19,8 @@ const SHARED = [
 ];
 
 /**
- * Shares globals of the worker with an end-to-end test, also clocks and timers that it has faked.
+ * Shares globals of the worker with an end-to-end test, also clocks and timers that it has faked, and
+ * gives it a copy of the environment.
  * Switches the storages off after each file: before Node 24, each one that is on slows every promise
  * of the process.
  */
@@ -29,6 +30,7 @@ export default class Environment extends TestEnvironment {
     this.env = process.env;
     if (!config.projectConfig.testEnvironmentOptions.shareGlobals) return;
     for (const name of SHARED) share(this.global, globalThis, name);
+    process.env = { ...this.env };
     share(this.global.process, process, 'env');
   }
 

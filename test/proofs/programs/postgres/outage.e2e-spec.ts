@@ -8,19 +8,13 @@ import { type Answer, TestApp } from '../../../support/test-app.js';
 /** The beginning of a statement's name, as it is sent to the server. */
 const INSERT = 'insertFree ';
 
-/** The server of the other tests, whose environment this file shares. */
-const { TEST_POSTGRES_URL } = process.env;
-
 let server: PostgresServer;
 
 beforeAll(async () => {
   server = await PostgresServer.start();
   await query(server.url(), 'CREATE ROLE plants LOGIN CREATEDB');
 });
-afterAll(async () => {
-  Object.assign(process.env, { TEST_POSTGRES_URL });
-  await server.remove();
-});
+afterAll(() => server.remove());
 
 async function query(url: string, ...statements: string[]): Promise<void> {
   const client = new pg.Client(url);
