@@ -32,10 +32,6 @@ describe('runCommand', () => {
     [new DatabaseStartError('The store cannot be used'), 'The store cannot be used\n'],
     [new EnvError('DATABASE_URL must'), 'DATABASE_URL must\n'],
     [new Error('unforeseen'), 'The command failed: unforeseen\n'],
-    [
-      Object.assign(new Error('x'), { code: 'SQLITE_FULL' }),
-      'The command failed: the disk is full\n',
-    ],
   ])('prints %s as one sentence and exits 1', async (error, sentence) => {
     await runCommand(() => Promise.reject(error));
     expect({ printed, exitCode: process.exitCode }).toEqual({ printed: sentence, exitCode: 1 });

@@ -1,7 +1,6 @@
 import { loadEnvFile } from '../platform/config/env-file.js';
 import { EnvError, loadEnv } from '../platform/config/env.js';
 import { parseDatabaseUrl } from '../platform/config/database-url.js';
-import { describeSqliteError } from '../platform/database/sqlite/sqlite-errors.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 
 /** A failure of a command. The message is one sentence for the operator. */
@@ -24,9 +23,7 @@ export async function runCommand(
     process.exitCode = 1;
     const isForOperator = OPERATOR_ERRORS.some((type) => error instanceof type);
     const { message } = error as Error;
-    const line = isForOperator
-      ? message
-      : `The command failed: ${describeSqliteError(error) ?? message}`;
+    const line = isForOperator ? message : `The command failed: ${message}`;
     process.stderr.write(`${line}\n`);
   }
 }

@@ -5,11 +5,16 @@ import { parseDatabaseUrl } from '../platform/config/database-url.js';
 import { BatchedRepository } from '../platform/database/batched-repository.js';
 import { isBytes } from '../platform/database/batching/entity-columns.js';
 import { ConstraintError } from '../platform/database/constraint.error.js';
-import { createDataSourceOptions } from '../platform/database/data-source/data-source-options.js';
-import { compareMigrations } from '../platform/database/data-source/migrate-schema.js';
-import { createDataSource, openDatabase } from '../platform/database/data-source/open-database.js';
-import type { StoreDataSource } from '../platform/database/data-source/store-data-source.js';
-import { JobRun } from '../platform/database/job-run.entity.js';
+import {
+  createDataSource,
+  createDataSourceOptions,
+  openDatabase,
+} from '../platform/database/data-source/open-database.js';
+import {
+  compareMigrations,
+  type StoreDataSource,
+} from '../platform/database/data-source/store-data-source.js';
+import { JobRun } from '../platform/database/jobs.js';
 import { schema } from '../schema.js';
 import { CommandError } from './command.js';
 import { assertNoCompanion } from './sqlite-reader.js';

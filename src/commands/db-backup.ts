@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { link, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { assertWritable } from '../platform/database/sqlite/assert-writable.js';
-import { flush, flushFolder } from '../platform/database/sqlite/flush-files.js';
+import { assertWritable, flush, flushFolder } from '../platform/database/sqlite/store-files.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
 import { assertNoCompanion, SqliteReader } from './sqlite-reader.js';
 

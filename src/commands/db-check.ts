@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { compareMigrations } from '../platform/database/data-source/migrate-schema.js';
+import { compareMigrations } from '../platform/database/data-source/store-data-source.js';
 import { schema } from '../schema.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
 import { SqliteReader } from './sqlite-reader.js';

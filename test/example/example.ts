@@ -1,4 +1,4 @@
-import type { Schema } from '../../src/platform/database/data-source/data-source-options.js';
+import type { Schema } from '../../src/platform/database/data-source/open-database.js';
 import { CreatePlantings1795600000002 } from './plantings/migrations/1795600000002-create-plantings.js';
 import { Planting } from './plantings/planting.entity.js';
 import { PlantingsModule } from './plantings/plantings.module.js';

@@ -103,7 +103,7 @@ describe("TypeORM's PostgreSQL driver", () => {
 
 describe('the PostgreSQL store', () => {
   it('takes no commit for one that the server answers with ROLLBACK', async () => {
-    const session = await (dataSource as PostgresDataSource).writers.acquire();
+    const session = await (dataSource as PostgresDataSource).pools.writers.acquire();
     const insert = { name: 'insert', text: "INSERT INTO plants (id, name) VALUES (1, 'a')" };
     const run = session.transaction(async (within) => {
       await within.query(insert, []);

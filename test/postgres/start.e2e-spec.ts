@@ -3,13 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
-import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+import {
+  createDataSourceOptions,
+  openDatabase,
+} from '../../src/platform/database/data-source/open-database.js';
 import {
   DatabaseStartError,
   type StoreDataSource,
 } from '../../src/platform/database/data-source/store-data-source.js';
-import { STATEMENT_TIMEOUT_MS } from '../../src/platform/database/postgres/postgres-session.js';
+import { STATEMENT_TIMEOUT_MS } from '../../src/platform/database/postgres/postgres-connections.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { schema } from '../../src/schema.js';
 import { Program } from '../support/program.js';

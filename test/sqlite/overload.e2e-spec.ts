@@ -62,7 +62,7 @@ describe('plants of 100 KB', () => {
       expect(first.text.length).toBeLessThanOrEqual(1024 * 1024);
       expect(first.headers.get('link')).toContain('rel="next"');
 
-      const page = await app.nest.get<StoreDataSource>(DataSource).pageReaders.acquire();
+      const page = await app.nest.get<StoreDataSource>(DataSource).pools.pageReaders.acquire();
       const pages = Array.from({ length: 6 }, () => app.get('/plants'));
       expect((await app.get('/plants/1')).status).toBe(200);
       await page.release(false);

@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
-import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+import {
+  createDataSourceOptions,
+  openDatabase,
+} from '../../src/platform/database/data-source/open-database.js';
 import {
   DatabaseStartError,
   type StoreDataSource,

@@ -1,5 +1,5 @@
 import { afterAll } from '@jest/globals';
-import type { Schema } from '../../src/platform/database/data-source/data-source-options.js';
+import type { Schema } from '../../src/platform/database/data-source/open-database.js';
 import { schema } from '../../src/schema.js';
 
 /** Adds the tables of a feature of the tests to the program's until the test file ends. */

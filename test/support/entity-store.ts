@@ -1,8 +1,8 @@
 import {
   createDataSourceOptions,
+  openDatabase,
   type Schema,
-} from '../../src/platform/database/data-source/data-source-options.js';
-import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+} from '../../src/platform/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { type Engine, TestStore } from './test-store.js';
 

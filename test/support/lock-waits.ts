@@ -7,7 +7,8 @@ const DEADLOCK = '40P01';
 const NO_TIMEOUT = { name: 'no-timeout', text: "SELECT set_config('lock_timeout', '0', false)" };
 
 /** Lets the writers of a PostgreSQL store wait for locks until the server finds a deadlock. */
-export async function removeLockTimeout({ writers }: StoreDataSource): Promise<void> {
+export async function removeLockTimeout({ pools }: StoreDataSource): Promise<void> {
+  const { writers } = pools;
   const sessions = await Promise.all(Array.from({ length: writers.size }, () => writers.acquire()));
   for (const session of sessions) {
     await session.query(NO_TIMEOUT, []);

@@ -1,5 +1,7 @@
-import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
-import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+import {
+  createDataSourceOptions,
+  openDatabase,
+} from '../../src/platform/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { schema } from '../../src/schema.js';
 import type { TestStore } from './test-store.js';

@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import sqlite3 from 'sqlite3';
-import { createDataSourceOptions } from '../../src/platform/database/data-source/data-source-options.js';
-import { openDatabase } from '../../src/platform/database/data-source/open-database.js';
+import {
+  createDataSourceOptions,
+  openDatabase,
+} from '../../src/platform/database/data-source/open-database.js';
 import { schema } from '../../src/schema.js';
 import { TestApp } from '../support/test-app.js';
 import { ENGINE, TestStore } from '../support/test-store.js';

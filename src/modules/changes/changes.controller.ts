@@ -31,15 +31,12 @@ export class ChangesController {
     @Query() { after, limit, wait = 0 }: ListChangesDto,
     @Req() request: Request,
   ): Promise<JsonPage> {
-    const mayWait = wait > 0 && after !== LATEST;
-    let page = await this.feed.read(after, limit, mayWait);
-    if (mayWait && page.isEmpty) {
-      const { number, cursor } = page;
-      const hasChanged = await waitInRequest(request, wait * 1_000, (signal) =>
-        this.feed.waitForChange(number, signal),
+    if (wait > 0 && after !== LATEST) {
+      await waitInRequest(request, wait * 1_000, (signal) =>
+        this.feed.waitForChange(after, signal),
       );
-      if (hasChanged) page = await this.feed.read(cursor, limit, mayWait);
     }
-    return { json: new JsonText(page.json), next: page.cursor };
+    const { json, cursor } = await this.feed.read(after, limit);
+    return { json: new JsonText(json), next: cursor };
   }
 }

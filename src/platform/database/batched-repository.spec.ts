@@ -8,9 +8,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import sqlite3 from 'sqlite3';
 import { Plant } from '../../modules/plants/plant.entity.js';
-import { createDataSourceOptions } from './data-source/data-source-options.js';
+import { createDataSourceOptions, openDatabase } from './data-source/open-database.js';
 
-import { openDatabase } from './data-source/open-database.js';
 import { schema } from '../../schema.js';
 import { startsWithIgnoringCase } from './filters.js';
 import { SqliteConnection } from './sqlite/sqlite-connection.js';

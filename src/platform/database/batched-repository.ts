@@ -5,8 +5,7 @@ import { type ErrorKind, MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
 import { BatchQueue } from './batching/batch-queue.js';
 import { countBytes, EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
-import { hasOneValue, type Page, type SortKey } from './batching/page-conditions.js';
-import { type CursorScope, readCursor, writeCursor } from './batching/page-cursor.js';
+import { hasOneValue, type Page, readCursor, type SortKey, writeCursor } from './batching/pages.js';
 import {
   ARRAY,
   type BytesRequest,
@@ -21,10 +20,10 @@ import {
   ReadRows,
   type SortedRows,
 } from './batching/read-rows.js';
-import type { JsonFormat } from './batching/sql-builder.js';
+import { type JsonFormat, TableSql } from './batching/sql-builder.js';
 import { type Decision, REMOVE, type RowChange, WriteRows } from './batching/write-rows.js';
 import { ConstraintError, nameViolations } from './constraint.error.js';
-import { joinTransaction } from './data-source/entity-manager-session.js';
+import { joinTransaction } from './batching/session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { type Filter, readConditions } from './filters.js';
 import { iterate } from './iterate.js';
@@ -145,10 +144,11 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       nameViolations(tableName, { byProperty: violations ?? {}, referenced });
     }
 
-    const { sql, classifier } = store.accessTable(columns);
-    const write = new WriteRows(sql, classifier);
-    this.changes = new BatchQueue(tableName, write, 'commit', store.writers, MAX_WRITTEN);
-    const { rowReaders, pageReaders, maxPages } = store;
+    const { dialect, errors, entityMetadatas, maxPages } = store;
+    const { writers, rowReaders, pageReaders } = store.pools;
+    const sql = new TableSql(columns, dialect);
+    const write = new WriteRows(sql, errors, entityMetadatas);
+    this.changes = new BatchQueue(tableName, write, 'commit', writers, MAX_WRITTEN);
     this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', rowReaders, MAX_READ);
     this.bytes = new BatchQueue(tableName, new ReadBytes(sql), 'read', pageReaders, 1);
     this.lists = new BatchQueue(tableName, new ReadRows(sql), 'read', pageReaders, 1);
@@ -170,7 +170,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       ...{ row: values, comparesBytes: values },
       decide: (stored, hasSameBytes) => this.compare(values, stored, hasSameBytes),
     };
-    return (await this.write(change, manager)) as CreateOutcome;
+    return (await this.execute(this.changes, change, manager)) as CreateOutcome;
   }
 
   private compare(values: Values, stored: RawRow | undefined, hasSameBytes: boolean): Decision {
@@ -219,7 +219,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       decide: () => ({ outcome: undefined, write: values }),
     };
     try {
-      const stored = await this.write(change, manager);
+      const stored = await this.execute(this.changes, change, manager);
       return (
         isCounted
           ? this.columns.decodeRow(stored as RawRow)
@@ -250,7 +250,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       size: countBytes(values),
       decide: (stored) => this.decideIfThere(stored, check, values),
     };
-    return (await this.write(change, manager)) as boolean;
+    return (await this.execute(this.changes, change, manager)) as boolean;
   }
 
   private decideIfThere(
@@ -282,7 +282,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       size: 0,
       decide: (stored) => this.decideIfThere(stored, check, REMOVE),
     };
-    return (await this.write(change, manager)) as boolean;
+    return (await this.execute(this.changes, change, manager)) as boolean;
   }
 
   /**
@@ -314,7 +314,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
         return { outcome: columns.decodeValues(write, stored), write };
       },
     };
-    return (await this.write(change, manager)) as Row | undefined;
+    return (await this.execute(this.changes, change, manager)) as Row | undefined;
   }
 
   /**
@@ -341,7 +341,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    */
   async find(key: unknown, manager?: EntityManager): Promise<Row | undefined> {
     const text = this.columns.readKey(key);
-    const raw = await this.read(this.finds, text, manager);
+    const raw = await this.execute(this.finds, text, manager);
     return raw === undefined ? undefined : (this.columns.decodeRow(raw) as Row);
   }
 
@@ -359,7 +359,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager?: EntityManager,
   ): Promise<Buffer | null | undefined> {
     const request = { key: this.columns.readKey(key), column: this.columns.findColumn(property) };
-    return await this.read(this.bytes, request, manager);
+    return await this.execute(this.bytes, request, manager);
   }
 
   /**
@@ -373,11 +373,12 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager?: EntityManager,
   ): Promise<RowPage<Row>> {
     const page = this.readQuery({ ...query, limit: query.limit + 1 }, where);
-    const found = await this.read(this.lists, page, manager);
+    const found = await this.execute(this.lists, page, manager);
     const shown = found.slice(0, query.limit);
+    const last = found.length > shown.length ? shown.at(-1) : undefined;
     return {
       rows: shown.map(({ raw }) => this.columns.decodeRow(raw) as Row),
-      next: found.length > shown.length ? writeEnd(page, shown.at(-1)?.sortedBy) : undefined,
+      next: last && writeCursor(page, last.sortedBy),
     };
   }
 
@@ -421,7 +422,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     let { limit } = page;
     for (;;) {
       const request = { page: { ...page, limit }, format };
-      const { text, last } = await this.read(this.pages, request, manager);
+      const { text, last } = await this.execute(this.pages, request, manager);
       const isFitting =
         limit === 1 || Buffer.byteLength(text ?? '') + '[]'.length <= format.maxBytes;
       if (text !== undefined && isFitting) return { text, rows: limit, last };
@@ -429,14 +430,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     }
   }
 
-  private async write(change: RowChange, manager: EntityManager | undefined): Promise<unknown> {
-    if (manager !== undefined) {
-      return await this.changes.executeAlone(joinTransaction(manager), change);
-    }
-    return await this.changes.add(change);
-  }
-
-  private async read<Item, Outcome>(
+  private async execute<Item, Outcome>(
     queue: BatchQueue<Item, Outcome>,
     item: Item,
     manager: EntityManager | undefined,
@@ -449,10 +443,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * @throws TypeError when there is no such order or property
    * @throws ApiError 40003 when the cursor belongs to another list
    */
-  private readQuery(
-    { limit, sort, after: cursor }: PageQuery,
-    where: Where<Row>,
-  ): Page & CursorScope {
+  private readQuery({ limit, sort, after: cursor }: PageQuery, where: Where<Row>): Page {
     const isDescending = sort?.startsWith('-') === true;
     const sortKeys = this.orders.get(isDescending ? sort.slice(1) : sort);
     if (sortKeys === undefined) {
@@ -466,10 +457,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const page = { conditions, order, isDescending, after: undefined, limit };
     return cursor === undefined ? page : { ...page, after: readCursor(page, cursor) };
   }
-}
-
-function writeEnd(page: CursorScope, end: readonly string[] | undefined): string | undefined {
-  return end && writeCursor(page, end);
 }
 
 /**

@@ -1,7 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { InjectDataSource } from '@nestjs/typeorm';
-import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Env } from '../config/env.js';
 import { feedListeners } from '../observability/metrics.js';
@@ -10,6 +9,7 @@ import {
   type ChangePage,
   type ChangeQuery,
   LATEST,
+  parseNumber,
   ReadChanges,
 } from './change-feed/read-changes.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
@@ -26,12 +26,16 @@ const LOOK_MS = 50;
 const PAUSE_MS_PER_REQUEST = 0.2;
 /** How many pages one batch reads. */
 const MAX_PAGES = 32;
-/** How many pages are kept for requests at different places. */
-const MAX_SHARED = 16;
 /** How often changes that are too old are removed, in milliseconds. */
 const RETENTION_MS = 60_000;
 /** How many changes are removed at a time. */
 const REMOVED_AT_ONCE = 1_000;
+
+/** A request that waits for a change after a cursor. */
+interface Waiting {
+  readonly cursor: string | undefined;
+  readonly wake: () => void;
+}
 
 /**
  * The feed of changes: every committed change and no other, with the changes of one row in their
@@ -41,13 +45,9 @@ const REMOVED_AT_ONCE = 1_000;
 export class ChangeFeed implements BeforeApplicationShutdown {
   private readonly pages: BatchQueue<ChangeQuery, ChangePage>;
   private readonly retentionMs: number;
-  /** Emits `change` when there are new changes. */
-  private readonly events = new EventEmitter().setMaxListeners(0);
-  private waiting = 0;
-  /** What the last look has found; undefined while no request waits. */
-  private newest: ChangePage | undefined;
-  /** Pages up to the newest change for requests that wait, since many wait for the same one. */
-  private readonly shared = new Map<string, Promise<ChangePage>>();
+  private readonly waiting = new Set<Waiting>();
+  /** The cursor that the last look has found; undefined while nobody looks. */
+  private newest: string | undefined;
   private isLooking = false;
   private isStopping = false;
 
@@ -56,7 +56,7 @@ export class ChangeFeed implements BeforeApplicationShutdown {
     { CHANGE_RETENTION }: Env,
   ) {
     const readChanges = new ReadChanges(store.changeLog.settle);
-    const { pageReaders } = store;
+    const { pageReaders } = store.pools;
     this.pages = new BatchQueue<ChangeQuery, ChangePage>(
       'changes',
       readChanges,
@@ -70,49 +70,39 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   /**
    * Reads changes after a cursor, by default from the oldest change that is kept.
    *
-   * @param mayWait whether the request would wait for a change; it then gets no change that those
-   *   who wait have not been woken for
    * @throws ApiError 41000, 50300
    */
-  async read(after: string | undefined, limit: number, mayWait = false): Promise<ChangePage> {
-    const until = this.newest?.number;
-    if (!mayWait || until === undefined) {
-      return await this.pages.add({ after, limit, until: Infinity });
-    }
-    const key = `${after} ${limit}`;
-    const page = this.shared.get(key) ?? this.pages.add({ after, limit, until });
-    if (this.shared.size < MAX_SHARED) {
-      this.shared.set(key, page);
-      page.catch(() => this.shared.delete(key));
-    }
-    return await page;
+  async read(after: string | undefined, limit: number): Promise<ChangePage> {
+    return await this.pages.add({ after, limit });
   }
 
   /**
-   * Waits for a change after this number.
-   *
-   * @returns whether there is one; false also when the signal aborts or the program stops
+   * Waits until there may be a change after a cursor, by default after the beginning of the feed.
+   * Resolves also when the signal aborts, when the program stops, and for a cursor that the feed
+   * does not have.
    */
-  async waitForChange(number: number, signal: AbortSignal): Promise<boolean> {
-    feedListeners.set(++this.waiting);
-    void this.look();
-    try {
-      while (!this.isStopping && (this.newest?.number ?? 0) <= number) {
-        await once(this.events, 'change', { signal });
-      }
-      return !this.isStopping;
-    } catch {
-      // The signal has aborted.
-      return false;
-    } finally {
-      feedListeners.set(--this.waiting);
-    }
+  async waitForChange(cursor: string | undefined, signal: AbortSignal): Promise<void> {
+    const isBehind = parseNumber(this.newest) > parseNumber(cursor);
+    if (isBehind || this.isStopping || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const wake = (): void => {
+        signal.removeEventListener('abort', wake);
+        this.waiting.delete(waiting);
+        feedListeners.set(this.waiting.size);
+        resolve();
+      };
+      const waiting: Waiting = { cursor, wake };
+      signal.addEventListener('abort', wake);
+      this.waiting.add(waiting);
+      feedListeners.set(this.waiting.size);
+      void this.look();
+    });
   }
 
   /** Answers all requests that wait. */
   beforeApplicationShutdown(): void {
     this.isStopping = true;
-    this.events.emit('change');
+    for (const { wake } of this.waiting) wake();
   }
 
   /** Looks for new changes, of this program and others, as long as requests wait. */
@@ -122,20 +112,24 @@ export class ChangeFeed implements BeforeApplicationShutdown {
     // Requests that are being answered wait again soon.
     let crowd = 0;
     do {
+      // A request that comes meanwhile may know a newer change than the one that is found.
+      const waiting = [...this.waiting];
+      crowd = Math.max(waiting.length, 0.9 * crowd);
       // The queue reports failures of the store. The next look may succeed.
-      const latest = await this.read(LATEST, 0).catch(() => undefined);
-      crowd = Math.max(this.waiting, 0.9 * crowd);
+      const page = await this.read(LATEST, 0).catch(() => undefined);
       let pause = LOOK_MS;
-      if (latest !== undefined && latest.cursor !== this.newest?.cursor) {
-        pause = Math.max(LOOK_MS, crowd * PAUSE_MS_PER_REQUEST);
-        this.newest = latest;
-        this.shared.clear();
-        this.events.emit('change');
+      if (page !== undefined) {
+        const { cursor: newest } = page;
+        if (newest !== this.newest) pause = Math.max(LOOK_MS, crowd * PAUSE_MS_PER_REQUEST);
+        this.newest = newest;
+        for (const { cursor, wake } of waiting) {
+          const mayRead = cursor === undefined ? parseNumber(newest) > 0 : cursor !== newest;
+          if (mayRead) wake();
+        }
       }
       await sleep(pause, undefined, { ref: false });
     } while (crowd >= 1 && !this.isStopping);
     this.newest = undefined;
-    this.shared.clear();
     this.isLooking = false;
   }
 
@@ -151,13 +145,13 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   async removeOld(): Promise<void> {
     const oldest = Date.now() - this.retentionMs;
     if (oldest < 0) return;
-    const { number: settled } = await this.read(LATEST, 0);
+    const { cursor } = await this.read(LATEST, 0);
     for (;;) {
       const [found] = await this.store.query<Record<'first' | 'last', number | string | null>[]>(
         `SELECT min(number) AS first, max(number) AS last
          FROM (SELECT number, at FROM changes WHERE number <= $1 ORDER BY number LIMIT $2) AS oldest
          WHERE at < $3`,
-        [settled, REMOVED_AT_ONCE, new Date(oldest).toISOString()],
+        [parseNumber(cursor), REMOVED_AT_ONCE, new Date(oldest).toISOString()],
       );
       if (found === undefined || found.first === found.last) return;
       await this.store.query('DELETE FROM changes WHERE number < $1', [found.last]);

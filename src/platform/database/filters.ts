@@ -5,7 +5,7 @@ import {
   findPrefixEnd,
   getIndexedStart,
   INDEXED_LENGTH,
-} from './batching/page-conditions.js';
+} from './batching/pages.js';
 
 /** A condition on a property that is more than equality with one value. */
 export class Filter {

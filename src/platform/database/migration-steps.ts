@@ -5,6 +5,7 @@ import {
   type TableColumnOptions,
   type TableForeignKeyOptions,
 } from 'typeorm';
+import { sortExpression, type SqlDialect } from './batching/sql-builder.js';
 import type { ColumnType, NullableType } from './columns.js';
 
 /** A table to create. */
@@ -39,11 +40,11 @@ export interface IndexDefinition {
    * of A to Z.
    */
   readonly ignoringCase?: readonly string[];
-  readonly isUnique?: boolean;
 }
 
 /** A data source that makes the steps for its engine. */
 export interface SchemaChanger extends DataSource {
+  readonly dialect: SqlDialect;
   createSchemaSteps(queryRunner: QueryRunner): SchemaSteps;
 }
 
@@ -91,11 +92,27 @@ export abstract class SchemaSteps {
   abstract addColumn(column: ColumnDefinition): Promise<void>;
 
   /**
-   * Creates an index for an order of pages or a filter. Unless the migration has created the table,
-   * it must not run in a transaction, which would block writes meanwhile: `readonly transaction =
-   * false`.
+   * Creates an index for an order of pages or a filter, unless it exists. Unless the migration has
+   * created the table, it must not run in a transaction, which would block writes meanwhile:
+   * `readonly transaction = false`.
    */
-  abstract createIndex(index: IndexDefinition): Promise<void>;
+  async createIndex({ name, table, columns, ignoringCase = [] }: IndexDefinition): Promise<void> {
+    const how = await this.prepareIndex(name, table);
+    if (how === undefined) return;
+    const { dialect } = this.queryRunner.connection as SchemaChanger;
+    const indexed = Object.entries(columns).map(([column, { type }]) => {
+      const ignoresCase = ignoringCase.includes(column);
+      const sql = sortExpression(dialect, this.escape(column), type, ignoresCase);
+      // An index needs parentheses around an expression.
+      return ignoresCase ? `(${sql})` : sql;
+    });
+    const [[first = '', type] = []] = Object.entries(columns);
+    const condition =
+      type !== undefined && isNullable(type) ? `WHERE ${this.escape(first)} IS NOT NULL` : '';
+    await this.queryRunner.query(
+      `CREATE INDEX ${how} ${this.escape(name)} ON ${this.escape(table)} (${indexed.join(', ')}) ${condition}`,
+    );
+  }
 
   abstract dropIndex(name: string): Promise<void>;
 
@@ -109,12 +126,8 @@ export abstract class SchemaSteps {
     isOnlyKey: boolean,
   ): TableColumnOptions;
 
-  /** Writes the condition on the rows that have an entry in an index. */
-  protected findIndexed(columns: IndexDefinition['columns']): string {
-    const [[first, type] = []] = Object.entries(columns);
-    if (first === undefined || type === undefined || !isNullable(type)) return '';
-    return `WHERE ${this.escape(first)} IS NOT NULL`;
-  }
+  /** Returns how to create an index: a part of the statement; undefined if the index exists. */
+  protected abstract prepareIndex(name: string, table: string): Promise<string | undefined>;
 
   protected escape(name: string): string {
     return this.queryRunner.connection.driver.escape(name);

@@ -16,22 +16,22 @@ export const MAX_WAITING_REQUESTS = 2_000;
 const waiting = new FairShare(MAX_WAITING_REQUESTS);
 
 /**
- * Lets a GET request wait, without a turn. Beyond the limit, the client with the most waiting
- * requests loses the one that began first. HEAD does not wait.
+ * Lets a GET request wait, without a turn; it has a turn for a page again afterwards. Beyond the
+ * limit, the client with the most waiting requests loses the one that began first. HEAD does not
+ * wait.
  *
  * @param milliseconds how long it waits at most
- * @param wait resolves with whether something has happened; its signal aborts when the time is over
- *   or the client has left
- * @returns whether something has happened; the request then has a turn for a page again
+ * @param wait resolves when something has happened, or when its signal aborts because the time is
+ *   over or the client has left
  * @throws ApiError 50300 when too many requests wait, or there is no turn in time
  */
 export async function waitInRequest(
   request: Request,
   milliseconds: number,
-  wait: (signal: AbortSignal) => Promise<boolean>,
-): Promise<boolean> {
+  wait: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
   const { socket, res: response } = request;
-  if (request.method !== 'GET' || response === undefined) return false;
+  if (request.method !== 'GET' || response === undefined) return;
   const ending = new AbortController();
   const end = (): void => ending.abort();
   const holding = waiting.hold(getClient(request), () => {
@@ -46,10 +46,9 @@ export async function waitInRequest(
     endTurn(response);
     holding.update(1);
     const { signal } = ending;
-    const hasHappened = await wait(signal);
+    await wait(signal);
     if (signal.reason instanceof ApiError) throw signal.reason;
-    if (hasHappened) await Turns.ofPages.take(request, response);
-    return hasHappened;
+    await Turns.ofPages.take(request, response);
   } finally {
     holding.end();
     clearTimeout(timer);

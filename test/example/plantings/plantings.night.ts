@@ -3,8 +3,7 @@ import { Cron } from '@nestjs/schedule';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { BatchedRepository } from '../../../src/platform/database/batched-repository.js';
-import { claimRun } from '../../../src/platform/database/claim-run.js';
-import { JobRun } from '../../../src/platform/database/job-run.entity.js';
+import { claimRun, JobRun } from '../../../src/platform/database/jobs.js';
 import { PlantingsService } from './plantings.service.js';
 
 const JOB = 'remove-empty-plantings';

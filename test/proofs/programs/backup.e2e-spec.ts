@@ -195,7 +195,7 @@ const REFUSALS: readonly {
     what: 'a missing folder',
     command: 'db-backup',
     args: ['none/copy.db'],
-    message: /the file cannot be opened or created/,
+    message: /SQLITE_CANTOPEN: unable to open database file/,
   },
   {
     what: 'a missing store',
@@ -257,7 +257,11 @@ describe('a check', () => {
   });
 
   it.each([
-    ['that is no database', 'not a database\n'.repeat(1_000), /the file is not a SQLite database/],
+    [
+      'that is no database',
+      'not a database\n'.repeat(1_000),
+      /SQLITE_NOTADB: file is not a database/,
+    ],
     ['of another program', '', /is not a store that this program made/],
   ])('exits 1 for a file %s', async (_, contents, message) => {
     await writeFile(folder.file('other'), contents);

@@ -162,7 +162,7 @@ const REFUSALS: readonly Refusal[] = [
     },
     env: { DATABASE_URL: STORE },
     lines: () => [
-      `The store cannot be used, the SQLite file ${folder.file('data/plants.db')}: the file is not a SQLite database`,
+      `The store cannot be used, the SQLite file ${folder.file('data/plants.db')}: SQLITE_NOTADB: file is not a database`,
     ],
   },
   {

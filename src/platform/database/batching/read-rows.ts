@@ -1,7 +1,7 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { BatchOperation } from './batch-queue.js';
 import type { RawRow } from './entity-columns.js';
-import { describeShape, listValues, type Page } from './page-conditions.js';
+import { describeShape, listValues, type Page } from './pages.js';
 import type { Session } from './session.js';
 import type { JsonFormat, TableSql } from './sql-builder.js';
 

@@ -1,11 +1,10 @@
+import type { EntityManager, QueryResult, QueryRunner } from 'typeorm';
+
 /** A statement. Engines that use names keep it prepared under its name on each connection. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
-
-/** The cause of a failed statement: one of its rows, a lock of another session, or the store. */
-export type FailureCause = 'row' | 'lock' | 'store';
 
 /** A connection on which statements run one after another. */
 export interface Session {
@@ -107,4 +106,48 @@ export abstract class SqlSession implements PooledSession {
       throw new Error('A transaction could not be rolled back', { cause });
     }
   }
+}
+
+/**
+ * Makes a session in the transaction of a manager.
+ *
+ * @throws TypeError when the manager has none
+ */
+export function joinTransaction({ queryRunner }: EntityManager): Session {
+  if (queryRunner?.isTransactionActive !== true) {
+    throw new TypeError('This manager has no transaction: take the one that transaction() gives');
+  }
+  return new ManagerSession(queryRunner);
+}
+
+/** Statements inside a transaction of TypeORM. */
+class ManagerSession implements Session {
+  readonly isInTransaction = true;
+  readonly waitsForLocks = true;
+
+  constructor(private readonly queryRunner: QueryRunner) {}
+
+  async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    const sql = prependLineFeed(text);
+    const result = (await this.queryRunner.query(sql, [...parameters], true)) as QueryResult<Row>;
+    return result.records;
+  }
+
+  async transaction<Result>(work: (within: Session) => Promise<Result>): Promise<Result> {
+    try {
+      await this.queryRunner.startTransaction();
+      const result = await work(this);
+      await this.queryRunner.commitTransaction();
+      return result;
+    } catch (error) {
+      // A query runner expects this also after a transaction that did not begin.
+      await this.queryRunner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+/** One of TypeORM's drivers gives no rows of statements that begin with INSERT, UPDATE or DELETE. */
+export function prependLineFeed(sql: string): string {
+  return `\n${sql}`;
 }

@@ -2,14 +2,8 @@ import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { ConstraintError } from '../constraint.error.js';
 import { type EntityColumns, isBytes, type Values } from './entity-columns.js';
-import {
-  type Condition,
-  describeShape,
-  INDEXED_LENGTH,
-  type Page,
-  type SortKey,
-} from './page-conditions.js';
-import { type JsonMember, listJsonMembers, writeObject, type WriteValue } from './row-json.js';
+import { type Condition, describeShape, INDEXED_LENGTH, type Page, type SortKey } from './pages.js';
+import { listJsonColumns, writeObject, type WriteValue } from './row-json.js';
 import type { Statement } from './session.js';
 
 /** The most bytes that a date, a number or another value without a length has as JSON. */
@@ -271,7 +265,7 @@ export class TableSql {
   json(page: Page, { name, separator, maxBytes }: JsonFormat): Statement {
     const { columns, dialect } = this;
     return this.shaped(name, page, () => {
-      const members = listJsonMembers(columns);
+      const members = listJsonColumns(columns);
       const limit = dialect.parameter(1);
       const from = (selected: string, range: string): string =>
         `FROM (${this.selectPage(selected, page, (index) => dialect.pageValue(index))} LIMIT ${range}) AS found`;
@@ -287,15 +281,13 @@ export class TableSql {
   }
 
   /** Writes the SQL for about how many bytes a row has as JSON. */
-  private countBytes(members: readonly JsonMember[]): string {
-    const isText = ({ column }: JsonMember): boolean => column.type === 'text';
-    const texts = members.filter(isText).map(({ column }) => {
-      const length = `octet_length(${this.name(column)})`;
-      return column.isNullable ? `coalesce(${length}, 0)` : length;
+  private countBytes(members: readonly ColumnMetadata[]): string {
+    const lengths = members.map((column) => {
+      const name = JSON.stringify(column.propertyName).length + '"",:'.length;
+      if (column.type !== 'text') return String(name + VALUE_BYTES);
+      return `${name} + coalesce(octet_length(${this.name(column)}), 0)`;
     });
-    const others = members.filter((member) => !isText(member));
-    const names = members.reduce((sum, { name }) => sum + name.length + '"",:'.length, 0);
-    return [...texts, names + others.length * VALUE_BYTES].join(' + ');
+    return lengths.join(' + ');
   }
 
   /**

@@ -1,7 +1,9 @@
+import type { EntityMetadata } from 'typeorm';
 import { ConstraintError } from '../constraint.error.js';
+import type { DriverErrors } from '../data-source/driver-errors.js';
 import { type BatchOperation, RETRY } from './batch-queue.js';
 import type { RawRow, Values } from './entity-columns.js';
-import type { FailureCause, Session, Statement } from './session.js';
+import type { Session, Statement } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
 /** The decision to remove a row. */
@@ -36,14 +38,6 @@ export interface RowChange {
   readonly decide: (stored: RawRow | undefined, hasSameBytes: boolean) => Decision;
 }
 
-/** Classifies the failures of an engine's statements on one table. */
-export interface FailureClassifier {
-  classify(error: unknown): FailureCause;
-
-  /** Converts an error that reports a violated constraint; undefined for others. */
-  toConstraintError(error: unknown, isRemoval: boolean): ConstraintError | undefined;
-}
-
 /** A row to write, and the change that has decided on it. */
 interface Write {
   readonly change: RowChange;
@@ -61,7 +55,8 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
 
   constructor(
     private readonly sql: TableSql,
-    private readonly classifier: FailureClassifier,
+    private readonly errors: DriverErrors,
+    private readonly entities: readonly EntityMetadata[],
   ) {}
 
   measure({ size }: RowChange): number {
@@ -79,15 +74,14 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
   /** Resolves with the outcome of each change, its error, or {@link RETRY}. */
   async execute(session: Session, changes: readonly RowChange[]): Promise<readonly unknown[]> {
     try {
-      const isInsert = changes.every(({ row }) => row !== undefined);
-      const isStatement = changes.length === 1 || this.sql.columns.bytes.length === 0;
       // One statement needs no transaction: it is the commit, and the flush.
-      if (isInsert && isStatement && !session.isInTransaction) {
-        return await this.insert(session, changes);
-      }
+      const isOneStatement =
+        changes.every(({ row }) => row !== undefined) &&
+        (changes.length === 1 || this.sql.columns.bytes.length === 0);
+      if (isOneStatement && !session.isInTransaction) return await this.write(session, changes);
       return await session.transaction((within) => this.write(within, changes));
     } catch (error) {
-      const cause = error instanceof ConstraintError ? 'row' : this.classifier.classify(error);
+      const cause = error instanceof ConstraintError ? 'row' : this.errors.findCause(error);
       if (cause === 'store') throw error;
       if (changes.length === 1) return [cause === 'lock' ? RETRY : this.toFailure(error)];
       // The halves are tried again, and the halves of a failing half, all in one commit.
@@ -99,22 +93,17 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     }
   }
 
-  /** Inserts rows, and lets those decide afterwards whose keys are taken. */
-  private async insert(session: Session, changes: readonly RowChange[]): Promise<unknown[]> {
-    const results = await this.insertFree(session, changes);
-    const rest = changes.filter((change) => !results.has(change));
-    if (rest.length > 0) {
-      const decided = rest.map((change) => ({ ...change, row: undefined }));
-      const others = await this.execute(session, decided);
-      for (const [place, change] of rest.entries()) results.set(change, others[place]);
-    }
-    return changes.map((change) => results.get(change));
-  }
-
+  /** Inserts the rows whose keys are free, and lets the other changes decide. */
   private async write(session: Session, changes: readonly RowChange[]): Promise<unknown[]> {
     const results = await this.insertFree(session, changes);
     const rest = changes.filter((change) => !results.has(change));
-    if (rest.length > 0) await this.decide(session, rest, results);
+    if (rest.length > 0 && session.isInTransaction) {
+      await this.decide(session, rest, results);
+    } else if (rest.length > 0) {
+      const deciding = rest.map((change) => ({ ...change, row: undefined }));
+      const others = await this.execute(session, deciding);
+      for (const [place, change] of rest.entries()) results.set(change, others[place]);
+    }
     return changes.map((change) => results.get(change));
   }
 
@@ -270,7 +259,9 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
   private toConstraintError(error: unknown, isRemoval: boolean): ConstraintError | undefined {
     // The query runner of a module's transaction has converted it, without knowing the row.
     const cause = error instanceof ConstraintError ? error.cause : error;
-    return this.classifier.toConstraintError(cause, isRemoval);
+    const { metadata } = this.sql.columns;
+    const written = { table: metadata.tableName, isRemoval };
+    return this.errors.toConstraintError(cause, [metadata, ...this.entities], written);
   }
 
   private readKeys(rows: readonly RawRow[]): Set<string> {

@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { EntityColumns } from '../batching/entity-columns.js';
-import {
-  type JsonMember,
-  listJsonMembers,
-  writeObject,
-  type WriteValue,
-} from '../batching/row-json.js';
+import { listJsonColumns, writeObject, type WriteValue } from '../batching/row-json.js';
 import type { Statement } from '../batching/session.js';
 import { getRecordedName } from '../record-changes.decorator.js';
 
@@ -35,29 +30,26 @@ export interface ChangeLog {
 export class RecordedTable {
   /** The beginning of the names of what records its changes: no two tables have the same. */
   readonly prefix: string;
-  private readonly members: readonly JsonMember[];
 
   /** @param name the name of a row in the feed */
   constructor(
     readonly columns: EntityColumns,
     readonly name: string,
   ) {
-    this.members = listJsonMembers(columns);
     const hash = createHash('sha256').update(columns.metadata.tableName).digest('hex');
     this.prefix = PREFIX + hash.slice(0, 16);
   }
 
   /** Writes the SQL that makes JSON of a row, and of its key. */
   writeJson(row: 'OLD.' | 'NEW.', writeValue: WriteValue): { id: string; data: string } {
-    const { columns, members } = this;
-    const keys = members.filter(({ column }) => column.isPrimary);
-    const [key, ...others] = keys;
-    const data = writeObject(columns, members, writeValue, row);
-    if (key === undefined || others.length > 0) {
-      return { id: writeObject(columns, keys, writeValue, row), data };
-    }
-    const { column, kind } = key;
-    return { id: writeValue(row + columns.quoteColumn(column), kind, column), data };
+    const { columns } = this;
+    const data = writeObject(columns, listJsonColumns(columns), writeValue, row);
+    const [key, ...others] = columns.keys;
+    const id =
+      key === undefined || others.length > 0
+        ? writeObject(columns, columns.keys, writeValue, row)
+        : writeValue(row + columns.quoteColumn(key), key);
+    return { id, data };
   }
 }
 

@@ -14,19 +14,14 @@ export const CURSOR = /^(0|[1-9]\d{0,14})\.([\da-f]{12})$/;
 export interface ChangeQuery {
   readonly after: string | undefined;
   readonly limit: number;
-  /** The number of the last change that is wanted. */
-  readonly until: number;
 }
 
 /** Changes, oldest first. */
 export interface ChangePage {
   /** A JSON array. */
   readonly json: string;
-  readonly isEmpty: boolean;
   /** The cursor of the last change, to continue with; that of the request if there is none. */
   readonly cursor: string;
-  /** The number in the cursor. */
-  readonly number: number;
 }
 
 /** A row of `changes`. Drivers return 64-bit numbers as text. */
@@ -77,33 +72,33 @@ export class ReadChanges implements BatchOperation<ChangeQuery, ChangePage> {
   ): Promise<(ChangePage | ApiError)[]> {
     const [row] = await session.query<{ settled: number | string }>(this.settle, []);
     const settled = Number(row?.settled ?? 0);
-    const pages: (ChangePage | ApiError)[] = [];
-    for (const query of queries) pages.push(await this.readPage(session, query, settled));
-    return pages;
+    // Many requests that have waited read the same page.
+    const pages = new Map<string, ChangePage | ApiError>();
+    for (const query of queries) {
+      const key = JSON.stringify(query);
+      if (!pages.has(key)) pages.set(key, await readPage(session, query, settled));
+    }
+    return queries.map((query) => pages.get(JSON.stringify(query)) ?? IS_OFF);
   }
+}
 
-  private async readPage(
-    session: Session,
-    { after, limit, until }: ChangeQuery,
-    settled: number,
-  ): Promise<ChangePage | ApiError> {
-    const [, given = 0, nonce] = CURSOR.exec(after ?? '') ?? [];
-    const start = after === LATEST ? settled : Number(given);
-    const end = Math.max(start, Math.min(until, settled));
-    const rows = await session.query<ChangeRow>(READ_PAGE, [start, end, limit + 1]);
-    const isThere = Number(rows[0]?.number) === start;
-    const own = isThere ? rows[0] : undefined;
-    if (nonce !== undefined && nonce !== own?.nonce) return GONE;
-    const changes = rows.slice(isThere ? 1 : 0).slice(0, limit);
-    const last = changes.at(-1) ?? own;
-    if (last === undefined) return IS_OFF;
-    return {
-      json: `[${changes.map(writeChange).join()}]`,
-      isEmpty: changes.length === 0,
-      cursor: writeCursor(last),
-      number: Number(last.number),
-    };
-  }
+/** @param settled the number of the newest change up to which none is missing */
+async function readPage(
+  session: Session,
+  { after, limit }: ChangeQuery,
+  settled: number,
+): Promise<ChangePage | ApiError> {
+  const [, given = 0, nonce] = CURSOR.exec(after ?? '') ?? [];
+  const start = after === LATEST ? settled : Number(given);
+  const end = Math.max(start, settled);
+  const rows = await session.query<ChangeRow>(READ_PAGE, [start, end, limit + 1]);
+  const isThere = Number(rows[0]?.number) === start;
+  const own = isThere ? rows[0] : undefined;
+  if (nonce !== undefined && nonce !== own?.nonce) return GONE;
+  const changes = rows.slice(isThere ? 1 : 0).slice(0, limit);
+  const last = changes.at(-1) ?? own;
+  if (last === undefined) return IS_OFF;
+  return { json: `[${changes.map(writeChange).join()}]`, cursor: writeCursor(last) };
 }
 
 function writeChange(row: ChangeRow): string {
@@ -114,4 +109,9 @@ function writeChange(row: ChangeRow): string {
 
 function writeCursor({ number, nonce }: ChangeRow): string {
   return `${number}.${nonce}`;
+}
+
+/** The number in a cursor; 0 without a cursor, for the beginning of the feed. */
+export function parseNumber(cursor = '0'): number {
+  return Number.parseInt(cursor, 10);
 }

@@ -3,8 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSourceOptions } from 'typeorm';
 import { Env } from '../../config/env.js';
 import { PinoLogger } from '../../observability/pino-logger.js';
-import { createDataSourceOptions, type Schema } from './data-source-options.js';
-import { openDatabase } from './open-database.js';
+import { createDataSourceOptions, openDatabase, type Schema } from './open-database.js';
 
 @Module({})
 export class DatabaseModule {

@@ -1,11 +1,10 @@
-import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
+import { DataSource, type EntityManager, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
-import type { EntityColumns } from '../batching/entity-columns.js';
-import type { SessionPool } from '../batching/session.js';
-import type { TableSql } from '../batching/sql-builder.js';
-import type { FailureClassifier } from '../batching/write-rows.js';
+import type { SessionPool, Statement } from '../batching/session.js';
+import type { SqlDialect } from '../batching/sql-builder.js';
 import { type ChangeLog, listRecordedTables } from '../change-feed/change-log.js';
 import type { SchemaChanger, SchemaSteps } from '../migration-steps.js';
+import type { DriverErrors } from './driver-errors.js';
 
 /** The store cannot be used. The message is one line for the operator, without secrets. */
 export class DatabaseStartError extends Error {}
@@ -26,16 +25,30 @@ export interface TimeLimited {
   setTimeLimit(limit: number | undefined): Promise<void> | void;
 }
 
-/** The means of an engine to read and write one table. */
-export interface TableAccess {
-  readonly sql: TableSql;
-  readonly classifier: FailureClassifier;
+/** The sessions of batches. */
+export interface SessionPools {
+  /** For commits of many rows. */
+  readonly writers: SessionPool;
+  /** For reading rows by key. */
+  readonly rowReaders: SessionPool;
+  /** For reading pages, so that reading rows by key does not wait for these. */
+  readonly pageReaders: SessionPool;
 }
 
 /** A TypeORM data source with the further operations that this program needs of each engine. */
 export abstract class StoreDataSource extends DataSource implements SchemaChanger {
+  abstract readonly dialect: SqlDialect;
+  abstract readonly errors: DriverErrors;
+  abstract readonly changeLog: ChangeLog;
+  /** The most pages that one statement reads. */
+  abstract readonly maxPages: number;
+  /** Makes a durable commit that changes nothing. */
+  protected abstract readonly probe: Statement;
+
   /** The kind and the place of the store, for the operator. It has no password. */
   abstract get description(): string;
+
+  abstract get pools(): SessionPools;
 
   /**
    * Opens the store: locks out other programs if it can serve only one, makes sure that commits are
@@ -47,27 +60,21 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
 
   abstract createSchemaSteps(queryRunner: QueryRunner): SchemaSteps;
 
-  /** Sessions for commits of many rows. */
-  abstract get writers(): SessionPool;
-
-  /** Sessions for reading rows by key. */
-  abstract get rowReaders(): SessionPool;
-
-  /** Sessions for reading pages. */
-  abstract get pageReaders(): SessionPool;
-
-  /** The most pages that one statement reads. */
-  abstract readonly maxPages: number;
-
-  abstract readonly changeLog: ChangeLog;
-
-  abstract accessTable(columns: EntityColumns): TableAccess;
-
-  /** Makes a durable commit that changes nothing, to check that the store is writable. */
-  abstract probeWrite(): Promise<void>;
-
   /** Describes for the operator why the store cannot be opened. */
   abstract describeError(error: unknown): string;
+
+  /** Checks that the store is writable. */
+  async probeWrite(): Promise<void> {
+    const session = await this.pools.writers.acquire();
+    let hasFailed = true;
+    try {
+      await session.query(this.probe, []);
+      session.assertSameStore();
+      hasFailed = false;
+    } finally {
+      await session.release(hasFailed);
+    }
+  }
 
   override createQueryRunner(mode?: ReplicationMode): QueryRunner & TimeLimited {
     return super.createQueryRunner(mode) as QueryRunner & TimeLimited;
@@ -100,12 +107,43 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
     if (this.isInitialized) await super.destroy();
   }
 
-  protected async setUpChangeFeed(queryRunner: QueryRunner): Promise<void> {
-    const { changeFeed } = this.options.extra as StoreExtra;
-    if (changeFeed === 'on') {
-      await this.changeLog.switchOn(queryRunner, listRecordedTables(this));
-    } else if (changeFeed === 'off') {
-      await this.changeLog.switchOff(queryRunner);
+  /**
+   * Runs the migrations that the store lacks, each in a transaction of its own, and switches the
+   * feed of changes on or off.
+   *
+   * @throws DatabaseStartError when the schema is from a newer version of the program
+   */
+  protected async updateSchema(queryRunner: QueryRunner): Promise<void> {
+    const { changeFeed, logMigration: log } = this.options.extra as StoreExtra;
+    const known = this.migrationNames;
+    const executor = new MigrationExecutor(this, queryRunner);
+    executor.transaction = 'each';
+    const { unknown, missing } = compareMigrations(known, await executor.getExecutedMigrations());
+    if (unknown.length > 0) {
+      throw new DatabaseStartError(
+        `The database is newer than this program, which does not know ${unknown.join(', ')}: run the version that was run last, or restore the backup that was made before it`,
+      );
     }
+    if (missing.length > 0) {
+      const from = known.filter((name) => !missing.includes(name)).at(-1) ?? 'none';
+      log?.(`Migrating the schema from ${from} to ${missing.at(-1)}`);
+      const began = performance.now();
+      await executor.executePendingMigrations();
+      log?.(`Migrated the schema in ${((performance.now() - began) / 1_000).toFixed(1)} seconds`);
+    }
+    if (changeFeed === 'on') await this.changeLog.switchOn(queryRunner, listRecordedTables(this));
+    if (changeFeed === 'off') await this.changeLog.switchOff(queryRunner);
   }
+}
+
+/** Finds the migrations of a store that the program does not know, and those that the store lacks. */
+export function compareMigrations(
+  known: readonly string[],
+  executed: readonly { readonly name: string }[],
+): { unknown: string[]; missing: string[] } {
+  const names = executed.map(({ name }) => name);
+  return {
+    unknown: names.filter((name) => !known.includes(name)),
+    missing: known.filter((name) => !names.includes(name)),
+  };
 }

@@ -1,7 +1,7 @@
 import type { QueryRunner } from 'typeorm';
 import { type ChangeLog, hasBegun, PREFIX, type RecordedTable } from '../change-feed/change-log.js';
-import { withBriefLocks } from './brief-table-locks.js';
-import { writeValue } from './postgres-json.js';
+import { withBriefLocks } from './postgres-schema-steps.js';
+import { writeValue } from './postgres-dialect.js';
 
 const SEQUENCE = 'changes_number';
 /** The first digits of a UUID are random, whatever seed a session has set. */

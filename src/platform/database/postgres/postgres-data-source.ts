@@ -1,24 +1,14 @@
 import { Logger } from '@nestjs/common';
-import type { PoolClient } from 'pg';
 import type { DataSourceOptions, QueryRunner } from 'typeorm';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EntityColumns } from '../batching/entity-columns.js';
-import { TableSql } from '../batching/sql-builder.js';
-import { migrateSchema } from '../data-source/migrate-schema.js';
-import { getErrorCode } from '../data-source/error-code.js';
-import {
-  DatabaseStartError,
-  StoreDataSource,
-  type TableAccess,
-} from '../data-source/store-data-source.js';
+import { getErrorCode } from '../data-source/driver-errors.js';
+import { DatabaseStartError, StoreDataSource } from '../data-source/store-data-source.js';
 import { PostgresChangeLog } from './postgres-change-log.js';
+import { PostgresPool } from './postgres-connections.js';
 import { postgresDialect } from './postgres-dialect.js';
-import { StorePostgresDriver } from './postgres-driver.js';
-import { classifyFailure, toConstraintError } from './postgres-errors.js';
-import { PostgresPool } from './postgres-pool.js';
+import { postgresErrors } from './postgres-errors.js';
+import { StorePostgresDriver } from './postgres-query-runner.js';
 import { PostgresSchemaSteps } from './postgres-schema-steps.js';
-import { ROW_LOCK_TIMEOUT_MS } from './postgres-session.js';
-import { setUpConnection } from './set-up-connection.js';
 
 /** The key of the advisory lock that a program holds while it brings the schema up to date. */
 const MIGRATION_LOCK = 7_252_614_403_911;
@@ -30,10 +20,10 @@ const MIGRATION_POLL_MS = 200;
 const READERS = 2;
 
 /**
- * How long the server waits for the next statement of a batch, in milliseconds. It then frees the
- * rows that a program has locked which hangs.
+ * How long a batch waits for a key that another session has inserted but not committed, in
+ * milliseconds. The row is then tried again later.
  */
-const IDLE_TIMEOUT_MS = 10_000;
+const ROW_LOCK_TIMEOUT_MS = 20;
 
 /** The pools that TypeORM's transactions cannot exhaust. */
 interface OwnPools {
@@ -45,10 +35,17 @@ interface OwnPools {
 /** A store on a PostgreSQL server, for any number of programs. */
 export class PostgresDataSource extends StoreDataSource {
   declare driver: StorePostgresDriver;
+  readonly dialect = postgresDialect;
+  readonly errors = postgresErrors;
+  readonly changeLog = new PostgresChangeLog();
   /** Each page is a statement of its own. */
   readonly maxPages = 1;
+  /** A message without readers in the write-ahead log, which contains every commit. */
+  protected readonly probe = {
+    name: 'probe',
+    text: `SELECT pg_logical_emit_message(true, 'plant-store', '')`,
+  };
   private readonly log = new Logger(PostgresDataSource.name);
-  readonly changeLog = new PostgresChangeLog();
   private opened: OwnPools | undefined;
 
   constructor(options: DataSourceOptions) {
@@ -63,6 +60,15 @@ export class PostgresDataSource extends StoreDataSource {
     return `the PostgreSQL database ${String(database)} at ${address}:${port} as the user ${String(username)}`;
   }
 
+  get pools(): OwnPools {
+    const { options } = this.driver;
+    return (this.opened ??= {
+      writers: new PostgresPool(options, options.poolSize ?? 1, ROW_LOCK_TIMEOUT_MS),
+      rowReaders: new PostgresPool(options, READERS),
+      pageReaders: new PostgresPool(options, READERS),
+    });
+  }
+
   async open(): Promise<void> {
     await this.initialize();
     const [server] = await this.query<{ encoding: string; fsync: string }[]>(
@@ -74,91 +80,22 @@ export class PostgresDataSource extends StoreDataSource {
     if (server.fsync !== 'on') {
       this.log.warn('The database server has fsync off: a crash of its machine may lose plants');
     }
-    await this.migrate();
-  }
-
-  /** Brings the schema up to date. */
-  private async migrate(): Promise<void> {
-    await this.withMigrationLock(async (queryRunner) => {
-      await migrateSchema(this, queryRunner);
-      await this.setUpChangeFeed(queryRunner);
-    });
-  }
-
-  /** Executes work on the schema, in one program at a time. */
-  private async withMigrationLock(
-    work: (queryRunner: QueryRunner) => Promise<void>,
-  ): Promise<void> {
     const queryRunner = this.createQueryRunner();
     try {
       // A migration may take long, here or in another program.
       await queryRunner.setTimeLimit(undefined);
-      // A statement waiting for the lock would block CREATE INDEX CONCURRENTLY in the other
-      // program.
-      while (!(await this.tryMigrationLock(queryRunner))) await sleep(MIGRATION_POLL_MS);
-      try {
-        await work(queryRunner);
-      } finally {
-        // If the connection is lost, so is the lock.
-        await queryRunner
-          .query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK])
-          .catch(() => undefined);
-      }
+      // One program at a time. A statement that waits for the lock would block CREATE INDEX
+      // CONCURRENTLY in the other program.
+      while (!(await tryMigrationLock(queryRunner))) await sleep(MIGRATION_POLL_MS);
+      await this.updateSchema(queryRunner);
     } finally {
+      // This closes the connection, since it has other time limits, and so ends the lock.
       await queryRunner.release();
     }
   }
 
-  private async tryMigrationLock(queryRunner: QueryRunner): Promise<boolean> {
-    const [lock] = (await queryRunner.query('SELECT pg_try_advisory_lock($1) AS taken', [
-      MIGRATION_LOCK,
-    ])) as { taken: boolean }[];
-    return lock?.taken === true;
-  }
-
-  get writers(): PostgresPool {
-    return this.pools.writers;
-  }
-
-  get rowReaders(): PostgresPool {
-    return this.pools.rowReaders;
-  }
-
-  get pageReaders(): PostgresPool {
-    return this.pools.pageReaders;
-  }
-
-  accessTable(columns: EntityColumns): TableAccess {
-    const sql = new TableSql(columns, postgresDialect);
-    const { metadata } = columns;
-    const entities = [
-      metadata,
-      ...this.entityMetadatas.filter((other) => other.tableName !== metadata.tableName),
-    ];
-    return {
-      sql,
-      classifier: {
-        classify: classifyFailure,
-        toConstraintError: (error, isRemoval) =>
-          toConstraintError(error, entities, { table: metadata.tableName, isRemoval }),
-      },
-    };
-  }
-
   createSchemaSteps(queryRunner: QueryRunner): PostgresSchemaSteps {
     return new PostgresSchemaSteps(queryRunner);
-  }
-
-  /** Writes a message without readers to the write-ahead log, which contains every commit. */
-  async probeWrite(): Promise<void> {
-    const session = await this.writers.acquire();
-    let isBroken = true;
-    try {
-      await session.query(PROBE, []);
-      isBroken = false;
-    } finally {
-      await session.release(isBroken);
-    }
   }
 
   /** The messages of the server and of the system name the objects concerned, and no password. */
@@ -176,20 +113,10 @@ export class PostgresDataSource extends StoreDataSource {
     await opened?.pageReaders.close();
     await super.destroy();
   }
-
-  private get pools(): OwnPools {
-    return (this.opened ??= {
-      writers: this.openPool(this.driver.options.poolSize ?? 1, ROW_LOCK_TIMEOUT_MS),
-      rowReaders: this.openPool(READERS),
-      pageReaders: this.openPool(READERS),
-    });
-  }
-
-  private openPool(max: number, lockTimeout = 0): PostgresPool {
-    const onConnect = (client: PoolClient): Promise<void> =>
-      setUpConnection(client, lockTimeout, IDLE_TIMEOUT_MS);
-    return new PostgresPool(this.driver.createOwnPool({ max, onConnect }), max);
-  }
 }
 
-const PROBE = { name: 'probe', text: `SELECT pg_logical_emit_message(true, 'plant-store', '')` };
+async function tryMigrationLock(queryRunner: QueryRunner): Promise<boolean> {
+  const sql = 'SELECT pg_try_advisory_lock($1) AS taken';
+  const [lock] = (await queryRunner.query(sql, [MIGRATION_LOCK])) as { taken: boolean }[];
+  return lock?.taken === true;
+}

@@ -1,7 +1,7 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
-import { writeValue } from './postgres-json.js';
+import { getJsonKind } from '../batching/row-json.js';
 
 /**
  * The SQL of PostgreSQL. Rows are one parameter, a JSON array of objects, so that a statement has a
@@ -42,11 +42,7 @@ export const postgresDialect: SqlDialect = {
   insertOrder: (columns: EntityColumns) =>
     `ORDER BY ${columns.keys.map((key) => `given.${columns.quoteColumn(key)}`).join(', ')}, given.ordinality`,
 
-  // The text of a moment depends on the time zone of the server.
-  asText: (sql: string, type: unknown) =>
-    type === 'timestamp with time zone'
-      ? `to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-      : `(${sql})::text`,
+  asText: writeText,
 
   selected: (columns: EntityColumns, column: ColumnMetadata) => columns.quoteColumn(column),
 
@@ -72,4 +68,33 @@ export const postgresDialect: SqlDialect = {
 
 function toJsonObject(names: readonly string[], values: readonly unknown[]): string {
   return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, values[index]])));
+}
+
+/** Writes the SQL that makes JSON of a value. */
+export function writeValue(sql: string, column: ColumnMetadata): string {
+  const kind = getJsonKind(column);
+  switch (kind) {
+    case 'number':
+    case 'boolean':
+      return `${sql}::text`;
+    case 'json':
+      return sql;
+    case 'string':
+      return `to_json(${writeText(sql, column.type)})::text`;
+    default: {
+      const { scale } = kind;
+      if (scale === 0) return `${sql}::text`;
+      const unit = `1${'0'.repeat(scale)}`;
+      return `CASE WHEN ${sql} < 0 THEN '-' ELSE '' END || abs(${sql}) / ${unit} || '.' || lpad((abs(${sql}) % ${unit})::text, ${scale}, '0')`;
+    }
+  }
+}
+
+/** Writes a value in its canonical spelling, whatever the settings of the session. */
+function writeText(sql: string, type: unknown): string {
+  if (type === 'date') return `to_char(${sql}, 'YYYY-MM-DD')`;
+  if (type === 'timestamp with time zone') {
+    return `to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  }
+  return `(${sql})::text`;
 }

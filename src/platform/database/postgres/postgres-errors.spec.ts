@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EntityMetadata } from 'typeorm';
-import { findWritten } from '../data-source/find-written.js';
-import { toConstraintError } from './postgres-errors.js';
+import { findWritten } from '../data-source/driver-errors.js';
+import { postgresErrors } from './postgres-errors.js';
+
+const { toConstraintError } = postgresErrors;
 
 function entity(tableName: string, columns: string[], foreignKeys: object[] = []): EntityMetadata {
   const named = columns.map((name) => ({ databaseName: name, propertyPath: `${name}Property` }));

@@ -1,8 +1,11 @@
 import type { EntityMetadata } from 'typeorm';
-import type { FailureCause } from '../batching/session.js';
 import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
-import { getErrorCode } from '../data-source/error-code.js';
-import type { Written } from '../data-source/find-written.js';
+import {
+  type DriverErrors,
+  type FailureCause,
+  getErrorCode,
+  type Written,
+} from '../data-source/driver-errors.js';
 
 /** The classes of SQLSTATE for refused rows: bad data, constraints, limits. */
 const ROW_ERRORS = ['22', '23', '54'];
@@ -12,7 +15,8 @@ const ROW_ERRORS = ['22', '23', '54'];
  */
 const STATEMENT_ERRORS = [...ROW_ERRORS, '0A', '21', '25', '2B', '3B', '42', '44', 'P0'];
 
-const READ_ONLY = '25006';
+/** The codes of the same classes for a server that is read-only or has ended a transaction. */
+const STORE_ERRORS = new Set(['25006', '25P03', '25P04']);
 const LOCK_NOT_AVAILABLE = '55P03';
 /** Serialization failure and deadlock. */
 const CONFLICTS = new Set(['40001', '40P01']);
@@ -35,7 +39,7 @@ interface ServerError {
   readonly detail?: string;
 }
 
-export function classifyFailure(error: unknown): FailureCause {
+function findCause(error: unknown): FailureCause {
   if (isLocked(error) || CONFLICTS.has(getErrorCode(error))) return 'lock';
   return hasClass(ROW_ERRORS, error) ? 'row' : 'store';
 }
@@ -48,9 +52,8 @@ export function isLocked(error: unknown): boolean {
   return getErrorCode(error) === LOCK_NOT_AVAILABLE;
 }
 
-/** Whether the store failed, rather than the statement. */
-export function isStoreFailure(error: unknown): boolean {
-  return getErrorCode(error) === READ_ONLY || !hasClass(STATEMENT_ERRORS, error);
+function isStoreFailure(error: unknown): boolean {
+  return STORE_ERRORS.has(getErrorCode(error)) || !hasClass(STATEMENT_ERRORS, error);
 }
 
 function hasClass(classes: readonly string[], error: unknown): boolean {
@@ -58,14 +61,8 @@ function hasClass(classes: readonly string[], error: unknown): boolean {
   return code.length === 5 && classes.includes(code.slice(0, 2));
 }
 
-/**
- * Converts an error that reports a violated constraint; undefined for others. The texts of the
- * server may be in any language.
- *
- * @param entities the entities whose tables may be concerned
- * @param written what the statement writes to, if known
- */
-export function toConstraintError(
+/** The texts of the server may be in any language. */
+function toConstraintError(
   error: unknown,
   entities: readonly EntityMetadata[],
   written?: Written,
@@ -101,3 +98,5 @@ function findReferencedTable(
     .find(({ tableName }) => tableName === table)
     ?.foreignKeys.find(({ name }) => name === constraint)?.referencedEntityMetadata.tableName;
 }
+
+export const postgresErrors: DriverErrors = { findCause, isStoreFailure, toConstraintError };

@@ -1,15 +1,19 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import pg, { type CustomTypesConfig } from 'pg';
+import pg, { type CustomTypesConfig, type PoolClient } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { PostgresUrl } from '../../config/database-url.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
-import { CONNECT_TIMEOUT_MS } from './postgres-session.js';
-import { setUpConnection } from './set-up-connection.js';
+import { ANSWER_MARGIN_MS, CONNECT_TIMEOUT_MS, setUpConnection } from './postgres-connections.js';
 
 type TlsChecks = Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized' | 'checkServerIdentity'>;
 
-export function createPostgresOptions(url: PostgresUrl, poolSize: number): DataSourceOptions {
+/** @param transactionTimeout how long a transaction may last, in milliseconds */
+export function createPostgresOptions(
+  url: PostgresUrl,
+  poolSize: number,
+  transactionTimeout: number | undefined,
+): DataSourceOptions {
   const { host, port, username, password, database } = url;
   return {
     type: 'postgres',
@@ -27,7 +31,13 @@ export function createPostgresOptions(url: PostgresUrl, poolSize: number): DataS
     poolSize,
     extra: {
       types: { getTypeParser },
-      onConnect: setUpConnection,
+      // The program ends a transaction itself, unless it hangs.
+      onConnect: (client: PoolClient) =>
+        setUpConnection(
+          client,
+          0,
+          transactionTimeout === undefined ? 0 : transactionTimeout + ANSWER_MARGIN_MS,
+        ),
       keepAlive: true,
       // Idle connections stay open, so that no create waits for a new one. Each is replaced in
       // time, so that all follow when the host name moves to another server.

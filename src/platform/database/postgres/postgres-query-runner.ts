@@ -1,19 +1,25 @@
 import type { Client } from 'pg';
-import { QueryFailedError, TypeORMError } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { TypeORMError } from 'typeorm';
+import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
-import { getErrorCode } from '../data-source/error-code.js';
-import { findWritten } from '../data-source/find-written.js';
+import { explainFailure, getErrorCode } from '../data-source/driver-errors.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
-import { isStoreFailure, toConstraintError } from './postgres-errors.js';
-import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from './postgres-session.js';
+import { ANSWER_MARGIN_MS, SET_TIME_LIMITS, STATEMENT_TIMEOUT_MS } from './postgres-connections.js';
+import { postgresErrors } from './postgres-errors.js';
 
-// Everything that depends on internals of TypeORM's PostgreSQL query runner.
+// Everything that depends on internals of TypeORM's PostgreSQL driver.
 // test/postgres/driver.e2e-spec.ts fails if an upgrade changes them.
+
+/** TypeORM's driver, with the query runner of this project. */
+export class StorePostgresDriver extends PostgresDriver {
+  override createQueryRunner(mode: ReplicationMode): StorePostgresQueryRunner {
+    return new StorePostgresQueryRunner(this, mode);
+  }
+}
 
 /** The statements by which TypeORM begins and ends a transaction. */
 const [BEGIN, COMMIT] = ['START TRANSACTION', 'COMMIT'];
@@ -53,7 +59,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
 
   async setTimeLimit(limit: number | undefined): Promise<void> {
     this.isAltered = true;
-    await this.query(`SELECT set_config('statement_timeout', $1, false)`, [String(limit ?? 0)]);
+    const limits = limit === undefined ? [0, 0] : [limit, limit + ANSWER_MARGIN_MS];
+    await this.query(`SELECT ${SET_TIME_LIMITS}`, limits.map(String));
     this.statementLimit = limit;
     this.transactionLimit = limit;
   }
@@ -126,11 +133,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
 
   private explain(error: unknown, sql: string): Error {
     if (error instanceof RolledBackError) return error;
-    const cause = (error instanceof QueryFailedError ? error.driverError : error) as Error;
-    if (getErrorCode(cause) === IN_FAILED_TRANSACTION) return new RolledBackError();
-    if (isStoreFailure(cause)) return new StoreUnavailableError(cause);
-    const { entityMetadatas } = this.connection;
-    return toConstraintError(cause, entityMetadatas, findWritten(sql)) ?? (error as Error);
+    if (getErrorCode(error) === IN_FAILED_TRANSACTION) return new RolledBackError();
+    return explainFailure(error, sql, postgresErrors, this.connection.entityMetadatas);
   }
 
   /** Closes the connection if the server does not answer in time. */

@@ -1,14 +1,43 @@
-import type { TableColumnOptions } from 'typeorm';
-import { sortExpression } from '../batching/sql-builder.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { QueryRunner, TableColumnOptions } from 'typeorm';
 import type { ColumnType, NullableType } from '../columns.js';
-import {
-  type ColumnDefinition,
-  type IndexDefinition,
-  isNullable,
-  SchemaSteps,
-} from '../migration-steps.js';
-import { withBriefLocks } from './brief-table-locks.js';
-import { postgresDialect } from './postgres-dialect.js';
+import { type ColumnDefinition, isNullable, SchemaSteps } from '../migration-steps.js';
+import { isLocked } from './postgres-errors.js';
+
+/**
+ * How long a change of a table waits for its lock, in milliseconds. All other statements on the
+ * table wait behind it, so this is less than their own time limit.
+ */
+const TABLE_LOCK_TIMEOUT_MS = 50;
+/** How long the other statements may run before the next attempt, in milliseconds. */
+const PAUSE_MS = 2_000;
+const ATTEMPTS = 60;
+
+/**
+ * Executes work in a transaction that locks tables. While it waits for transactions that use them,
+ * all others wait behind it. So it soon gives up and tries again later.
+ *
+ * @throws Error of the driver when the tables are in use for two minutes
+ */
+export async function withBriefLocks(
+  queryRunner: QueryRunner,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    // Within the transaction of a migration this is a savepoint.
+    await queryRunner.startTransaction();
+    try {
+      await queryRunner.query(`SET LOCAL lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`);
+      await work();
+      await queryRunner.commitTransaction();
+      return;
+    } catch (error) {
+      await queryRunner.rollbackTransaction();
+      if (!isLocked(error) || attempt === ATTEMPTS) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
 
 /** Other programs use the database meanwhile, so nothing here blocks a table for long. */
 export class PostgresSchemaSteps extends SchemaSteps {
@@ -19,23 +48,6 @@ export class PostgresSchemaSteps extends SchemaSteps {
       table,
       `ADD COLUMN ${this.escape(column)} ${driver.createFullType({ ...type } as never)}${collation}`,
     );
-  }
-
-  async createIndex({
-    name,
-    table,
-    columns,
-    ignoringCase = [],
-    isUnique = false,
-  }: IndexDefinition): Promise<void> {
-    const indexed = Object.entries(columns).map(([column, { type }]) => {
-      const ignoresCase = ignoringCase.includes(column);
-      const sql = sortExpression(postgresDialect, this.escape(column), type, ignoresCase);
-      // An index needs parentheses around an expression.
-      return ignoresCase ? `(${sql})` : sql;
-    });
-    const kind = isUnique ? 'UNIQUE ' : '';
-    await this.indexOnce(table, name, kind, indexed.join(', '), this.findIndexed(columns));
   }
 
   async dropIndex(name: string): Promise<void> {
@@ -68,53 +80,26 @@ export class PostgresSchemaSteps extends SchemaSteps {
     await withBriefLocks(queryRunner, () => queryRunner.query(sql));
   }
 
-  /**
-   * Creates an index unless it exists.
-   *
-   * @throws TypeError in a transaction that has not created the table: others could not write to it
-   */
-  private async indexOnce(
-    table: string,
-    name: string,
-    unique: string,
-    indexed: string,
-    condition: string,
-  ): Promise<void> {
+  /** @throws TypeError in a transaction that has not created the table: others could not write to it */
+  protected async prepareIndex(name: string, table: string): Promise<string | undefined> {
     const { queryRunner } = this;
-    const existing = await this.findIndex(name);
-    if (existing?.isValid === true) return;
+    const [existing] = (await queryRunner.query(
+      `SELECT indisvalid AS "isValid" FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+       WHERE relname = $1 AND relnamespace = current_schema()::regnamespace`,
+      [name],
+    )) as { isValid: boolean }[];
+    if (existing?.isValid === true) return undefined;
     // A program ended while it was creating the index.
     if (existing !== undefined) await this.dropIndex(name);
-    const create = (how: string): Promise<unknown> =>
-      queryRunner.query(
-        `CREATE ${unique}INDEX ${how} ${this.escape(name)} ON ${this.escape(table)} (${indexed}) ${condition}`,
-      );
-    if (!queryRunner.isTransactionActive) {
-      await create('CONCURRENTLY');
-      return;
-    }
+    if (!queryRunner.isTransactionActive) return 'CONCURRENTLY';
     // The row type of a table is written only when the table is created.
     const known = (await queryRunner.query(
       'SELECT 1 FROM pg_type WHERE typrelid = $1::regclass AND age(xmin) <> 0',
       [this.escape(table)],
     )) as unknown[];
-    if (known.length > 0) {
-      throw new TypeError(
-        `The index ${name} cannot be created inside a transaction, since nobody could write to ${table} meanwhile: give the migration "readonly transaction = false"`,
-      );
-    }
-    await create('');
-  }
-
-  private async findIndex(
-    name: string,
-  ): Promise<{ definition: string; isValid: boolean } | undefined> {
-    const [index] = (await this.queryRunner.query(
-      `SELECT pg_get_indexdef(indexrelid) AS definition, indisvalid AS "isValid"
-       FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
-       WHERE relname = $1 AND relnamespace = current_schema()::regnamespace`,
-      [name],
-    )) as { definition: string; isValid: boolean }[];
-    return index;
+    if (known.length === 0) return '';
+    throw new TypeError(
+      `The index ${name} cannot be created inside a transaction, since nobody could write to ${table} meanwhile: give the migration "readonly transaction = false"`,
+    );
   }
 }

@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import { type ChangeLog, hasBegun, PREFIX, type RecordedTable } from '../change-feed/change-log.js';
-import { writeValue } from './sqlite-json.js';
+import { writeValue } from './sqlite-dialect.js';
 
 const NOW = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
 const NONCE = 'lower(hex(randomblob(6)))';

@@ -1,5 +1,5 @@
 import sqlite3, { type Database, type Statement } from 'sqlite3';
-import { getErrorCode } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/driver-errors.js';
 
 /** How many statements stay prepared: the most recently used. */
 const MAX_PREPARED = 100;

@@ -1,6 +1,12 @@
-import type { PooledSession, SessionPool } from '../batching/session.js';
+import { WAIT_TIMEOUT_MS } from '../../config/env.js';
+import {
+  type PooledSession,
+  type SessionPool,
+  SqlSession,
+  type Statement,
+} from '../batching/session.js';
+import type { SessionPools } from '../data-source/store-data-source.js';
 import { SqliteConnection } from './sqlite-connection.js';
-import { SqliteReadingSession, SqliteSession } from './sqlite-session.js';
 import { StoreFiles } from './store-files.js';
 import { Turns } from './turns.js';
 
@@ -21,10 +27,9 @@ export interface ModuleTurn {
  * The connections of one program to a SQLite file: one commits batches of rows, one reads rows by
  * key, one reads pages, and a few for modules are opened on demand.
  */
-export class SqliteConnections {
+export class SqliteConnections implements SessionPools {
   readonly writers: SessionPool = { size: 1, acquire: () => this.acquireWriter() };
   readonly rowReaders: SessionPool;
-  /** Separate from {@link rowReaders}, so that reading rows by key does not wait for pages. */
   readonly pageReaders: SessionPool;
 
   private readonly writes = new Turns('to write');
@@ -134,4 +139,42 @@ export class SqliteConnections {
 /** Takes a turn, however long the turns before it last. */
 async function takeAtLast(turns: Turns): Promise<void> {
   await turns.take('module').catch(() => takeAtLast(turns));
+}
+
+/** Statements on one connection to a SQLite database. */
+class SqliteSession extends SqlSession {
+  /** @param giveBack ends the turn; a broken connection is replaced first */
+  constructor(
+    protected readonly connection: SqliteConnection,
+    readonly assertSameStore: () => void,
+    private readonly giveBack: (isBroken: boolean) => Promise<void> | void,
+  ) {
+    // After a failed BEGIN, the statements behind it would commit one by one.
+    super('BEGIN IMMEDIATE', false);
+  }
+
+  query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    return this.connection.all<Row>(text, parameters);
+  }
+
+  protected control(sql: string): Promise<void> {
+    return this.connection.exec(sql);
+  }
+
+  async release(): Promise<void> {
+    await this.giveBack(this.isBroken);
+  }
+}
+
+/** A session that only reads. It aborts a statement whose requests have got 503 meanwhile. */
+class SqliteReadingSession extends SqliteSession {
+  override async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    // More than once, since an interrupt has no effect before the statement has begun.
+    const timer = setInterval(() => this.connection.interrupt(), WAIT_TIMEOUT_MS);
+    try {
+      return await super.query<Row>(statement, parameters);
+    } finally {
+      clearInterval(timer);
+    }
+  }
 }

@@ -1,31 +1,28 @@
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { DataSourceOptions, QueryRunner } from 'typeorm';
-import type { EntityColumns } from '../batching/entity-columns.js';
-import type { SessionPool } from '../batching/session.js';
-import { TableSql } from '../batching/sql-builder.js';
-import { migrateSchema } from '../data-source/migrate-schema.js';
-import { getErrorCode } from '../data-source/error-code.js';
-import { StoreDataSource, type TableAccess } from '../data-source/store-data-source.js';
-import { flush, flushFolders } from './flush-files.js';
+import { getErrorCode } from '../data-source/driver-errors.js';
+import { StoreDataSource } from '../data-source/store-data-source.js';
 import { SqliteChangeLog } from './sqlite-change-log.js';
+import type { SqliteConnections } from './sqlite-connections.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { StoreSqliteDriver } from './sqlite-driver.js';
-import { classifyFailure, describeSqliteError, toConstraintError } from './sqlite-errors.js';
+import { sqliteErrors } from './sqlite-errors.js';
 import { SqliteLock } from './sqlite-process-lock.js';
-import { assertWritable } from './assert-writable.js';
 import type { SqliteExtra } from './sqlite-options.js';
 import { SqliteSchemaSteps } from './sqlite-schema-steps.js';
-
-/** SQLite writes and flushes the page even if the number is unchanged. */
-const PROBE = { name: 'probe', text: 'PRAGMA user_version = 0' };
+import { assertWritable, flush, flushFolders } from './store-files.js';
 
 /** A store in a SQLite file, for one program. */
 export class SqliteDataSource extends StoreDataSource {
   declare driver: StoreSqliteDriver;
+  readonly dialect = sqliteDialect;
+  readonly errors = sqliteErrors;
+  readonly changeLog = new SqliteChangeLog();
   /** Passing a statement to a thread takes as long as reading a page. */
   readonly maxPages = 8;
-  readonly changeLog = new SqliteChangeLog();
+  /** SQLite writes and flushes the page even if the number is unchanged. */
+  protected readonly probe = { name: 'probe', text: 'PRAGMA user_version = 0' };
   private lock: SqliteLock | undefined;
 
   constructor(options: DataSourceOptions) {
@@ -46,8 +43,7 @@ export class SqliteDataSource extends StoreDataSource {
     await this.initialize();
     const queryRunner = this.createQueryRunner();
     try {
-      await migrateSchema(this, queryRunner);
-      await this.setUpChangeFeed(queryRunner);
+      await this.updateSchema(queryRunner);
     } finally {
       await queryRunner.release();
     }
@@ -58,50 +54,19 @@ export class SqliteDataSource extends StoreDataSource {
     await this.probeWrite();
   }
 
-  get writers(): SessionPool {
-    return this.driver.connections.writers;
-  }
-
-  get rowReaders(): SessionPool {
-    return this.driver.connections.rowReaders;
-  }
-
-  get pageReaders(): SessionPool {
-    return this.driver.connections.pageReaders;
-  }
-
-  accessTable(columns: EntityColumns): TableAccess {
-    const sql = new TableSql(columns, sqliteDialect);
-    const { metadata } = columns;
-    return {
-      sql,
-      classifier: {
-        classify: classifyFailure,
-        toConstraintError: (error, isRemoval) =>
-          toConstraintError(error, [metadata], { table: metadata.tableName, isRemoval }),
-      },
-    };
+  get pools(): SqliteConnections {
+    return this.driver.connections;
   }
 
   createSchemaSteps(queryRunner: QueryRunner): SqliteSchemaSteps {
     return new SqliteSchemaSteps(queryRunner);
   }
 
-  async probeWrite(): Promise<void> {
-    const writer = await this.writers.acquire();
-    try {
-      await writer.query(PROBE, []);
-      writer.assertSameStore();
-    } finally {
-      await writer.release(false);
-    }
-  }
-
   describeError(error: unknown): string {
     const { message } = error as Error;
     return getErrorCode(error) === 'SQLITE_ERROR'
       ? `its tables are not those that this program makes (${message})`
-      : (describeSqliteError(error) ?? message);
+      : message;
   }
 
   /** SQLite sorts every text by code point, and knows no collation `C`. */

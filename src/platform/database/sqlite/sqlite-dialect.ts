@@ -1,7 +1,7 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
-import { writeValue } from './sqlite-json.js';
+import { getJsonKind } from '../batching/row-json.js';
 
 const CAST_TO_INTEGER = new Set<unknown>(['integer', 'bigint', 'boolean']);
 
@@ -64,3 +64,23 @@ export const sqliteDialect: SqlDialect = {
   pageValue: (index: number) => `(given.value ->> ${index})`,
   encodePages: (pages: readonly (readonly unknown[])[]) => [JSON.stringify(pages)],
 };
+
+/** Writes the SQL that makes JSON of a value. */
+export function writeValue(sql: string, column: ColumnMetadata): string {
+  const kind = getJsonKind(column);
+  switch (kind) {
+    case 'number':
+    case 'json':
+      return sql;
+    case 'string':
+      return `json_quote(${sql})`;
+    case 'boolean':
+      return `CASE WHEN ${sql} THEN 'true' ELSE 'false' END`;
+    default: {
+      const { scale } = kind;
+      if (scale === 0) return sql;
+      const unit = `1${'0'.repeat(scale)}`;
+      return `printf('%s%d.%0${scale}d', CASE WHEN ${sql} < 0 THEN '-' ELSE '' END, abs(${sql}) / ${unit}, abs(${sql}) % ${unit})`;
+    }
+  }
+}

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn, QueryResult } from 'typeorm';
 import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
-import { prependLineFeed } from '../data-source/entity-manager-session.js';
+import { prependLineFeed } from '../batching/session.js';
 import { SqliteDataSource } from './sqlite-data-source.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import { createSqliteOptions } from './sqlite-options.js';

@@ -2,10 +2,10 @@ import type { Database } from 'sqlite3';
 import { type DataSource, TypeORMError } from 'typeorm';
 import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { assertWritable } from './assert-writable.js';
 import { SqliteConnections } from './sqlite-connections.js';
 import { StoreSqliteQueryRunner } from './sqlite-query-runner.js';
 import { SQLITE_TYPES } from './sqlite-schema-steps.js';
+import { assertWritable } from './store-files.js';
 
 // This file and sqlite-query-runner.ts depend on internals of TypeORM's SQLite driver.
 // sqlite-driver.spec.ts fails if an upgrade changes them.

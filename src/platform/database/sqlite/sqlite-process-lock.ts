@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import sqlite3, { type Database } from 'sqlite3';
-import { getErrorCode } from '../data-source/error-code.js';
+import { getErrorCode } from '../data-source/driver-errors.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 
 /** How long this program waits for another one to release the store, in milliseconds. */

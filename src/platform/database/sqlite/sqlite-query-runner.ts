@@ -1,17 +1,15 @@
-import { QueryFailedError, QueryResult, TypeORMError } from 'typeorm';
+import { QueryResult, TypeORMError } from 'typeorm';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import type { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
 import { TransactionNotStartedError } from 'typeorm/error/TransactionNotStartedError.js';
-import { findWritten } from '../data-source/find-written.js';
+import { explainFailure } from '../data-source/driver-errors.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
-import { StoreUnavailableError } from '../store-unavailable.error.js';
-import { withExactIntegers } from './exact-integers.js';
 import type { SqliteCalls } from './sqlite-connection.js';
 import type { ModuleTurn, SqliteConnections } from './sqlite-connections.js';
-import { isStoreFailure, toConstraintError } from './sqlite-errors.js';
+import { sqliteErrors } from './sqlite-errors.js';
 
 // This file depends on internals of TypeORM's SQLite driver. sqlite-driver.spec.ts fails if an
 // upgrade changes them.
@@ -136,7 +134,8 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       if (!isRead && !this.isInTransaction) this.connections.assertSameStore();
       return result;
     } catch (error) {
-      const failure = this.explain(error, text);
+      const { entityMetadatas } = this.connection;
+      const failure = explainFailure(error, text, sqliteErrors, entityMetadatas);
       if (isControl || (await this.isRolledBack())) this.lost ??= failure;
       throw this.lost ?? failure;
     } finally {
@@ -190,14 +189,6 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     return exact === undefined ? result : await this.send(exact, values, isStructured);
   }
 
-  private explain(error: unknown, sql: string): Error {
-    if (error instanceof StoreUnavailableError) return error;
-    const cause = (error instanceof QueryFailedError ? error.driverError : error) as Error;
-    if (isStoreFailure(cause)) return new StoreUnavailableError(cause);
-    const { entityMetadatas } = this.connection;
-    return toConstraintError(cause, entityMetadatas, findWritten(sql)) ?? (error as Error);
-  }
-
   /**
    * Whether SQLite has rolled back the transaction, as after some errors. Later statements must then
    * not be committed on their own.
@@ -215,4 +206,39 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
 /** Converts bigint values, for which sqlite3 would store NULL. */
 function toBindable(value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
+}
+
+/**
+ * Writes a query for the same rows in which integers are text, since the driver rounds large ones.
+ * Large floating-point numbers stay numbers.
+ *
+ * @param rows the rows of the query as the driver returned them
+ * @returns undefined if the driver has rounded nothing
+ */
+function withExactIntegers(
+  sql: string,
+  rows: readonly Record<string, unknown>[],
+): string | undefined {
+  const rounded = new Set<string>();
+  for (const row of rows) {
+    for (const [name, value] of Object.entries(row)) if (mayBeRounded(value)) rounded.add(name);
+  }
+  if (rounded.size === 0) return undefined;
+  const exact = [...rounded]
+    .map((name) => `"${name.replaceAll('"', '""')}"`)
+    .map(
+      (name) =>
+        `CASE typeof(${name}) WHEN 'integer' THEN CAST(${name} AS TEXT) ELSE ${name} END AS ${name}`,
+    );
+  return `SELECT *, ${exact.join(', ')} FROM (${sql})`;
+}
+
+/** Whether a value may be an int64 that was rounded. */
+function mayBeRounded(value: unknown): boolean {
+  return (
+    typeof value === 'number' &&
+    Number.isInteger(value) &&
+    !Number.isSafeInteger(value) &&
+    Math.abs(value) <= 2 ** 63
+  );
 }

@@ -1,13 +1,6 @@
 import type { TableColumnOptions } from 'typeorm';
-import { sortExpression } from '../batching/sql-builder.js';
 import type { ColumnType, NullableType } from '../columns.js';
-import {
-  type ColumnDefinition,
-  type IndexDefinition,
-  isNullable,
-  SchemaSteps,
-} from '../migration-steps.js';
-import { sqliteDialect } from './sqlite-dialect.js';
+import { type ColumnDefinition, isNullable, SchemaSteps } from '../migration-steps.js';
 
 /** The declared types of columns for which SQLite has no type. */
 export const SQLITE_TYPES: Readonly<Record<string, string>> = {
@@ -25,20 +18,8 @@ export class SqliteSchemaSteps extends SchemaSteps {
     );
   }
 
-  async createIndex({
-    name,
-    table,
-    columns,
-    ignoringCase = [],
-    isUnique = false,
-  }: IndexDefinition): Promise<void> {
-    const indexed = Object.entries(columns).map(([column, { type }]) =>
-      sortExpression(sqliteDialect, this.escape(column), type, ignoringCase.includes(column)),
-    );
-    await this.queryRunner.query(
-      `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS ${this.escape(name)}
-       ON ${this.escape(table)} (${indexed.join(', ')}) ${this.findIndexed(columns)}`,
-    );
+  protected prepareIndex(): Promise<string> {
+    return Promise.resolve('IF NOT EXISTS');
   }
 
   async dropIndex(name: string): Promise<void> {

@@ -1,5 +1,102 @@
 import { realpathSync, statSync } from 'node:fs';
+import { access, constants, mkdir, open, realpath, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { getErrorCode } from '../data-source/driver-errors.js';
+import { DatabaseStartError } from '../data-source/store-data-source.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
+
+/** The files beside that of a store: SQLite's own, and the lock of the program. */
+const SUFFIXES = ['-wal', '-shm', '-lock'];
+
+/**
+ * Creates the folder and the file of a store if they are missing, and checks that this user may
+ * write all files of the store. SQLite would open a read-only file without an error, and leave a
+ * log beside it that nobody can write.
+ *
+ * @throws DatabaseStartError
+ */
+export async function assertWritable(path: string): Promise<void> {
+  try {
+    await makeFolder(dirname(resolve(path)));
+    // An empty file is an empty store. Without it, two links to one new store would seem to be two.
+    const file = await open(resolve(path), 'a+');
+    await file.close();
+    // SQLite keeps its other files beside the file itself, not beside a link to it.
+    const realPath = await realpath(path);
+    await access(dirname(realPath), constants.W_OK | constants.X_OK);
+    for (const suffix of SUFFIXES) {
+      await access(realPath + suffix, constants.W_OK | constants.R_OK).catch(passUnlessMissing);
+    }
+  } catch (error) {
+    const { message } = error as Error;
+    throw new DatabaseStartError(`The user ${getUserName()} cannot use the store: ${message}`, {
+      cause: error,
+    });
+  }
+}
+
+function passUnlessMissing(error: unknown): void {
+  if (getErrorCode(error) !== 'ENOENT') throw error;
+}
+
+/**
+ * Creates a folder and its parents. The recursive mkdir() of Node never ends if nothing can be
+ * created in an existing parent, as in /proc.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (getErrorCode(error) === 'ENOENT' && dirname(folder) !== folder) {
+      await makeFolder(dirname(folder));
+      await mkdir(folder);
+    } else if (!(await stat(folder).catch(() => undefined))?.isDirectory()) {
+      throw error;
+    }
+  }
+}
+
+/** In a container, the user may have a number but no name. */
+function getUserName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
+}
+
+/** The user may enter the folder but not read it, or its file system cannot flush folders. */
+const NOT_POSSIBLE = new Set(['EACCES', 'EPERM', 'EINVAL']);
+
+/**
+ * Flushes the folder of a file and all folders above, so that their names are durable. Otherwise a
+ * loss of power could remove a new name with everything that was flushed under it.
+ *
+ * @param path of an existing file
+ */
+export async function flushFolders(path: string): Promise<void> {
+  const file = await realpath(path);
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    await flushFolder(folder);
+    if (folder === dirname(folder)) return;
+  }
+}
+
+/** Flushes a file to disk. */
+export async function flush(path: string): Promise<void> {
+  const handle = await open(path);
+  await handle.sync().finally(() => handle.close());
+}
+
+/** Flushes the names in a folder to disk, where that is possible. */
+export async function flushFolder(folder: string): Promise<void> {
+  try {
+    await flush(folder);
+  } catch (error) {
+    if (!NOT_POSSIBLE.has(getErrorCode(error))) throw error;
+  }
+}
 
 /** How long a check of the files is valid for reads, in milliseconds. */
 const FRESH_MS = 50;

@@ -4,11 +4,13 @@ import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { copyStore } from '../../../../src/commands/copy-store.js';
-import { createDataSourceOptions } from '../../../../src/platform/database/data-source/data-source-options.js';
-import { createDataSource } from '../../../../src/platform/database/data-source/open-database.js';
+import {
+  createDataSource,
+  createDataSourceOptions,
+} from '../../../../src/platform/database/data-source/open-database.js';
 import { Plant } from '../../../../src/modules/plants/plant.entity.js';
 import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
-import { JobRun } from '../../../../src/platform/database/job-run.entity.js';
+import { JobRun } from '../../../../src/platform/database/jobs.js';
 import { schema } from '../../../../src/schema.js';
 import { querySqlite } from '../../../support/query-sqlite.js';
 import { TestStore } from '../../../support/test-store.js';

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { int64, nullable, text } from '../../columns.js';
-import { changeSchema } from '../../migration-steps.js';
+import { int64, nullable, text } from '../columns.js';
+import { changeSchema } from '../migration-steps.js';
 
 export class CreateJobRuns1795400000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {

@@ -1,6 +1,17 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { instant, int64, nullable, text } from '../../columns.js';
-import { changeSchema } from '../../migration-steps.js';
+import { instant, int64, nullable, text } from '../columns.js';
+import { changeSchema } from '../migration-steps.js';
+
+/** Does nothing: some stores have executed an older migration of this name. */
+export class CreateChanges1795600000000 implements MigrationInterface {
+  async up(): Promise<void> {
+    // The next migration makes the table.
+  }
+
+  async down(): Promise<void> {
+    // See above.
+  }
+}
 
 export class RecreateChanges1795700000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {

@@ -1,5 +1,17 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { BatchedRepository } from './batched-repository.js';
-import type { JobRun } from './job-run.entity.js';
+import { int64, nullable, text } from './columns.js';
+
+/** The state of a job that one of the programs on a store does. */
+@Entity('job_runs')
+export class JobRun {
+  @PrimaryColumn(text())
+  name!: string;
+
+  /** The time for which the job was claimed last, in milliseconds since 1970. */
+  @Column(nullable(int64()))
+  doneFor!: string | null;
+}
 
 /**
  * Claims a job for the time at which it is due, so that one of the programs on a store does it. A

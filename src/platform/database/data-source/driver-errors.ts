@@ -1,0 +1,62 @@
+import { type EntityMetadata, QueryFailedError } from 'typeorm';
+import type { ConstraintError } from '../constraint.error.js';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
+
+/** The cause of a failed statement: one of its rows, a lock of another session, or the store. */
+export type FailureCause = 'row' | 'lock' | 'store';
+
+/** Explains the errors of an engine's driver. */
+export interface DriverErrors {
+  /** Finds the cause of a failed statement on many rows. */
+  findCause(error: unknown): FailureCause;
+
+  /** Whether the store failed, rather than the statement. */
+  isStoreFailure(error: unknown): boolean;
+
+  /**
+   * Converts an error that reports a violated constraint; undefined for others.
+   *
+   * @param entities the entities whose tables may be concerned
+   * @param written what the statement writes to, if known
+   */
+  toConstraintError(
+    error: unknown,
+    entities: readonly EntityMetadata[],
+    written?: Written,
+  ): ConstraintError | undefined;
+}
+
+/** A table that a statement writes to. */
+export interface Written {
+  readonly table: string;
+  readonly isRemoval: boolean;
+}
+
+/** A statement of TypeORM, or of a module. A table may have the name of its schema in front. */
+const WRITE =
+  /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|(DELETE) FROM)\s+(?:ONLY\s+)?(?:(?:"[^"]+"|\w+)\.)?(?:"([^"]+)"|(\w+))/i;
+
+/** Finds the table that a statement writes to; undefined if the statement does not begin with it. */
+export function findWritten(sql: string): Written | undefined {
+  const [, removal, quoted, plain] = WRITE.exec(sql) ?? [];
+  const table = quoted ?? plain?.toLowerCase();
+  return table === undefined ? undefined : { table, isRemoval: removal !== undefined };
+}
+
+/** Explains why a statement of TypeORM, or of a module, has failed. */
+export function explainFailure(
+  error: unknown,
+  sql: string,
+  errors: DriverErrors,
+  entities: readonly EntityMetadata[],
+): Error {
+  if (error instanceof StoreUnavailableError) return error;
+  const cause = (error instanceof QueryFailedError ? error.driverError : error) as Error;
+  if (errors.isStoreFailure(cause)) return new StoreUnavailableError(cause);
+  return errors.toConstraintError(cause, entities, findWritten(sql)) ?? (error as Error);
+}
+
+/** Returns the code of an error of a driver or the system; an empty string if there is none. */
+export function getErrorCode(error: unknown): string {
+  return (error as { code?: string } | undefined)?.code ?? '';
+}
