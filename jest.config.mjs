@@ -83,7 +83,6 @@ export default {
       testPathIgnorePatterns: [
         '/test/sqlite/',
         '/test/server/',
-        '/test/fuzz/operations',
         '/test/proofs/',
         '/test/fuzz/planted',
       ],

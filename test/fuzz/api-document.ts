@@ -1,30 +1,29 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 /** The part of JSON Schema that a document uses. */
-export interface SchemaObject {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly format?: string;
-  readonly enum?: readonly unknown[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly multipleOf?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-  readonly items?: SchemaObject;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly properties?: Readonly<Record<string, SchemaObject>>;
-  readonly required?: readonly string[];
-  readonly allOf?: readonly SchemaObject[];
-  readonly anyOf?: readonly SchemaObject[];
-  readonly oneOf?: readonly SchemaObject[];
-}
+export type SchemaObject = Readonly<
+  Partial<{
+    $ref: string;
+    type: string | readonly string[];
+    format: string;
+    enum: readonly unknown[];
+    pattern: string;
+    items: SchemaObject;
+    properties: Readonly<Record<string, SchemaObject>>;
+    required: readonly string[];
+    allOf: readonly SchemaObject[];
+    anyOf: readonly SchemaObject[];
+    oneOf: readonly SchemaObject[];
+  }> &
+    Partial<Record<Bound, number>>
+>;
+
+type Bound =
+  'minimum' | 'maximum' | 'multipleOf' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems';
 
 type Content = Readonly<Record<string, { readonly schema?: SchemaObject }>>;
 
-export interface ParameterObject {
+interface ParameterObject {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
@@ -67,6 +66,8 @@ export class ApiDocument {
   readonly operations: readonly Operation[];
   // Unknown formats are accepted.
   private readonly ajv = new Ajv2020({ strict: false, logger: false });
+  /** The check of each schema, which many answers have in common. */
+  private readonly checks = new Map<string, ValidateFunction>();
 
   constructor(private readonly document: DocumentObject) {
     for (const [name, bits] of [['int32', 31] as const, ['int64', 63] as const]) {
@@ -108,15 +109,14 @@ export class ApiDocument {
     const { parameters = [], requestBody, responses } = operation;
     const { security = this.document.security ?? [] } = operation;
     const bodies = Object.entries(requestBody?.content ?? {});
+    const answers = Object.entries(responses);
     return {
       method,
       path,
       isPublic: security.length === 0,
       parameters,
       bodies: new Map(bodies.map(([type, { schema = {} }]) => [type, schema])),
-      answers: new Map(
-        Object.entries(responses).map(([status, one]) => [Number(status), this.readContent(one)]),
-      ),
+      answers: new Map(answers.map(([status, one]) => [Number(status), this.readContent(one)])),
     };
   }
 
@@ -130,12 +130,16 @@ export class ApiDocument {
 
   /** Makes a check of a body, which must not have members that the schema does not name. */
   private compile(schema: SchemaObject): ValidateFunction {
+    const key = JSON.stringify(schema);
     const { type, items } = this.resolve(schema);
     const checked =
       type === 'array' && items !== undefined
         ? { allOf: [schema], items: { allOf: [items], unevaluatedProperties: false } }
         : { allOf: [schema], unevaluatedProperties: false };
-    return this.ajv.compile({ ...checked, components: this.document.components });
+    const { components } = this.document;
+    const validate = this.checks.get(key) ?? this.ajv.compile({ ...checked, components });
+    this.checks.set(key, validate);
+    return validate;
   }
 
   private lookUp(reference: string): object {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
+import type { Field } from '../support/http/request.js';
+import { AUTHORIZATION } from '../support/plant-requests.js';
 import { Fault, parseJson } from './api.js';
 import { spellings, toMembers, writeObject } from './body.js';
 import { command, type CommandMaker, contents, createOutcome, describe, ids } from './command.js';
-import { AUTHORIZATION } from './headers.js';
 import type { Content, Model } from './model.js';
-import type { Field } from '../support/http/request.js';
 import { BODY_LIMIT, type Draft, writeRequest } from './variations.js';
 
 const LINES_TYPE: Field = ['Content-Type', 'application/x-ndjson'];
@@ -13,7 +13,7 @@ const LINES_TYPE: Field = ['Content-Type', 'application/x-ndjson'];
 /** A line of an import: a plant, or a text and the error that it causes. */
 type Line =
   | { readonly plant: Content & { readonly id: bigint }; readonly text: string }
-  | { readonly text: string; readonly error: number | undefined };
+  | { readonly plant?: undefined; readonly text: string; readonly error: number | undefined };
 
 const plantLines = fc.tuple(ids, contents, spellings).map(([id, content, spelling]): Line => {
   const oneLine = { ...spelling, gap: spelling.gap.replaceAll(/[\r\n]/g, ' ') };
@@ -21,16 +21,11 @@ const plantLines = fc.tuple(ids, contents, spellings).map(([id, content, spellin
   return { plant: { id, ...content }, text: writeObject(members, oneLine) };
 });
 const otherLines = fc.constantFrom<Line[]>(
-  { text: '', error: undefined },
   { text: ' \t ', error: undefined },
-  { text: '{', error: 40001 },
-  { text: '{"id":1,"name":"\\ud800"}', error: 40002 },
   { text: '{"id":1,"name":"a"}}', error: 40001 },
+  { text: '{"id":1,"name":"\\ud800"}', error: 40002 },
   { text: '[]', error: 40002 },
-  { text: '{"id":1}', error: 40002 },
-  { text: '{"id":"1","name":"a"}', error: 40002 },
   { text: '{"id":9223372036854775808,"name":"a"}', error: 40002 },
-  { text: '{"id":1,"name":"a\\u0000"}', error: 40002 },
   { text: `{"id":1,"name":"${'a'.repeat(BODY_LIMIT)}"}`, error: 41300 },
 );
 
@@ -70,19 +65,16 @@ function importLines(lines: readonly Line[], model: Model): ImportResult {
   let identical = 0;
   const failures: { line: number; error: number }[] = [];
   for (const [index, line] of lines.entries()) {
-    let error = 'error' in line ? line.error : undefined;
-    if ('plant' in line) {
-      const { id, ...content } = line.plant;
-      const isTooLong = Buffer.byteLength(line.text) > BODY_LIMIT;
-      error = isTooLong ? 41300 : createOutcome(model.get(id), content);
-      if (error === 200) {
-        created++;
-        model.set(id, content);
-      } else if (error === 40901) identical++;
-    }
-    if (error !== undefined && error !== 200 && error !== 40901) {
-      failures.push({ line: index + 1, error });
-    }
+    const outcome = line.plant === undefined ? line.error : createLine(line.plant, model);
+    if (outcome === 200) created++;
+    else if (outcome === 40901) identical++;
+    else if (outcome !== undefined) failures.push({ line: index + 1, error: outcome });
   }
   return { created, identical, failed: failures.length, failures };
+}
+
+function createLine({ id, ...content }: Content & { readonly id: bigint }, model: Model): number {
+  const outcome = createOutcome(model.get(id), content);
+  if (outcome === 200) model.set(id, content);
+  return outcome;
 }

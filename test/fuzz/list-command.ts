@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import type { Field } from '../support/http/request.js';
+import { AUTHORIZATION } from '../support/plant-requests.js';
 import { type Api, Fault } from './api.js';
 import {
   command,
@@ -9,9 +11,7 @@ import {
   readPlant,
   texts,
 } from './command.js';
-import { AUTHORIZATION } from './headers.js';
 import type { ListQuery, Model, StoredPlant } from './model.js';
-import type { Field } from '../support/http/request.js';
 import { type Draft, type Variation, writeRequest } from './variations.js';
 
 // Commands that read many plants.
@@ -41,13 +41,9 @@ export const makeList: CommandMaker = (anyVariations) =>
       command(undefined, describe('list', form, query, variations), async (model, api) => {
         const target = writeTarget(query);
         const wanted = model.list(query);
-        if (form === 'lines') {
-          await expectLines(target, wanted.slice(0, query.limit), api);
-        } else if (form === 'head') {
-          await api.expect(writeRequest(draftList(target, 'HEAD'), variations), 200);
-        } else {
-          await expectPages(target, wanted, query.limit, variations, api);
-        }
+        if (form === 'lines') await expectLines(target, wanted.slice(0, query.limit), api);
+        else if (form === 'pages') await expectPages(target, wanted, query.limit, variations, api);
+        else await api.expect(writeRequest(draftList(target, 'HEAD'), variations), 200);
       }),
     );
 
@@ -69,9 +65,8 @@ async function expectPages(
   variations: readonly Variation[],
   api: Api,
 ): Promise<void> {
-  let next: string | undefined = target;
   let count = 0;
-  while (next !== undefined) {
+  for (let next: string | undefined = target; next !== undefined;) {
     const request = writeRequest(draftList(next), variations);
     const answer = await api.expect(request, 200);
     const { link = '', vary = '' } = answer.headers;
@@ -82,8 +77,8 @@ async function expectPages(
     if (next !== undefined && (page.length === 0 || isShort)) {
       throw new Fault('the page is short, and not the last one', request, answer);
     }
-    const end = next === undefined ? Math.max(wanted.length, count + 1) : count + page.length;
     if (page.length > limit) throw new Fault('the page is too long', request, answer);
+    const end = next === undefined ? undefined : count + page.length;
     expectPlants(page, wanted.slice(count, end), request, answer);
     count += page.length;
   }

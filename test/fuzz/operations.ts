@@ -1,21 +1,20 @@
 import fc from 'fast-check';
-import { type Api, Fault, parseJson } from './api.js';
-import type { ApiDocument, Operation, ParameterObject } from './api-document.js';
-import { AUTHORIZATION, EXTRA_FIELDS } from './headers.js';
 import type { HttpAnswer } from '../support/http/answer.js';
 import type { Field, HttpRequest } from '../support/http/request.js';
+import { AUTHORIZATION } from '../support/plant-requests.js';
+import { type Api, Fault, parseJson } from './api.js';
+import type { ApiDocument, Operation } from './api-document.js';
 import { Known, makeValue } from './schema.arbitrary.js';
+import { EXTRA_FIELDS } from './variations.js';
 
 /** The parts of a request to an operation; a {@link Known} in them is still to be replaced. */
 interface Call {
+  readonly operation: Operation;
   readonly method: string;
-  /** The path with its parameters in braces. */
-  readonly path: string;
-  readonly isPublic: boolean;
   readonly token: Field | undefined;
   readonly inPath: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
-  readonly headers: readonly Field[];
+  readonly field: Field;
   readonly type: string | undefined;
   /** Bytes, a text, or a value that is written as JSON. */
   readonly body: unknown;
@@ -36,33 +35,38 @@ export async function fuzzOperations(
 ): Promise<void> {
   const { document } = api;
   const known: unknown[] = [];
-  const calls = fc.constantFrom(...document.operations).chain((one) => makeCall(one, document));
-  const property = fc.asyncProperty(
-    fc.array(calls, { minLength: 10, maxLength: 10 }),
-    async (all) => {
-      for (const call of all) {
-        const request = writeRequest(call, known);
-        const answer = await api.ask(request);
-        const isRefused = call.token !== AUTHORIZATION && !call.isPublic;
-        if (isRefused && answer.status !== 401) {
-          throw new Fault('a request without a good token is not refused', request, answer);
-        }
-        if (answer.status < 300) known.unshift(...findKeys(answer));
-        known.splice(20);
+  const calls = fc.oneof(...document.operations.map((one) => makeCall(one, document)));
+  const sequences = fc.array(calls, { minLength: 10, maxLength: 10 });
+  const property = fc.asyncProperty(sequences, async (all) => {
+    for (const call of all) {
+      const request = writeRequest(call, known);
+      const answer = await api.ask(request);
+      const isRefused = call.token !== AUTHORIZATION && !call.operation.isPublic;
+      if (isRefused && answer.status !== 401) {
+        throw new Fault('a request without a good token is not refused', request, answer);
       }
-    },
-  );
+      if (answer.status < 300) known.unshift(...findKeys(answer));
+      known.splice(20);
+    }
+  });
   await fc.assert(property, { seed, numRuns: runs, endOnFailure, includeErrorInReport: true });
 }
 
 function makeCall(operation: Operation, document: ApiDocument): fc.Arbitrary<Call> {
-  const { method, path, isPublic, parameters } = operation;
-  const place = (where: string): fc.Arbitrary<Record<string, unknown>> =>
-    makeParameters(
-      parameters.filter((one) => one.in === where),
-      document,
-    );
-  const bodies = [...operation.bodies].map(([type, schema]) => {
+  const { method, parameters, bodies } = operation;
+  const wrong = fc.constantFrom<unknown[]>('', '-1', 'a', '🌵', "'--");
+  const place = (where: string): fc.Arbitrary<Record<string, unknown>> => {
+    const all = parameters.filter((one) => one.in === where);
+    const values = all.map(({ name, schema }) => {
+      const valid = makeValue(schema, document, name);
+      return [name, fc.oneof({ weight: 6, arbitrary: valid }, wrong)] as const;
+    });
+    const required = all.filter((one) => where === 'path' || one.required === true);
+    return fc.record(Object.fromEntries(values), {
+      requiredKeys: required.map(({ name }) => name),
+    });
+  };
+  const contents = [...bodies].map(([type, schema]) => {
     const valid = makeValue(schema, document);
     const other = type.endsWith('json') ? fc.jsonValue() : fc.uint8Array();
     const types = fc.oneof({ weight: 9, arbitrary: fc.constant(type) }, fc.constant('text/plain'));
@@ -71,49 +75,33 @@ function makeCall(operation: Operation, document: ApiDocument): fc.Arbitrary<Cal
   const none = fc.constant({ type: undefined, body: undefined });
   return fc
     .record({
+      operation: fc.constant(operation),
       method: method === 'GET' ? fc.constantFrom('GET', 'GET', 'HEAD') : fc.constant(method),
       token: tokens,
       inPath: place('path'),
       query: place('query'),
-      headers: fc.uniqueArray(fc.constantFrom(...EXTRA_FIELDS), {
-        selector: ([name]) => name,
-        maxLength: 2,
-      }),
-      content: fc.oneof(...bodies.map((arbitrary) => ({ weight: 5, arbitrary })), none),
+      field: fc.constantFrom(...EXTRA_FIELDS),
+      content: fc.oneof(...contents.map((arbitrary) => ({ weight: 5, arbitrary })), none),
     })
-    .map(({ content, ...parts }) => ({ path, isPublic, ...parts, ...content }));
-}
-
-function makeParameters(
-  parameters: readonly ParameterObject[],
-  document: ApiDocument,
-): fc.Arbitrary<Record<string, unknown>> {
-  const values = parameters.map(({ name, schema }) => {
-    const wrong = fc.constantFrom<unknown[]>('', '-1', 'a', '🌵', "'--");
-    const valid = makeValue(schema, document, name);
-    return [name, fc.oneof({ weight: 6, arbitrary: valid }, wrong)] as const;
-  });
-  const required = parameters.filter((one) => one.in === 'path' || one.required === true);
-  return fc.record(Object.fromEntries(values), { requiredKeys: required.map(({ name }) => name) });
+    .map(({ content, ...parts }) => ({ ...parts, ...content }));
 }
 
 function writeRequest(call: Call, known: readonly unknown[]): HttpRequest {
+  const { method, type, inPath, field, token } = call;
   const text = (value: unknown): string =>
     encodeURIComponent(String(settle(value, known)).toWellFormed());
-  const path = call.path.replaceAll(
+  const path = call.operation.path.replaceAll(
     /\{(\w+)\}/g,
-    (_, name: string) => text(call.inPath[name]) || '1',
+    (_, name: string) => text(inPath[name]) || '1',
   );
   const query = Object.entries(call.query).map(([name, value]) => `${name}=${text(value)}`);
-  const headers = [...call.headers];
-  if (call.token !== undefined) headers.push(call.token);
-  if (call.type !== undefined) headers.push(['Content-Type', call.type]);
   const target = path + (query.length > 0 ? `?${query.join('&')}` : '');
-  const { method, type } = call;
+  const headers = [field, ...(token === undefined ? [] : [token])];
   if (type === undefined) {
     return { method, target, headers, body: Buffer.alloc(0), framing: 'none' };
   }
-  return { method, target, headers, body: writeBody(settle(call.body, known), type) };
+  const body = writeBody(settle(call.body, known), type);
+  return { method, target, headers: [...headers, ['Content-Type', type]], body };
 }
 
 function writeBody(body: unknown, type: string): Buffer {

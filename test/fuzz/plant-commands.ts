@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
+import type { HttpAnswer } from '../support/http/answer.js';
+import type { Field, HttpRequest } from '../support/http/request.js';
+import { AUTHORIZATION, CONTENT_TYPE } from '../support/plant-requests.js';
 import { type Api, Fault, parseJson } from './api.js';
 import { PLAIN, spellings, toMembers } from './body.js';
 import {
@@ -14,26 +17,21 @@ import {
   texts,
 } from './command.js';
 import { type Condition, toFields } from './conditions.js';
-import { AUTHORIZATION } from './headers.js';
 import { applyPatch, type Content, type Model, type Patch } from './model.js';
-import type { HttpAnswer } from '../support/http/answer.js';
-import type { Field, HttpRequest } from '../support/http/request.js';
 import { BODY_LIMIT, type Draft, writeRequest } from './variations.js';
 
 // Commands about one plant.
 
-export const JSON_TYPE: Field = ['Content-Type', 'application/json'];
 const PATCH_TYPE: Field = ['Content-Type', 'application/merge-patch+json'];
 
 export function draftCreate(id: bigint, content: Content, spelling = PLAIN): Draft {
+  const headers = [AUTHORIZATION, CONTENT_TYPE];
   const members = toMembers({ id, ...content }, spelling);
-  return {
-    method: 'POST',
-    target: '/plants',
-    headers: [AUTHORIZATION, JSON_TYPE],
-    members,
-    spelling,
-  };
+  return { method: 'POST', target: '/plants', headers, members, spelling };
+}
+
+export function draftItem(method: string, id: bigint, headers: readonly Field[] = []): Draft {
+  return { method, target: `/plants/${id}`, headers: [AUTHORIZATION, ...headers] };
 }
 
 export const makeCreate: CommandMaker = (anyVariations) =>
@@ -55,26 +53,20 @@ export async function ensureStored(id: bigint, model: Model, api: Api): Promise<
   model.set(id, { name: 'a' });
 }
 
-/** Creates several plants with one id at once: one of them wins. */
-export const races = fc
-  .tuple(ids, fc.array(contents, { minLength: 2, maxLength: 5 }))
-  .map(([id, all]) =>
-    command(id, describe('race', id, all), async (model, api) => {
-      const requests = all.map((content) => writeRequest(draftCreate(id, content)));
-      const answers = await Promise.all(requests.map((request) => api.ask(request)));
-      const winner = answers.findIndex(({ status }) => status === 200);
-      const isNew = !model.has(id);
-      const [won] = all.slice(winner);
-      if (isNew && winner >= 0 && won !== undefined) model.set(id, won);
-      for (const [index, content] of all.entries()) {
-        const wanted = isNew && index === winner ? 200 : createOutcome(model.get(id), content);
-        const { error = 200 } = parseJson(answers[index]?.body ?? '') as { error?: number };
-        if (error !== wanted) {
-          throw new Fault(`${wanted} was wanted`, requests[index] as HttpRequest, answers[index]);
-        }
-      }
-    }),
-  );
+/** A long text beside a long member that is ignored may exceed the limit: undefined if it does not. */
+function bodyOutcome({ body }: HttpRequest): number | undefined {
+  return body.length > BODY_LIMIT ? 41300 : undefined;
+}
+
+/** The outcome of a change of a plant. */
+function changeOutcome(
+  content: Content | undefined,
+  conditions: readonly Condition[],
+  done: number,
+): number {
+  if (content === undefined) return 40401;
+  return conditions.every(({ allowsChange }) => allowsChange) ? done : 41200;
+}
 
 /** The headers of conditions, with the ETag that the plant has. */
 async function conditionFields(
@@ -89,25 +81,6 @@ async function conditionFields(
   if (known !== undefined) return toFields(conditions, known);
   const { headers } = await api.expect(writeRequest(draftItem('GET', id)), 200);
   return toFields(conditions, headers.etag ?? '');
-}
-
-export function draftItem(method: string, id: bigint, headers: readonly Field[] = []): Draft {
-  return { method, target: `/plants/${id}`, headers: [AUTHORIZATION, ...headers] };
-}
-
-/** A long text beside a long member that is ignored may exceed the limit: undefined if it does not. */
-function bodyOutcome({ body }: HttpRequest): number | undefined {
-  return body.length > BODY_LIMIT ? 41300 : undefined;
-}
-
-/** The outcome of a change of a plant. */
-function changeOutcome(
-  content: Content | undefined,
-  conditions: readonly Condition[],
-  done: number,
-): number {
-  if (content === undefined) return 40401;
-  return conditions.every(({ allowsChange }) => allowsChange) ? done : 41200;
 }
 
 /** Makes commands that write a plant which is there. */
@@ -142,7 +115,7 @@ const patches = fc.record(
   { requiredKeys: [], noNullPrototype: true },
 );
 
-export const makePut = makeChange('PUT', JSON_TYPE, contents, (_, plant) => plant as Content);
+export const makePut = makeChange('PUT', CONTENT_TYPE, contents, (_, plant) => plant as Content);
 export const makePatch = makeChange('PATCH', PATCH_TYPE, patches, applyPatch);
 
 /** The answer to a change has the plant without its id, and no ETag. */

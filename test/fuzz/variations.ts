@@ -1,7 +1,9 @@
-import { type Members, PLAIN, type Spelling, writeObject } from './body.js';
-import * as headers from './headers.js';
+import { INVALID_UTF8 } from '../cases/bodies.js';
+import { INVALID_IDS } from '../cases/ids.js';
 import type { Field, Framing, HttpRequest } from '../support/http/request.js';
-import * as texts from './texts.js';
+import { TOKEN } from '../support/token.js';
+import { type Members, PLAIN, type Spelling, writeObject } from './body.js';
+import { NOT_TEXTS, words } from './texts.js';
 
 /** The operations on plants. */
 export type PlantOperation = 'create' | 'put' | 'patch' | 'remove' | 'read' | 'list' | 'import';
@@ -32,23 +34,26 @@ enum Stage {
   Others,
 }
 
+type Change = (draft: Draft) => Draft;
+
 /** A change to a request. */
 export interface Variation {
+  readonly stage: Stage;
+  /** The error that it causes; undefined if the answer stays as it is. */
+  readonly error: number | undefined;
   readonly operations: readonly PlantOperation[];
   /** What it is, for the reader. */
   readonly what: string;
-  readonly stage: Stage;
-  /** The error that it causes; undefined if the answer stays as it is. */
-  readonly error?: number;
-  /** The names in the message of the error. */
-  readonly names?: readonly string[];
-  readonly change: (draft: Draft) => Draft;
+  readonly change: Change;
+  /** The name of the member or parameter at fault, which the message of the error contains. */
+  readonly fault: string;
 }
 
 /** The limit of a body and of a line of an import, in bytes. */
 export const BODY_LIMIT = 102_400;
 
 const OF_ITEM: readonly PlantOperation[] = ['put', 'patch', 'remove', 'read'];
+const OF_ALL: readonly PlantOperation[] = ['create', 'list'];
 const WITH_JSON: readonly PlantOperation[] = ['create', 'put', 'patch'];
 const WITH_BODY: readonly PlantOperation[] = [...WITH_JSON, 'import'];
 const ALL: readonly PlantOperation[] = [...WITH_BODY, 'remove', 'read', 'list'];
@@ -66,8 +71,7 @@ const TAKEN: readonly (readonly [PlantOperation, string])[] = [
 export function writeRequest(draft: Draft, variations: readonly Variation[] = []): HttpRequest {
   const inOrder = [...variations].sort((a, b) => b.stage - a.stage);
   const { members, spelling, ...request } = inOrder.reduce((one, { change }) => change(one), draft);
-  const body =
-    members === undefined ? request.body : (request.body ?? writeBody(members, spelling));
+  const body = request.body ?? (members && writeBody(members, spelling));
   if (body === undefined) return { ...request, body: Buffer.alloc(0), framing: 'none' };
   return { ...request, body };
 }
@@ -76,203 +80,224 @@ function writeBody(members: Members = [], spelling = PLAIN): Buffer {
   return Buffer.from(writeObject(members, spelling));
 }
 
-/** Changes the whole body as text. */
-function rewrite(change: (text: string) => string | Buffer): Variation['change'] {
+/** Replaces the whole body, given as text. */
+function rewrite(change: (text: string) => string | Buffer): Change {
   return (draft) => {
     const { members, spelling, body = writeBody(members, spelling) } = draft;
     return { ...draft, body: Buffer.from(change(body.toString()) as string) };
   };
 }
 
-/** Replaces the header of this name. */
-function withField([name, value]: Field): Variation['change'] {
-  return (draft) => ({ ...draft, headers: [...withoutField(name)(draft).headers, [name, value]] });
-}
-
-function withoutField(name: string): Variation['change'] {
-  const isOther = ([other]: Field): boolean => other.toLowerCase() !== name.toLowerCase();
-  return (draft) => ({ ...draft, headers: draft.headers.filter(isOther) });
-}
-
-/** Puts this JSON in the place of a member; without it, removes the member. */
-function withMember(name: string, json?: string): Variation['change'] {
+/** Replaces a header; without a value, removes it. */
+function withField(name: string, value: string | undefined): Change {
   return (draft) => {
+    const isOther = ([other]: Field): boolean => other.toLowerCase() !== name.toLowerCase();
+    const others = draft.headers.filter(isOther);
+    return { ...draft, headers: value === undefined ? others : [...others, [name, value]] };
+  };
+}
+
+/** Puts JSON in the place of a member; without it, removes the member. */
+function setMember(name: string): (json: string | undefined) => Change {
+  return (json) => (draft) => {
     const others = draft.members?.filter(([other]) => other !== name) ?? [];
     return { ...draft, members: json === undefined ? others : [...others, [name, json]] };
   };
 }
 
-function withQuery(query: string): Variation['change'] {
-  return (draft) => ({ ...draft, target: draft.target.replace(/(\?.*)?$/, query) });
-}
-
-function withPath(change: (path: string) => string): Variation['change'] {
+function withTarget(change: (path: string) => string): Change {
   return (draft) => ({ ...draft, target: change(draft.target.replace(/\?.*/, '')) });
 }
 
-function withId(text: string): Variation['change'] {
-  return withPath(() => `/plants/${text}`);
-}
-
 /** Lengthens the body to this many bytes, unless it is longer already. */
-function padTo(length: number): Variation['change'] {
+function padTo(length: number): Change {
   return rewrite((text) => text + ' '.repeat(Math.max(0, length - Buffer.byteLength(text))));
 }
 
 /** Makes a variation of each value. */
 function vary<T>(
-  operations: readonly PlantOperation[],
   stage: Stage,
   error: number | undefined,
+  operations: readonly PlantOperation[],
   values: readonly T[],
-  change: (value: T) => Variation['change'],
-  nameFaults: (value: T) => readonly string[] = () => [],
+  change: (value: T) => Change,
+  fault = '',
 ): Variation[] {
   return values.map((value) => ({
-    operations,
-    what: `${change.name || Stage[stage]} ${String(value).slice(0, 100)}`,
     stage,
-    ...(error !== undefined && { error }),
-    names: nameFaults(value),
+    error,
+    operations,
+    what: `${Stage[stage]} ${String(value).slice(0, 100)}`,
     change: change(value),
+    fault,
   }));
 }
 
+const setMethod =
+  (method: string): Change =>
+  (draft) => ({ ...draft, method });
+const setToken = (value: string | undefined): Change => withField('Authorization', value);
+const setType = (type: string | undefined): Change => withField('Content-Type', type);
+const setEncoding = (encoding: string): Change => withField('Content-Encoding', encoding);
+const setQuery = (query: string): Change => withTarget((path) => `${path}?${query}`);
+
+const giveTwice =
+  (name: string): Change =>
+  (draft) => ({ ...draft, members: [...(draft.members ?? []), [name, '"a"'], [name, '"a"']] });
+
+/** Queries of a list that are refused because of their first parameter. */
+const BAD_QUERIES: readonly string[] = [
+  ...words`limit=0 limit=1001 limit=1.0 limit= after=-0 after=9223372036854775808 sort=ID sort= name=
+    name=a%00 tag=%00 limit=1&limit=1 offset=1 __proto__=1 sort=id&name=a tag=a&sort=name`,
+  `name=${'a'.repeat(65)}`,
+  `tag=${'a'.repeat(4_097)}`,
+];
+
+/** Headers that change nothing. */
+export const EXTRA_FIELDS: readonly Field[] = [
+  ['Accept', 'application/json;q=0, */*;q=0'],
+  ['Accept-Encoding', 'gzip, br'],
+  ['Connection', 'close'],
+  ['Cookie', 'a=b; __proto__=c; %=%'],
+  ['Expect', '100-continue'],
+  ['Range', 'bytes=0-0'],
+  ['X-HTTP-Method-Override', 'DELETE'],
+  ['X-Cats', Buffer.from('🌵 \u202e').toString('latin1')],
+  ['__proto__', 'a'],
+  ['X-Request-Id', 'abc-123_DEF'],
+  ['X-Request-Id', 'x'.repeat(2_000)],
+  ['X-Request-Id', '<script>alert(1)</script>'],
+];
+
 /** Changes after which a request is answered as it is without them. */
 export const HARMLESS: readonly Variation[] = [
-  ...vary(ALL, Stage.Token, undefined, headers.ACCEPTED, (field) => withField(field)),
-  ...vary(ALL, Stage.Others, undefined, headers.EXTRA_FIELDS, (field) => withField(field)),
+  ...vary(Stage.Token, undefined, ALL, [`bearer ${TOKEN}`, `BEARER   ${TOKEN}  `], setToken),
+  ...vary(Stage.Others, undefined, ALL, EXTRA_FIELDS, (field) => withField(...field)),
   ...vary(
-    ALL.filter((one) => one !== 'list'),
     Stage.Parameters,
     undefined,
-    headers.IGNORED_QUERIES,
-    withQuery,
+    ALL.filter((one) => one !== 'list'),
+    words`a=b id=1&name=a %FF a[b]=c&a[__proto__]=d a=1&a=2 _method=DELETE /../..`,
+    setQuery,
   ),
-  ...TAKEN.flatMap(([operation, type]) =>
-    [type, ...headers.SPELLINGS_OF_TYPE.map((spell) => spell(type))].map(
-      (spelled) =>
-        vary([operation], Stage.MediaType, undefined, [spelled], setType)[0] as Variation,
-    ),
-  ),
-  ...vary(WITH_BODY, Stage.MediaType, undefined, ['identity', 'Identity'], setEncoding),
-  ...vary(
-    WITH_BODY,
-    Stage.Others,
-    undefined,
-    [
-      [7, 4_096],
-      [1, 1, 60],
-    ],
-    (chunks) => (draft) => ({
-      ...draft,
-      framing: { chunks },
-    }),
-  ),
-  ...vary(['remove', 'read'], Stage.Others, undefined, ['', '{', '{"id":1}'], (text) =>
+  ...TAKEN.flatMap(([operation, type]) => {
+    const spelled = [type.toUpperCase(), `${type};;Charset="uTf-8"`, `${type}; a="b;charset=x"`];
+    return vary(Stage.MediaType, undefined, [operation], [type, ...spelled], setType);
+  }),
+  ...vary(Stage.MediaType, undefined, WITH_BODY, ['identity', 'Identity'], setEncoding),
+  ...vary(Stage.Others, undefined, WITH_BODY, [[7, 4_096], [1]], (chunks) => (draft) => ({
+    ...draft,
+    framing: { chunks },
+  })),
+  ...vary(Stage.Others, undefined, ['remove', 'read'], ['{', '{"id":1}'], (text) =>
     rewrite(() => text),
   ),
-  ...vary(WITH_JSON, Stage.Length, undefined, [BODY_LIMIT - 1, BODY_LIMIT], padTo),
-  ...vary(WITH_JSON, Stage.Text, undefined, texts.EXTRA_NAMES, (name) => withMember(name, 'null')),
-  ...vary(WITH_JSON, Stage.Text, undefined, texts.EXTRA_VALUES, (json) =>
-    withMember('other', json),
+  ...vary(Stage.Length, undefined, WITH_JSON, [BODY_LIMIT], padTo),
+  ...vary(
+    Stage.Text,
+    undefined,
+    WITH_JSON,
+    words`__proto__ constructor toString toJSON ID Name _id id.name`,
+    (name) => setMember(name)('null'),
   ),
-  ...vary(['put', 'patch'], Stage.Text, undefined, texts.NOT_INT64, (json) =>
-    withMember('id', json),
+  ...vary(
+    Stage.Text,
+    undefined,
+    WITH_JSON,
+    words`-0.0e-0 1e999999999 [1,[2,{"a":[null]}]] {"__proto__":{"name":"b"}} "\u0000\ud800" {"a":1,"a":2}`,
+    setMember('other'),
   ),
+  ...vary(Stage.Text, undefined, ['put', 'patch'], INVALID_IDS, setMember('id')),
 ];
 
 /** Changes that cause an error, whatever is stored. */
 export const FLAWS: readonly Variation[] = [
-  ...vary(['create', 'list'], Stage.Path, 40400, headers.NEAR_PATHS, withPath),
-  ...vary(ALL, Stage.Path, 40000, headers.UNDECODABLE, (text) => withPath((path) => path + text)),
-  ...vary(['create', 'list'], Stage.Method, 40500, ['PUT', 'PATCH', 'DELETE'], setMethod),
-  ...vary(OF_ITEM, Stage.Method, 40500, ['POST'], setMethod),
-  ...vary(['create', 'list', ...OF_ITEM], Stage.Method, 40500, headers.UNKNOWN_METHODS, setMethod),
-  ...vary(ALL, Stage.Token, 40100, headers.MISSING, (field) => (draft) => {
-    const without = withoutField('Authorization')(draft);
-    return field === undefined ? without : withField(field)(without);
-  }),
-  ...vary(ALL, Stage.Token, 40101, headers.REFUSED_TOKENS, (token) =>
-    withField(['Authorization', `Bearer ${token}`]),
-  ),
-  ...vary(OF_ITEM, Stage.Parameters, 40003, headers.NOT_IDS, withId, () => ['id']),
   ...vary(
-    ['list'],
+    Stage.Path,
+    40400,
+    OF_ALL,
+    words`/PLANTS //plants /plants/ /plants/1/ /x/../plants /%70lants /plants%2F /plants;a=b
+      /plants.json /v1/plants /__proto__ /..%2f..%2fetc/passwd`,
+    (path) => withTarget(() => path),
+  ),
+  ...vary(Stage.Path, 40000, ALL, words`% %FF %C0%AF %zz %ED%A0%80`, (text) =>
+    withTarget((path) => path + text),
+  ),
+  ...vary(Stage.Method, 40500, OF_ALL, ['PUT', 'PATCH', 'DELETE'], setMethod),
+  ...vary(Stage.Method, 40500, OF_ITEM, ['POST'], setMethod),
+  ...vary(Stage.Method, 40500, [...OF_ALL, ...OF_ITEM], ['TRACE', 'M-SEARCH'], setMethod),
+  ...vary(
+    Stage.Token,
+    40100,
+    ALL,
+    [undefined, '', 'Bearer', `Basic ${TOKEN}`, `Bearer${TOKEN}`],
+    setToken,
+  ),
+  ...vary(
+    Stage.Token,
+    40101,
+    ALL,
+    ['x', TOKEN.slice(1), `${TOKEN}x`, `${TOKEN} ${TOKEN}`, '\xff\xfe', 'x'.repeat(3_000)],
+    (token) => setToken(`Bearer ${token}`),
+  ),
+  ...vary(
     Stage.Parameters,
     40003,
-    headers.BAD_QUERIES,
-    ([query]) => withQuery(`?${query}`),
-    ([, ...names]) => names,
+    OF_ITEM,
+    words`- -0 +1 %2B1 01 1.0 1e3 0x1 %201 1%0A %D9%A1 null 1;a=b 1%00 9223372036854775808`,
+    (id) => withTarget(() => `/plants/${id}`),
+    'id',
   ),
-  ...vary(WITH_JSON, Stage.NoBody, 40001, ['no body'], () => (draft) => ({
-    method: draft.method,
-    target: draft.target,
-    headers: draft.headers,
-  })),
-  ...vary(WITH_JSON, Stage.NoBody, 40001, ['an empty body'], () => rewrite(() => '')),
+  ...BAD_QUERIES.flatMap((query) => {
+    const [name] = query.split('=');
+    return vary(Stage.Parameters, 40003, ['list'], [query], setQuery, name);
+  }),
+  ...vary(Stage.NoBody, 40001, WITH_JSON, ['empty'], () => rewrite(() => '')),
   ...TAKEN.flatMap(([operation, type]) =>
-    [
-      ...headers.NEAR_TYPES.map((spell) => spell(type)),
-      ...headers.OTHER_TYPES.filter(
-        (other) => !TAKEN.some((one) => one.join() === `${operation},${other ?? ''}`),
-      ),
-    ].flatMap((spelled) => vary([operation], Stage.MediaType, 41500, [spelled], setType)),
+    vary(
+      Stage.MediaType,
+      41500,
+      [operation],
+      [
+        ...[undefined, '', '*/*', 'text/json', 'application/ld+json', `x${type}`, `${type}p`],
+        ...[`${type}; charset=latin1`, `${type}, text/plain`, `text/plain; a=${type}`],
+      ],
+      setType,
+    ),
   ),
-  ...vary(WITH_BODY, Stage.MediaType, 41500, headers.CONTENT_ENCODINGS, setEncoding),
-  ...vary(WITH_JSON, Stage.Length, 41300, [BODY_LIMIT + 1, 2 * BODY_LIMIT], padTo),
-  ...vary(WITH_JSON, Stage.Text, 40001, texts.NOT_JSON, (text) => withMember('name', text)),
-  ...vary(WITH_JSON, Stage.Text, 40001, texts.NOT_JSON, (text) => withMember('other', text)),
-  ...vary(WITH_JSON, Stage.Text, 40001, texts.SPOILERS, rewrite),
-  ...vary(WITH_JSON, Stage.Text, 40001, texts.NOT_UTF8, (bytes) =>
-    rewrite((text) => {
-      const start = text.indexOf('"name":"') + 8;
-      return Buffer.concat([
-        Buffer.from(text.slice(0, start)),
-        Buffer.from(bytes),
-        Buffer.from(text.slice(start)),
-      ]);
-    }),
-  ),
-  ...vary(WITH_JSON, Stage.Text, 40002, texts.NOT_OBJECTS, (text) => rewrite(() => text)),
-  ...vary(['create'], Stage.Text, 40002, [...texts.NOT_INT64, undefined], setId, () => ['id']),
-  ...vary(WITH_JSON, Stage.Text, 40002, [...texts.NOT_TEXT, 'null'], setName, () => ['name']),
-  ...vary(WITH_JSON, Stage.Text, 40002, texts.NOT_TEXT, setTag, () => ['tag']),
-  ...vary(['create', 'put'], Stage.Text, 40002, ['null'], setTag, () => ['tag']),
-  ...vary(['create', 'put'], Stage.Text, 40002, [undefined], setName, () => ['name']),
+  ...vary(Stage.MediaType, 41500, WITH_BODY, ['gzip', 'utf-8', 'identity, gzip'], setEncoding),
+  ...vary(Stage.Length, 41300, WITH_JSON, [BODY_LIMIT + 1, 2 * BODY_LIMIT], padTo),
   ...vary(
+    Stage.Text,
+    40001,
     WITH_JSON,
+    words`01 +1 1. NaN nul 'a' "\x41" "\u00g0" [1,] {"a":1,} {a:1} 1//a`,
+    setMember('name'),
+  ),
+  ...vary(Stage.Text, 40001, WITH_JSON, ['}', '{}', 'x', '\0', '\u00a0'], (end) =>
+    rewrite((json) => json + end),
+  ),
+  ...vary(Stage.Text, 40001, WITH_JSON, ['[', '\ufeff', '//\n'], (start) =>
+    rewrite((json) => start + json),
+  ),
+  ...vary(
+    Stage.Text,
+    40001,
+    WITH_JSON,
+    INVALID_UTF8.map(([, bytes]) => Buffer.from(bytes)),
+    (bytes) => rewrite((text) => Buffer.concat([Buffer.from(text.slice(0, -1)), bytes])),
+  ),
+  ...vary(
     Stage.Text,
     40002,
-    ['name', 'tag'],
-    (name) => (draft) => ({
-      ...draft,
-      members: [...(withMember(name)(draft).members ?? []), [name, '"a"'], [name, '"a"']],
-    }),
-    (name) => [name],
+    WITH_JSON,
+    words`null 0 "{}" [] [{"id":1,"name":"a"}] "{\"id\":1}"`,
+    (text) => rewrite(() => text),
   ),
+  ...vary(Stage.Text, 40002, ['create'], [...INVALID_IDS, undefined], setMember('id'), 'id'),
+  ...vary(Stage.Text, 40002, WITH_JSON, [...NOT_TEXTS, 'null'], setMember('name'), 'name'),
+  ...vary(Stage.Text, 40002, WITH_JSON, NOT_TEXTS, setMember('tag'), 'tag'),
+  ...vary(Stage.Text, 40002, ['create', 'put'], [undefined], setMember('name'), 'name'),
+  ...vary(Stage.Text, 40002, ['create', 'put'], ['null'], setMember('tag'), 'tag'),
+  ...['name', 'tag'].flatMap((name) => vary(Stage.Text, 40002, WITH_JSON, [name], giveTwice, name)),
 ];
-
-function setMethod(method: string): Variation['change'] {
-  return (draft) => ({ ...draft, method });
-}
-
-function setType(type: string | undefined): Variation['change'] {
-  return type === undefined ? withoutField('Content-Type') : withField(['Content-Type', type]);
-}
-
-function setEncoding(encoding: string): Variation['change'] {
-  return withField(['Content-Encoding', encoding]);
-}
-
-function setId(json: string | undefined): Variation['change'] {
-  return withMember('id', json);
-}
-
-function setName(json: string | undefined): Variation['change'] {
-  return withMember('name', json);
-}
-
-function setTag(json: string | undefined): Variation['change'] {
-  return withMember('tag', json);
-}

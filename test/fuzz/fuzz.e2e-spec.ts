@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from '../example/example.js';
+import { addToSchema } from '../support/add-to-schema.js';
+import { ClientPool } from '../support/http/client-pool.js';
 import { TestApp } from '../support/test-app.js';
 import { ApiDocument } from './api-document.js';
 import { Api } from './api.js';
 import { fuzzPlants, sendRows } from './fuzz.js';
-import { ClientPool } from '../support/http/client-pool.js';
+import { fuzzOperations } from './operations.js';
+
+addToSchema(EXAMPLE_SCHEMA);
 
 /** Fixed, so that the suite is the same every time; `npm run prove -- fuzz` takes others. */
 const SEED = 20_261_121;
@@ -13,7 +18,7 @@ let client: ClientPool;
 let api: Api;
 
 beforeAll(async () => {
-  app = await TestApp.start({ CHANGE_FEED: 'on' });
+  app = await TestApp.start({ CHANGE_FEED: 'on' }, ...EXAMPLE_MODULES);
   client = new ClientPool(() => app.url);
   api = new Api(client.send, await ApiDocument.load(app.url));
 });
@@ -29,4 +34,10 @@ it('each flaw of a request has its error, and each harmless difference none', as
 it('any sequence of requests is answered as the model says, and stored so', async () => {
   await fuzzPlants(api, client.send, { seed: SEED, runs: 15 });
   expect(api.seen.size).toBeGreaterThan(12);
+});
+
+it('every operation, also of the example module, answers any request as documented', async () => {
+  const { requests } = api;
+  await fuzzOperations(api, { seed: SEED, runs: 25 });
+  expect(api.requests - requests).toBe(250);
 });
