@@ -6,6 +6,7 @@ import {
   type Request,
 } from 'playwright-core';
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -115,6 +116,19 @@ describe('Swagger UI in a browser', () => {
     );
   });
 });
+
+if (takesPictures) {
+  it('shows the first minute of a newcomer in a terminal', async () => {
+    const program = folder.start({ PORT: '0', DATABASE_URL: 'sqlite:first.db' });
+    const [command] = await program.printed(/^curl .*\n/m, 'errors');
+    const answer = execFileSync('sh', ['-c', command], { encoding: 'utf8', stdio: 'pipe' });
+    const log = program.output.replaceAll(`${folder.path}/`, '');
+    await page.setContent('<pre style="white-space:pre-wrap;padding:1em;margin:0"></pre>');
+    const text = `$ npm start\n${log}${program.errors}$ ${command}${answer}`;
+    await page.locator('pre').evaluate((pre, shown) => (pre.textContent = shown), text);
+    await page.locator('pre').screenshot({ path: 'docs/images/terminal.png' });
+  });
+}
 
 async function authorize(): Promise<void> {
   await page.getByRole('button', { name: 'Authorize', exact: true }).click();
