@@ -1,16 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   type NewPlant,
-  type PlantQuery,
+  type PlantChange,
   PlantStoreClient,
   PlantStoreError,
-  type StoredPlant,
 } from '../../client/plant-store-client.js';
-import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
-import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
+import { untilWaiting } from '../support/change-feed.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
@@ -20,171 +18,131 @@ let app: TestApp;
 let client: PlantStoreClient;
 
 beforeAll(async () => {
-  app = await TestApp.start();
-  client = new PlantStoreClient(app.url.origin, TOKEN);
+  app = await TestApp.start({ CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' });
+  client = makeClient();
 });
 
-afterEach(() => {
-  jest.restoreAllMocks();
-});
+afterAll(() => app.close());
 
-afterAll(async () => {
-  await app.close();
-});
+/** How many requests the clients have sent since the last one was made. */
+let sent = 0;
 
-/** Replaces fetch() for the first request. */
-function atFirst(happens: typeof fetch): void {
-  jest.spyOn(globalThis, 'fetch').mockImplementationOnce(happens);
+/** Makes a client whose first requests are answered like this, and the others by the service. */
+function makeClient(...answers: (typeof fetch)[]): PlantStoreClient {
+  sent = 0;
+  const send: typeof fetch = (...request) => {
+    sent++;
+    return (answers.shift() ?? fetch)(...request);
+  };
+  return new PlantStoreClient(`${app.url.origin}/`, TOKEN, { fetch: send });
 }
 
-const { fetch: send } = globalThis;
+/** Makes an answer for {@link makeClient}. */
+function answer(body: string, status = 200, headers: Record<string, string> = {}): typeof fetch {
+  return () => Promise.resolve(new Response(body, { status, headers }));
+}
 
-async function list(query?: PlantQuery): Promise<StoredPlant[]> {
-  const plants: StoredPlant[] = [];
-  for await (const plant of client.listPlants(query)) plants.push(plant);
-  return plants;
+const loseAnswer: typeof fetch = async (...request) => {
+  await fetch(...request);
+  throw new TypeError('fetch failed');
+};
+
+async function take<Item>(items: AsyncIterable<Item>, count = Infinity): Promise<Item[]> {
+  const taken: Item[] = [];
+  for await (const item of items) {
+    taken.push(item);
+    if (taken.length === count) break;
+  }
+  return taken;
 }
 
 describe('the typed client', () => {
-  it.each<NewPlant>([
-    { id: 1, name: 'Monstera', tag: 'indoor' },
-    { id: -9223372036854775808n, name: '' },
-    { id: 9007199254740993n, name: '"quotes"', tag: '🌿' },
-  ])('creates the plant $id, exactly', async (plant) => {
-    const { id, ...rest } = plant;
-    expect(await client.createPlant(plant)).toEqual(rest);
-    expect(await app.row(String(id))).toEqual({ tag: null, ...rest, id: String(id) });
-  });
-
-  it('takes a create whose answer was lost for done when it is', async () => {
-    atFirst(async (...request) => {
-      await send(...request);
-      throw new TypeError('fetch failed');
-    });
-    expect(await client.createPlant({ id: 10, name: 'lost' })).toEqual({ name: 'lost' });
-    expect(await app.row('10')).toBeDefined();
-  });
-
-  it('sends a create that met an unavailable store again', async () => {
-    atFirst(() =>
-      Promise.resolve(new Response('', { status: 503, headers: { 'Retry-After': '0' } })),
-    );
-    expect(await client.createPlant({ id: 11, name: 'later' })).toEqual({ name: 'later' });
-  });
-
-  it('fails with the code of the error, and does not repeat a refused request', async () => {
-    await client.createPlant({ id: 12, name: 'first' });
-    const fetches = jest.spyOn(globalThis, 'fetch');
-    const { error, message } = PlantErrors.ID_IN_USE;
-    await expect(client.createPlant({ id: 12, name: 'second' })).rejects.toEqual(
-      new PlantStoreError(409, { error, message }),
-    );
-    await expect(client.createPlant({ id: 12, name: 'first' })).rejects.toMatchObject({
-      status: 409,
-      error: PlantErrors.ALREADY_EXISTS.error,
-    });
-    expect(fetches).toHaveBeenCalledTimes(2);
-  });
-
-  it.each([9223372036854775807n, -9223372036854775807n, 9007199254740995n, 5])(
-    'reads, replaces and removes the plant %s',
+  it.each([-9223372036854775808n, 9007199254740993n, 5])(
+    'creates, reads, changes and removes the plant %s, exactly',
     async (id) => {
-      const plant = { name: 'digits 9007199254740993, "quoted" \\ 1.5', tag: '-1' };
-      await client.createPlant({ id, ...plant });
-      const created = await client.readPlant(id);
-      expect(created).toEqual({ plant: { id: BigInt(id), ...plant }, etag: expect.any(String) });
-      expect(await client.readPlant(id, created.etag)).toBeUndefined();
+      const plant = { name: 'digits 9007199254740993, "quoted" \\ 1.5', tag: '🌿' };
+      expect(await client.createPlant({ id, ...plant })).toEqual(plant);
+      expect(await app.row(String(id))).toEqual({ ...plant, id: String(id) });
+      const { etag, ...created } = await client.readPlant(id);
+      expect(created).toEqual({ plant: { id: BigInt(id), ...plant } });
+      expect(await client.readPlant(id, etag)).toBeUndefined();
 
-      expect(await client.replacePlant(id, { ...created.plant, name: 'new' })).toEqual({
-        name: 'new',
+      expect(await client.patchPlant(id, { tag: null })).toEqual({ name: plant.name });
+      expect(await client.replacePlant(id, { name: 'b', tag: '-1' })).toEqual({
+        name: 'b',
         tag: '-1',
       });
-      expect(await client.replacePlant(id, { name: 'newer' })).toEqual({ name: 'newer' });
-      const replaced = await client.readPlant(id, created.etag);
-      expect(replaced?.plant).toEqual({ id: BigInt(id), name: 'newer' });
-      expect(replaced?.etag).not.toBe(created.etag);
+      const refused = { status: 412, error: 41200 };
+      await expect(client.replacePlant(id, plant, etag)).rejects.toMatchObject(refused);
+      await expect(client.patchPlant(id, {}, etag)).rejects.toMatchObject(refused);
+      await expect(client.removePlant(id, etag)).rejects.toMatchObject(refused);
+      const current = await client.readPlant(id, etag);
+      expect(current?.plant).toEqual({ id: BigInt(id), name: 'b', tag: '-1' });
 
-      await client.removePlant(id);
-      const { error } = PlantErrors.PLANT_NOT_FOUND;
-      await expect(client.readPlant(id)).rejects.toMatchObject({ status: 404, error });
-      await expect(client.replacePlant(id, plant)).rejects.toMatchObject({ error });
-      await expect(client.removePlant(id)).rejects.toMatchObject({ error });
+      await client.removePlant(id, current?.etag);
+      const missing = { status: 404, error: 40401 };
+      await expect(client.readPlant(id)).rejects.toMatchObject(missing);
+      await expect(client.replacePlant(id, plant)).rejects.toMatchObject(missing);
+      await expect(client.removePlant(id)).rejects.toMatchObject(missing);
     },
   );
 
-  it('changes a plant only while it has the ETag that was read', async () => {
-    await client.createPlant({ id: 20, name: 'first' });
-    const { etag } = await client.readPlant(20);
-    await client.replacePlant(20, { name: 'second' }, etag);
-    const { error } = ErrorCatalogue.PRECONDITION_FAILED;
-    const refused = { status: 412, error };
-    await expect(client.replacePlant(20, { name: 'third' }, etag)).rejects.toMatchObject(refused);
-    await expect(client.removePlant(20, etag)).rejects.toMatchObject(refused);
-    const current = await client.readPlant(20);
-    expect(current.plant).toEqual({ id: 20n, name: 'second' });
-    await client.removePlant(20, current.etag);
-    expect(await app.row('20')).toBeUndefined();
-  });
-
-  it('lists all plants, page after page, from an id on or with a tag', async () => {
-    const tag = 'a page & more: 100 % +🌿';
-    const ids = Array.from({ length: 5 }, (_, index) => 9223372036854775000n + BigInt(index));
-    for (const id of ids) await client.createPlant({ id, name: 'listed', tag });
-    const fetches = jest.spyOn(globalThis, 'fetch');
-    const listed = await list({ tag, limit: 2 });
-    expect(listed).toEqual(ids.map((id) => ({ id, name: 'listed', tag })));
-    expect(fetches).toHaveBeenCalledTimes(3);
-
-    const rest = await list({ after: 9223372036854775002n });
-    expect(rest.map(({ id }) => id)).toEqual(ids.slice(3));
-    const all = await list();
-    expect(all.map(({ id }) => String(id))).toEqual((await app.rows()).map(({ id }) => id));
-    expect(await list({ tag: '' })).toEqual([]);
-    await expect(client.listPlants({ limit: 0 }).next()).rejects.toMatchObject({
-      error: ErrorCatalogue.INVALID_PARAMETERS.error,
-    });
-  });
-
-  it('requests the next page only when it is needed', async () => {
-    const fetches = jest.spyOn(globalThis, 'fetch');
-    for await (const plant of client.listPlants({ limit: 1 })) {
-      expect(plant.id).toBe(-9223372036854775808n);
-      break;
-    }
-    expect(fetches).toHaveBeenCalledTimes(1);
-  });
-
-  it('sends a change whose answer was lost again, unless it is conditional', async () => {
-    const loseAnswer: typeof fetch = async (...request) => {
-      await send(...request);
-      throw new TypeError('fetch failed');
-    };
-    await client.createPlant({ id: 30, name: 'first' });
-    atFirst(loseAnswer);
-    expect(await client.replacePlant(30, { name: 'second' })).toEqual({ name: 'second' });
-    atFirst(loseAnswer);
-    expect((await client.readPlant(30)).plant).toEqual({ id: 30n, name: 'second' });
-
-    const { etag } = await client.readPlant(30);
-    atFirst(loseAnswer);
-    await expect(client.replacePlant(30, { name: 'third' }, etag)).rejects.toThrow('fetch failed');
-    expect((await client.readPlant(30)).plant.name).toBe('third');
-
-    atFirst(loseAnswer);
-    await client.removePlant(30);
+  it('sends again whatever is safe to repeat, and takes it for done when it is', async () => {
+    const lost = (): PlantStoreClient => makeClient(loseAnswer);
+    expect(await lost().createPlant({ id: 30, name: 'a' })).toEqual({ name: 'a' });
+    expect(await lost().replacePlant(30, { name: 'b' })).toEqual({ name: 'b' });
+    const { plant, etag } = await lost().readPlant(30);
+    expect(plant).toEqual({ id: 30n, name: 'b' });
+    await expect(lost().replacePlant(30, { name: 'c' }, etag)).rejects.toThrow('fetch failed');
+    expect((await client.readPlant(30)).plant.name).toBe('c');
+    await lost().removePlant(30);
     expect(await app.row('30')).toBeUndefined();
   });
 
-  it('changes single members of a plant', async () => {
-    const id = 9007199254740993n + 40n;
-    await client.createPlant({ id, name: 'a', tag: 't' });
-    expect(await client.patchPlant(id, { name: 'b' })).toEqual({ name: 'b', tag: 't' });
-    expect(await client.patchPlant(id, { tag: null })).toEqual({ name: 'b' });
-    const { etag } = await client.readPlant(id);
-    await client.patchPlant(id, { tag: 'u' }, etag);
-    const { error } = ErrorCatalogue.PRECONDITION_FAILED;
-    await expect(client.patchPlant(id, { tag: 'v' }, etag)).rejects.toMatchObject({ error });
-    await client.removePlant(id);
+  it.each([429, 502, 503, 504])('sends again what was answered %i', async (status) => {
+    const busy = makeClient(answer('<html>', status, { 'Retry-After': '0' }));
+    expect(await busy.createPlant({ id: status, name: 'n' })).toEqual({ name: 'n' });
+  });
+
+  it('fails with the code of the error, and does not repeat a refused request', async () => {
+    const counted = makeClient();
+    await counted.createPlant({ id: 12, name: 'first' });
+    const error = { error: 40900, message: 'The id is in use by a different plant' };
+    const failure = new PlantStoreError(409, error);
+    await expect(counted.createPlant({ id: 12, name: 'second' })).rejects.toEqual(failure);
+    expect(sent).toBe(2);
+  });
+
+  it('waits no longer than its time limit, whatever Retry-After says', async () => {
+    const answers = [answer('', 503, { 'Retry-After': '86400' }), answer('{"name":"n"}')];
+    const send: typeof fetch = (...request) => (answers.shift() ?? fetch)(...request);
+    const impatient = new PlantStoreClient(app.url.origin, TOKEN, { timeoutMs: 50, fetch: send });
+    expect(await impatient.patchPlant(50, {})).toEqual({ name: 'n' });
+  });
+
+  it("makes an error of an answer that is not the service's", async () => {
+    const headers = { 'Retry-After': new Date(Date.now() + 60_000).toUTCString() };
+    const send = answer('<html>', 502, headers);
+    const proxied = new PlantStoreClient(app.url.origin, TOKEN, { attempts: 1, fetch: send });
+    const error = await proxied.readPlant(50).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(PlantStoreError);
+    expect(error).toMatchObject({ status: 502, error: 50200 });
+    expect((error as PlantStoreError).retryAfter).toBeGreaterThan(0);
+  });
+
+  it('lists plants page after page, as they are needed', async () => {
+    const tag = 'a page & more: 100 % +🌿';
+    const ids = Array.from({ length: 5 }, (_, index) => 9223372036854775000n + BigInt(index));
+    for (const id of ids) await client.createPlant({ id, name: 'listed', tag });
+    const counted = makeClient();
+    const listed = await take(counted.listPlants({ tag, limit: 2 }));
+    expect(listed).toEqual(ids.map((id) => ({ id, name: 'listed', tag })));
+    expect(sent).toBe(3);
+    await take(counted.listPlants({ tag, limit: 1 }), 1);
+    expect(sent).toBe(4);
+    const rest = await take(client.listPlants({ after: 9223372036854775002n }));
+    expect(rest.map(({ id }) => id)).toEqual(ids.slice(3));
+    await expect(client.listPlants({ limit: 0 }).next()).rejects.toMatchObject({ error: 40003 });
   });
 
   it('imports plants from any iterable, and exports the plants of a query', async () => {
@@ -195,20 +153,13 @@ describe('the typed client', () => {
     const counts = { identical: 0, failed: 0, failures: [] };
     expect(await client.importPlants(plants())).toEqual({ ...counts, created: ids.length });
     const first = [{ id: ids[0] ?? 0, name: 'other' }];
-    expect(await client.importPlants(first)).toMatchObject({
-      failures: [{ line: 1, error: 40900 }],
-    });
+    const failures = [{ line: 1, error: 40900 }];
+    expect(await client.importPlants(first)).toMatchObject({ failures });
     expect(await client.importPlants([])).toEqual({ ...counts, created: 0 });
 
-    const exported: bigint[] = [];
-    for await (const { id } of client.exportPlants({ name: 'IMPORT ' })) exported.push(id);
-    expect(exported).toEqual(ids);
-    const listed = await list({ name: 'import ', sort: '-name', limit: 1_000 });
-    expect(listed.map(({ id }) => id)).toEqual(ids.toReversed());
-    const [highest] = (await app.rows()).toReversed();
-    for await (const { id } of client.exportPlants({ sort: '-id', limit: 1 })) {
-      expect(String(id)).toBe(highest?.id);
-    }
+    const exported = await take(client.exportPlants({ name: 'IMPORT ', sort: '-name' }));
+    expect(exported.map(({ id }) => id)).toEqual(ids.toReversed());
+    expect(await take(client.exportPlants({ sort: '-id', limit: 1 }))).toHaveLength(1);
     await expect(client.exportPlants({ name: '' }).next()).rejects.toMatchObject({ error: 40003 });
   });
 
@@ -221,115 +172,145 @@ describe('the typed client', () => {
   });
 
   it.each([2 ** 53, -(2 ** 53), 1.5, NaN, Infinity])('refuses the number %s', async (id) => {
-    const fetches = jest.spyOn(globalThis, 'fetch');
-    await expect(client.createPlant({ id, name: 'n' })).rejects.toThrow(RangeError);
-    await expect(client.readPlant(id)).rejects.toThrow(RangeError);
-    await expect(client.listPlants({ after: id }).next()).rejects.toThrow(RangeError);
-    expect(fetches).not.toHaveBeenCalled();
+    const counted = makeClient();
+    await expect(counted.createPlant({ id, name: 'n' })).rejects.toThrow(RangeError);
+    await expect(counted.readPlant(id)).rejects.toThrow(RangeError);
+    await expect(counted.listPlants({ after: id }).next()).rejects.toThrow(RangeError);
+    expect(sent).toBe(0);
   });
+});
 
-  it('takes a URL with a slash at its end', async () => {
-    const slashed = new PlantStoreClient(`${app.url.origin}/`, TOKEN);
-    expect(await slashed.createPlant({ id: 50, name: 'n' })).toEqual({ name: 'n' });
-  });
+describe('the typed client of a server that is silent', () => {
+  let silent: Server;
+  let url: string;
 
-  it.each([429, 502, 503, 504])('sends again what was answered %i', async (status) => {
-    const html = new Response('<html>', { status, headers: { 'Retry-After': '0' } });
-    atFirst(() => Promise.resolve(html));
-    expect((await client.readPlant(50)).plant.name).toBe('n');
-  });
-
-  it('waits no longer than its time limit, whatever Retry-After says', async () => {
-    const headers = { 'Retry-After': '86400' };
-    const answers = [new Response('', { status: 503, headers }), new Response('{"name":"n"}')];
-    const impatient = new PlantStoreClient(app.url.origin, TOKEN, {
-      timeoutMs: 50,
-      fetch: () => Promise.resolve(answers.shift() ?? new Response('', { status: 401 })),
-    });
-    expect(await impatient.patchPlant(50, {})).toEqual({ name: 'n' });
-  });
-
-  it("makes an error of an answer that is not the service's", async () => {
-    const retryAfter = new Date(Date.now() + 60_000).toUTCString();
-    const proxied = new PlantStoreClient(app.url.origin, TOKEN, {
-      attempts: 1,
-      fetch: () =>
-        Promise.resolve(
-          new Response('<html>', { status: 502, headers: { 'Retry-After': retryAfter } }),
-        ),
-    });
-    const error = await proxied.readPlant(50).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(PlantStoreError);
-    expect(error).toMatchObject({ status: 502, error: 50200 });
-    expect((error as PlantStoreError).retryAfter).toBeGreaterThan(0);
-  });
-
-  describe('of a server that is silent', () => {
-    let silent: Server;
-    let url: string;
-
-    beforeAll(async () => {
-      silent = createServer((request, response) => {
-        request.resume();
-        // An export begins, and then falls silent.
-        if (request.headers.accept === 'application/x-ndjson') {
-          response.writeHead(200).write('{"id":1,"name":"n"}\n');
-        }
-      });
-      await once(silent.listen(0, '127.0.0.1'), 'listening');
-      url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    });
-
-    afterAll(() => {
-      silent.closeAllConnections();
-      silent.close();
-    });
-
-    /** Lets time pass until the call gives up. */
-    async function expectTimeout(call: Promise<unknown>): Promise<void> {
-      const ended = jest.fn();
-      call.then(ended, ended);
-      await until(() => {
-        passTimeouts(1_000);
-        return ended.mock.calls.length > 0;
-      });
-      await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
-    }
-
-    it('gives up after its time and its attempts', async () => {
-      const fetches = jest.spyOn(globalThis, 'fetch');
-      const impatient = new PlantStoreClient(url, TOKEN, { attempts: 2 });
-      holdTimeouts();
-      try {
-        await expectTimeout(impatient.readPlant(1));
-        expect(fetches).toHaveBeenCalledTimes(2);
-        await expectTimeout(impatient.importPlants([]));
-        expect(fetches).toHaveBeenCalledTimes(3);
-        const lines = impatient.exportPlants();
-        expect(await lines.next()).toMatchObject({ value: { id: 1n } });
-        await expectTimeout(lines.next());
-      } finally {
-        resetClocks();
+  beforeAll(async () => {
+    silent = createServer((request, response) => {
+      request.resume();
+      // An export begins, and then falls silent.
+      if (request.headers.accept === 'application/x-ndjson') {
+        response.writeHead(200).write('{"id":1,"name":"n"}\n');
       }
     });
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  });
 
-    it('gives up when its caller aborts it', async () => {
-      const patient = new PlantStoreClient(url, TOKEN);
-      const reason = new Error('enough');
-      const stop = new AbortController();
-      const { signal } = stop;
-      const calls = [
-        patient.createPlant({ id: 1, name: 'n' }, { signal }),
-        patient.readPlant(1, undefined, { signal }),
-        patient.replacePlant(1, { name: 'n' }, undefined, { signal }),
-        patient.patchPlant(1, {}, undefined, { signal }),
-        patient.removePlant(1, undefined, { signal }),
-        patient.listPlants({}, { signal }).next(),
-        patient.importPlants([], { signal }),
-      ];
-      stop.abort(reason);
-      for (const call of calls) await expect(call).rejects.toBe(reason);
-      await expect(patient.readPlant(1, undefined, { signal })).rejects.toBe(reason);
+  afterAll(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+
+  /** Lets time pass until the call gives up. */
+  async function expectTimeout(call: Promise<unknown>): Promise<void> {
+    const ended = jest.fn();
+    call.then(ended, ended);
+    await until(() => {
+      passTimeouts(1_000);
+      return ended.mock.calls.length > 0;
     });
+    await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
+  }
+
+  it('gives up after its time and its attempts', async () => {
+    const send = jest.fn(fetch);
+    const impatient = new PlantStoreClient(url, TOKEN, { attempts: 2, fetch: send });
+    holdTimeouts();
+    try {
+      await expectTimeout(impatient.readPlant(1));
+      expect(send).toHaveBeenCalledTimes(2);
+      await expectTimeout(impatient.importPlants([]));
+      expect(send).toHaveBeenCalledTimes(3);
+      const lines = impatient.exportPlants();
+      expect(await lines.next()).toMatchObject({ value: { id: 1n } });
+      await expectTimeout(lines.next());
+    } finally {
+      resetClocks();
+    }
+  });
+
+  it('gives up when its caller aborts it', async () => {
+    const patient = new PlantStoreClient(url, TOKEN);
+    const reason = new Error('enough');
+    const stop = new AbortController();
+    const { signal } = stop;
+    const calls = [
+      patient.createPlant({ id: 1, name: 'n' }, { signal }),
+      patient.readPlant(1, undefined, { signal }),
+      patient.replacePlant(1, { name: 'n' }, undefined, { signal }),
+      patient.patchPlant(1, {}, undefined, { signal }),
+      patient.removePlant(1, undefined, { signal }),
+      patient.listPlants({}, { signal }).next(),
+      patient.importPlants([], { signal }),
+      patient.changes({ signal }).next(),
+    ];
+    stop.abort(reason);
+    for (const call of calls) await expect(call).rejects.toBe(reason);
+    await expect(patient.readPlant(1, undefined, { signal })).rejects.toBe(reason);
+  });
+});
+
+describe('the changes of the typed client', () => {
+  const ID = 9007199254740995n;
+
+  it('arrive as they happen, with exact ids and every name, until the caller stops', async () => {
+    const changes = client.changes({ after: await client.latestCursor() });
+    const data = { id: ID, name: '9007199254740993 a\u2028b\u2029c\u0085d', tag: 't' };
+    await client.createPlant(data);
+    await client.replacePlant(ID, { name: 'second' });
+    const [created, replaced] = await take(changes, 2);
+    expect(created).toMatchObject({ type: 'plant.created', id: ID, data });
+    expect(replaced).toMatchObject({ type: 'plant.replaced', data: { id: ID, name: 'second' } });
+
+    await client.removePlant(ID);
+    const [removed] = await take(client.changes({ after: replaced?.cursor }), 1);
+    const { cursor, at } = removed ?? {};
+    expect(removed).toEqual({ cursor, type: 'plant.removed', id: ID, at });
+    expect(cursor).toBe(await client.latestCursor());
+  });
+
+  it('begin with the next change', async () => {
+    const changes = client.changes();
+    const first = changes.next();
+    await untilWaiting(app, 1);
+    await client.createPlant({ id: 1, name: 'next' });
+    expect((await first).value).toMatchObject({ data: { id: 1n, name: 'next' } });
+    await changes.return();
+  });
+
+  it('are requested again after empty pages, lost answers and any failure of the service', async () => {
+    const after = await client.latestCursor();
+    for (const id of [10, 11, 13]) await client.createPlant({ id, name: 'n' });
+    const failures = Array.from({ length: 8 }, () => answer('', 503, { 'Retry-After': '0' }));
+    const changes: PlantChange[] = await take(
+      makeClient(loseAnswer, answer('[]'), ...failures).changes({ after }),
+      3,
+    );
+    expect(changes.map(({ id }) => id)).toEqual([10n, 11n, 13n]);
+  });
+
+  it('leave out those of other rows', async () => {
+    const after = await client.latestCursor();
+    await client.createPlant({ id: 31, name: 'n' });
+    const garden = `[{"cursor":"${after}","type":"garden.created","id":"a","at":"","data":{}}]`;
+    const [first] = await take(makeClient(answer(garden)).changes({ after }), 1);
+    expect(first).toMatchObject({ type: 'plant.created', id: 31n });
+  });
+
+  it('wait for less than the time limit of an attempt', async () => {
+    const send = jest.fn(answer('', 401));
+    const options = { timeoutMs: 5_000, fetch: send };
+    const impatient = new PlantStoreClient(app.url.origin, TOKEN, options);
+    const next = impatient.changes({ after: '0.0123456789ab' }).next();
+    await expect(next).rejects.toMatchObject({ status: 401 });
+    const url = `${app.url.origin}/changes?after=0.0123456789ab&wait=4`;
+    expect(send).toHaveBeenCalledWith(url, expect.anything());
+  });
+
+  it('end with 41000 when the cursor is not kept, and with the failure of the last attempt', async () => {
+    const gone = { status: 410, error: 41000 };
+    await expect(client.changes({ after: '0.0123456789ab' }).next()).rejects.toMatchObject(gone);
+    const nobody = new PlantStoreClient('http://127.0.0.1:1', TOKEN, { attempts: 1 });
+    await expect(nobody.changes().next()).rejects.toThrow('fetch failed');
   });
 });

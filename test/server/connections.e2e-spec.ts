@@ -1,69 +1,135 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
-import { FairShare, type Holding } from '../../src/platform/limits/fair-share.js';
-import { DISCARD_LIMIT } from '../../src/platform/server/send-error.js';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
-import { holdTimeouts, resetClocks } from '../support/clock.js';
+import { holdTimeouts, resetClocks, stopClock } from '../support/clock.js';
 import { heapUsed } from '../support/heap-used.js';
-import { ClientConnection, listAnswers } from '../support/http/connection.js';
-import { LARGE, LIVE, writeCreateRequest } from '../support/plant-requests.js';
-import { listServerSockets, openSocket } from '../support/server-connections.js';
+import { ClientConnection, exchange, listAnswers } from '../support/http/connection.js';
+import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
+import { holdCreates, listServerSockets, openSocket } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';
 
-const PIECE = 64 * 1024;
-
 let app: TestApp;
 
-afterEach(async () => {
-  resetClocks();
-  jest.restoreAllMocks();
-  await app.close();
+beforeAll(async () => {
+  app = await TestApp.start();
 });
 
-describe('clients that leave before the end of their bodies', () => {
-  it('leave nothing that counts against the bodies of others', async () => {
-    app = await TestApp.start();
-    const sockets = listServerSockets(app);
-    const holdings = jest.spyOn(FairShare.prototype, 'hold').mock.results;
-    const head = writeCreateRequest(TOKEN).replace(
-      /Content-Length: .*/s,
-      'Content-Length: 100000\r\n\r\n',
-    );
-    for (let round = 0; round < 6; round++) {
-      const clients = Array.from({ length: 220 }, () => openSocket(app.port));
-      for (const client of clients) client.write(head + ' '.repeat(99_999));
-      const isThere = ({ bytesRead }: Socket): boolean => bytesRead === head.length + 99_999;
-      await until(() => sockets.length === clients.length && sockets.every(isThere));
-      for (const client of clients) client.destroy();
-      await until(() => sockets.every(({ closed }) => closed));
-      sockets.length = 0;
+afterEach(() => {
+  resetClocks();
+  jest.restoreAllMocks();
+});
+
+afterAll(() => app.close());
+
+/**
+ * Sends each piece when the one before has been read. Returns the statuses of the answers, of which
+ * the last ends the connection.
+ */
+async function sendPieces(pieces: readonly string[]): Promise<number[]> {
+  const sockets = listServerSockets(app);
+  const client = new ClientConnection(app.port);
+  let length = 0;
+  for (const piece of pieces) {
+    await client.write(piece);
+    length += piece.length;
+    await until(() => sockets[0]?.destroyed === true || sockets[0]?.bytesRead === length);
+  }
+  await client.closed;
+  expect(client.answers.at(-1)?.headers.connection).toBe('close');
+  return client.answers.map(({ status }) => status);
+}
+
+describe('an answer that ends the connection', () => {
+  const smuggled = writeCreateRequest(TOKEN, 'smuggled');
+  const upgrade = LIVE.replace('Host: a', 'Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c');
+  const unauthorized = writeCreateRequest('wrong', 'x'.repeat(200_000));
+  const many = LIVE.replace('Host: a', `Host: a${'\r\nX:'.repeat(100)}`);
+  /** Node drops the headers after the thousandth. */
+  const body = `${'\r\nX:'.repeat(1_500)}\r\nContent-Length: ${smuggled.length}`;
+
+  it.each<[string, string[], number]>([
+    ['the request before it is handled', [LIVE + smuggled], 200],
+    ['the client asks for that', [LIVE.replace('a\r', 'a\r\nConnection: close\r') + smuggled], 200],
+    ['the client asks for an upgrade', [upgrade, smuggled], 200],
+    ['the client asks for an upgrade together with another', [upgrade + smuggled], 200],
+    [
+      'the client sends the preface of HTTP/2',
+      [`PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${smuggled}`],
+      400,
+    ],
+    ['it comes before the body', [unauthorized + smuggled], 401],
+    ['the request is malformed', [LIVE.replace('Host: a\r\n', '') + smuggled], 400],
+    ['the request has more than 100 headers', [many, smuggled], 431],
+    [
+      'the request has a body behind 1,000 headers',
+      [LIVE.replace('a\r', `a${body}\r`), smuggled],
+      431,
+    ],
+  ])('is the last, and nothing behind it is handled: %s', async (_, pieces, status) => {
+    expect(await sendPieces(pieces)).toEqual([status]);
+    expect(await app.create('{"id":-1,"name":"last"}')).toMatchObject({ status: 200 });
+    expect(await app.rows()).toMatchObject([{ id: '-1' }]);
+    await app.delete('/plants/-1');
+  });
+
+  it('answers a request with 100 headers, and goes on', async () => {
+    const client = new ClientConnection(app.port);
+    for (let round = 0; round < 2; round++) {
+      await client.write(LIVE.replace('Host: a', `Host: a${'\r\nX:'.repeat(99)}`));
+      expect(await client.next()).toMatchObject({ status: 200, closes: false });
     }
-    const amounts = holdings.map(({ value }) => (value as Holding).amount);
-    expect(new Set(amounts)).toEqual(new Set([0]));
-    // The headers arrive with only a part of it.
-    const body = `{"id":1,"name":"${'x'.repeat(90_000)}"}`;
-    expect((await app.create(body)).status).toBe(200);
+    client.destroy();
   });
 });
 
-it('the headers of a request count as long as its body has not arrived', async () => {
-  app = await TestApp.start();
-  const holdings = jest.spyOn(FairShare.prototype, 'hold').mock.results;
-  const client = openSocket(app.port);
-  const header = `X-Long: ${'x'.repeat(14_000)}`;
-  client.write(writeCreateRequest(TOKEN).replace('\r\n', `\r\n${header}\r\n`).slice(0, -1));
-  await until(() => holdings.length > 0);
-  const [amount = 0] = holdings.map(({ value }) => (value as Holding).amount);
-  expect(amount).toBeGreaterThan(header.length);
-  client.destroy();
+describe('a request that comes before the answer to the one before it', () => {
+  it('is not handled, and the connection ends after that answer', async () => {
+    const [sockets, creates] = [listServerSockets(app), holdCreates(app)];
+    const client = new ClientConnection(app.port);
+    let length = 0;
+    for (const piece of [writeCreateRequest(TOKEN), writeCreateRequest(TOKEN)]) {
+      await client.write(piece);
+      length += piece.length;
+      await until(() => creates.begun === 1 && sockets[0]?.bytesRead === length);
+    }
+    creates.release();
+    await client.closed;
+    expect(client.answers).toMatchObject([{ status: 200, headers: { connection: 'close' } }]);
+    expect(creates.begun).toBe(1);
+  });
+
+  it.each([
+    ['malformed', 'nonsense\r\n\r\n', []],
+    ['only the beginning of one', LIVE.slice(0, -2), [408]],
+  ])('may be %s: the answer before it is sent all the same', async (_, input, others) => {
+    const impatient = await TestApp.start({ HEADERS_TIMEOUT_MS: '300' });
+    const client = new ClientConnection(impatient.port);
+    await client.write(LIVE + input);
+    await client.closed;
+    expect(client.answers.map(({ status }) => status)).toEqual([200, ...others]);
+    await impatient.close();
+  });
+
+  it('does not cut off an answer that has begun', async () => {
+    const name = 'x'.repeat(40 * 1024 * 1024);
+    jest.spyOn(app.nest.get(PlantsService), 'create').mockResolvedValue({ name });
+    const sockets = listServerSockets(app);
+    const client = openSocket(app.port).pause();
+    client.write(writeCreateRequest(TOKEN));
+    // The system takes no more of the answer.
+    await until(() => sockets.some(({ writableLength }) => writableLength > 0));
+    client.write(LIVE);
+    const chunks: Buffer[] = [];
+    for await (const chunk of client) chunks.push(chunk as Buffer);
+    const [answer, ...others] = listAnswers(String(Buffer.concat(chunks)));
+    expect(answer).toMatchObject({ status: 200, body: `{"name":"${name}"}` });
+    expect(others).toEqual([]);
+  });
 });
 
 it('idle connections keep no long tokens in memory', async () => {
-  app = await TestApp.start();
   const length = 15_000;
   const head = `GET /plants/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${'x'.repeat(length)}\r\n\r\n`;
   const clients = Array.from({ length: 300 }, () => new ClientConnection(app.port));
@@ -78,61 +144,42 @@ it('idle connections keep no long tokens in memory', async () => {
   for (const client of clients) client.reset();
 });
 
-describe('a client that sends on after an early answer', () => {
-  it('loses its connection at the limit on bodies that are discarded', async () => {
-    app = await TestApp.start();
-    // The time limit would end the connection too.
-    holdTimeouts();
-    const [sockets, client] = [listServerSockets(app), openSocket(app.port).resume()];
-    const head = writeCreateRequest('wrong').replace(
-      /Content-Length: .*/s,
-      `Content-Length: ${2 * DISCARD_LIMIT}\r\n\r\n`,
-    );
-    client.write(head);
-    await until(() => sockets[0]?.bytesWritten !== undefined && sockets[0].bytesWritten > 0);
-    client.write(Buffer.alloc(DISCARD_LIMIT + PIECE));
-    await until(() => sockets[0]?.destroyed === true);
-    expect(sockets[0]?.bytesRead).toBeGreaterThan(DISCARD_LIMIT);
-  });
-
-  it('leaves nothing for each further piece of malformed input', async () => {
-    app = await TestApp.start();
-    const [sockets, client] = [listServerSockets(app), openSocket(app.port).pause()];
-    client.write(LARGE);
-    await once(client, 'readable');
-    let errors = 0;
-    app.nest.getHttpServer().on('clientError', () => errors++);
-    await until(() => {
-      client.write('\u0001');
-      return errors > 20;
-    });
-    expect(sockets[0]?.listenerCount('error')).toBeLessThan(10);
-    client.destroy();
-  });
+it('connections beyond MAX_CONNECTIONS get 503, until one that reads nothing has lost its place', async () => {
+  const small = await TestApp.start({ MAX_CONNECTIONS: '5', SEND_TIMEOUT_MS: '1000' });
+  // A body that the system can buffer only in part.
+  const name = 'x'.repeat(40 * 1024 * 1024);
+  jest.spyOn(small.nest.get(PlantsService), 'create').mockResolvedValue({ name });
+  const sockets = listServerSockets(small);
+  const silent = Array.from({ length: 5 }, () => openSocket(small.port).pause());
+  await until(() => sockets.length === silent.length);
+  const ask = (): Promise<string> => exchange(small.port, LIVE, (text) => text.endsWith('}'));
+  expect(listAnswers(await ask())).toMatchObject([
+    {
+      status: 503,
+      headers: { connection: 'close', 'retry-after': '1' },
+      body: expect.stringContaining('50300'),
+    },
+  ]);
+  for (const client of silent) client.write(writeCreateRequest(TOKEN));
+  await until(() => sockets.every(({ closed }) => closed));
+  expect(listAnswers(await ask())).toMatchObject([{ status: 200 }]);
+  for (const client of silent) client.destroy();
+  await small.close();
 });
 
-it('the body of a read is not kept while it is handled', async () => {
-  app = await TestApp.start();
-  const read = jest
-    .spyOn(app.nest.get(PlantsService), 'read')
-    .mockReturnValue(new Promise(() => undefined));
-  const requests: IncomingMessage[] = [];
-  app.nest.getHttpServer().on('request', (request: IncomingMessage) => requests.push(request));
-  const client = openSocket(app.port);
-  client.write(
-    `GET /plants/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 60000\r\n\r\n${'x'.repeat(60_000)}`,
-  );
-  await until(() => read.mock.calls.length === 1 && requests[0]?.readableEnded === true);
-  client.destroy();
-});
-
-describe('a client that ends its side after its request', () => {
-  it('gets its answer, and the connection is closed', async () => {
-    app = await TestApp.start();
-    const client = openSocket(app.port);
-    client.end(writeCreateRequest(TOKEN));
-    let received = '';
-    for await (const chunk of client) received += String(chunk);
-    expect(listAnswers(received).map(({ status }) => status)).toEqual([200]);
-  });
+it('many clients that do not read their exports keep no long page from others', async () => {
+  const name = 'x'.repeat(100_000);
+  const plants = Array.from({ length: 100 }, (_, id) => ({ id: String(id), name, tag: null }));
+  await app.nest.get(PlantsRepository).createAll(plants);
+  // However slow this machine is, no page waits too long for its turn or its client.
+  holdTimeouts();
+  stopClock();
+  const sockets = listServerSockets(app);
+  const silent = Array.from({ length: 40 }, () => openSocket(app.port).pause());
+  const head = `GET /plants HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
+  for (const socket of silent) socket.write(head);
+  await until(() => sockets.length === silent.length);
+  await until(() => sockets.every(({ writableLength }) => writableLength > 0));
+  expect(await app.get('/plants')).toMatchObject({ status: 200 });
+  for (const socket of silent) socket.destroy();
 });

@@ -3,7 +3,6 @@ import { DataSource } from 'typeorm';
 import { ConstraintError } from '../../src/platform/database/constraint.error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../../src/platform/errors/error-catalogue.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
-import { ExampleModule } from '../support/example.module.js';
 import { expectError } from '../support/expect-error.js';
 import { listAnswers, exchange } from '../support/http/connection.js';
 import { type Answer, TestApp } from '../support/test-app.js';
@@ -20,7 +19,7 @@ const CAUSES: Record<keyof typeof ErrorCatalogue, (app: TestApp) => Promise<Answ
   MALFORMED_REQUEST: (app) => raw(app, 'nonsense\r\n\r\n'),
   UNREADABLE_BODY: (app) => app.create('{'),
   INVALID_BODY: (app) => app.create('{}'),
-  INVALID_PARAMETERS: (app) => app.get('/examples?limit=0'),
+  INVALID_PARAMETERS: (app) => app.get('/plants?limit=0'),
   TOKEN_MISSING: (app) => app.request('POST', '/plants'),
   TOKEN_REFUSED: (app) => app.create(PLANT, { Authorization: 'Bearer other' }),
   INSUFFICIENT_SCOPE: async (app) =>
@@ -83,16 +82,13 @@ describe('every error of the catalogue', () => {
   it.each(Object.keys(CAUSES))('%s is answered, with its headers', async (name) => {
     const key = name as keyof typeof ErrorCatalogue;
     const entry: ErrorEntry = ErrorCatalogue[key];
-    app = await TestApp.start(
-      {
-        ...(entry === ErrorCatalogue.REQUEST_TIMEOUT && SHORT_TIMEOUTS),
-        RATE_LIMIT: entry === ErrorCatalogue.TOO_MANY_REQUESTS ? '3/60' : 'off',
-        CHANGE_FEED: 'on',
-        AUTH_SCOPE: 'plants:write',
-        ...issuer.env,
-      },
-      ExampleModule,
-    );
+    app = await TestApp.start({
+      ...(key === 'REQUEST_TIMEOUT' && SHORT_TIMEOUTS),
+      RATE_LIMIT: key === 'TOO_MANY_REQUESTS' ? '3/60' : 'off',
+      CHANGE_FEED: 'on',
+      AUTH_SCOPE: 'plants:write',
+      ...issuer.env,
+    });
     const answer = await CAUSES[key](app);
     expectError(answer, entry, expect.not.stringMatching(/secret|SQL|node_modules|TypeError/i));
     for (const [header, value] of Object.entries(entry.headers ?? {})) {

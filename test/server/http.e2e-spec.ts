@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { NotFoundException } from '@nestjs/common';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -59,15 +58,6 @@ describe('a known path with another method', () => {
     const answer = await app.request('OPTIONS', path);
     expect(answer).toMatchObject({ status: 204, body: '' });
     expect(answer.headers.get('allow')).toBe(allow);
-  });
-});
-
-describe('a route that says itself that there is nothing', () => {
-  it('is answered 404, not 405', async () => {
-    const plants = app.nest.get(PlantsService);
-    const create = jest.spyOn(plants, 'create').mockRejectedValue(new NotFoundException());
-    expectError(await app.create('{"id":1,"name":"n"}'), 'NOT_FOUND');
-    create.mockRestore();
   });
 });
 
@@ -133,15 +123,13 @@ describe('every answer', () => {
     expect(headers.has('access-control-allow-origin')).toBe(false);
   });
 
-  it('repeats the request id', async () => {
-    const id = 'a.b:c/d+e=f@g_h-i';
+  it.each([
+    ['a.b:c/d+e=f@g_h-i', /^a\.b:c\/d\+e=f@g_h-i$/],
+    ['a b', /^[\w-]{36}$/],
+    ['x'.repeat(129), /^[\w-]{36}$/],
+  ])('repeats the request id "%s" if it is valid', async (id, expected) => {
     const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
-    expect(answer.headers.get('x-request-id')).toBe(id);
-  });
-
-  it.each(['a b', 'x'.repeat(129)])('replaces the request id "%s"', async (id) => {
-    const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
-    expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+    expect(answer.headers.get('x-request-id')).toMatch(expected);
   });
 });
 
@@ -159,11 +147,6 @@ describe('an early refusal', () => {
     const body = Buffer.alloc(5 * 1024 * 1024, 0x20);
     const received = await exchange(app.port, Buffer.concat([Buffer.from(head(...lines)), body]));
     expect(listAnswers(received)).toMatchObject([{ status }]);
-  });
-
-  it('is sent before the body has arrived', async () => {
-    const isAnswered = (received: string): boolean => received.includes('40100');
-    expect(await exchange(app.port, head(...upload), isAnswered)).toContain('HTTP/1.1 401');
   });
 
   it('cuts off a client that never stops sending', async () => {
@@ -241,48 +224,6 @@ describe('Expect: 100-continue', () => {
     const received = await exchange(app.port, head(...request), isOver);
     expect(received).not.toContain('100 Continue');
     expect(listAnswers(received)).toMatchObject([{ status, headers: { connection: 'close' } }]);
-  });
-});
-
-describe('an upload that is aborted', () => {
-  it('creates nothing, and the service continues', async () => {
-    const stored = await app.rows();
-    const socket = connect({ port: app.port, host: '127.0.0.1' });
-    socket.write(
-      `${head('POST /plants HTTP/1.1', `Authorization: Bearer ${TOKEN}`, 'Content-Type: application/json', 'Content-Length: 500')}{"id":77,"name":"half"`,
-    );
-    await once(app.nest.getHttpServer(), 'request');
-    socket.resetAndDestroy();
-    await once(socket, 'close');
-    expect(await app.create('{"id":78,"name":"n"}')).toMatchObject({ status: 200 });
-    expect(await app.rows()).toHaveLength(stored.length + 1);
-  });
-});
-
-describe('a chunked body', () => {
-  const lines = [
-    'POST /plants HTTP/1.1',
-    `Authorization: Bearer ${TOKEN}`,
-    'Transfer-Encoding: chunked',
-    'Connection: close',
-  ];
-  const json = [...lines, 'Content-Type: application/json'];
-
-  function chunks(...texts: string[]): string {
-    return texts
-      .map((text) => `${text.length.toString(16)}\r\n${text}\r\n`)
-      .concat('0\r\n\r\n')
-      .join('');
-  }
-
-  it.each([
-    ['a plant in many pieces', json, chunks(...'{"id":502,"name":"n"}'.split(/(?=.)/)), 200],
-    ['100 KiB', json, chunks('{"id":504,"name":"n"}'.padEnd(102_400)), 200],
-    ['more than 100 KiB', json, chunks('{"id":505,"name":"n"}'.padEnd(102_401)), 413],
-  ])('of %s gets its answer', async (_, request, body, status) => {
-    expect(listAnswers(await exchange(app.port, head(...request) + body))).toMatchObject([
-      { status },
-    ]);
   });
 });
 

@@ -3,8 +3,6 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
-import { Holding } from '../../src/platform/limits/fair-share.js';
-import { Turns } from '../../src/platform/requests/turns.js';
 import { holdTimeouts, passSeconds, passTimeouts, resetClocks } from '../support/clock.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
@@ -101,14 +99,6 @@ describe('the client of an import', () => {
     expect(received).toContain(`{"created":${sent},"identical":0,"failed":0,"failures":[]}`);
   });
 
-  it('takes no turn from other requests while it waits for its client', async () => {
-    const take = jest.spyOn(Turns.ofHandlers, 'take');
-    await start();
-    client.write(chunk(line(1)));
-    await until(() => isStored(1));
-    expect(take.mock.calls[0]?.[1].locals).toHaveProperty('turn', undefined);
-  });
-
   it('gets 503 when the server stops', async () => {
     await start();
     client.write(chunk(line(1)));
@@ -118,18 +108,6 @@ describe('the client of an import', () => {
     await closed;
     expect(received).toMatch(/^HTTP\/1\.1 503 [^]*\r\nRetry-After: 1\r\n[^]*"error":50300/);
     await stopped;
-  });
-
-  it('gets 503 when the lines that it has not ended are too much to hold', async () => {
-    await start();
-    client.write(chunk(line(1)));
-    await until(() => isStored(1));
-    jest.spyOn(Holding.prototype, 'update').mockImplementation(function (this: Holding, amount) {
-      if (amount > 50_000) this.drop();
-    });
-    client.write(chunk(line(2, 'x'.repeat(60_000)).slice(0, -1)));
-    await until(() => received.includes('\r\n\r\n'));
-    expect(received).toMatch(/^HTTP\/1\.1 503 [^]*"error":50300/);
   });
 
   it('may disconnect: complete lines are stored, and half a line is not', async () => {

@@ -50,7 +50,7 @@ async function readStatus(token: string): Promise<number> {
 
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 
-describe('a JWT of the identity provider is accepted', () => {
+describe('a JWT of the identity provider', () => {
   beforeAll(start);
   afterAll(stop);
 
@@ -61,26 +61,20 @@ describe('a JWT of the identity provider is accepted', () => {
     ['without a type', {}, { typ: undefined }],
     ['without a key id', {}, { kid: undefined }],
     ['for several audiences', { aud: ['https://other.example', AUDIENCE] }, {}],
-    ['valid since now', { nbf: Math.floor(Date.now() / 1_000) }, {}],
-    ['whose issuer has a clock 4 seconds ahead', { nbf: Math.floor(Date.now() / 1_000) + 4 }, {}],
+    ['valid since now', { nbf: seconds() }, {}],
+    ['whose issuer has a clock 4 seconds ahead', { nbf: seconds() + 4 }, {}],
     ['with its scopes in scp', { scope: undefined, scp: 'plants plants:write' }, {}],
     ['with a list of scopes', { scope: undefined, scp: ['plants', 'plants:write'] }, {}],
-  ] as const)('%s', async (_, claims, header) => {
-    const token = await issuer.token({ ...SCOPE, ...claims }, header);
-    expect(await readStatus(token)).toBe(200);
+  ] as const)('%s is accepted', async (_, claims, header) => {
+    expect(await readStatus(await issuer.token({ ...SCOPE, ...claims }, header))).toBe(200);
   });
-});
-
-describe('a JWT without the scopes gets 40300 and the scopes that are needed', () => {
-  beforeAll(start);
-  afterAll(stop);
 
   it.each([
     ['no scope at all', {}],
     ['one of two', { scope: 'plants' }],
     ['another', { scope: 'plants:writer plants' }],
     ['something else than text', { scope: { plants: true }, scp: 7 }],
-  ])('%s', async (_, claims) => {
+  ])('with %s gets 40300 and the scopes that are needed', async (_, claims) => {
     const token = await issuer.token(claims);
     // The second time it is a token already seen.
     for (let round = 0; round < 2; round++) {
@@ -89,6 +83,20 @@ describe('a JWT without the scopes gets 40300 and the scopes that are needed', (
       expect(answer.headers.get('www-authenticate')).toBe(
         'Bearer realm="plant-store", error="insufficient_scope", scope="plants:write plants"',
       );
+    }
+  });
+
+  it('may be signed with each of these algorithms', async () => {
+    const algorithms = [
+      ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+      ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+    ];
+    const keys = await Promise.all(algorithms.map((algorithm) => makeKey(algorithm)));
+    issuer.keys = keys.map(({ jwk }) => jwk);
+    passSeconds(60);
+    for (const key of keys) {
+      const status = await readStatus(await issuer.token(SCOPE, {}, key));
+      expect([key.alg, status]).toEqual([key.alg, 200]);
     }
   });
 });
@@ -156,10 +164,10 @@ const FORGERIES: Record<string, () => string | Promise<string>> = {
   'an audience that contains ours': withClaims({ aud: `${AUDIENCE}/more` }),
   'no audience': withClaims({ aud: undefined }),
   'the audience of an ID token': withClaims({ aud: 'client-id', nonce: 'n' }),
-  expired: withClaims({ exp: Math.floor(Date.now() / 1_000) - 60 }),
+  expired: withClaims({ exp: seconds() - 60 }),
   'no expiry': withClaims({ exp: undefined }),
   'an expiry in words': withClaims({ exp: 'tomorrow' }),
-  'not yet valid': withClaims({ nbf: Math.floor(Date.now() / 1_000) + 600 }),
+  'not yet valid': withClaims({ nbf: seconds() + 600 }),
   'a claim to be bound to a key': withClaims({ cnf: { jkt: 'x' } }),
   'an unknown critical header': withHeader({ crit: ['urn:example:rule'], 'urn:example:rule': 1 }),
   'the type of a logout token': withHeader({ typ: 'logout+jwt' }),
@@ -223,27 +231,13 @@ describe('a forged JWT gets 40101', () => {
     );
   });
 
-  it.each([
-    ['algorithm', 'HMAC with the public key as JWK'],
-    ['unknown-key', 'another key under an unknown id'],
-    ['signature', 'a signature of zeros'],
-    ['issuer', 'another issuer'],
-    ['audience', 'another audience'],
-    ['expired', 'expired'],
-    ['not-yet-valid', 'not yet valid'],
-    ['type', 'the type of a logout token'],
-    ['bound-to-key', 'a claim to be bound to a key'],
-    ['malformed', 'no expiry'],
-    ['unknown', 'encrypted'],
-  ])('and is counted for the reason %s: %s', async (reason, forgery) => {
-    const count = async (): Promise<number> => {
-      const text = String((await app.get('/metrics')).body);
-      const series = new RegExp(`^auth_failures_total\\{reason="${reason}"\\} (\\d+)$`, 'm');
-      return Number(series.exec(text)?.[1] ?? 0);
-    };
-    const before = await count();
-    await createWith((await FORGERIES[forgery]?.()) ?? '');
-    expect(await count()).toBe(before + 1);
+  it('and is counted for its reason', async () => {
+    const { text } = await app.get('/metrics');
+    const reasons = text.matchAll(/^auth_failures_total\{reason="([\w-]+)"\} [1-9]/gm);
+    expect(Array.from(reasons, ([, reason]) => reason).sort()).toEqual([
+      ...['algorithm', 'audience', 'bound-to-key', 'expired', 'issuer', 'malformed'],
+      ...['not-yet-valid', 'signature', 'type', 'unknown', 'unknown-key'],
+    ]);
   });
 
   it('and none makes the keys be fetched again so soon', () => {
@@ -254,20 +248,6 @@ describe('a forged JWT gets 40101', () => {
 describe('the keys of the identity provider', () => {
   beforeEach(start);
   afterEach(stop);
-
-  it('may sign with each of these algorithms', async () => {
-    const algorithms = [
-      ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-      ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-    ];
-    const keys = await Promise.all(algorithms.map((algorithm) => makeKey(algorithm)));
-    issuer.keys = keys.map(({ jwk }) => jwk);
-    const accepted: string[] = [];
-    for (const key of keys) {
-      if ((await readStatus(await issuer.token(SCOPE, {}, key))) === 200) accepted.push(key.alg);
-    }
-    expect(accepted).toEqual(algorithms);
-  });
 
   it('are fetched once, however many tokens arrive at first', async () => {
     const tokens = await Promise.all(Array.from({ length: 50 }, good));
@@ -315,13 +295,8 @@ describe('the keys of the identity provider', () => {
     const unknown = await issuer.token(SCOPE, { kid: undefined }, stranger);
     expect(await readStatus(unknown)).toBe(401);
   });
-});
 
-describe('a token already seen', () => {
-  beforeEach(start);
-  afterEach(stop);
-
-  it('needs no provider until it expires', async () => {
+  it('are not needed for a token already seen until it expires', async () => {
     const token = await issuer.token({ ...SCOPE, exp: seconds() + 120 });
     expect(await readStatus(token)).toBe(200);
     issuer.instead = (_, res) => res.writeHead(500).end();
@@ -331,11 +306,6 @@ describe('a token already seen', () => {
     expect(await readStatus(token)).toBe(401);
     expect(issuer.fetches).toBe(1);
   });
-});
-
-describe('a provider that fails', () => {
-  beforeEach(start);
-  afterEach(stop);
 
   it.each<[string, () => void]>([
     ['drops the connection', () => (issuer.instead = (_, res) => res.destroy())],
@@ -349,7 +319,7 @@ describe('a provider that fails', () => {
       'has a key that is none',
       () => (issuer.keys = [{ kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA', kid: issuer.key.kid }]),
     ],
-  ])('because it %s is 503 for its tokens, and nothing to others', async (_, fail) => {
+  ])('whose provider %s are 503 for its tokens, and nothing to others', async (_, fail) => {
     const token = await good();
     fail();
     for (let round = 0; round < 3; round++) {
@@ -362,7 +332,7 @@ describe('a provider that fails', () => {
     expect(await readStatus('no-jwt')).toBe(401);
   });
 
-  it('is requested again after ten seconds', async () => {
+  it('are requested again ten seconds after a failure', async () => {
     issuer.instead = (_, res) => res.destroy();
     const token = await good();
     expect(await readStatus(token)).toBe(503);
@@ -373,7 +343,7 @@ describe('a provider that fails', () => {
     expect(await readStatus(token)).toBe(200);
   });
 
-  it('while its keys are known is 503 for an unknown key only', async () => {
+  it('that are known serve while the provider fails, and an unknown key is 503', async () => {
     expect(await readStatus(await good())).toBe(200);
     issuer.instead = (_, res) => res.destroy();
     passSeconds(40);

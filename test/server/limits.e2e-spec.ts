@@ -53,31 +53,19 @@ async function listStatuses(
 describe('RATE_LIMIT', () => {
   it('answers so many requests of a token, and 42900 until its time is over', async () => {
     await start({ RATE_LIMIT: '3/60' });
-    expect(await listStatuses(4, TOKEN)).toEqual([200, 200, 200, 429]);
-    const answer = await createWith(TOKEN);
-    expectError(answer, 'TOO_MANY_REQUESTS');
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
-    passSeconds(61);
-    expect(await listStatuses(4, TOKEN)).toEqual([200, 200, 200, 429]);
-  });
-
-  it('keeps to its time though the clock is set back', async () => {
-    await start({ RATE_LIMIT: '2/60' });
-    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
-    setClockBy(-3_600);
-    const answer = await createWith(TOKEN);
-    expectError(answer, 'TOO_MANY_REQUESTS');
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
-    expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(60);
-    passSeconds(61);
-    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
-  });
-
-  it('has RateLimit and RateLimit-Policy with the number that is left', async () => {
-    await start({ RATE_LIMIT: '3/60' });
     const { headers } = await createWith(TOKEN);
     expect(headers.get('ratelimit')).toMatch(/^"requests"; r=2; t=(60|59)$/);
     expect(headers.get('ratelimit-policy')).toMatch(/^"requests"; q=3; w=60; pk=:[\w+/=]+:$/);
+    expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 429]);
+    // An administrator may set the clock.
+    setClockBy(-3_600);
+    const answer = await createWith(TOKEN);
+    expectError(answer, 'TOO_MANY_REQUESTS');
+    const retryAfter = Number(answer.headers.get('retry-after'));
+    expect(retryAfter).toBeGreaterThan(50);
+    expect(retryAfter).toBeLessThanOrEqual(60);
+    passSeconds(61);
+    expect(await listStatuses(4, TOKEN)).toEqual([200, 200, 200, 429]);
   });
 
   it('counts each client for itself, and requests without a good token by address', async () => {
@@ -126,24 +114,17 @@ describe('AUTH_FAILURE_LIMIT', () => {
     expect(headers.get('ratelimit')).toMatch(/^"authentication-failures"; r=59999; t=\d\d$/);
   });
 
-  it('answers 42900 in the place of 401 until its time is over', async () => {
-    await start({ AUTH_FAILURE_LIMIT: '2/60' });
-    expect(await listStatuses(3, 'wrong')).toEqual([401, 401, 429]);
-    const answer = await app.request('POST', '/plants');
-    expectError(answer, 'TOO_MANY_REQUESTS');
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
-    passSeconds(61);
-    expect(await listStatuses(3, 'wrong')).toEqual([401, 401, 429]);
-  });
-
   it('lets good tokens through that are known, and verifies no more of others', async () => {
     await start({ AUTH_FAILURE_LIMIT: '2/60' });
     const [seen, unseen] = [await issuer.token(), await issuer.token()];
     expect(await listStatuses(1, seen)).toEqual([200]);
     expect(await listStatuses(3, await issuer.token({ aud: 'other' }))).toEqual([401, 401, 429]);
+    expectError(await app.request('POST', '/plants'), 'TOO_MANY_REQUESTS');
     expect(await listStatuses(1, unseen)).toEqual([429]);
     expect(await listStatuses(3, seen)).toEqual([200, 200, 200]);
     expect(await listStatuses(3, TOKEN)).toEqual([200, 200, 200]);
+    passSeconds(61);
+    expect(await listStatuses(3, 'wrong')).toEqual([401, 401, 429]);
   });
 
   it('counts no good token, and no outage of the provider', async () => {
@@ -190,14 +171,6 @@ describe('TRUST_PROXY', () => {
       expect(await listStatuses(1, 'wrong', first)).toEqual([401]);
       expect(await listStatuses(1, 'wrong', second)).toEqual([429]);
       expect(await listStatuses(1, 'wrong', '192.0.2.77, 10.1.2.3')).toEqual([401]);
-    },
-  );
-
-  it.each([',', 'unknown', 'x'.repeat(10_000)])(
-    'counts a client of a trusted proxy that sends the nonsense "%.20s"',
-    async (nonsense) => {
-      await start({ AUTH_FAILURE_LIMIT: '1/60', TRUST_PROXY: 'loopback' });
-      expect(await listStatuses(2, 'wrong', nonsense)).toEqual([401, 429]);
     },
   );
 });

@@ -68,13 +68,10 @@ function publicRoutes(): string[] {
 }
 
 describe('routes', () => {
-  it('every route is known: a controller serves it, or it is a page of the documentation', () => {
-    expect(routes.map(nameOf)).toContain('POST /plants');
-    expect(publicRoutes()).toContain('/');
-  });
-
   it('every route requires a token, unless it is @Public() or a page of the documentation', async () => {
     const open = publicRoutes();
+    expect(open).toContain('/');
+    expect(routes.map(nameOf)).toContain('POST /plants');
     for (const { method, path } of routes) {
       const { status } = await app.request(
         method,

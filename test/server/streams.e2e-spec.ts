@@ -56,11 +56,6 @@ class StreamsController {
     return makePieces(3, 1);
   }
 
-  @Get('file')
-  sendFile(): StreamableFile {
-    return new StreamableFile(Buffer.from('a file'), { type: 'image/png', disposition: 'inline' });
-  }
-
   @Get('file-fails')
   failFile(): StreamableFile {
     return new StreamableFile(Readable.from(makePieces(1, 0)));
@@ -115,16 +110,6 @@ describe('a stream', () => {
       expect.objectContaining({ status: 200, incomplete: true }),
     );
     expect(logged).toHaveBeenCalledWith(expect.objectContaining({ message: 'a bug' }));
-  });
-
-  it("may be one of Nest's files", async () => {
-    const answer = await app.get('/streams/file');
-    expect(answer).toMatchObject({ status: 200, text: 'a file' });
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
-      'content-type': 'image/png',
-      'content-disposition': 'inline',
-      'content-length': '6',
-    });
   });
 });
 

@@ -160,6 +160,15 @@ describe('connections', () => {
     }
   });
 
+  it('let a row be read by its key while pages are read', async () => {
+    await rows.create(plant(1));
+    const page = await dataSource.pageReaders.acquire();
+    const waiting = Array.from({ length: 6 }, () => rows.list({ limit: 1 }));
+    expect(await rows.find('1')).toEqual(plant(1));
+    await page.release(false);
+    for (const { rows: found } of await Promise.all(waiting)) expect(found).toEqual([plant(1)]);
+  });
+
   it('are not reused after a caller has altered them', async () => {
     await dataSource.query('PRAGMA foreign_keys = OFF');
     await dataSource.query('CREATE TEMP TABLE notes (text)');

@@ -1,17 +1,13 @@
 import {
   BadRequestException,
   Body,
-  type CanActivate,
   ConflictException,
   Controller,
   DefaultValuePipe,
-  ForbiddenException,
   Get,
   HttpException,
-  Injectable,
   Module,
   NotFoundException,
-  NotImplementedException,
   Param,
   ParseIntPipe,
   Put,
@@ -19,7 +15,6 @@ import {
   Res,
   ServiceUnavailableException,
   UnauthorizedException,
-  UseGuards,
 } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
@@ -30,7 +25,6 @@ import {
   IsInt,
   IsNumber,
   IsOptional,
-  IsString,
   Max,
   Min,
   ValidateNested,
@@ -51,23 +45,17 @@ import {
 
 /** The errors to throw, by the last part of the path. */
 const FAILURES: Readonly<Record<string, () => unknown>> = {
-  missing: () => new NotFoundException('no such garden'),
   'missing-anyhow': () => new NotFoundException(),
   bad: () => new BadRequestException(['a is bad', 'b is bad']),
   taken: () => new ConflictException('the name is taken'),
-  gone: () => new HttpException('it was removed', 410),
   // Nest wraps errors of http-errors like this.
   'of-express': () =>
     new HttpException('a secret', 413, {
       cause: Object.assign(new Error('a secret'), { expose: true, statusCode: 413 }),
     }),
-  teapot: () => new HttpException({ message: 'short and stout', extra: 1 }, 418),
   shy: () => new HttpException(new Error('a secret'), 404),
-  forbidden: () => new ForbiddenException('only the owner may'),
   unauthorized: () => new UnauthorizedException('the session is over'),
-  later: () => new ServiceUnavailableException('the mail server is down'),
   'later-anyhow': () => new ServiceUnavailableException(),
-  unfinished: () => new NotImplementedException('a secret'),
   redirect: () => new HttpException('a secret', 302),
   bug: () => new TypeError('a secret'),
 };
@@ -142,10 +130,6 @@ export class ExampleBody {
   ids?: bigint[];
 
   @IsOptionalNotNull()
-  @IsString({ each: true })
-  words?: string[];
-
-  @IsOptionalNotNull()
   @IsJson()
   anything?: JsonText;
 }
@@ -165,13 +149,6 @@ export class Harvest {
   @ValidateNested({ each: true })
   @Type(() => Seed)
   seeds!: Seed[];
-}
-
-@Injectable()
-class Nobody implements CanActivate {
-  canActivate(): boolean {
-    return false;
-  }
 }
 
 @ApiTag('examples', 'Examples of all that a feature may do')
@@ -218,13 +195,6 @@ export class ExampleController {
   @ApiOperation({ operationId: 'readExample', summary: 'Read an example' })
   read(@Param() path: ExamplePath): ExamplePath {
     return path;
-  }
-
-  @Put('forbidden')
-  @UseGuards(Nobody)
-  @ApiOperation({ operationId: 'writeForbidden', summary: 'Write what nobody may' })
-  forbidden(@Body() body: ExamplePath): ExamplePath {
-    return body;
   }
 
   @Put(':id')
