@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ErrorCatalogue, type ErrorKind } from '../../src/platform/errors/error-catalogue.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
 
 const LINES = { Accept: 'application/x-ndjson' };
 const LONG = 'L'.repeat(64);
@@ -84,7 +82,7 @@ const ORDERS = {
 };
 
 describe.each(Object.entries(ORDERS))('GET /plants?sort=%s', (sort, ids) => {
-  it.each([1, 2, 7, 1000])('lists every plant once, on pages of %i', async (limit) => {
+  it.each([1, 7])('lists every plant once, on pages of %i', async (limit) => {
     expect(await listByLinks(`/plants?sort=${sort}&limit=${limit}`)).toEqual(ids);
   });
 
@@ -166,22 +164,17 @@ describe('GET /plants with a query that no page has', () => {
     }
   });
 
-  it('refuses a cursor whose id was replaced by a text', async () => {
-    const parts = JSON.parse(atob(await cursor('sort=name'))) as string[];
-    const forged = btoa(JSON.stringify([...parts.slice(0, -1), 'x'])).replaceAll('=', '');
-    const answer = await app.get(`/plants?sort=name&after=${forged}`);
-    expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining('taken from a Link'));
-  });
-
-  it.each([
-    ['name=mon', ['', 'mom\u{10FFFF}', 'moo', 'z']],
-    ['name=MON', ['', 'mom\u{10FFFF}', 'moo', 'Mon', 'z']],
-    ['name=mon&sort=-name', ['', 'mom\u{10FFFF}', 'moo', 'z']],
-  ])('refuses a cursor of ?%s whose name does not match', async (query, names) => {
-    const [signature] = JSON.parse(atob(await cursor(query))) as string[];
-    for (const name of names) {
-      const forged = Buffer.from(JSON.stringify([signature, name, '0'])).toString('base64url');
-      const answer = await app.get(`/plants?${query}&after=${forged}`);
+  it('refuses a cursor whose name does not match, or whose id is none', async () => {
+    const [signature] = JSON.parse(atob(await cursor('name=mon'))) as string[];
+    const places = [
+      ['', '0'],
+      ['mom\u{10FFFF}', '0'],
+      ['moo', '0'],
+      ['mon', 'x'],
+    ] as const;
+    for (const place of places) {
+      const forged = Buffer.from(JSON.stringify([signature, ...place])).toString('base64url');
+      const answer = await app.get(`/plants?name=mon&after=${forged}`);
       expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining('taken from a Link'));
     }
   });
@@ -242,27 +235,23 @@ describe('GET /plants as lines', () => {
 });
 
 describe('Vary: Accept', () => {
-  it.each<[string, () => Promise<Answer>, ErrorKind]>([
-    ['without a token', () => app.request('GET', '/plants'), ErrorCatalogue.TOKEN_MISSING],
-    [
-      'with a token that is not accepted',
-      () => app.request('GET', '/plants', { headers: { Authorization: 'Bearer other' } }),
-      ErrorCatalogue.TOKEN_REFUSED,
-    ],
-    ['with a bad query', () => app.get('/plants?limit=x'), ErrorCatalogue.INVALID_PARAMETERS],
-  ])('is on a refusal of GET /plants %s', async (_, send, { error }) => {
-    const answer = await send();
-    expect(answer.body).toMatchObject({ error });
-    expect(answer.headers.get('vary')).toBe('Accept');
+  it('is on every refusal of GET /plants', async () => {
+    const headers = { Authorization: 'Bearer other' };
+    for (const [answer, error] of [
+      [await app.request('GET', '/plants'), 40100],
+      [await app.request('GET', '/plants', { headers }), 40101],
+      [await app.get('/plants?limit=x'), 40003],
+    ] as const) {
+      expect(answer.body).toMatchObject({ error });
+      expect(answer.headers.get('vary')).toBe('Accept');
+    }
   });
 
   it('is on an answer beside that of another origin', async () => {
     const shared = await TestApp.start({ CORS_ORIGINS: 'https://a.example' });
-    const headers = { Origin: 'https://a.example', Authorization: `Bearer ${TOKEN}` };
     for (const path of ['/plants', '/plants?limit=x']) {
-      const { headers: answered } = await shared.request('GET', path, { headers });
-      expect(answered.get('vary')).toBe('Origin, Accept');
-      expect(answered.get('access-control-expose-headers')).toMatch(/Accept-Patch.*Link/);
+      const { headers } = await shared.get(path, { Origin: 'https://a.example' });
+      expect(headers.get('vary')).toBe('Origin, Accept');
     }
     await shared.close();
   });

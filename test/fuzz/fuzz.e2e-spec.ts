@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from '../example/example.js';
-import { addToSchema } from '../support/add-to-schema.js';
+import { addToSchema } from '../support/store.js';
 import { ClientPool } from '../support/http/client-pool.js';
 import { TestApp } from '../support/test-app.js';
 import { ApiDocument } from './api-document.js';

@@ -36,7 +36,7 @@ import {
 import type { ConstraintError } from '../../src/platform/database/constraint.error.js';
 import { Decimal } from '../../src/platform/json/decimal.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
-import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { type EntityStore, openEntityStore } from '../support/store.js';
 
 @Entity('shelves')
 class Shelf {

@@ -4,7 +4,7 @@ import { BatchedRepository } from '../../src/platform/database/batched-repositor
 import { bytes, int64, nullable } from '../../src/platform/database/columns.js';
 import { changeSchema } from '../../src/platform/database/migration-steps.js';
 import { resetClocks, stopClock } from '../support/clock.js';
-import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { type EntityStore, openEntityStore } from '../support/store.js';
 
 @Entity('photos')
 class Photo {

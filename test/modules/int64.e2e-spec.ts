@@ -10,7 +10,7 @@ import {
   PrimaryColumn,
   type Repository,
 } from 'typeorm';
-import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { type EntityStore, openEntityStore } from '../support/store.js';
 
 @Entity('growers')
 class Grower {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { claimRun, JobRun } from '../../src/platform/database/jobs.js';
-import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { type EntityStore, openEntityStore } from '../support/store.js';
 
 const DAY = new Date('2026-11-22T00:00:00Z');
 const NEXT_DAY = new Date('2026-11-23T00:00:00Z');

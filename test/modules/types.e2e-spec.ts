@@ -5,8 +5,7 @@ import { BatchedRepository } from '../../src/platform/database/batched-repositor
 import { inRange } from '../../src/platform/database/filters.js';
 import { Decimal } from '../../src/platform/json/decimal.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
-import { addToSchema } from '../support/add-to-schema.js';
-import { openEntityStore } from '../support/entity-store.js';
+import { addToSchema, openEntityStore } from '../support/store.js';
 import { expectError } from '../support/expect-error.js';
 import {
   CreateSpecimens1900000000000,

@@ -8,7 +8,7 @@ import { int64 } from '../../src/platform/database/columns.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import type { PostgresDataSource } from '../../src/platform/database/postgres/postgres-data-source.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { type EntityStore, openEntityStore } from '../support/store.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { TestStore } from '../support/test-store.js';
 

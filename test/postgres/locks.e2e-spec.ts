@@ -5,7 +5,7 @@ import type { Repository } from 'typeorm';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { type EntityStore, openEntityStore } from '../support/store.js';
 import { passSeconds, resetClocks, stopClock } from '../support/clock.js';
 import { countDeadlocks, removeLockTimeout } from '../support/lock-waits.js';
 import { TestStore } from '../support/test-store.js';

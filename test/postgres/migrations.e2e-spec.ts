@@ -3,7 +3,7 @@ import { Column, Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { int64, text } from '../../src/platform/database/columns.js';
 import { changeSchema } from '../../src/platform/database/migration-steps.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
-import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { type EntityStore, openEntityStore } from '../support/store.js';
 
 @Entity('pots')
 class Pot {

@@ -5,7 +5,7 @@ import type { StoreDataSource } from '../../src/platform/database/data-source/st
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { resetClocks } from '../support/clock.js';
-import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { type EntityStore, openEntityStore } from '../support/store.js';
 
 let opened: EntityStore;
 let dataSource: StoreDataSource;

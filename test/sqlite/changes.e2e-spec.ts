@@ -12,7 +12,7 @@ import {
 } from '../support/change-feed.js';
 import { holdTimeouts, resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
-import { querySqlite } from '../support/query-sqlite.js';
+import { querySqlite } from '../support/store.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';

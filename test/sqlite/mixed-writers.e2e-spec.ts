@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
-import { openEntityStore } from '../support/entity-store.js';
+import { openEntityStore } from '../support/store.js';
 import { SeededRandom } from '../support/seeded-random.js';
 
 const SEED = 7;

@@ -5,7 +5,7 @@ import { cp, mkdtemp, rename, rm, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SqliteReader } from '../../src/commands/sqlite-reader.js';
-import { commitConnection } from '../support/commit-connection.js';
+import { commitConnection } from '../support/store.js';
 import { type Demand, LARGE_NAME, PlantClient } from '../support/plant-client.js';
 import { TestApp } from '../support/test-app.js';
 

@@ -14,7 +14,7 @@ import { StoreUnavailableError } from '../../src/platform/database/store-unavail
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
-import { type EntityStore, openEntityStore } from '../support/entity-store.js';
+import { type EntityStore, openEntityStore } from '../support/store.js';
 
 let store: EntityStore;
 let dataSource: StoreDataSource;
@@ -162,7 +162,7 @@ describe('connections', () => {
 
   it('let a row be read by its key while pages are read', async () => {
     await rows.create(plant(1));
-    const page = await dataSource.pageReaders.acquire();
+    const page = await dataSource.pools.pageReaders.acquire();
     const waiting = Array.from({ length: 6 }, () => rows.list({ limit: 1 }));
     expect(await rows.find('1')).toEqual(plant(1));
     await page.release(false);

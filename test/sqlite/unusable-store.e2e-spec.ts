@@ -3,15 +3,10 @@ import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  createDataSourceOptions,
-  openDatabase,
-} from '../../src/platform/database/data-source/open-database.js';
-import {
   DatabaseStartError,
   type StoreDataSource,
 } from '../../src/platform/database/data-source/store-data-source.js';
-import { schema } from '../../src/schema.js';
-import { querySqlite } from '../support/query-sqlite.js';
+import { openStore, querySqlite } from '../support/store.js';
 
 let folder: string;
 
@@ -22,10 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe('a start on a store that cannot be used says', () => {
-  async function open(path: string): Promise<StoreDataSource> {
-    const env = { DATABASE_URL: `sqlite:${path}`, DATABASE_POOL_SIZE: 1 };
-    return await openDatabase({ ...createDataSourceOptions(env, schema), logger: 'debug' });
-  }
+  const open = (path: string): Promise<StoreDataSource> => openStore(`sqlite:${path}`);
 
   /** @param sql what another program, or a version of this one, has done to the store */
   async function expectRefusal(sql: string, reason: RegExp): Promise<void> {

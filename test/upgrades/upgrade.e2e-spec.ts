@@ -2,11 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import sqlite3 from 'sqlite3';
-import {
-  createDataSourceOptions,
-  openDatabase,
-} from '../../src/platform/database/data-source/open-database.js';
 import { schema } from '../../src/schema.js';
+import { openStore } from '../support/store.js';
 import { TestApp } from '../support/test-app.js';
 import { ENGINE, TestStore } from '../support/test-store.js';
 
@@ -49,9 +46,7 @@ async function execute(sql: string): Promise<void> {
 /** Opens the store as a start does, and resolves with the logged lines. */
 async function upgrade(): Promise<string[]> {
   const lines: string[] = [];
-  const env = { DATABASE_URL: store.url, DATABASE_POOL_SIZE: 1 };
-  const options = createDataSourceOptions(env, schema, (line) => lines.push(line));
-  await (await openDatabase({ ...options, logger: 'debug' })).destroy();
+  await (await openStore(store.url, (line) => lines.push(line))).destroy();
   return lines;
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { DataSource } from 'typeorm';
 import { Plant } from '../../../src/modules/plants/plant.entity.js';
 import { ConstraintError } from '../../../src/platform/database/constraint.error.js';
-import { addToSchema } from '../../support/add-to-schema.js';
+import { addToSchema } from '../../support/store.js';
 import { expectError } from '../../support/expect-error.js';
 import { type Answer, TestApp } from '../../support/test-app.js';
 import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from '../example.js';

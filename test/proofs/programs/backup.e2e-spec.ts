@@ -9,7 +9,7 @@ import { schema } from '../../../src/schema.js';
 import { Faults } from '../../support/faults.js';
 import type { Program } from '../../support/program.js';
 import { type Ended, ProgramFolder } from '../../support/program-folder.js';
-import { querySqlite } from '../../support/query-sqlite.js';
+import { querySqlite } from '../../support/store.js';
 import { TOKEN } from '../../support/token.js';
 
 const CLIENTS = 16;

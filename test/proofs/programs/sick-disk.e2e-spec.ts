@@ -6,7 +6,7 @@ import { Faults } from '../../support/faults.js';
 import { freePort } from '../../support/free-port.js';
 import type { Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
-import { querySqlite } from '../../support/query-sqlite.js';
+import { querySqlite } from '../../support/store.js';
 import { TOKEN } from '../../support/token.js';
 import { hasTool, mayMount, mountMemory, unmount } from '../../support/tools.js';
 import { until } from '../../support/until.js';

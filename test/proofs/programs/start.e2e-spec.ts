@@ -12,7 +12,7 @@ import { ROOT } from '../../support/documents.js';
 import { AS_ORDINARY_USER } from '../../support/ordinary-user.js';
 import { Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
-import { querySqlite } from '../../support/query-sqlite.js';
+import { querySqlite } from '../../support/store.js';
 import { hasTool, mayMount, mountMemory, unmount } from '../../support/tools.js';
 
 /** Sends SIGTERM when the store is about to be opened. */

@@ -14,9 +14,8 @@ import { copyStore } from '../../../../src/commands/copy-store.js';
 import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
 import { int64, nullable, text } from '../../../../src/platform/database/columns.js';
 import { changeSchema } from '../../../../src/platform/database/migration-steps.js';
-import { addToSchema } from '../../../support/add-to-schema.js';
+import { addToSchema, useStore } from '../../../support/store.js';
 import { type Engine, TestStore } from '../../../support/test-store.js';
-import { useStore } from '../../../support/use-store.js';
 
 @Entity('tickets')
 class Ticket {

@@ -12,9 +12,8 @@ import { Plant } from '../../../../src/modules/plants/plant.entity.js';
 import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
 import { JobRun } from '../../../../src/platform/database/jobs.js';
 import { schema } from '../../../../src/schema.js';
-import { querySqlite } from '../../../support/query-sqlite.js';
+import { querySqlite, useStore } from '../../../support/store.js';
 import { TestStore } from '../../../support/test-store.js';
-import { useStore } from '../../../support/use-store.js';
 
 const COMMAND = new URL('../../../../dist/commands/db-copy.js', import.meta.url).pathname;
 

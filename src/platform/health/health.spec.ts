@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { passSeconds, resetClocks, stopClock } from '../../../test/support/clock.js';
+import { HealthController } from './health.controller.js';
+import { StoreProbe } from './store-probe.js';
+
+let write: jest.Mock<() => Promise<void>>;
+let health: HealthController;
+
+beforeEach(() => {
+  Logger.overrideLogger(false);
+  stopClock();
+  write = jest.fn(() => Promise.resolve());
+  health = new HealthController(new StoreProbe({ probeWrite: write } as never));
+});
+
+afterEach(resetClocks);
+
+const UNAVAILABLE = { status: 503 };
+
+describe('readiness', () => {
+  it('writes to the store once at a time for all probes, and caches the result', async () => {
+    await Promise.all([health.ready(), health.ready(), health.ready()]);
+    await health.ready();
+    expect(write).toHaveBeenCalledTimes(1);
+  });
+
+  it('follows the store, and being alive does not', async () => {
+    write.mockRejectedValueOnce(new Error('gone'));
+    await expect(health.ready()).rejects.toMatchObject(UNAVAILABLE);
+    expect(health.live()).toEqual({ status: 'ok' });
+    passSeconds(2);
+    expect(await health.ready()).toEqual({ status: 'ok' });
+  });
+
+  it('is refused when the store does not answer, and sends no second write meanwhile', async () => {
+    write.mockReturnValueOnce(new Promise(() => undefined));
+    await expect(health.ready()).rejects.toMatchObject(UNAVAILABLE);
+    passSeconds(2);
+    void health.ready().catch(() => undefined);
+    expect(write).toHaveBeenCalledTimes(1);
+  });
+
+  it('is refused while the program stops', async () => {
+    health.beforeApplicationShutdown();
+    await expect(health.ready()).rejects.toMatchObject(UNAVAILABLE);
+  });
+});

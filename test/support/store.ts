@@ -1,0 +1,92 @@
+import { afterAll } from '@jest/globals';
+import sqlite3 from 'sqlite3';
+import { DataSource } from 'typeorm';
+import {
+  createDataSourceOptions,
+  openDatabase,
+  type Schema,
+} from '../../src/platform/database/data-source/open-database.js';
+import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
+import type { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
+import type { SqliteDataSource } from '../../src/platform/database/sqlite/sqlite-data-source.js';
+import { schema } from '../../src/schema.js';
+import type { TestApp } from './test-app.js';
+import { TestStore } from './test-store.js';
+
+/** Opens a store with the tables of the program as the program does, but quietly. */
+export async function openStore(
+  DATABASE_URL: string,
+  log?: (line: string) => void,
+): Promise<StoreDataSource> {
+  const options = createDataSourceOptions({ DATABASE_URL, DATABASE_POOL_SIZE: 1 }, schema, log);
+  return await openDatabase({ ...options, logger: 'debug' });
+}
+
+/** Opens a store with the tables of the program, and closes it after the work. */
+export async function useStore<Result>(
+  { url }: TestStore,
+  work: (dataSource: StoreDataSource) => Promise<Result>,
+): Promise<Result> {
+  const dataSource = await openStore(url);
+  return await work(dataSource).finally(() => dataSource.destroy());
+}
+
+export interface EntityStore {
+  readonly dataSource: StoreDataSource;
+  close(): Promise<void>;
+}
+
+/** Opens a store with only the tables of these entities: the one at this URL, or a new one. */
+export async function openEntityStore(
+  entities: Schema['entities'],
+  { url, ...env }: { url?: string; TRANSACTION_TIMEOUT_MS?: number } = {},
+): Promise<EntityStore> {
+  const store = url === undefined ? await TestStore.create() : undefined;
+  const dataSource = await openDatabase({
+    ...createDataSourceOptions(
+      { DATABASE_URL: url ?? store?.url ?? '', DATABASE_POOL_SIZE: 4, ...env },
+      { entities, migrations: [] },
+    ),
+    // TypeORM would print the failing statements that tests expect.
+    logger: 'debug',
+  });
+  await dataSource.synchronize();
+  const close = async (): Promise<void> => {
+    await dataSource.destroy();
+    await store?.remove();
+  };
+  return { dataSource, close };
+}
+
+/** Adds the tables of a feature of the tests to the program's until the test file ends. */
+export function addToSchema({ entities, migrations }: Schema): void {
+  const own = { ...schema };
+  Object.assign(schema, {
+    entities: [...schema.entities, ...entities],
+    migrations: [...schema.migrations, ...migrations],
+  });
+  afterAll(() => void Object.assign(schema, own));
+}
+
+/** Returns the connection with which an application on SQLite commits batches of rows. */
+export function commitConnection(app: TestApp): SqliteConnection {
+  return app.nest.get<SqliteDataSource>(DataSource).driver.connections.commits;
+}
+
+/** Runs a statement on a SQLite file, as another program may do. */
+export async function querySqlite(
+  path: string,
+  sql: string,
+  parameters: readonly unknown[] = [],
+): Promise<unknown> {
+  const database = new sqlite3.Database(path);
+  try {
+    return await new Promise((resolve, reject) => {
+      database.all(sql, [...parameters], (error, rows) =>
+        error === null ? resolve(rows) : reject(error),
+      );
+    });
+  } finally {
+    await new Promise((resolve) => database.close(resolve));
+  }
+}
