@@ -172,8 +172,8 @@ it('many clients that do not read their exports keep no long page from others', 
   const plants = Array.from({ length: 100 }, (_, id) => ({ id: String(id), name, tag: null }));
   await app.nest.get(PlantsRepository).createAll(plants);
   // However slow this machine is, no page waits too long for its turn or its client.
-  holdTimeouts();
   stopClock();
+  holdTimeouts();
   const sockets = listServerSockets(app);
   const silent = Array.from({ length: 40 }, () => openSocket(app.port).pause());
   const head = `GET /plants HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;

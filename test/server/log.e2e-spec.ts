@@ -19,22 +19,26 @@ let issuer: TokenIssuer;
 let app: TestApp;
 /** Behind a proxy, with an identity provider. */
 let other: TestApp;
-/** The lines of both logs. */
+/** The lines of the logs of both. */
 let lines: string[];
+let otherLines: string[];
 
 beforeAll(async () => {
   issuer = await TokenIssuer.start();
-  app = await TestApp.start({
-    LOG_LEVEL: 'info',
-    ACCESS_TOKENS: [TOKEN, ...NAMED_ENTRIES].join(),
-  });
-  other = await TestApp.start({ LOG_LEVEL: 'debug', TRUST_PROXY: '1', ...issuer.env });
-  lines = [];
-  for (const { nest } of [app, other]) {
-    const { writer } = nest.get(PinoLogger) as unknown as { writer: object };
-    Object.assign(writer, { write: (line: string) => lines.push(line) });
-  }
+  app = await TestApp.start({ ACCESS_TOKENS: [TOKEN, ...NAMED_ENTRIES].join() });
+  lines = recordLog(app, 'info');
+  other = await TestApp.start({ TRUST_PROXY: '1', ...issuer.env });
+  otherLines = recordLog(other, 'debug');
 });
+
+/** Records the lines of an application from now on, instead of writing them. */
+function recordLog({ nest }: TestApp, level: string): string[] {
+  const recorded: string[] = [];
+  const logger = nest.get(PinoLogger) as unknown as { writer: object; pino: { level: string } };
+  Object.assign(logger.writer, { write: (line: string) => recorded.push(line) });
+  logger.pino.level = level;
+  return recorded;
+}
 
 afterAll(async () => {
   await issuer.stop();
@@ -43,11 +47,11 @@ afterAll(async () => {
 });
 
 /** Waits for the line of a request. */
-async function lineWith(requestId: string, member = 'path'): Promise<Line> {
+async function lineWith(requestId: string, member = 'path', log = lines): Promise<Line> {
   const isIt = (line: string): boolean =>
     line.includes(`"requestId":"${requestId}"`) && line.includes(`"${member}"`);
-  await until(() => lines.some(isIt));
-  return JSON.parse(lines.find(isIt) ?? '') as Line;
+  await until(() => log.some(isIt));
+  return JSON.parse(log.find(isIt) ?? '') as Line;
 }
 
 describe('the log', () => {
@@ -149,14 +153,17 @@ describe('the log of a program behind a proxy, with an identity provider', () =>
   ])('names the client and the subject of a good token: %s', async (id, claims, expected) => {
     const Authorization = `Bearer ${await issuer.token(claims)}`;
     await other.get('/plants', { Authorization, 'X-Request-Id': id });
-    const { client, sub } = await lineWith(id);
+    const { client, sub } = await lineWith(id, 'path', otherLines);
     expect({ client, sub }).toEqual({ client: undefined, sub: undefined, ...expected });
   });
 
   it('says at debug why a token is refused', async () => {
     const Authorization = `Bearer ${await issuer.token({ exp: 1 })}`;
     await other.get('/plants', { Authorization, 'X-Request-Id': 'expired' });
-    expect(await lineWith('expired', 'reason')).toMatchObject({ level: 20, reason: 'expired' });
+    expect(await lineWith('expired', 'reason', otherLines)).toMatchObject({
+      level: 20,
+      reason: 'expired',
+    });
   });
 
   it.each([
@@ -165,6 +172,6 @@ describe('the log of a program behind a proxy, with an identity provider', () =>
   ])('has an address of the client that %s', async (_, forwardedFor, clientAddress) => {
     const id = `client-${forwardedFor.length}`;
     await other.get('/plants', { 'X-Forwarded-For': forwardedFor, 'X-Request-Id': id });
-    expect(await lineWith(id)).toMatchObject({ clientAddress });
+    expect(await lineWith(id, 'path', otherLines)).toMatchObject({ clientAddress });
   });
 });

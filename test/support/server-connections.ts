@@ -6,7 +6,8 @@ import type { TestApp } from './test-app.js';
 /** Lists the sockets of the server from now on, in the order of their connections. */
 export function listServerSockets(app: TestApp): Socket[] {
   const sockets: Socket[] = [];
-  app.nest.getHttpServer().on('connection', (socket: Socket) => sockets.push(socket));
+  const server = app.nest.getHttpServer().setMaxListeners(0);
+  server.on('connection', (socket: Socket) => sockets.push(socket));
   return sockets;
 }
 
