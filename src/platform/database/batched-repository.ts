@@ -167,7 +167,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       operation: 'create',
       key: this.columns.getKey(values),
       size: countBytes(values),
-      ...{ row: values, comparesBytes: values },
+      row: values,
+      comparesBytes: values,
       decide: (stored, hasSameBytes) => this.compare(values, stored, hasSameBytes),
     };
     return (await this.execute(this.changes, change, manager)) as CreateOutcome;
@@ -212,7 +213,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const values = this.columns.encodeRow(row);
     const isCounted = this.columns.counter !== undefined;
     const change: RowChange = {
-      ...{ operation: 'add', isCounted },
+      operation: 'add',
+      isCounted,
       key: isCounted ? '' : this.columns.getKey(values),
       size: countBytes(values),
       row: values,
@@ -304,7 +306,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const { columns } = this;
     const text = columns.readKey(key);
     const change: RowChange = {
-      ...{ operation: 'change', key: text, size: 0 },
+      operation: 'change',
+      key: text,
+      size: 0,
       decide: (stored) => {
         const current = stored && (columns.decodeRow(stored) as Row);
         const next = decide(current);

@@ -137,7 +137,10 @@ export class BatchQueue<Item, Outcome> {
       const { operation } = this;
       const size = operation.measure?.(item) ?? 0;
       this.waiting.push({
-        ...{ item, size, resolve, reject },
+        item,
+        size,
+        resolve,
+        reject,
         key: operation.getKey?.(item),
         isRetried: false,
         deadline: performance.now() + WAIT_TIMEOUT_MS,
