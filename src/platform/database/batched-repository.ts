@@ -8,16 +8,17 @@ import { countBytes, EntityColumns, type RawRow, type Values } from './batching/
 import { hasOneValue, type Page, readCursor, type SortKey, writeCursor } from './batching/pages.js';
 import {
   ARRAY,
+  type Bytes,
   type BytesRequest,
-  FindRows,
+  findRows,
   type JsonRequest,
   LINES,
   type PageText,
   PIECE_BYTES,
   PIECE_ROWS,
-  ReadBytes,
-  ReadPages,
-  ReadRows,
+  readBytes,
+  readPages,
+  readRows,
   type SortedRows,
 } from './batching/read-rows.js';
 import { type JsonFormat, TableSql } from './batching/sql-builder.js';
@@ -127,7 +128,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   private readonly changes: BatchQueue<RowChange, unknown>;
   private readonly finds: BatchQueue<string, RawRow | undefined>;
-  private readonly bytes: BatchQueue<BytesRequest, Buffer | null | undefined>;
+  private readonly bytes: BatchQueue<BytesRequest, Bytes>;
   private readonly lists: BatchQueue<Page, SortedRows>;
   private readonly pages: BatchQueue<JsonRequest, PageText>;
 
@@ -149,10 +150,10 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const sql = new TableSql(columns, dialect);
     const write = new WriteRows(sql, errors, entityMetadatas);
     this.changes = new BatchQueue(tableName, write, 'commit', writers, MAX_WRITTEN);
-    this.finds = new BatchQueue(tableName, new FindRows(sql), 'read', rowReaders, MAX_READ);
-    this.bytes = new BatchQueue(tableName, new ReadBytes(sql), 'read', pageReaders, 1);
-    this.lists = new BatchQueue(tableName, new ReadRows(sql), 'read', pageReaders, 1);
-    this.pages = new BatchQueue(tableName, new ReadPages(sql), 'read', pageReaders, maxPages);
+    this.finds = new BatchQueue(tableName, findRows(sql), 'read', rowReaders, MAX_READ);
+    this.bytes = new BatchQueue(tableName, readBytes(sql), 'read', pageReaders, 1);
+    this.lists = new BatchQueue(tableName, readRows(sql), 'read', pageReaders, 1);
+    this.pages = new BatchQueue(tableName, readPages(sql), 'read', pageReaders, maxPages);
   }
 
   /**
@@ -361,7 +362,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     key: unknown,
     property: keyof Row & string,
     manager?: EntityManager,
-  ): Promise<Buffer | null | undefined> {
+  ): Promise<Bytes> {
     const request = { key: this.columns.readKey(key), column: this.columns.findColumn(property) };
     return await this.execute(this.bytes, request, manager);
   }

@@ -1,6 +1,5 @@
-import type { EntityMetadata, ObjectLiteral, Repository } from 'typeorm';
+import type { EntityMetadata, ObjectLiteral, Repository, ValueTransformer } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js';
 import { v7 as newUuid } from 'uuid';
 import { isInt64Text } from '../../json/json-number.js';
 import { UUID_TYPE } from '../../validation/types.decorators.js';
@@ -58,10 +57,6 @@ export class EntityColumns {
     this.keyIndexes = this.keys.map((column) => this.columns.indexOf(column));
   }
 
-  get foreignKeys(): readonly ForeignKeyMetadata[] {
-    return this.metadata.foreignKeys;
-  }
-
   /** The quoted name of the table. */
   get table(): string {
     return this.quoteTable(this.metadata);
@@ -106,7 +101,7 @@ export class EntityColumns {
     if (typeof value === 'string' && transformer === undefined) return value;
     if (isBytes(column)) return value;
     if (value === undefined && isUuid(column)) return newUuid();
-    const stored: unknown = hasConversion(transformer) ? transformer.to(value) : value;
+    const stored = transformer === undefined ? value : (transformer as ValueTransformer).to(value);
     if (stored === undefined || stored === null) return null;
     return typeof stored === 'number' && column.type === 'bigint' ? String(stored) : stored;
   }
@@ -220,13 +215,9 @@ function normalizeKeyPart(value: unknown, column: ColumnMetadata | undefined): s
 function decode(value: unknown, { type, transformer }: ColumnMetadata): unknown {
   if (value === null || value === undefined) return null;
   if (type === 'boolean') return Boolean(value);
-  return hasConversion(transformer) ? (transformer.from(value) as unknown) : value;
-}
-
-function hasConversion(
-  transformer: ColumnMetadata['transformer'],
-): transformer is DecimalTransformer | TextChecker | typeof jsonTransformer {
-  return transformer !== undefined;
+  return transformer === undefined
+    ? value
+    : ((transformer as ValueTransformer).from(value) as unknown);
 }
 
 function isCounter({ isGenerated, generationStrategy }: ColumnMetadata): boolean {

@@ -30,21 +30,34 @@ export interface PageText {
   readonly last: readonly string[] | undefined;
 }
 
-/** Reads rows by their keys. */
-export class FindRows implements BatchOperation<string, RawRow | undefined> {
-  readonly name = 'find';
+/** Reads rows by their keys, all in one statement. */
+export function findRows(sql: TableSql): BatchOperation<string, RawRow | undefined> {
+  return {
+    name: 'find',
+    async execute(session, keys) {
+      const found = new Map<string, RawRow>();
+      const parameters = sql.encodeKeys([...new Set(keys)]);
+      for (const row of await session.query<RawRow>(sql.find, parameters)) {
+        found.set(sql.columns.getRawKey(row), row);
+      }
+      return keys.map((key) => found.get(key));
+    },
+  };
+}
 
-  constructor(private readonly sql: TableSql) {}
-
-  async execute(session: Session, keys: readonly string[]): Promise<(RawRow | undefined)[]> {
-    const { sql } = this;
-    const found = new Map<string, RawRow>();
-    const parameters = sql.encodeKeys([...new Set(keys)]);
-    for (const row of await session.query<RawRow>(sql.find, parameters)) {
-      found.set(sql.columns.getRawKey(row), row);
-    }
-    return keys.map((key) => found.get(key));
-  }
+/** Makes an operation that reads each of its items by a statement of its own. */
+function readEach<Item, Outcome>(
+  name: string,
+  read: (session: Session, item: Item) => Promise<Outcome>,
+): BatchOperation<Item, Outcome> {
+  return {
+    name,
+    async execute(session, items) {
+      const outcomes: Outcome[] = [];
+      for (const item of items) outcomes.push(await read(session, item));
+      return outcomes;
+    },
+  };
 }
 
 /** A request for the bytes of one column in the row with a key. */
@@ -53,90 +66,69 @@ export interface BytesRequest {
   readonly column: ColumnMetadata;
 }
 
-/** Reads bytes, each in a statement of its own. */
-export class ReadBytes implements BatchOperation<BytesRequest, Buffer | null | undefined> {
-  readonly name = 'bytes';
+/** The bytes of a row; undefined if there is no row. */
+export type Bytes = Buffer | null | undefined;
 
-  constructor(private readonly sql: TableSql) {}
-
-  async execute(
-    session: Session,
-    requests: readonly BytesRequest[],
-  ): Promise<(Buffer | null | undefined)[]> {
-    const results: (Buffer | null | undefined)[] = [];
-    for (const { key, column } of requests) {
-      const [row] = await session.query<{ bytes: Buffer | null }>(
-        this.sql.readBytes(column),
-        this.sql.encodeKeys([key]),
-      );
-      results.push(row?.bytes);
-    }
-    return results;
-  }
+export function readBytes(sql: TableSql): BatchOperation<BytesRequest, Bytes> {
+  return readEach('bytes', async (session, { key, column }) => {
+    const statement = sql.readBytes(column);
+    const [row] = await session.query<{ bytes: Bytes }>(statement, sql.encodeKeys([key]));
+    return row?.bytes;
+  });
 }
-
-/** Reads pages as JSON that the engine writes. Pages of the same shape and limit share a statement. */
-export class ReadPages implements BatchOperation<JsonRequest, PageText> {
-  readonly name = 'page';
-
-  constructor(private readonly sql: TableSql) {}
-
-  getName({ format }: JsonRequest): string {
-    return format.name;
-  }
-
-  async execute(session: Session, requests: readonly JsonRequest[]): Promise<PageText[]> {
-    const groups = new Map<string, JsonRequest[]>();
-    for (const request of requests) {
-      const { page, format } = request;
-      const group = `${format.name} ${page.limit} ${describeShape(page)}`;
-      groups.set(group, [...(groups.get(group) ?? []), request]);
-    }
-    const read = new Map<JsonRequest, PageText>();
-    for (const group of groups.values()) {
-      const texts = await this.read(session, group);
-      group.forEach((request, index) => read.set(request, texts[index] ?? NOTHING));
-    }
-    return requests.map((request) => read.get(request) ?? NOTHING);
-  }
-
-  private async read(session: Session, [first, ...others]: JsonRequest[]): Promise<PageText[]> {
-    if (first === undefined) return [];
-    const values = [first, ...others].map(({ page }) => listValues(page));
-    const rows = await session.query<{ text: string | null; ends: string | null }>(
-      this.sql.json(first.page, first.format),
-      [first.page.limit, ...this.sql.dialect.encodePages(values)],
-    );
-    return rows.map(({ text, ends }) => {
-      const [last, next] = JSON.parse(ends ?? '[]') as string[][];
-      return { text: text ?? undefined, last: next && last };
-    });
-  }
-}
-
-const NOTHING: PageText = { text: '', last: undefined };
 
 /** The rows of a page, each with its sort values. */
 export type SortedRows = readonly { readonly raw: RawRow; readonly sortedBy: readonly string[] }[];
 
 /** Reads pages as rows. */
-export class ReadRows implements BatchOperation<Page, SortedRows> {
-  readonly name = 'rows';
+export function readRows(sql: TableSql): BatchOperation<Page, SortedRows> {
+  return readEach('rows', async (session, page) => {
+    const rows = await session.query<RawRow>(sql.rows(page), [page.limit, ...listValues(page)]);
+    return rows.map((raw) => ({
+      raw,
+      sortedBy: page.order.map((_, index) => raw[`page_sort${index}`] as string),
+    }));
+  });
+}
 
-  constructor(private readonly sql: TableSql) {}
+/** Reads pages as JSON that the engine writes. Pages of the same shape and limit share a statement. */
+export function readPages(sql: TableSql): BatchOperation<JsonRequest, PageText> {
+  return {
+    name: 'page',
+    getName: ({ format }) => format.name,
+    async execute(session, requests) {
+      const groups = new Map<string, JsonRequest[]>();
+      for (const request of requests) {
+        const { page, format } = request;
+        const shape = `${format.name} ${page.limit} ${describeShape(page)}`;
+        groups.set(shape, [...(groups.get(shape) ?? []), request]);
+      }
+      const texts = new Map<JsonRequest, PageText>();
+      for (const group of groups.values()) {
+        const read = await readGroup(session, sql, group);
+        group.forEach((request, index) => texts.set(request, read[index] ?? NOTHING));
+      }
+      return requests.map((request) => texts.get(request) ?? NOTHING);
+    },
+  };
+}
 
-  async execute(session: Session, pages: readonly Page[]): Promise<SortedRows[]> {
-    const results: SortedRows[] = [];
-    for (const page of pages) {
-      const statement = this.sql.rows(page);
-      const rows = await session.query<RawRow>(statement, [page.limit, ...listValues(page)]);
-      results.push(
-        rows.map((raw) => ({
-          raw,
-          sortedBy: page.order.map((_, index) => raw[`page_sort${index}`] as string),
-        })),
-      );
-    }
-    return results;
-  }
+const NOTHING: PageText = { text: '', last: undefined };
+
+async function readGroup(
+  session: Session,
+  sql: TableSql,
+  requests: readonly JsonRequest[],
+): Promise<PageText[]> {
+  const [first] = requests;
+  if (first === undefined) return [];
+  const values = requests.map(({ page }) => listValues(page));
+  const rows = await session.query<{ text: string | null; ends: string | null }>(
+    sql.json(first.page, first.format),
+    [first.page.limit, ...sql.dialect.encodePages(values)],
+  );
+  return rows.map(({ text, ends }) => {
+    const [last, next] = JSON.parse(ends ?? '[]') as string[][];
+    return { text: text ?? undefined, last: next && last };
+  });
 }

@@ -95,9 +95,7 @@ export interface SqlDialect {
  * prepared.
  */
 export class TableSql {
-  /** Inserts the rows that cause no conflict, and returns their keys. */
-  readonly insertFree: Statement;
-  /** The same, but fails for a conflict by other columns than the key. */
+  /** Inserts the rows whose keys are free, and returns the keys. */
   readonly insert: Statement;
   /** Inserts rows whose keys the store counts up, and returns the rows. */
   readonly add: Statement;
@@ -130,14 +128,10 @@ export class TableSql {
     const insert = (some: readonly ColumnMetadata[]): string =>
       `INSERT INTO ${table} (${list(some)}) SELECT ${some.map((column) => this.given(column)).join(', ')}
        FROM ${given} WHERE true`;
-    const insertAll = `${insert(columns.columns)} ${dialect.insertOrder(columns)}`;
-    this.insertFree = this.named(
-      'insertFree',
-      `${insertAll} ON CONFLICT DO NOTHING RETURNING ${select(keys)}`,
-    );
     this.insert = this.named(
       'insert',
-      `${insertAll} ON CONFLICT (${list(keys)}) DO NOTHING RETURNING ${select(keys)}`,
+      `${insert(columns.columns)} ${dialect.insertOrder(columns)}
+       ON CONFLICT (${list(keys)}) DO NOTHING RETURNING ${select(keys)}`,
     );
     this.add = this.named(
       'add',
@@ -191,28 +185,25 @@ export class TableSql {
       (column) => !isBytes(column) || bytes.includes(column),
     );
     const names = replaced.map((column) => this.name(column)).join();
-    const statement = this.cached(`update ${names}`, () => {
+    const statement = this.cached('update', names, () => {
       const assignments = replaced.map(
         (column) => `${this.name(column)} = ${this.given(column, bytes)}`,
       );
       const hasKey = columns.keys.map((key) => `stored.${this.name(key)} = ${this.given(key)}`);
-      return this.named(
-        'update',
-        `UPDATE ${columns.table} AS stored SET ${assignments.join(', ')}
-         FROM ${this.dialect.givenRows(columns)} WHERE ${hasKey.join(' AND ')}`,
-      );
+      return `UPDATE ${columns.table} AS stored SET ${assignments.join(', ')}
+        FROM ${this.dialect.givenRows(columns)} WHERE ${hasKey.join(' AND ')}`;
     });
     return [statement, this.encodeRows(rows, bytes)];
   }
 
   /** Reads the bytes of a column in the rows with these keys. */
   readBytes(column: ColumnMetadata): Statement {
-    const { columns } = this;
-    return this.cached(`read ${this.name(column)}`, () =>
-      this.named(
-        'read',
-        `SELECT ${this.name(column)} AS bytes FROM ${columns.table} WHERE ${this.dialect.isAmongKeys(columns)}`,
-      ),
+    const { columns, dialect } = this;
+    const name = this.name(column);
+    return this.cached(
+      'read',
+      name,
+      () => `SELECT ${name} AS bytes FROM ${columns.table} WHERE ${dialect.isAmongKeys(columns)}`,
     );
   }
 
@@ -247,7 +238,7 @@ export class TableSql {
   /** Reads the rows of a page. The parameters are its limit and its values. */
   rows(page: Page): Statement {
     const { columns, dialect } = this;
-    return this.shaped('rows', page, () => {
+    return this.cached('rows', describeShape(page), () => {
       const selected = [
         ...columns.plain.map((column) => dialect.selected(columns, column)),
         ...this.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`),
@@ -264,7 +255,7 @@ export class TableSql {
    */
   json(page: Page, { name, separator, maxBytes }: JsonFormat): Statement {
     const { columns, dialect } = this;
-    return this.shaped(name, page, () => {
+    return this.cached(name, describeShape(page), () => {
       const members = listJsonColumns(columns);
       const limit = dialect.parameter(1);
       const from = (selected: string, range: string): string =>
@@ -290,18 +281,12 @@ export class TableSql {
     return lengths.join(' + ');
   }
 
-  /**
-   * Caches the statement for pages of a shape, since writing it takes as long as reading a page.
-   */
-  shaped(operation: string, page: Page, write: () => string): Statement {
-    const shape = `${operation}: ${describeShape(page)}`;
-    return this.cached(shape, () => this.named(operation, write()));
-  }
-
-  private cached(key: string, write: () => Statement): Statement {
+  /** Caches a statement by its shape, since writing it takes as long as reading a page. */
+  private cached(operation: string, shape: string, write: () => string): Statement {
+    const key = `${operation} ${shape}`;
     const known = this.statements.get(key);
     if (known !== undefined) return known;
-    const statement = write();
+    const statement = this.named(operation, write());
     this.statements.set(key, statement);
     return statement;
   }
@@ -388,8 +373,8 @@ export class TableSql {
 
   /** @param index the result of {@link missingParent} */
   nameForeignKey(index: number | null | undefined, cause: Error): ConstraintError | undefined {
-    const { metadata, foreignKeys } = this.columns;
-    const foreignKey = foreignKeys[index ?? NaN];
+    const { metadata } = this.columns;
+    const foreignKey = metadata.foreignKeys[index ?? NaN];
     if (foreignKey === undefined) return undefined;
     const properties = foreignKey.columns.map(({ propertyPath }) => propertyPath);
     const { tableName } = metadata;
@@ -398,7 +383,7 @@ export class TableSql {
 
   /** The index of the foreign key that refers to a missing row; NULL if there is none. */
   private findMissingParent(): string {
-    const cases = this.columns.foreignKeys.map((foreignKey, index) => {
+    const cases = this.columns.metadata.foreignKeys.map((foreignKey, index) => {
       const values = foreignKey.columns.map((column) => this.given(column));
       const isGiven = values.map((value) => `${value} IS NOT NULL`).join(' AND ');
       const refers = foreignKey.referencedColumns

@@ -95,7 +95,7 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
 
   /** Inserts the rows whose keys are free, and lets the other changes decide. */
   private async write(session: Session, changes: readonly RowChange[]): Promise<unknown[]> {
-    const results = await this.insertFree(session, changes);
+    const results = await this.insertNew(session, changes);
     const rest = changes.filter((change) => !results.has(change));
     if (rest.length > 0 && session.isInTransaction) {
       await this.decide(session, rest, results);
@@ -108,14 +108,14 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
   }
 
   /** Inserts the rows whose keys are free or counted up. Resolves with the outcomes of these. */
-  private async insertFree(session: Session, changes: readonly RowChange[]): Promise<Results> {
+  private async insertNew(session: Session, changes: readonly RowChange[]): Promise<Results> {
     const { sql } = this;
     const results: Results = new Map();
     const given = changes.flatMap((change) => (change.row ? [{ change, values: change.row }] : []));
     const counted = given.filter(({ change }) => change.isCounted);
     const created = counted.length === 0 ? given : given.filter(({ change }) => !change.isCounted);
     if (created.length > 0) {
-      const keys = this.readKeys(await this.send(session, 'insertFree', created));
+      const keys = this.readKeys(await this.send(session, 'insert', created));
       for (const { change } of created) {
         // The outcome of an addition is its row, which the caller knows.
         if (keys.has(change.key)) results.set(change, change.operation === 'add' || 'created');
@@ -216,7 +216,7 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
    */
   private async send(
     session: Session,
-    kind: 'insertFree' | 'insert' | 'add' | 'update',
+    kind: 'insert' | 'add' | 'update',
     writes: readonly Write[],
   ): Promise<RawRow[]> {
     const { sql } = this;

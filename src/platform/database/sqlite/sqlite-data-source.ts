@@ -8,7 +8,7 @@ import type { SqliteConnections } from './sqlite-connections.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { StoreSqliteDriver } from './sqlite-driver.js';
 import { sqliteErrors } from './sqlite-errors.js';
-import { SqliteLock } from './sqlite-process-lock.js';
+import { lockStore } from './sqlite-process-lock.js';
 import type { SqliteExtra } from './sqlite-options.js';
 import { SqliteSchemaSteps } from './sqlite-schema-steps.js';
 import { assertWritable, flush, flushFolders } from './store-files.js';
@@ -23,7 +23,7 @@ export class SqliteDataSource extends StoreDataSource {
   readonly maxPages = 8;
   /** SQLite writes and flushes the page even if the number is unchanged. */
   protected readonly probe = { name: 'probe', text: 'PRAGMA user_version = 0' };
-  private lock: SqliteLock | undefined;
+  private unlock: (() => Promise<void>) | undefined;
 
   constructor(options: DataSourceOptions) {
     super(options);
@@ -39,7 +39,7 @@ export class SqliteDataSource extends StoreDataSource {
   async open(): Promise<void> {
     const { database } = this.driver.options;
     await assertWritable(database);
-    this.lock = await SqliteLock.take(database);
+    this.unlock = await lockStore(database);
     await this.initialize();
     const queryRunner = this.createQueryRunner();
     try {
@@ -79,8 +79,8 @@ export class SqliteDataSource extends StoreDataSource {
 
   override async destroy(): Promise<void> {
     await super.destroy();
-    await this.lock?.release();
-    this.lock = undefined;
+    await this.unlock?.();
+    this.unlock = undefined;
     const { temporaryFolder } = this;
     if (temporaryFolder !== undefined) await rm(temporaryFolder, { recursive: true, force: true });
   }
