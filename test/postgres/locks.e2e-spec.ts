@@ -6,9 +6,10 @@ import { StoreUnavailableError } from '../../src/platform/database/store-unavail
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { type EntityStore, openEntityStore } from '../support/store.js';
-import { passSeconds, resetClocks, stopClock } from '../support/clock.js';
+import { holdTimeouts, passSeconds, resetClocks, stopClock } from '../support/clock.js';
 import { countDeadlocks, removeLockTimeout } from '../support/lock-waits.js';
 import { TestStore } from '../support/test-store.js';
+import { until } from '../support/until.js';
 
 let store: TestStore;
 let opened: EntityStore;
@@ -38,6 +39,13 @@ function plant(id: number, name = `plant ${id}`): Plant {
 
 function ids(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
+}
+
+async function listOpenTransactions(): Promise<unknown[]> {
+  const { rows: open } = await session.query(
+    "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'",
+  );
+  return open;
 }
 
 describe('a row that another session holds', () => {
@@ -99,7 +107,22 @@ describe('a row that another session holds', () => {
   });
 });
 
-it.each([1, 2])(
+it('reads wait for a lock on the whole table, as a vacuum takes it', async () => {
+  await rows.create(plant(1));
+  await session.query('BEGIN');
+  await session.query('LOCK TABLE plants IN ACCESS EXCLUSIVE MODE');
+  const reads = [rows.find('1'), rows.list({ limit: 1 }), rows.page({ limit: 1 })];
+  // More than a batch waits for the lock of a row.
+  await session.query('SELECT pg_sleep(0.2)');
+  await session.query('COMMIT');
+  expect(await Promise.all(reads)).toMatchObject([
+    plant(1),
+    { rows: [plant(1)] },
+    { json: { text: '[{"id":1,"name":"plant 1"}]' } },
+  ]);
+});
+
+it.each([0, 1, 2])(
   'a row that 64 clients of %d more replicas change starves none of them',
   async (count) => {
     await rows.create(plant(1, '0'));
@@ -128,6 +151,31 @@ it.each([1, 2])(
 );
 
 describe('transactions of modules', () => {
+  it('end on the server too, if their program hangs', async () => {
+    const { dataSource, close } = await openEntityStore([Plant], {
+      url: store.url,
+      TRANSACTION_TIMEOUT_MS: 100,
+    });
+    const [limit] = await dataSource.query<object[]>(
+      `SELECT current_setting('server_version_num')::int >= 170000 AS "isKnown",
+              current_setting('transaction_timeout', true) = '600ms' AS "isSet"`,
+    );
+    expect([
+      { isKnown: true, isSet: true },
+      { isKnown: false, isSet: null },
+    ]).toContainEqual(limit);
+    const runner = dataSource.createQueryRunner();
+    // The program's own limit never ends.
+    holdTimeouts();
+    await runner.startTransaction();
+    await runner.manager.insert(Plant, plant(1));
+    resetClocks();
+    await until(async () => (await listOpenTransactions()).length === 0);
+    await expect(runner.query('SELECT 1')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await runner.release();
+    await close();
+  });
+
   it('cannot use up the connections of rows in groups', async () => {
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));
@@ -166,10 +214,7 @@ describe('transactions of modules', () => {
     await runner.manager.insert(Plant, plant(1));
     await runner.release();
     expect(await plants.count()).toBe(0);
-    const { rows: open } = await session.query(
-      "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'",
-    );
-    expect(open).toEqual([]);
+    expect(await listOpenTransactions()).toEqual([]);
   });
 });
 

@@ -4,10 +4,11 @@ import pg from 'pg';
 import sqlite3 from 'sqlite3';
 import { schema } from '../../src/schema.js';
 import { openStore } from '../support/store.js';
+import { FEED } from '../support/change-feed.js';
 import { TestApp } from '../support/test-app.js';
 import { ENGINE, TestStore } from '../support/test-store.js';
 
-/** The stores of each released version with the same four plants, as SQL. */
+/** The stores of several versions with the same four plants, as SQL. */
 const STORES = new URL('.', import.meta.url);
 const VERSIONS = readdirSync(STORES)
   .filter((file) => file.endsWith(`.${ENGINE}.sql`))
@@ -72,6 +73,18 @@ describe.each(VERSIONS)('a store that version %s has made', (version) => {
     for (const plant of PLANTS)
       expect((await app.create(plant)).body).toMatchObject({ error: 40901 });
     expect(await app.create('{"id":2,"name":"new"}')).toMatchObject({ status: 200 });
+    await app.close();
+  });
+
+  it('has a feed that begins at the upgrade', async () => {
+    const app = await TestApp.start({ ...FEED, DATABASE_URL: store.url });
+    expect((await app.get('/changes')).body).toEqual([]);
+    await app.create('{"id":2,"name":"new"}');
+    await app.delete('/plants/1');
+    expect((await app.get('/changes')).body).toMatchObject([
+      { type: 'plant.created', id: 2 },
+      { type: 'plant.removed', id: 1 },
+    ]);
     await app.close();
   });
 });

@@ -115,6 +115,24 @@ async function expectNothingLost(): Promise<void> {
     await expectNothingLost();
   });
 
+  it('64 clients that change one row on a slow disk are all answered 200', async () => {
+    await serve(faults.env);
+    faults.set({ flushMs: 10 });
+    const change = async (name: string): Promise<number> => {
+      const body = JSON.stringify({ name });
+      return (await fetch(`${url}/plants/1`, { method: 'PATCH', headers: HEADERS, body })).status;
+    };
+    const clients = Array.from({ length: 64 }, async (_, client) => {
+      const statuses: number[] = [];
+      for (let round = 0; round < 8; round++) statuses.push(await change(`${client} ${round}`));
+      return statuses;
+    });
+    const statuses = (await Promise.all(clients)).flat();
+    expect(statuses).toEqual(Array.from({ length: 64 * 8 }, () => 200));
+    faults.set({ flushMs: 0 });
+    await expectNothingLost();
+  });
+
   it('a stop is forced while a flush hangs: creates get 503 first', async () => {
     await serve(faults.env);
     faults.set({ flushHang: 1 });

@@ -12,7 +12,7 @@ import {
 import sqlite3 from 'sqlite3';
 import { copyStore } from '../../../../src/commands/copy-store.js';
 import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
-import { int64, nullable, text } from '../../../../src/platform/database/columns.js';
+import { bytes, int64, nullable, text } from '../../../../src/platform/database/columns.js';
 import { changeSchema } from '../../../../src/platform/database/migration-steps.js';
 import { addToSchema, useStore } from '../../../support/store.js';
 import { type Engine, TestStore } from '../../../support/test-store.js';
@@ -39,7 +39,19 @@ class Bed {
   parent?: Bed | null;
 }
 
-class CreateTicketsAndBeds1900000000000 implements MigrationInterface {
+@Entity('photos')
+class Photo {
+  @PrimaryColumn(int64())
+  id!: string;
+
+  @Column(bytes())
+  data!: Buffer;
+
+  @Column(nullable(bytes()))
+  preview!: Buffer | null;
+}
+
+class CreateTicketsBedsAndPhotos1900000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await changeSchema(queryRunner).createTable({
       name: 'tickets',
@@ -55,15 +67,24 @@ class CreateTicketsAndBeds1900000000000 implements MigrationInterface {
         { columnNames: ['parentId'], referencedTableName: 'beds', referencedColumnNames: ['id'] },
       ],
     });
+    await changeSchema(queryRunner).createTable({
+      name: 'photos',
+      columns: { id: int64(), data: bytes(), preview: nullable(bytes()) },
+      key: ['id'],
+    });
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.dropTable('photos');
     await queryRunner.dropTable('beds');
     await queryRunner.dropTable('tickets');
   }
 }
 
-addToSchema({ entities: [Ticket, Bed], migrations: [CreateTicketsAndBeds1900000000000] });
+addToSchema({
+  entities: [Ticket, Bed, Photo],
+  migrations: [CreateTicketsBedsAndPhotos1900000000000],
+});
 
 /** Reading from one engine does not depend on the engine that is written to. */
 const DIRECTIONS: readonly [Engine, Engine][] = [
@@ -143,6 +164,40 @@ describe.each(DIRECTIONS)(
     });
   },
 );
+
+describe.each(DIRECTIONS)('copying bytes, from %s to %s', (source, target) => {
+  it('copies them exactly, keeps equal ones, and refuses others', async () => {
+    from = await TestStore.create(source);
+    to = await TestStore.create(target);
+    const photos = (store: TestStore, work: (rows: BatchedRepository<Photo>) => Promise<unknown>) =>
+      useStore(store, async (dataSource) =>
+        work(new BatchedRepository(dataSource.getRepository(Photo))),
+      );
+    const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    const data = [every, Buffer.alloc(0), Buffer.alloc(3_000_000, every)];
+    const preview = [null, Buffer.alloc(0), every];
+    const rows = data.map((given, id) => ({
+      id: String(id),
+      data: given,
+      preview: preview[id] ?? null,
+    }));
+    await photos(from, (all) => all.createAll(rows));
+    const tables: Record<string, number> = {};
+    const copy = (): Promise<void> =>
+      copyStore(from.url, to.url, (table, count) => (tables[table] = count));
+    await copy();
+    await copy();
+    expect(tables).toMatchObject({ photos: 3 });
+    await photos(to, async (all) => {
+      for (const row of rows) {
+        expect((await all.readBytes(row.id, 'data'))?.equals(row.data)).toBe(true);
+        expect(await all.readBytes(row.id, 'preview')).toEqual(row.preview);
+      }
+      await all.update('2', (photo) => ({ ...photo, preview: null }));
+    });
+    await expect(copy()).rejects.toThrow('photos of the target has another row');
+  });
+});
 
 describe('copying a table that refers to itself', () => {
   it('fails if a parent exists nowhere', async () => {
