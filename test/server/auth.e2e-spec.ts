@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
+import { ApiExcludeController, ApiOperation } from '@nestjs/swagger';
 import { createHash } from 'node:crypto';
-import { RequireScopes } from '../../src/platform/auth/auth.decorators.js';
+import { Public, RequireScopes } from '../../src/platform/auth/auth.decorators.js';
+import { Turns } from '../../src/platform/requests/turns.js';
 import { ApiTag } from '../../src/platform/rest/api.decorators.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
@@ -210,3 +211,38 @@ function expectLacks({ status, headers }: Answer, challenge: string): void {
     `Bearer realm="plant-store", error="insufficient_scope"${challenge}`,
   );
 }
+
+describe('a handler that two controllers inherit', () => {
+  class Base {
+    @Get()
+    read(): object {
+      return { hasTurn: !Turns.ofHandlers.isIdle };
+    }
+  }
+
+  @Controller('guarded')
+  @ApiExcludeController()
+  class GuardedController extends Base {}
+
+  @Public()
+  @Controller('open')
+  @ApiExcludeController()
+  class OpenController extends Base {}
+
+  @Module({ controllers: [GuardedController, OpenController] })
+  class SharingModule {}
+
+  beforeAll(async () => {
+    app = await TestApp.start({}, SharingModule);
+  });
+
+  afterAll(async () => {
+    await app.close();
+  });
+
+  it('needs a token and takes a turn where the controller is not public', async () => {
+    expectError(await ask(undefined, 'GET', '/guarded'), 'TOKEN_MISSING');
+    expect((await ask(`Bearer ${TOKEN}`, 'GET', '/guarded')).body).toEqual({ hasTurn: true });
+    expect((await ask(undefined, 'GET', '/open')).body).toEqual({ hasTurn: false });
+  });
+});

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ModulesContainer } from '@nestjs/core';
 import type { Express } from 'express';
-import { IS_PUBLIC } from '../../src/platform/auth/auth.decorators.js';
+import { isPublic } from '../../src/platform/auth/auth.decorators.js';
 import { TestApp } from '../support/test-app.js';
 
 interface Route {
@@ -56,11 +56,9 @@ function publicRoutes(): string[] {
     const prototype = controller.prototype as Record<string, object>;
     return Object.getOwnPropertyNames(prototype).flatMap((name) => {
       const handler = prototype[name];
-      const isPublic = [handler, controller].some(
-        (place) => place !== undefined && Reflect.getMetadata(IS_PUBLIC, place) === true,
-      );
-      const path: unknown = handler && Reflect.getMetadata('path', handler);
-      if (!isPublic || typeof path !== 'string') return [];
+      if (handler === undefined || !isPublic(handler, controller)) return [];
+      const path: unknown = Reflect.getMetadata('path', handler);
+      if (typeof path !== 'string') return [];
       const prefix = String(Reflect.getMetadata('path', controller));
       return [`/${prefix}/${path}`.replaceAll(/\/+/g, '/').replace(/(.)\/$/, '$1')];
     });

@@ -5,7 +5,6 @@ import {
   Injectable,
   Logger,
 } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
@@ -13,7 +12,7 @@ import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import { type AuthFailure, countAuthFailure } from '../observability/metrics.js';
 import type { RequestLocals } from '../observability/pino-logger.js';
 import { AccessTokens, digestToken } from './access-tokens.js';
-import { IS_PUBLIC } from './auth.decorators.js';
+import { isPublic } from './auth.decorators.js';
 import { getClient, nameClient, toAddressKey } from '../limits/client.js';
 import { isJwtLike, JwtTokens } from './jwt-tokens.js';
 import { RateLimits } from '../limits/rate-limits.js';
@@ -44,11 +43,7 @@ export class BearerGuard implements CanActivate {
   /** The last credentials of each connection, by the value of their header, unless it is long. */
   private readonly lastCredentials = new WeakMap<Socket, ReadonlyMap<string, Credentials>>();
 
-  /** Cached `@Public()` lookups, since the reflector takes about a microsecond. */
-  private readonly handlers = new Map<unknown, { controller: unknown; isPublic: boolean }>();
-
   constructor(
-    private readonly reflector: Reflector,
     private readonly tokens: AccessTokens,
     @Inject(JwtTokens) private readonly jwts: JwtTokens | null,
     private readonly limits: RateLimits,
@@ -57,7 +52,7 @@ export class BearerGuard implements CanActivate {
 
   /** @throws ApiError 40100, 40101, 40300, 42900, 50300 */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    if (this.isPublic(context)) return true;
+    if (isPublic(context.getHandler(), context.getClass())) return true;
     const credentials = this.getCredentials(context);
     if (credentials === undefined) {
       return this.reject(context, ErrorCatalogue.TOKEN_MISSING, 'missing');
@@ -130,17 +125,5 @@ export class BearerGuard implements CanActivate {
     this.limits.failures?.count(response, address);
     this.limits.requests?.count(response, address);
     throw new ApiError(entry);
-  }
-
-  private isPublic(context: ExecutionContext): boolean {
-    const handler = context.getHandler();
-    const controller = context.getClass();
-    const known = this.handlers.get(handler);
-    // Controllers that extend one another share handlers.
-    if (known?.controller === controller) return known.isPublic;
-    const places = [handler, controller];
-    const isPublic = this.reflector.getAllAndOverride<boolean | undefined>(IS_PUBLIC, places);
-    this.handlers.set(handler, { controller, isPublic: isPublic === true });
-    return isPublic === true;
   }
 }

@@ -9,7 +9,7 @@ import {
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { IS_PUBLIC } from '../auth/auth.decorators.js';
+import { isPublic } from '../auth/auth.decorators.js';
 import { Env } from '../config/env.js';
 import { compileAnswers, type CompiledDto } from '../validation/compiled-dto.js';
 import {
@@ -52,20 +52,13 @@ interface Handler {
   readonly parameters: Partial<HandlerParameters>;
   /** The bodies that it takes; undefined if it takes none, or reads the body itself. */
   readonly bodyRule: BodyRule | undefined;
+  /** The turns that `@TakesTurns()` names. */
   readonly turns: Turns | undefined;
   readonly converter: ResultConverter<unknown> | undefined;
 }
 
 /** The methods whose bodies are ignored. */
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
-
-/** For handlers of Nest's own, such as that for unknown paths. */
-const UNKNOWN: Handler = {
-  parameters: {},
-  bodyRule: undefined,
-  turns: undefined,
-  converter: undefined,
-};
 
 /**
  * Gives a handler its `@Query()`, `@Param()` and `@Body()` as checked instances of the classes that
@@ -91,11 +84,7 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
       for (const method of this.scanner.getAllMethodNames(prototype)) {
         const parameters: Handler['parameters'] = readHandlerParameters(controller, method) ?? {};
         const handler = prototype[method] as Type<object>;
-        const isPublic =
-          this.reflector.getAllAndOverride(IS_PUBLIC, [handler, controller]) === true;
-        const turns =
-          this.reflector.get<Turns | undefined>(TURNS, handler) ??
-          (isPublic ? undefined : Turns.ofHandlers);
+        const turns = this.reflector.get<Turns | undefined>(TURNS, handler);
         const converter = this.reflector.get<Handler['converter']>(RESULT_CONVERTER, handler);
         const bodyRule = readBodyRule(prototype, method, parameters.body);
         this.handlers.set(handler, { parameters, bodyRule, turns, converter });
@@ -110,36 +99,42 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
    * @throws RequestAbortedError
    */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const handler = this.handlers.get(context.getHandler()) ?? UNKNOWN;
+    const handler = this.handlers.get(context.getHandler());
+    // Nest's own handlers have no parameters.
+    if (handler === undefined) return true;
     const { query, path } = handler.parameters;
     const [request, response] = context.getArgs<[Request, Response]>();
     if (query !== undefined || path !== undefined) setParameters(request, query, path);
     response.locals.converter = handler.converter;
+    // Controllers that extend one another share handlers, and one of them may be public.
+    const isOpen = isPublic(context.getHandler(), context.getClass());
+    const turns = handler.turns ?? (isOpen ? undefined : Turns.ofHandlers);
     if (handler.bodyRule !== undefined) {
-      return this.bindBody(request, response, handler, handler.bodyRule);
+      return this.bindBody(request, response, handler.parameters.body, handler.bodyRule, turns);
     }
     // An unread body would stay in memory until the answer, and hide the end of the connection.
     if (WITHOUT_BODY.has(request.method)) request.resume();
-    return handler.turns?.take(request, response)?.then(() => true) ?? true;
+    return turns?.take(request, response)?.then(() => true) ?? true;
   }
 
   private async bindBody(
     request: Request,
     response: Response,
-    { parameters, turns }: Handler,
+    dto: CompiledDto | undefined,
     rule: BodyRule,
+    turns: Turns | undefined,
   ): Promise<boolean> {
     // A guard runs inside of Node's parser, which passes on the body that has arrived with the
     // headers before this continues.
     await Promise.resolve();
     const bytes = await readBody(request, response, rule, this.env.REQUEST_TIMEOUT_MS);
-    if (parameters.body === undefined) {
+    if (dto === undefined) {
       await turns?.take(request, response, bytes.length);
       request.body = bytes;
     } else {
       const text = bytes.toString();
       await turns?.take(request, response, countMemory(text, bytes));
-      request.body = parseObject(text, parameters.body, 'body');
+      request.body = parseObject(text, dto, 'body');
     }
     return true;
   }
