@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../test/support/free-port.js';
 import { ask } from './answers.js';
 import { type Contestant, makeEnvironment } from './contestants.js';
-import { PLANT, plantBody } from './operations.js';
+import { PLANT } from './operations.js';
 
 /** How long a program may take to answer its first create, or to stop, in milliseconds. */
 const PATIENCE = 60_000;
@@ -61,8 +61,7 @@ export async function start(
 
   const deadline = performance.now() + PATIENCE;
   while (performance.now() < deadline && child.exitCode === null) {
-    const body = plantBody(id);
-    const answer = await ask(origin, 'POST', '/plants', { body }).catch(() => undefined);
+    const answer = await ask(origin, 'POST', '/plants', { id, ...PLANT }).catch(() => undefined);
     if (answer === undefined) {
       await sleep(10);
       continue;
