@@ -86,14 +86,4 @@ describe('tokens that wait for the keys of a provider', () => {
     }
     await provider.stop();
   });
-
-  it('do not fail with another request that has the same token', async () => {
-    const provider = await TokenIssuer.start();
-    const jwts = acceptTokensOf(provider);
-    const token = await provider.token();
-    const both = [jwts.verify(digestToken(token), token), jwts.verify(digestToken(token), token)];
-    await expect(Promise.all(both)).resolves.toMatchObject([{}, {}]);
-    expect(provider.fetches).toBe(1);
-    await provider.stop();
-  });
 });

@@ -4,9 +4,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import sqlite3 from 'sqlite3';
 import { Plant } from '../../modules/plants/plant.entity.js';
 import { createDataSourceOptions, openDatabase } from './data-source/open-database.js';
 
@@ -74,12 +71,6 @@ function recordStatements(): void {
 }
 
 describe('BatchedRepository', () => {
-  it('commits one row alone at once', async () => {
-    expect(await commits.create(plant(1))).toBe('created');
-    expect(statements).toHaveLength(1);
-    expect(await storedIds()).toEqual(['1']);
-  });
-
   it('commits the rows that arrive during a commit with one statement', async () => {
     const first = commits.create(plant(0));
     while (statements.length === 0) await Promise.resolve();
@@ -164,33 +155,5 @@ describe('BatchedRepository', () => {
     expect(refused).toHaveLength(2_000);
     expect(refused[0]).toMatchObject({ reason: { status: 503, headers: { 'Retry-After': '1' } } });
     expect(await storedIds()).toHaveLength(10_000);
-  });
-
-  it('bounds the queue by size too, and splits large rows over commits', async () => {
-    const name = 'x'.repeat(100_000);
-    const rows = plants(400).map(({ id }) => plant(id, name));
-    jest.spyOn(performance, 'now').mockReturnValue(0);
-    const results = await Promise.allSettled(rows.map((row) => commits.create(row)));
-    jest.restoreAllMocks();
-    const created = results.filter(({ status }) => status === 'fulfilled').length;
-    expect(created).toBe(336);
-    expect(await storedIds()).toHaveLength(created);
-    expect(statements).toHaveLength(2);
-  });
-
-  it('answers 503 in time while a commit is stuck, also to the items that wait for it', async () => {
-    // SQLite itself would give up the commit after 2 s.
-    await connection.exec('PRAGMA busy_timeout = 600000');
-    const blocker = new sqlite3.Database(join(folder, 'plants.db'));
-    await promisify(blocker.exec.bind(blocker))('BEGIN IMMEDIATE');
-    const stuck = commits.create(plant(1));
-    while (statements.length === 0) await nextTurn();
-    const waiting = [2, 3].map((id) => commits.create(plant(id)));
-    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 6_000);
-    const results = await Promise.allSettled([stuck, ...waiting]);
-    jest.restoreAllMocks();
-    for (const result of results) expect(result).toMatchObject({ reason: { status: 503 } });
-    await promisify(blocker.close.bind(blocker))();
-    expect(await commits.create(plant(9))).toBe('created');
   });
 });

@@ -54,7 +54,7 @@ describe('parseInt64', () => {
         const isInt64 = value !== undefined && value >= INT64_MIN && value <= INT64_MAX;
         expect(parseInt64(text)).toBe(isInt64 ? value : undefined);
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     );
   });
 });

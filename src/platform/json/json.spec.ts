@@ -51,24 +51,10 @@ const almostJson = fc
     fc.constantFrom(
       '',
       ' ',
-      ',',
-      ':',
-      '"',
-      '\\',
-      '{',
-      '}',
-      '[',
-      ']',
-      '0',
-      '-',
-      '.',
-      'e',
-      'u',
-      'true',
       '\n',
       '\u0000',
       '\ufeff',
-      '\\u12',
+      ...', : " \\ { } [ ] 0 - . e u true \\u12'.split(' '),
     ),
     fc.nat(2),
   )
@@ -94,7 +80,7 @@ describe('parseJson', () => {
   it('accepts exactly the texts that JSON.parse accepts', () => {
     fc.assert(
       fc.property(almostJson, (text) => isAccepted(text) === isJson(text)),
-      { numRuns: 4_000 },
+      { numRuns: 2_000 },
     );
   });
 

@@ -38,14 +38,6 @@ describe('PinoLogger', () => {
     ]);
   });
 
-  it('writes an error with its stack, and the fields of an object', () => {
-    const { logger, lines } = recorded('info');
-    logger.error(new TypeError('boom'), 'Subject');
-    logger.error({ requestId: 'a', err: new TypeError('boom') }, 'Subject');
-    const err = { type: 'TypeError', stack: expect.stringContaining('pino-logger.spec') };
-    expect(lines).toMatchObject([{ err }, { requestId: 'a', err }]);
-  });
-
   it.each([
     ['a name', new Logger('Jobs'), 'Jobs'],
     ['no name', new Logger(), undefined],
@@ -90,13 +82,5 @@ describe('PinoLogger', () => {
     expect(written[0]).toBe(written[1]);
     expect(written[2]).toBe(written[3]);
     expect(written).toHaveLength(4);
-  });
-
-  it('leaves out lines below its level, and those of Nest about itself', () => {
-    const { logger, lines } = recorded('info');
-    logger.debug('detail', 'Subject');
-    logger.log('Mapped {/plants, POST} route', 'RouterExplorer');
-    logger.request('debug', { requestId: 'a', msg: 'm' });
-    expect(lines).toEqual([]);
   });
 });

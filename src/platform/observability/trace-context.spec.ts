@@ -8,7 +8,6 @@ const VALID = `00-${TRACE}-${SPAN}-01`;
 describe('a traceparent', () => {
   it.each([
     ['of the first version', VALID],
-    ['of a trace that is not sampled', `00-${TRACE}-${SPAN}-00`],
     ['of a later version', `cc-${TRACE}-${SPAN}-01`],
     ['of a later version with more in it', `cc-${TRACE}-${SPAN}-01-what-the-future-adds`],
   ])('%s names the trace and the span of the caller', (_, traceparent) => {
@@ -16,16 +15,11 @@ describe('a traceparent', () => {
   });
 
   it.each([
-    ['that is empty', ''],
     ['of a version that is not valid', `ff-${TRACE}-${SPAN}-01`],
     ['of the first version with more in it', `${VALID}-more`],
     ['of a later version with more in it that is not set apart', `cc-${TRACE}-${SPAN}-01.more`],
     ['whose trace is all zeros', `00-${'0'.repeat(32)}-${SPAN}-01`],
     ['whose span is all zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
-    ['in capitals', VALID.toUpperCase()],
-    ['that is too short', VALID.slice(0, -1)],
-    ['after a space', ` ${VALID}`],
-    ['given twice, as Node joins it', `${VALID}, ${VALID}`],
     ['that would forge a log line', `00-${TRACE}-${SPAN}-01\n{"level":60}`],
   ])('%s names none', (_, traceparent) => {
     expect(readTrace({ traceparent })).toBeUndefined();

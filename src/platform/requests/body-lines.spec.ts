@@ -69,11 +69,3 @@ it('refuses a body whose results take more memory than all clients may hold', as
   })();
   await expect(reading).rejects.toMatchObject({ status: 503 });
 });
-
-it('refuses a body whose headers take more memory than all clients may hold', async () => {
-  const body = receive('x\n', ['X', 'x'.repeat(CLIENT_MEMORY)]);
-  const reading = (async () => {
-    for await (const readLines of body) readLines();
-  })();
-  await expect(reading).rejects.toMatchObject({ status: 503 });
-});

@@ -2,7 +2,6 @@ import { afterEach, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { CLIENT_MEMORY } from '../limits/fair-share.js';
 import { RequestAbortedError } from './body-reader.js';
 import { endTurn, HANDLED_BYTES, MAX_PAGES, Turns } from './turns.js';
 
@@ -55,16 +54,6 @@ it('gives a turn to one of each client that waits before the second of any', asy
   for (const { response } of waiting) endTurn(response);
 });
 
-it('lets no request wait while the quota of each turn of the event loop suffices', async () => {
-  for (let turn = 0; turn < 3; turn++) {
-    await nextTurn();
-    const requests = Array.from({ length: MAX_PAGES - 1 }, () => ask('192.0.2.1'));
-    const waits = requests.map(([request, response]) => Turns.ofPages.take(request, response));
-    expect(waits.filter((wait) => wait !== undefined)).toEqual([]);
-    for (const [, response] of requests) endTurn(response);
-  }
-});
-
 it('lets requests beyond the quota begin in the next turn of the event loop', async () => {
   await nextTurn();
   for (let index = 0; index < MAX_PAGES; index++) {
@@ -93,17 +82,6 @@ it('waits for no disconnected client, and for none longer than its deadline', as
   closed.closed = true;
   expect(() => Turns.ofPages.take(again, closed)).toThrow(RequestAbortedError);
   for (const holder of holders) endTurn(holder);
-});
-
-it('counts the headers of requests that wait, and refuses the client with the largest', async () => {
-  const holders = await takeAll();
-  const [request, response] = ask('192.0.2.2', ['Host', 'a']);
-  const turn = Turns.ofPages.take(request, response);
-  const large = Turns.ofPages.take(...ask('192.0.2.1', ['X', 'x'.repeat(CLIENT_MEMORY)]));
-  for (const holder of holders) endTurn(holder);
-  await expect(large).rejects.toMatchObject({ status: 503 });
-  await turn;
-  endTurn(response);
 });
 
 it('counts the work for a disconnected client until the work has ended', async () => {

@@ -6,12 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { addDefaultHeaders } from './default-headers.js';
-import {
-  destroyUnparsed,
-  FastExpressAdapter,
-  FREE_CHUNKS,
-  stopParsing,
-} from './fast-express-adapter.js';
+import { destroyUnparsed, FastExpressAdapter, FREE_CHUNKS } from './fast-express-adapter.js';
 
 /** A use of every member that Express adds to a request. */
 const REQUEST_MEMBERS: Record<string, (req: Request) => unknown> = {
@@ -219,34 +214,12 @@ describe('the server', () => {
     expect(timers).toEqual([expect.objectContaining({ _repeat: 1_000 })]);
   });
 
-  it('hands on a request without a Host header', async () => {
-    client().write('GET / HTTP/1.1\r\n\r\n');
-    const [request] = (await once(server, 'request')) as [IncomingMessage];
-    expect(request.url).toBe('/');
-  });
-
   it('answers a client that has ended its side', async () => {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       request.socket.once('end', () => response.end('late'));
     });
     const socket = client().end('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     expect(await text(socket)).toContain('late');
-  });
-
-  it('handles nothing that is read together with a request after which it stops parsing', async () => {
-    const paths: (string | undefined)[] = [];
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      paths.push(request.url);
-      stopParsing(request.socket);
-      response.setHeader('Connection', 'close');
-      setImmediate(() => response.end());
-    });
-    const socket = client();
-    socket.write(
-      'GET /1 HTTP/1.1\r\nHost: a\r\n\r\n' + 'GET /2 HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(9),
-    );
-    expect(await text(socket)).toContain('200 OK');
-    expect(paths).toEqual(['/1']);
   });
 
   it('skips the rest of a body of a destroyed connection, but no later body', async () => {

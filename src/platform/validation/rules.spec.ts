@@ -107,17 +107,6 @@ describe('the rules of a class', () => {
     );
   });
 
-  it('name a value by its path', () => {
-    class Plain {
-      @IsString({ each: true })
-      words!: string[];
-    }
-    const rules = readRules(Plain).get('words')?.rules ?? [];
-    expect(explainFaults(rules, new Plain(), [1], 'a.0.words')).toEqual([
-      'each value in a.0.words must be a string',
-    ]);
-  });
-
   it('repeat a value as it is', () => {
     const rules = readRules(Base).get('name')?.rules ?? [];
     expect(explainFaults(rules, new Base(), '$&$property', 'name')).toContain(

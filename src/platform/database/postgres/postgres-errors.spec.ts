@@ -51,18 +51,6 @@ describe('an error of a server in another language', () => {
       { kind: 'unique', table: 'gardens', properties: ['nameProperty', 'sizeProperty'] },
     ],
     [
-      'a value that is taken, in Japanese',
-      { ...TAKEN, detail: 'キー (name)=(a) はすでに存在します。' },
-      'UPDATE "gardens" SET "name" = $1',
-      { kind: 'unique', table: 'gardens', properties: ['nameProperty'] },
-    ],
-    [
-      'a value that is left out',
-      EMPTY,
-      'INSERT INTO "gardens"("id") VALUES ($1)',
-      { kind: 'not null', table: 'gardens', properties: ['nameProperty'] },
-    ],
-    [
       'a value that is left out of a row with a text in the form of a key',
       { ...EMPTY, detail: 'Fehlgeschlagene Zeile enthält (id)=(, null, 1).' },
       'INSERT INTO "gardens"("id") VALUES ($1)',
@@ -73,24 +61,6 @@ describe('an error of a server in another language', () => {
       MISSING,
       'INSERT INTO "plantings"("garden") VALUES ($1)',
       { kind: 'foreign key', table: 'plantings', properties: ['gardenProperty'] },
-    ],
-    [
-      'a changed row that refers to a missing one',
-      MISSING,
-      'UPDATE "plantings" SET "garden" = $1',
-      { kind: 'foreign key', table: 'plantings', properties: ['gardenProperty'] },
-    ],
-    [
-      'a new row whose trigger inserts one that refers to a missing one',
-      MISSING,
-      'INSERT INTO "others"("id") VALUES ($1)',
-      { kind: 'foreign key', table: 'plantings', properties: ['gardenProperty'] },
-    ],
-    [
-      'the removal of a row to which another table refers',
-      USED,
-      'DELETE FROM "gardens" WHERE "id" = $1',
-      { kind: 'referenced', table: 'gardens', properties: ['idProperty'] },
     ],
     [
       'the removal of a row to which its own table refers',
@@ -113,15 +83,6 @@ describe('an error of a server in another language', () => {
   ])('tells %s', (_, error, sql, expected) => {
     const found = toConstraintError(error, [gardens, plantings], findWritten(sql));
     expect(found).toMatchObject(expected);
-  });
-
-  it('tells a row of a batch that refers to a missing one', () => {
-    expect(
-      toConstraintError(MISSING, [plantings, gardens], { table: 'plantings', isRemoval: false }),
-    ).toMatchObject({
-      kind: 'foreign key',
-      properties: ['gardenProperty'],
-    });
   });
 });
 

@@ -119,35 +119,4 @@ describe("TypeORM's SQLite driver", () => {
     const rows = await dataSource.query<{ id: unknown }[]>(prependLineFeed(sql));
     expect(rows.map(({ id }) => String(id))).toEqual(['6']);
   });
-
-  it('asks prepareHydratedValue() for every value of a column', async () => {
-    await dataSource.query('INSERT INTO notes VALUES (1, 7)');
-    expect(await dataSource.getRepository(Note).find()).toEqual([{ id: 1, size: '7' }]);
-  });
-
-  it('calls beforeMigration() on the query runner, to lift the time limit of migrations', async () => {
-    const called: string[] = [];
-    class Noting1700000000000 {
-      up(): Promise<void> {
-        called.push('up');
-        return Promise.resolve();
-      }
-      down(): Promise<void> {
-        return Promise.resolve();
-      }
-    }
-    dataSource.migrations.push(new Noting1700000000000());
-    const create = dataSource.driver.createQueryRunner.bind(dataSource.driver);
-    dataSource.driver.createQueryRunner = () => {
-      const runner = create();
-      const before = runner.beforeMigration.bind(runner);
-      runner.beforeMigration = async () => {
-        called.push('before');
-        await before();
-      };
-      return runner;
-    };
-    await dataSource.runMigrations();
-    expect(called).toEqual(['before', 'up']);
-  });
 });

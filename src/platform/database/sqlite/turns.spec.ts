@@ -49,16 +49,6 @@ describe('a turn', () => {
     expect(begun).toEqual(['batch', 'module', 'module']);
   });
 
-  it('is had by as many at a time as there are places', async () => {
-    turns = new Turns('to read', 2);
-    const ends = [await turns.take('module'), await turns.take('module')];
-    const third = write('module');
-    await nextTurn();
-    expect(begun).toEqual([]);
-    ends[1]?.();
-    await third;
-  });
-
   it('is passed on once, however often it is ended', async () => {
     const endFirst = await turns.take('batch');
     const second = turns.take('module');
