@@ -3,8 +3,6 @@ import { Logger } from '@nestjs/common';
 import {
   Check,
   Column,
-  CreateDateColumn,
-  DeleteDateColumn,
   Entity,
   type EntityManager,
   ForeignKey,
@@ -12,8 +10,6 @@ import {
   type ObjectLiteral,
   PrimaryColumn,
   PrimaryGeneratedColumn,
-  TableInheritance,
-  UpdateDateColumn,
   VersionColumn,
 } from 'typeorm';
 import {
@@ -199,34 +195,19 @@ function entityWith(declare: (target: object, entity: new () => object) => void)
 }
 
 describe('rows of an entity', () => {
-  it.each<[string, Partial<Pot>]>([
-    ['renamed columns', {}],
-    ['numbers and booleans', { size: -(2 ** 31), isGlazed: false }],
-    ['decimals', { price: new Decimal(-5n, 2) }],
-    ['JSON', { notes: new JsonText('{"deep":["\\"",1,null,9007199254740993]}') }],
-    ['dates', { bought: '2026-02-28', fired: '2026-02-28T12:34:56.789Z' }],
-    ['UUIDs', { mark: '0190b5c8-7d0a-7c3e-9b2a-5f4e3d2c1b0a' }],
-    ['a foreign key', { shelfId: '1' }],
-  ])('keep %s', async (_, given) => {
-    const row = pot(given);
+  it('keep every kind of value', async () => {
+    const row = pot({
+      ...{ size: -(2 ** 31), isGlazed: false, price: new Decimal(-5n, 2), shelfId: '1' },
+      ...{ bought: '2026-02-28', fired: '2026-02-28T12:34:56.789Z' },
+      ...{ mark: '0190b5c8-7d0a-7c3e-9b2a-5f4e3d2c1b0a' },
+      notes: new JsonText('{"deep":["\\"",1,null,9007199254740993]}'),
+    });
     expect(await pots.create(row)).toBe('created');
-    const found = await pots.find('9007199254740993');
-    expect(found).toEqual(row);
-    expect(found).toEqual(
-      await store.dataSource.getRepository(Pot).findOneBy({ id: '9007199254740993' }),
-    );
+    expect(await pots.find(row.id)).toEqual(row);
+    expect(await store.dataSource.getRepository(Pot).findOneBy({ id: row.id })).toEqual(row);
     expect(await pots.create(row)).toBe('identical');
-  });
-
-  it('are distinguished by every column', async () => {
-    await pots.create(pot({ size: 1 }));
-    for (const changes of [
-      { size: 2 },
-      { size: null },
-      { size: 1, notes: new JsonText('{}') },
-      { size: 1, name: '' },
-    ]) {
-      expect(await pots.create(pot(changes))).toBe('different');
+    for (const changes of [{ size: 2 }, { size: null }, { notes: null }, { name: '' }]) {
+      expect(await pots.create({ ...row, ...changes })).toBe('different');
     }
   });
 
@@ -283,21 +264,12 @@ describe('rows of an entity', () => {
 
   it.each<[new () => object, RegExp]>([
     [entityWith((target) => PrimaryColumn({ type: 'real' })(target, 'id')), /another type in id/],
-    ...[DeleteDateColumn, CreateDateColumn, UpdateDateColumn, VersionColumn].map(
-      (decorate): [new () => object, RegExp] => [
-        entityWith((target) => {
-          PrimaryColumn(int64())(target, 'id');
-          decorate()(target, 'odd');
-        }),
-        /Odd has another type in odd: use TypeORM's own repository for it/,
-      ],
-    ),
     [
-      entityWith((target, entity) => {
+      entityWith((target) => {
         PrimaryColumn(int64())(target, 'id');
-        TableInheritance({ column: { type: 'text', name: 'kind' } })(entity);
+        VersionColumn()(target, 'odd');
       }),
-      /another type in kind/,
+      /Odd has another type in odd: use TypeORM's own repository for it/,
     ],
     [
       entityWith((target, entity) => {
@@ -404,10 +376,6 @@ describe('a list of new rows', () => {
     const list = [part('1', null), part('2', '1'), part('3', '4'), part('4', '2')];
     expect(await parts.createAll(list)).toMatchObject({ created: 4, identical: 0 });
   });
-
-  it('may be empty', async () => {
-    expect(await beds.createAll([])).toEqual({ created: 0, identical: 0, failures: new Map() });
-  });
 });
 
 describe('rows by key', () => {
@@ -415,11 +383,6 @@ describe('rows by key', () => {
     await Promise.all(
       ['1', '2', '10', '-5', '9007199254740993'].map((id) => pots.create(pot({ id }))),
     );
-  });
-
-  it('are found, many at a time', async () => {
-    const found = await Promise.all(['10', '3', '-5', '10', '010'].map((id) => pots.find(id)));
-    expect(found.map((row) => row?.id)).toEqual(['10', undefined, '-5', '10', '10']);
   });
 
   it.each(['', 'abc', '1.0', '1e3', '9223372036854775808', '0x10', ' 1'])(
@@ -432,7 +395,6 @@ describe('rows by key', () => {
 
   it.each([
     [30, LONG],
-    [100, LONG],
     [1_000, '"'.repeat(LONG.length)],
   ])(
     'are on one of the pages of at most %d rows and 1 MiB, also when others are created meanwhile',
@@ -486,20 +448,6 @@ describe('rows by key', () => {
     );
   });
 
-  it('are replaced, if they are there', async () => {
-    expect(await pots.replace(pot({ id: '3' }))).toBe(false);
-    expect(await pots.replace(pot({ id: '1', name: 'new' }))).toBe(true);
-    expect(await pots.find('1')).toMatchObject({ name: 'new' });
-    expect(await pots.find('2')).toMatchObject({ name: 'Ming' });
-  });
-
-  it('are removed, if they are there', async () => {
-    expect(await pots.remove('3')).toBe(false);
-    expect(await pots.remove('1')).toBe(true);
-    expect(await pots.remove('1')).toBe(false);
-    expect(await pots.find('1')).toBeUndefined();
-  });
-
   it('are replaced and removed only if a check of the stored row does not throw', async () => {
     const isMing = ({ name }: Pot): void => {
       if (name !== 'Ming') throw new RangeError(name);
@@ -518,15 +466,6 @@ describe('rows by key', () => {
 describe('a change of a row', () => {
   beforeEach(() => pots.create(pot({ id: '1', size: 1 })));
 
-  it('gets the row, and stores the row that it returns', async () => {
-    const changed = await pots.change('1', (row) => {
-      expect(row).toMatchObject({ id: '1', name: 'Ming', size: 1 });
-      return row && { ...row, size: 2 };
-    });
-    expect(changed).toMatchObject({ id: '1', name: 'Ming', size: 2 });
-    expect(await pots.find('1')).toMatchObject({ size: 2 });
-  });
-
   it('may insert a row, remove one or leave things as they are', async () => {
     expect(await pots.change('2', (row) => row ?? pot({ id: '2' }))).toMatchObject({ id: '2' });
     expect(await pots.find('2')).toMatchObject({ name: 'Ming' });
@@ -535,12 +474,6 @@ describe('a change of a row', () => {
     expect(await pots.change('2', () => REMOVE)).toBeUndefined();
     expect(await pots.change('2', () => undefined)).toBeUndefined();
     expect(await pots.change('1', () => undefined)).toMatchObject({ size: 1 });
-  });
-
-  it('fail alone for the rows they refer to, and not for those that refer to them', async () => {
-    await expect(
-      pots.change('1', (row) => row && { ...row, shelfId: '404' }),
-    ).rejects.toMatchObject({ kind: 'foreign key', properties: ['shelfId'] });
   });
 
   it('sees the result of the changes before it, however many are concurrent', async () => {
@@ -605,14 +538,6 @@ describe('a change of a row', () => {
       ['b', 2],
       ['d', 1],
     ]);
-  });
-
-  it('is refused when rows of other tables refer to the row that it removes', async () => {
-    await pots.create(pot({ id: '2', shelfId: '1' }));
-    await expect(openRepository(Shelf).change('1', () => REMOVE)).rejects.toMatchObject({
-      kind: 'referenced',
-      properties: ['id'],
-    });
   });
 
   it('is part of the transaction of a manager', async () => {

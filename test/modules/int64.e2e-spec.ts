@@ -181,11 +181,6 @@ describe('an int64 that is read through TypeORM', () => {
     const value = await read();
     expect(typeof value === 'number' ? 'rounded' : value).toEqual(expected);
   });
-
-  it('leaves floating-point numbers unchanged', async () => {
-    expect((await trees.findOneBy({ id: BIG }))?.weight).toBe(LIGHT);
-    expect((await trees.findOneBy({ id: '2' }))?.weight).toBe(HEAVY);
-  });
 });
 
 describe('an int64 that is written through TypeORM', () => {
@@ -202,14 +197,5 @@ describe('an int64 that is written through TypeORM', () => {
       .set('9007199254740995', '-9223372036854775807')
       .set('10', BIG);
     expect(leaves.map((row) => [row.id, row.leaves])).toEqual([...expected]);
-  });
-
-  it('is removed alone', async () => {
-    await trees.remove(await trees.findOneByOrFail({ id: '9223372036854775806' }));
-    await trees.delete({ id: '9007199254740991' });
-    const gone = ['9223372036854775806', '9007199254740991'];
-    expect(listIds(await trees.find({ order: { id: 'ASC' } }))).toEqual(
-      IDS.filter((id) => !gone.includes(id)),
-    );
   });
 });

@@ -159,19 +159,6 @@ describe('a transaction', () => {
     );
     expect(await storedIds()).toEqual([1, 2]);
   });
-
-  it('may be lost only as a whole: statements after its end are refused', async () => {
-    holdTimeouts();
-    const run = dataSource.transaction(async (manager) => {
-      await manager.insert(Plant, plant(1));
-      passTimeouts(TRANSACTION_TIMEOUT_MS);
-      const nested = manager.transaction((within) => within.insert(Plant, plant(2)));
-      await expect(nested).rejects.toBeInstanceOf(StoreUnavailableError);
-      await expect(manager.insert(Plant, plant(3))).rejects.toBeInstanceOf(StoreUnavailableError);
-    });
-    await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
-    expect(await storedIds()).toEqual([]);
-  });
 });
 
 describe('rows that are written with the manager of a transaction', () => {
@@ -188,12 +175,6 @@ describe('rows that are written with the manager of a transaction', () => {
     await expect(undone).rejects.toThrow('undone');
     expect(await plants.find()).toEqual([plant(1)]);
   });
-
-  it('need a manager that has one', async () => {
-    await expect(rows.create(plant(1), dataSource.manager)).rejects.toThrow(
-      'This manager has no transaction: take the one that transaction() gives',
-    );
-  });
 });
 
 describe('pages that are read with the manager of a transaction', () => {
@@ -209,29 +190,5 @@ describe('pages that are read with the manager of a transaction', () => {
       const text = json instanceof JsonText ? json.text : await join(json);
       for (const name of names) expect(text.includes(name)).toBe(true);
     });
-  });
-});
-
-describe("TypeORM's own ways to write", () => {
-  it('work beside each other and beside rows in groups', async () => {
-    await Promise.all([
-      plants.save([plant(1), plant(2)]),
-      plants.insert(plant(3)),
-      plants.upsert(plant(4), ['id']),
-      plants.createQueryBuilder().insert().values(plant(5)).execute(),
-      rows.create(plant(6)),
-    ]);
-    await Promise.all([
-      plants.update({ id: '1' }, { name: 'updated' }),
-      plants.remove(plant(2)),
-      plants.delete('3'),
-      plants.createQueryBuilder().update().set({ tag: 't' }).where({ id: '4' }).execute(),
-      plants.createQueryBuilder().delete().where({ id: '5' }).execute(),
-      rows.remove('6'),
-    ]);
-    expect(await plants.find({ order: { id: 'ASC' } })).toEqual([
-      { id: '1', name: 'updated', tag: null },
-      { id: '4', name: 'plant 4', tag: 't' },
-    ]);
   });
 });

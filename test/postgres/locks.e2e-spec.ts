@@ -1,13 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import type { Repository } from 'typeorm';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
+import { holdTimeouts, resetClocks } from '../support/clock.js';
 import { type EntityStore, openEntityStore } from '../support/store.js';
-import { holdTimeouts, passSeconds, resetClocks, stopClock } from '../support/clock.js';
-import { countDeadlocks, removeLockTimeout } from '../support/lock-waits.js';
 import { TestStore } from '../support/test-store.js';
 import { until } from '../support/until.js';
 
@@ -73,20 +72,6 @@ describe('a row that another session holds', () => {
     expect(new Set(await held)).toEqual(new Set([true]));
     expect(await plants.countBy({ name: 'new' })).toBe(267);
     expect(await plants.count()).toBe(267);
-  });
-
-  it('is refused after five seconds', async () => {
-    await rows.create(plant(1));
-    await session.query('BEGIN');
-    await session.query('SELECT * FROM plants FOR UPDATE');
-    stopClock();
-    const held = rows.replace(plant(1, 'new'));
-    const refused = expect(held).rejects.toMatchObject({ status: 503 });
-    passSeconds(6);
-    await refused;
-    resetClocks();
-    await session.query('ROLLBACK');
-    expect(await rows.replace(plant(1, 'newer'))).toBe(true);
   });
 
   it('is changed while a transaction refers to it, and not removed', async () => {
@@ -207,34 +192,4 @@ describe('transactions of modules', () => {
     );
     expect(limits.flat()).toEqual(ids(4).map(() => ({ statement_timeout: '4s' })));
   });
-
-  it('leave no transaction open on a connection that they return', async () => {
-    const runner = opened.dataSource.createQueryRunner();
-    await runner.startTransaction();
-    await runner.manager.insert(Plant, plant(1));
-    await runner.release();
-    expect(await plants.count()).toBe(0);
-    expect(await listOpenTransactions()).toEqual([]);
-  });
-});
-
-it('changes of the same rows in opposite orders do not wait for each other for ever', async () => {
-  await Promise.all(ids(300).map((id) => rows.create(plant(id))));
-  const other = await openEntityStore([Plant], { url: store.url });
-  const theirs = new BatchedRepository(other.dataSource.getRepository(Plant));
-  // On a busy machine, the lock timeout could fail a row without a deadlock.
-  for (const { dataSource } of [opened, other]) await removeLockTimeout(dataSource);
-  const query = jest.spyOn(pg.Client.prototype, 'query');
-  for (let round = 0; round < 5; round++) {
-    const outcomes = await Promise.all([
-      ...ids(300).map((id) => rows.replace(plant(id, `ours ${round}`))),
-      ...ids(300)
-        .reverse()
-        .map((id) => theirs.replace(plant(id, `theirs ${round}`))),
-    ]);
-    expect(new Set(outcomes)).toEqual(new Set([true]));
-  }
-  expect(await countDeadlocks(query)).toBe(0);
-  query.mockRestore();
-  await other.close();
 });

@@ -42,42 +42,6 @@ describe('a transaction of a module', () => {
     expect(await dataSource.getRepository(Plant).count()).toBe(0);
   });
 
-  it('is rejected when a statement fails that nobody has waited for', async () => {
-    const done = dataSource.transaction(async (manager) => {
-      await insert(manager, '1');
-      void manager.query('SELECT 1 / 0').catch(() => undefined);
-    });
-    await expect(done).rejects.toThrow(ROLLED_BACK);
-    expect(await dataSource.getRepository(Plant).count()).toBe(0);
-  });
-
-  it('is rolled back as a whole when a nested one could not begin', async () => {
-    const done = dataSource.transaction(async (manager) => {
-      const nested = (id: string): Promise<unknown> =>
-        manager.transaction((within) => insert(within, id)).catch(() => undefined);
-      await insert(manager, '1');
-      await nested('1');
-      await insert(manager, '2');
-      await insert(manager, '2').catch(() => undefined);
-      await nested('3');
-      await insert(manager, '4').catch(() => undefined);
-    });
-    await expect(done).rejects.toThrow(ROLLED_BACK);
-    expect(await dataSource.getRepository(Plant).count()).toBe(0);
-  });
-
-  it('that was rejected ends the use of its query runner, and every refusal says why', async () => {
-    const runner = dataSource.createQueryRunner();
-    await runner.startTransaction();
-    await runner.query('SELECT 1 / 0').catch(() => undefined);
-    await expect(runner.commitTransaction()).rejects.toThrow(ROLLED_BACK);
-    await expect(runner.rollbackTransaction()).rejects.toThrow(ROLLED_BACK);
-    await expect(insert(runner.manager, '1')).rejects.toThrow(ROLLED_BACK);
-    await runner.release();
-    await insert(dataSource.manager, '2');
-    expect(await dataSource.getRepository(Plant).count()).toBe(1);
-  });
-
   it('names the constraint that its commit breaks', async () => {
     await dataSource.query(
       'ALTER TABLE plants ADD CONSTRAINT same UNIQUE (tag) DEFERRABLE INITIALLY DEFERRED',

@@ -140,26 +140,6 @@ describe('a transaction without a statement', () => {
 });
 
 describe('connections', () => {
-  it('let a long reader and writers run beside each other', async () => {
-    await plants.insert(Array.from({ length: 500 }, (_, id) => plant(id)));
-    // The reader has to last longer than the writers, on any machine.
-    for (let limit = 125, isOver = true; isOver; limit *= 2) {
-      expect(limit).toBeLessThanOrEqual(500);
-      const report = plants.query(
-        `WITH few AS (SELECT id FROM plants LIMIT ${limit})
-         SELECT count(*) FROM few a, few b, few c WHERE a.id + b.id + c.id = 3`,
-      );
-      isOver = false;
-      void report.then(() => (isOver = true));
-      expect(await rows.create(plant(1_000 + limit))).toBe('created');
-      await plants.save(plant(2_000 + limit));
-      expect(await rows.find(String(2_000 + limit))).toBeDefined();
-      const wasOver = isOver;
-      await report;
-      isOver = wasOver;
-    }
-  });
-
   it('let a row be read by its key while pages are read', async () => {
     await rows.create(plant(1));
     const page = await dataSource.pools.pageReaders.acquire();
@@ -241,14 +221,6 @@ describe('connections', () => {
     await expect(dataSource.query('SELECT * FROM half')).rejects.toThrow('no such table');
     await plants.save(plant(1));
   });
-
-  it('begin and end transactions by no statement of their own', async () => {
-    for (const sql of ['BEGIN', ' begin immediate', '/* a */ COMMIT', 'SAVEPOINT a']) {
-      await expect(dataSource.query(sql)).rejects.toThrow(
-        'A transaction is begun and ended by dataSource.transaction()',
-      );
-    }
-  });
 });
 
 describe('a transaction that SQLite itself rolls back', () => {
@@ -263,19 +235,6 @@ describe('a transaction that SQLite itself rolls back', () => {
     await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(await rows.create(plant(4))).toBe('created');
     expect(await storedIds()).toEqual([4]);
-  });
-
-  it('takes no statement that begins while it is committed', async () => {
-    const runner = dataSource.createQueryRunner();
-    await runner.startTransaction();
-    await runner.manager.insert(Plant, plant(1));
-    const committed = runner.query('COMMIT');
-    const late = runner.query("INSERT INTO plants VALUES (2, 'late', NULL)");
-    await committed;
-    await expect(late).rejects.toMatchObject({ name: 'TransactionNotStartedError' });
-    await runner.release();
-    await dataSource.transaction((manager) => manager.insert(Plant, plant(3)));
-    expect(await storedIds()).toEqual([1, 3]);
   });
 });
 
