@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from '../example/example.js';
 import { addToSchema } from '../support/store.js';
-import { ClientPool } from '../support/http/client-pool.js';
+import { HttpClient } from '../support/http/client.js';
 import { TestApp } from '../support/test-app.js';
 import { ApiDocument } from './api-document.js';
 import { Api } from './api.js';
@@ -14,12 +14,12 @@ addToSchema(EXAMPLE_SCHEMA);
 const SEED = 20_261_121;
 
 let app: TestApp;
-let client: ClientPool;
+let client: HttpClient;
 let api: Api;
 
 beforeAll(async () => {
   app = await TestApp.start({ CHANGE_FEED: 'on' }, ...EXAMPLE_MODULES);
-  client = new ClientPool(() => app.url);
+  client = new HttpClient(() => app.url);
   api = new Api(client.send, await ApiDocument.load(app.url));
 });
 afterAll(async () => {

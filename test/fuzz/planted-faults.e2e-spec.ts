@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { HttpAnswer } from '../support/http/answer.js';
-import { ClientPool } from '../support/http/client-pool.js';
+import { HttpClient } from '../support/http/client.js';
 import { AUTHORIZATION, makeEmptyRequest } from '../support/plant-requests.js';
 import { TestApp } from '../support/test-app.js';
 import { ApiDocument } from './api-document.js';
@@ -14,12 +14,12 @@ import { fuzzOperations } from './operations.js';
 const OPTIONS = { seed: 7, runs: 40, endOnFailure: true };
 
 let app: TestApp;
-let client: ClientPool;
+let client: HttpClient;
 let document: ApiDocument;
 
 beforeAll(async () => {
   app = await TestApp.start({ CHANGE_FEED: 'on' });
-  client = new ClientPool(() => app.url);
+  client = new HttpClient(() => app.url);
   document = await ApiDocument.load(app.url);
 });
 afterAll(async () => {

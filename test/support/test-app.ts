@@ -20,11 +20,12 @@ export const LONG_TIMEOUTS = { HEADERS_TIMEOUT_MS: '3600000', REQUEST_TIMEOUT_MS
 const ENV = { ...process.env };
 
 type Body = string | Uint8Array<ArrayBuffer>;
+type Headers = Record<string, string>;
 
 /** An answer; its body is parsed where it is JSON. */
 export interface Answer {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: globalThis.Headers;
   readonly body: unknown;
   /** The body as it was received. Its numbers are exact only as text. */
   readonly text: string;
@@ -84,61 +85,45 @@ export class TestApp {
   readonly authorization = { Authorization: `Bearer ${TOKEN}` };
 
   /** Sends POST /plants with a valid token and exactly this text or these bytes as the body. */
-  async create(body: Body, headers: Record<string, string> = {}): Promise<Answer> {
-    return await this.post('/plants', body, headers);
+  create(body: Body, headers: Headers = {}): Promise<Answer> {
+    return this.post('/plants', body, headers);
   }
 
-  async post(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
-    return await this.sendBody('POST', path, body, headers);
+  // These send a valid token too, and a body exactly as it is given.
+
+  post(path: string, body: Body, headers: Headers = {}): Promise<Answer> {
+    return this.send('POST', path, { 'Content-Type': 'application/json', ...headers }, body);
   }
 
-  /** Sends GET with a valid token. */
-  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
-    return await this.request('GET', path, {
-      headers: { ...this.authorization, ...headers },
-    });
+  put(path: string, body: Body, headers: Headers = {}): Promise<Answer> {
+    return this.send('PUT', path, { 'Content-Type': 'application/json', ...headers }, body);
+  }
+
+  patch(path: string, body: Body, headers: Headers = {}): Promise<Answer> {
+    const type = { 'Content-Type': 'application/merge-patch+json' };
+    return this.send('PATCH', path, { ...type, ...headers }, body);
+  }
+
+  get(path: string, headers: Headers = {}): Promise<Answer> {
+    return this.send('GET', path, headers);
+  }
+
+  delete(path: string, headers: Headers = {}): Promise<Answer> {
+    return this.send('DELETE', path, headers);
+  }
+
+  private send(method: string, path: string, headers: Headers, body?: Body): Promise<Answer> {
+    const init = { headers: { ...this.authorization, ...headers } };
+    return this.request(method, path, body === undefined ? init : { ...init, body });
   }
 
   /** Gets a page and all that follow it. */
   async getPages(path: string): Promise<Answer[]> {
     const pages: Answer[] = [];
-    let next: string | undefined = path;
-    while (next !== undefined) {
-      const page = await this.get(next);
-      pages.push(page);
-      next = page.next;
+    for (let next: string | undefined = path; next !== undefined; next = pages.at(-1)?.next) {
+      pages.push(await this.get(next));
     }
     return pages;
-  }
-
-  /** Sends PUT with a valid token and exactly this text as the body. */
-  async put(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
-    return await this.sendBody('PUT', path, body, headers);
-  }
-
-  /** Sends PATCH with a valid token and exactly this text as a merge patch. */
-  async patch(path: string, body: Body, headers: Record<string, string> = {}): Promise<Answer> {
-    const type = { 'Content-Type': 'application/merge-patch+json' };
-    return await this.sendBody('PATCH', path, body, { ...type, ...headers });
-  }
-
-  private async sendBody(
-    method: string,
-    path: string,
-    body: Body,
-    headers: Record<string, string>,
-  ): Promise<Answer> {
-    return await this.request(method, path, {
-      headers: { ...this.authorization, 'Content-Type': 'application/json', ...headers },
-      body,
-    });
-  }
-
-  /** Sends DELETE with a valid token. */
-  async delete(path: string, headers: Record<string, string> = {}): Promise<Answer> {
-    return await this.request('DELETE', path, {
-      headers: { ...this.authorization, ...headers },
-    });
   }
 
   async request(method: string, path: string, init: RequestInit = {}): Promise<Answer> {

@@ -4,7 +4,7 @@ import { ApiDocument } from '../../fuzz/api-document.js';
 import { Api } from '../../fuzz/api.js';
 import { fuzzPlants, sendRows } from '../../fuzz/fuzz.js';
 import { fuzzOperations } from '../../fuzz/operations.js';
-import { ClientPool } from '../../support/http/client-pool.js';
+import { HttpClient } from '../../support/http/client.js';
 import { freePort } from '../../support/free-port.js';
 import { inNewFolder } from '../../support/new-folder.js';
 import { setup, teardown } from '../../support/postgres-setup.js';
@@ -50,7 +50,7 @@ async function fuzz(
   });
   const origin = new URL(`http://127.0.0.1:${port}`);
   await untilReady(origin, program);
-  const client = new ClientPool(() => origin);
+  const client = new HttpClient(() => origin);
   const api = new Api(client.send, await ApiDocument.load(origin));
   let seed = firstSeed;
   const faults: string[] = [];

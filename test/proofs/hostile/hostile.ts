@@ -147,7 +147,7 @@ class HonestClients {
 
   /** Stores the plants for the attack. */
   async fill(): Promise<void> {
-    const client = new HttpClient(this.url);
+    const client = new HttpClient(() => this.url);
     await this.expect(
       client,
       makeCreateRequest({ id: ATTACKED, name: 'attacked' }),
@@ -170,7 +170,7 @@ class HonestClients {
   }
 
   private async ask(end: number, times: number[]): Promise<void> {
-    const client = new HttpClient(this.url);
+    const client = new HttpClient(() => this.url);
     while (performance.now() < end) {
       const id = ++this.lastId;
       const target = `/plants/${id}`;

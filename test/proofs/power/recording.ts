@@ -75,7 +75,7 @@ export class Recording {
 
   private async send(url: URL, connections: number, next: () => number | undefined): Promise<void> {
     const connection = async (): Promise<void> => {
-      const client = new HttpClient(url);
+      const client = new HttpClient(() => url);
       for (let number = next(); number !== undefined; number = next()) {
         const request = makeCreateRequest(makePlant(number));
         const requestId: Field = ['X-Request-Id', makeRequestId(number)];

@@ -1,41 +1,47 @@
 import type { HttpAnswer } from './answer.js';
 import { ClientConnection } from './connection.js';
-import { writeBytes, type HttpRequest } from './request.js';
+import { type HttpRequest, writeBytes } from './request.js';
 
 /** A connection may be closing after this idle time, in milliseconds. */
 const IDLE_TIME_MS = 1_000;
 
-/** Sends one request and resolves with its answer; rejects if the answer is not HTTP. */
-export interface Transport {
-  send(request: HttpRequest): Promise<HttpAnswer>;
-  close(): void;
+interface Idle {
+  readonly connection: ClientConnection;
+  readonly since: number;
 }
 
-/** Sends requests one by one, byte for byte as given, on a connection that is kept while it can be. */
-export class HttpClient implements Transport {
-  private connection: ClientConnection | undefined;
-  private lastUsed = 0;
+/** Sends requests byte for byte as given, each on a connection that no other request uses. */
+export class HttpClient {
+  private readonly idle: Idle[] = [];
 
-  constructor(private readonly url: URL) {}
+  /** @param url the address of the program, which may change when it starts again */
+  constructor(private readonly url: () => URL) {}
 
-  async send(request: HttpRequest): Promise<HttpAnswer> {
-    if (Date.now() - this.lastUsed > IDLE_TIME_MS || this.connection?.isOpen === false)
-      this.close();
-    const { hostname, port } = this.url;
-    const connection = (this.connection ??= new ClientConnection(Number(port), hostname));
+  /** Resolves with the answer; rejects if it is not HTTP. */
+  readonly send = async (request: HttpRequest): Promise<HttpAnswer> => {
+    const connection = this.take();
     try {
       const answer = await connection.ask(writeBytes(request), request.method === 'HEAD');
-      this.lastUsed = Date.now();
-      if (answer.closes) this.close();
+      if (answer.closes) connection.destroy();
+      else this.idle.push({ connection, since: Date.now() });
       return answer;
     } catch (error) {
-      this.close();
+      connection.destroy();
       throw error;
     }
-  }
+  };
 
   close(): void {
-    this.connection?.destroy();
-    this.connection = undefined;
+    for (const { connection } of this.idle.splice(0)) connection.destroy();
+  }
+
+  private take(): ClientConnection {
+    for (let idle = this.idle.pop(); idle !== undefined; idle = this.idle.pop()) {
+      const { connection, since } = idle;
+      if (connection.isOpen && Date.now() - since <= IDLE_TIME_MS) return connection;
+      connection.destroy();
+    }
+    const { hostname, port } = this.url();
+    return new ClientConnection(Number(port), hostname);
   }
 }

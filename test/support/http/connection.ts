@@ -5,45 +5,32 @@ import { type HttpAnswer, MalformedAnswerError, takeAnswer } from './answer.js';
 /** How long an answer may take, in milliseconds: only a hanging service takes longer. */
 const ANSWER_TIME_MS = 240_000;
 
-interface Waiting {
-  readonly forHead: boolean;
-  readonly resolve: (answer: HttpAnswer) => void;
-  readonly reject: (reason: Error) => void;
-}
-
 /** A connection to the program that records the sent requests and the answers. */
 export class ClientConnection {
   /** How many requests the system has taken completely. */
   sent = 0;
-  /** The received answers, without those of {@link ask}. */
+  /** The received answers. */
   readonly answers: HttpAnswer[] = [];
   /** Resolves with whether the connection was opened. */
   readonly opened: Promise<boolean>;
   readonly closed: Promise<void>;
   private readonly socket: Socket;
   private received: Buffer = Buffer.alloc(0);
-  private readonly waiting: Waiting[] = [];
+  /** Whether the next answer is that of a HEAD. */
+  private forHead = false;
   private failure = new Error('the connection has ended without an answer');
   private seen = 0;
   private wake: () => void = () => undefined;
 
-  /** @param localAddress the address of this side; by default the system chooses it */
-  constructor(port: number, host = '127.0.0.1', localAddress?: string) {
-    this.socket = connect({
-      port,
-      host,
-      noDelay: true,
-      ...(localAddress !== undefined && { localAddress }),
-    });
+  constructor(port: number, host = '127.0.0.1') {
     // A close event follows each error.
-    this.socket.on('error', () => undefined);
+    this.socket = connect({ port, host, noDelay: true }).on('error', () => undefined);
     this.opened = new Promise((resolve) => {
       this.socket.on('connect', () => resolve(true)).on('close', () => resolve(false));
     });
     this.closed = new Promise((resolve) => {
       this.socket.on('close', () => {
         this.read(true);
-        for (const { reject } of this.waiting.splice(0)) reject(this.failure);
         this.wake();
         resolve();
       });
@@ -83,13 +70,16 @@ export class ClientConnection {
    *
    * @throws Error without an answer, or with one that is not HTTP
    */
-  ask(bytes: Uint8Array, forHead = false): Promise<HttpAnswer> {
-    const answer = new Promise<HttpAnswer>((resolve, reject) => {
-      this.waiting.push({ forHead, resolve, reject });
-      if (this.socket.closed) reject(this.failure);
-    });
+  async ask(bytes: Uint8Array, forHead = false): Promise<HttpAnswer> {
+    this.answers.length = this.seen = 0;
+    this.forHead = forHead;
     this.socket.setTimeout(ANSWER_TIME_MS);
     this.socket.write(bytes);
+    const answer = await this.next();
+    if (answer === undefined) throw this.failure;
+    if (this.received.length > 0 || this.answers.length > this.seen) {
+      throw new MalformedAnswerError('more bytes follow the answer');
+    }
     return answer;
   }
 
@@ -98,21 +88,10 @@ export class ClientConnection {
     this.socket.pause();
   }
 
-  resume(): void {
-    this.socket.resume();
-  }
-
-  /** Sends these bytes and ends this side, but continues to read. */
-  end(bytes: string): void {
-    this.socket.end(bytes);
-  }
-
-  /** Closes the connection. */
   destroy(): void {
     this.socket.destroy();
   }
 
-  /** Resets the connection. */
   reset(): void {
     this.socket.resetAndDestroy();
   }
@@ -120,18 +99,10 @@ export class ClientConnection {
   private read(ended: boolean): void {
     try {
       while (this.received.length > 0) {
-        const forHead = this.waiting[0]?.forHead === true;
-        const taken = takeAnswer({ bytes: this.received, forHead, ended });
+        const taken = takeAnswer({ bytes: this.received, forHead: this.forHead, ended });
         if (taken === undefined) return;
         this.received = taken.rest;
-        const waiting = this.waiting.shift();
-        if (waiting === undefined) {
-          this.answers.push(taken.answer);
-        } else if (taken.rest.length > 0 && this.waiting.length === 0) {
-          waiting.reject(new MalformedAnswerError('more bytes follow the answer'));
-        } else {
-          waiting.resolve(taken.answer);
-        }
+        this.answers.push(taken.answer);
         this.wake();
       }
     } catch (error) {
