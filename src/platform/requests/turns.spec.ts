@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RequestAbortedError } from './body-reader.js';
-import { endTurn, HANDLED_BYTES, MAX_PAGES, Turns } from './turns.js';
+import { endTurn, endTurnOfClosed, HANDLED_BYTES, MAX_PAGES, Turns } from './turns.js';
 
 /** A request of a client at this address, and its answer. */
 function ask(ip: string, rawHeaders: string[] = []): [Request, Response & { closed: boolean }] {
@@ -17,6 +17,7 @@ function ask(ip: string, rawHeaders: string[] = []): [Request, Response & { clos
 function leave(response: Response & { closed: boolean }): void {
   response.closed = true;
   response.emit('close');
+  endTurnOfClosed(response);
 }
 
 /** Takes all turns for pages. */

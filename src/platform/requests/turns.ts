@@ -60,10 +60,8 @@ export class Turns {
    * @throws RequestAbortedError when its client has disconnected
    */
   take(request: Request, response: Response, bodyBytes = 0): Promise<void> | undefined {
-    const { locals } = response;
     if (response.closed) throw new RequestAbortedError();
-    if ('turn' in locals) endTurn(response);
-    else response.on('close', () => endTurnSoon(response));
+    endTurn(response);
     if (!this.mayBegin()) return this.wait(request, response, bodyBytes);
     this.begin(response, bodyBytes);
     return undefined;
@@ -97,7 +95,6 @@ export class Turns {
   private async wait(request: Request, response: Response, bodyBytes: number): Promise<void> {
     const { waiting } = this;
     const client = getClient(request);
-    response.locals.turn = undefined;
     await new Promise<void>((resolve, reject) => {
       const stopWaiting = (): void => {
         clearTimeout(timer);
@@ -138,10 +135,10 @@ export function endTurn({ locals }: Response): void {
 }
 
 /**
- * The work of a request continues after its client has disconnected. Its turn is kept for as long
- * as the work may take.
+ * Ends the turn of a request whose connection has closed. If it has no answer yet, its work
+ * continues, and its turn is kept for as long as the work may take.
  */
-function endTurnSoon(response: Response): void {
+export function endTurnOfClosed(response: Response): void {
   const end = response.locals.turn as (() => void) | undefined;
   if (response.writableEnded) endTurn(response);
   else if (end !== undefined) setTimeout(end, WAIT_TIMEOUT_MS).unref();

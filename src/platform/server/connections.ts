@@ -103,9 +103,14 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
       return false;
     }
     connection.current = res;
-    res.once('close', () => (connection.current = undefined));
     if (this.isStopping || isEndUncertain(req)) res.setHeader('Connection', 'close');
     return true;
+  }
+
+  /** Lets the next request of a connection begin, once the answer to the current one is over. */
+  end(socket: Socket): void {
+    const connection = this.open.get(socket);
+    if (connection !== undefined) connection.current = undefined;
   }
 
   /**

@@ -6,6 +6,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import type { PinoLogger, RequestLocals, RequestOrigin } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
+import { endTurnOfClosed } from '../requests/turns.js';
 import { type Connections, hasTooManyHeaders } from './connections.js';
 import { addDefaultHeaders, SECURITY_HEADER_LIST } from './default-headers.js';
 import { readTrace } from '../observability/trace-context.js';
@@ -46,7 +47,10 @@ export function requestMiddleware(logger: PinoLogger, connections: Connections):
     locals.requestId = requestId;
     addDefaultHeaders(res, REQUEST_ID, requestId, ...SECURITY_HEADER_LIST);
     if (span !== undefined) res.on('finish', () => nameSpanByRoute(span, req));
+    // A single listener, since each takes time.
     res.on('close', () => {
+      connections.end(req.socket);
+      endTurnOfClosed(res);
       const ms = performance.now() - began;
       const path = toLoggedPath(req.originalUrl);
       const status = res.headersSent ? res.statusCode : undefined;
