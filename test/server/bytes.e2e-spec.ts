@@ -117,25 +117,3 @@ describe.each(['buffer', 'file'])('an answer of bytes from a %s', (source) => {
     expect(opened.every(({ destroyed }) => destroyed)).toBe(true);
   });
 });
-
-it('bytes are documented, as bodies and as answers', async () => {
-  const { body } = await app.request('GET', '/openapi.json');
-  const binary = { schema: { type: 'string', format: 'binary' } };
-  expect(body).toMatchObject({
-    paths: {
-      '/photos/{id}': {
-        put: {
-          requestBody: { required: true, content: { 'image/png': binary, 'image/jpeg': binary } },
-        },
-      },
-      '/photos/buffer': {
-        get: {
-          responses: {
-            200: { content: { 'image/png': binary }, headers: { ETag: expect.anything() } },
-            304: { headers: { ETag: expect.anything() } },
-          },
-        },
-      },
-    },
-  });
-});

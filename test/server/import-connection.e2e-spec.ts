@@ -2,8 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
-import { holdTimeouts, passSeconds, passTimeouts, resetClocks } from '../support/clock.js';
+import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';
@@ -70,33 +69,6 @@ describe('the client of an import', () => {
     }
     client.write(END);
     await until(() => received.includes('"created":1'));
-  });
-
-  it('is not held to a limit while the store keeps it waiting', async () => {
-    await start();
-    let advance: () => void = () => undefined;
-    const isHeld = new Promise<void>((resolve) => (advance = resolve));
-    const plants = app.nest.get(PlantsRepository);
-    const createAll = plants.createAll.bind(plants);
-    const parts = jest.spyOn(plants, 'createAll').mockImplementation(async (rows) => {
-      await isHeld;
-      return await createAll(rows);
-    });
-    let sent = 0;
-    // The system holds some megabytes, whoever reads them.
-    while (client.writableLength < 8 * 1024 * 1024) {
-      client.write(chunk(line(++sent, 'x'.repeat(50_000))));
-      if (sent % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
-    }
-    await until(() => parts.mock.calls.length > 0);
-    const waiting = client.writableLength;
-    passSeconds(3_600);
-    expect(await isStored(1)).toBe(false);
-    expect(client.writableLength).toBe(waiting);
-    client.write(END);
-    advance();
-    await until(() => received.includes('\r\n\r\n'));
-    expect(received).toContain(`{"created":${sent},"identical":0,"failed":0,"failures":[]}`);
   });
 
   it('gets 503 when the server stops', async () => {

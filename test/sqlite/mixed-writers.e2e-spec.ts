@@ -87,13 +87,6 @@ it('creates, saves and transactions lose, mix and half keep nothing', async () =
       });
     },
     async () => {
-      const together = Array.from({ length: 3 }, plant);
-      await transact(together, async (manager) => {
-        const nested = together.map((row) => manager.transaction((one) => one.insert(Plant, row)));
-        await Promise.all(nested);
-      });
-    },
-    async () => {
       const [awaited, forgotten] = [plant(), plant()];
       let late: Promise<void> | undefined;
       await transact([awaited], async (manager) => {
