@@ -4,7 +4,7 @@ import { passSeconds, resetClocks } from '../../../test/support/clock.js';
 import { heapUsed } from '../../../test/support/heap-used.js';
 import { AUDIENCE, ISSUER, TokenIssuer } from '../../../test/support/token-issuer.js';
 import { digestToken } from './access-tokens.js';
-import { isJwtLike, JwtTokens } from './jwt-tokens.js';
+import { JwtTokens } from './jwt-tokens.js';
 
 beforeAll(() => {
   Logger.overrideLogger(false);
@@ -16,19 +16,6 @@ function acceptTokensOf(provider: TokenIssuer): JwtTokens {
   const jwksUrl = new URL(provider.env.AUTH_JWKS_URL ?? '');
   return new JwtTokens({ jwksUrl, issuer: ISSUER, audience: AUDIENCE });
 }
-
-describe('isJwtLike', () => {
-  it.each([
-    ['YQ.YQ.YQ', true],
-    ['YQ.YQ.YR', false],
-    ['YQ.YQ.', false],
-    ['YQ.YQ', false],
-    ['opaque', false],
-    [`YQ.${'Y'.repeat(8_192)}.YQ`, false],
-  ])('%.20s: %s', (token, isLike) => {
-    expect(isJwtLike(token)).toBe(isLike);
-  });
-});
 
 describe('cached tokens', () => {
   it('have 8 MiB in all: then the oldest of them is forgotten', async () => {

@@ -116,7 +116,6 @@ describe('BatchedRepository', () => {
   it.each([
     ['any name', undefined, ['id>?', '<expr>>?']],
     ['a prefix', 'mi', ['id>?', '<expr>>? AND <expr><?']],
-    ['a prefix of 64 characters', 'm'.repeat(64), ['id>?', '<expr>>? AND <expr><?']],
   ])(
     'reads a page by name through the index, also among equal names: %s',
     async (_, prefix, bounds) => {

@@ -23,21 +23,15 @@ describe('a decimal', () => {
     expect(Decimal.parse(source, precision, scale)).toBeUndefined();
   });
 
-  it.each([
-    ['12.50', 2, 3, 1, '12.5'],
-    ['12.5', 1, 4, 2, '12.50'],
-    ['-0.00', 2, 3, 1, '0.0'],
-  ])('%s with %i digits after the point is, as decimal(%i, %i), %s', (...row) => {
-    const [source, from, precision, scale, text] = row;
-    expect(String(Decimal.parse(source, 18, from)?.rescale(precision, scale))).toBe(text);
-  });
-
-  it.each([
-    ['12.345', 3, 3, 1],
-    ['12', 0, 3, 2],
-  ])('%s with %i digits after the point is no decimal(%i, %i)', (...row) => {
-    const [source, from, precision, scale] = row;
-    expect(() => Decimal.parse(source, 18, from)?.rescale(precision, scale)).toThrow(RangeError);
+  it('takes another number of digits after the point if none is lost', () => {
+    expect(String(new Decimal(1250n, 2).rescale(3, 1))).toBe('12.5');
+    expect(String(new Decimal(125n, 1).rescale(4, 2))).toBe('12.50');
+    for (const [unscaled, scale] of [
+      [12345n, 3],
+      [1000n, 1],
+    ] as const) {
+      expect(() => new Decimal(unscaled, scale).rescale(3, 1)).toThrow(RangeError);
+    }
   });
 
   it('has the spelling from which it is read again', () => {

@@ -3,16 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { Type as TypeOf } from 'class-transformer';
-import {
-  IsDefined,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { IsDefined, IsInt, IsOptional, IsString, Min, ValidateNested } from 'class-validator';
 import { Decimal } from '../json/decimal.js';
 import { type JsonObject, parseJson } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
@@ -118,12 +109,7 @@ describe('a member of a wrong type', () => {
   class Delivery {
     @IsInt32()
     @Min(1)
-    @Max(500)
     quantity = 1;
-
-    @IsInt()
-    @Min(1)
-    count = 1;
 
     @IsDecimal(3, 1)
     rating = new Decimal(10n, 1);
@@ -134,13 +120,7 @@ describe('a member of a wrong type', () => {
 
   it.each([
     ['{"quantity":1.5}', 'quantity must be an integer from -2147483648 to 2147483647'],
-    ['{"quantity":"1"}', 'quantity must be an integer from -2147483648 to 2147483647'],
-    ['{"quantity":501}', 'quantity must not be greater than 500'],
-    ['{"count":"a"}', 'count must be an integer number'],
-    [
-      '{"rating":1.55}',
-      'rating must be a number from -99.9 to 99.9 with at most 1 digit after the point',
-    ],
+    ['{"quantity":0}', 'quantity must not be less than 1'],
     [
       '{"rating":"1.5"}',
       'rating must be a number from -99.9 to 99.9 with at most 1 digit after the point, not a string: write it without quotes',
@@ -152,18 +132,9 @@ describe('a member of a wrong type', () => {
 });
 
 describe('a class made of another', () => {
-  class Whole {
+  class Whole extends Inner {
     @IsInt64()
     id!: bigint;
-
-    @IsText()
-    name!: string;
-
-    @IsInt()
-    size!: number;
-
-    @IsInt64({ each: true })
-    ids!: bigint[];
 
     @ValidateNested({ each: true })
     @TypeOf(() => Inner)
@@ -171,17 +142,10 @@ describe('a class made of another', () => {
   }
 
   it.each<[Type<object>, string, string]>([
-    [PartialType(Whole), '{}', ''],
-    [PartialType(Whole), '{"id":1,"ids":[1],"inners":[{"size":1}]}', ''],
-    [PartialType(Whole), '{"inners":{}}', 'inners must be an array'],
-    [PickType(Whole, ['id', 'ids']), '{"id":9223372036854775807,"ids":[9007199254740993]}', ''],
+    [PartialType(Whole), '{"id":1,"inners":{}}', 'inners must be an array'],
     [PickType(Whole, ['size']), '{"size":{}}', 'size must be an integer number'],
-    [
-      OmitType(Whole, ['id', 'ids']),
-      '{"name":"a","size":1,"inners":[{}]}',
-      'inners.0.size is missing',
-    ],
-    [IntersectionType(Inner, PickType(Whole, ['name'])), '{"size":1}', 'name is missing'],
+    [OmitType(Whole, ['id']), '{"size":1,"inners":[{}]}', 'inners.0.size is missing'],
+    [IntersectionType(Inner, PickType(Whole, ['id'])), '{"size":1}', 'id is missing'],
   ])('by a function of @nestjs/swagger is read like the other: %#', (type, text, errors) => {
     expect(describeErrors(type, text)).toBe(errors);
   });
@@ -195,27 +159,9 @@ describe('a class that no request can be read as', () => {
     @IsDefined()
     text!: string;
   }
-  class Bounded {
-    @Max(9)
-    size!: number;
-  }
-  class Mixed {
-    @IsIn(['a', 1])
-    either!: string | number;
-  }
   class WithoutType {
     @ValidateNested()
     inner!: Inner;
-  }
-  class WithoutNested {
-    @IsDefined()
-    @TypeOf(() => Inner)
-    inner!: Inner;
-  }
-  class Elsewhere {
-    @ValidateNested()
-    @TypeOf(() => Untyped)
-    inner!: Untyped;
   }
 
   const missing = 'no rule says what its type is; add one that does, such as @IsText()';
@@ -223,11 +169,7 @@ describe('a class that no request can be read as', () => {
   it.each<[Type<object>, string]>([
     [Without, 'Without has no member with a rule'],
     [Untyped, `Untyped.text: ${missing}`],
-    [Bounded, `Bounded.size: ${missing}`],
-    [Mixed, `Mixed.either: ${missing}`],
     [WithoutType, 'WithoutType.inner: @ValidateNested() needs @Type(() => AClass)'],
-    [WithoutNested, `WithoutNested.inner: ${missing}`],
-    [Elsewhere, `Elsewhere.inner: Untyped.text: ${missing}`],
   ])('says why: %p', (type, reason) => {
     expect(() => CompiledDto.compile(type)).toThrow(reason);
   });
