@@ -53,7 +53,7 @@ async function start(): Promise<void> {
     printDevelopmentToken(app);
   } catch (error) {
     process.exitCode = 1;
-    // Closing may hang.
+    // Before closing, which may hang.
     process.stderr.write(`${describeError(error)}\n`);
     await app?.close();
   }

@@ -175,7 +175,7 @@ async function* readPages(
   } while (after !== undefined);
 }
 
-/** Lets keys that PostgreSQL draws continue after the copied ones. SQLite does so by itself. */
+/** Lets keys that PostgreSQL generates continue after the copied ones. SQLite does so by itself. */
 async function raiseCounters(target: StoreDataSource, metadata: EntityMetadata): Promise<void> {
   if (target.options.type !== 'postgres') return;
   for (const { generationStrategy, databaseName } of metadata.generatedColumns) {

@@ -47,7 +47,12 @@ export class PlantsController {
   }
 
   @Post('import')
-  @ApiOperation({ operationId: 'importPlants', summary: 'Create any number of plants' })
+  @ApiOperation({
+    operationId: 'importPlants',
+    summary: 'Create any number of plants',
+    description:
+      'Safe to retry: lines that are stored already count as `identical`. A refused line fails alone.',
+  })
   @ApiImport(NewPlantDto, 'The outcome of the import')
   import(@Lines(NewPlantDto) plants: BodyLines<NewPlantDto>): Promise<ImportResultDto> {
     return this.plants.import(plants);

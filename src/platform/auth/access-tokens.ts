@@ -43,8 +43,8 @@ export class AccessTokens {
   }
 
   /**
-   * Looks up what a token allows; undefined for any other token. Takes the same time whether a
-   * token matches or not, and whichever it is.
+   * Looks up what a token allows; undefined for an unknown token. Takes the same time for every
+   * token.
    */
   find(digest: Buffer): Grant | undefined {
     let found: Grant | undefined;

@@ -37,7 +37,7 @@ const MAX_LOGGED_CLAIM = 64;
 /** The latest time of a Date (ECMA-262 section 21.4.1.1), in seconds since 1970. */
 const LAST_MOMENT = 8_640_000_000_000;
 
-/** The rules that tell which access tokens are meant for this service. */
+/** The rules by which access tokens are meant for this service. */
 export interface JwtRules {
   readonly jwksUrl: URL;
   readonly issuer: string;

@@ -17,7 +17,7 @@ export function loadEnvFile(): string | undefined {
     for (const [name, value] of Object.entries(variables)) process.env[name] ??= value;
     return path;
   } catch (error) {
-    // Unlike this, process.loadEnvFile() does not tell a file that it may not read from none.
+    // process.loadEnvFile() treats a file that it may not read like a missing one.
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     throw new EnvError(`The settings in ${path} cannot be read: ${message}`);

@@ -46,7 +46,7 @@ export function int64(): ColumnType {
  */
 export function decimal(precision: number, scale: number): ColumnType {
   if (precision < 1 || precision > 18 || scale < 0 || scale > precision) {
-    throw new TypeError(`decimal(${precision}, ${scale}) has no 1 to 18 digits`);
+    throw new TypeError(`decimal(${precision}, ${scale}) must have 1 to 18 digits`);
   }
   return { type: 'bigint', transformer: new DecimalTransformer(precision, scale) };
 }

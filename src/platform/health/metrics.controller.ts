@@ -7,7 +7,7 @@ import { registry } from '../observability/metrics.js';
 @ApiExcludeController()
 @Controller('metrics')
 export class MetricsController {
-  /** Answers all metrics in the text format of Prometheus. */
+  /** Answers with all metrics in the text format of Prometheus. */
   @Get()
   @Header('Content-Type', registry.contentType)
   async metrics(): Promise<string> {

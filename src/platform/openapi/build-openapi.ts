@@ -73,7 +73,8 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
     METHODS.flatMap((method) => {
       const operation: Operation | undefined = path[method];
       if (operation === undefined) return [];
-      operation.description ??= describeUse(method, operation).join(' ');
+      const use = describeUse(method, operation).join(' ');
+      if (use !== '') operation.description ??= use;
       return operation;
     }),
   );

@@ -47,7 +47,7 @@ export function showExactNumbers({ React, getComponent }: System): object {
   return { wrapComponents: { responseBody: showBody } };
 }
 
-/** Shows of each documented failure only its description, since all of them have one shape. */
+/** Shows only the description of each documented failure, since all failures have one shape. */
 export const STYLE = `
   .swagger-ui .responses-table tr.response:is([data-code^='3'], [data-code^='4'], [data-code^='5'])
     :is(.response-controls, .model-example) { display: none; }

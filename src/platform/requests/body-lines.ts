@@ -70,7 +70,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLi
   async *[Symbol.asyncIterator](): AsyncGenerator<() => ReadLines<Dto>, void, undefined> {
     const { request, response, stop, ended } = this;
     const head = countHead(request) + READ_AHEAD;
-    /** The start of an incomplete line. Of one that is too long, only as much as proves it. */
+    /** The start of an incomplete line; of a line that is too long, only as much as shows that. */
     const rest = new GrowingBuffer(BODY_LIMIT + 2);
     const refuse = (): void => ended.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
     const leave = (): void => ended.abort(new RequestAbortedError());

@@ -41,7 +41,7 @@ const PLACES = new Map<number, keyof HandlerParameters>([
  * Reads the parameters that a handler declares with `@Body()`, `@Query()` and `@Param()`; undefined
  * if it uses none of the three.
  *
- * @throws TypeError when a parameter would not be checked; the message tells what to write
+ * @throws TypeError when a parameter would not be checked; the message says what to write
  */
 export function readHandlerParameters(
   controller: Type<object>,

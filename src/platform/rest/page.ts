@@ -73,7 +73,7 @@ const RANGE = /^\s*([^\s;]+)(?:.*;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$
 
 /**
  * Whether a client accepts lines by name, with at least the weight of JSON. Wildcards do not count.
- * `req.accepts()` does not tell weights, and prefers what stands first.
+ * `req.accepts()` returns no weights, and prefers what stands first.
  */
 function prefersLines(accept = ''): boolean {
   if (!accept.toLowerCase().includes(NDJSON_TYPE)) return false;

@@ -57,8 +57,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   /** Whether each answer ends its connection. */
   private isStopping = false;
   /**
-   * Resolves when a stopping server has accepted all connections, for which no request is handled
-   * meanwhile. Undefined until the server stops.
+   * Resolves when a stopping server has accepted all connections. No request is handled meanwhile.
+   * Undefined until the server stops.
    */
   acceptingEnded: Promise<void> | undefined;
 

@@ -27,7 +27,7 @@ const TIME_CHECK_MS = 1_000;
 export const FREE_CHUNKS = 256;
 /** How many bytes further chunks must have on average. */
 export const MIN_CHUNK = 16;
-/** How long a text is encoded before it is sent, so that its bytes can be counted. */
+/** Texts of this length or longer are sent as bytes, so that those which are not read are counted. */
 const LONG_TEXT = 16 * 1024;
 
 /**

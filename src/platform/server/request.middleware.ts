@@ -29,7 +29,7 @@ interface Route {
   readonly path: string;
 }
 
-/** As Node looks for the only expectation that HTTP defines. */
+/** Matches the only expectation that HTTP defines, as Node does. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 /**

@@ -31,7 +31,7 @@ export function sendError(
   };
   const send = (): void => {
     try {
-      // The path may have several representations, and this answer takes the place of any.
+      // The path may have several representations, and this error takes the place of one of them.
       if (!res.headersSent && READING.has(req.method)) res.vary('Accept');
       if (res.headersSent) {
         breakOff(res);

@@ -60,7 +60,7 @@ async function writeNext(
   const piece = await pieces.next();
   if (!response.headersSent) setHeaders(response, body);
   if (piece.done === true || response.req.method === 'HEAD' || response.closed) return false;
-  // Of a text, Node would count the characters.
+  // Node would count the characters of a text, and not its bytes.
   response.write(typeof piece.value === 'string' ? Buffer.from(piece.value) : piece.value);
   return true;
 }

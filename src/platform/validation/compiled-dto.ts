@@ -192,7 +192,7 @@ function findNestedType(type: Type<object>, name: string): Type<object> {
   throw new TypeError('@ValidateNested() needs @Type(() => AClass)');
 }
 
-/** Of values of a wrong type, only the type is kept. */
+/** Keeps only the type of a value of a wrong type. */
 function getShape({ nested, valueType, isList }: Member): Shape {
   const shape = nested ?? valueType?.shape ?? SCALAR;
   return isList ? { ...SCALAR, elements: shape } : shape;
@@ -209,7 +209,7 @@ function readValue({ nested, valueType }: Member, json: Json): unknown {
   return valueType?.read(json) ?? toPlain(json);
 }
 
-/** Of objects and arrays only the type matters. */
+/** Only the type of an object or an array matters. */
 function toPlain(json: Json): unknown {
   if (json instanceof JsonNumber) return Number(json.source);
   if (json instanceof Map) return {};

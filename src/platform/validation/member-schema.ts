@@ -6,7 +6,7 @@ import { isValueType, type ValueType } from './types.decorators.js';
 /** JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** What rules of class-validator say in JSON Schema, by their names. */
+/** The JSON Schema of class-validator's rules, by their names. */
 const SCHEMAS: Readonly<Record<string, (constraints: readonly unknown[]) => Schema>> = {
   isBoolean: () => ({ type: 'boolean' }),
   isInt: () => ({ type: 'integer' }),
@@ -31,7 +31,7 @@ function describeWords(words: unknown): Schema {
   return { enum: words, ...(others.length === 0 && { type }) };
 }
 
-/** Returns what rules say together, and the type of this project if one of them gives it. */
+/** Joins the JSON Schema of rules, and finds the type of this project if one of them has it. */
 export function describeRules(rules: readonly Rule[]): {
   readonly schema: Schema;
   readonly valueType: ValueType | undefined;

@@ -48,7 +48,7 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
   );
 }
 
-/** The rules for the type of a value. What other rules say of a value of another type may be untrue. */
+/** The rules for the type of a value. If one of them rejects the value, the others may be misleading. */
 const TYPE_RULES = new Set(['isBoolean', 'isInt', 'isNumber', 'isString']);
 
 /**

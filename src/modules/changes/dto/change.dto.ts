@@ -9,7 +9,7 @@ export class ChangeDto {
   cursor!: string;
 
   @ApiProperty({
-    description: 'What happened: `created`, `replaced` or `removed` after the kind of the row',
+    description: 'What happened: the kind of the row, and `created`, `replaced` or `removed`',
     pattern: String.raw`^[a-z-]+\.(created|replaced|removed)$`,
     example: 'plant.created',
   })

@@ -1,6 +1,6 @@
 import type { MigrationInterface } from 'typeorm';
 
-/** Stores know this migration. {@link IndexPlantsByTagStart1795800000000} replaces its index. */
+/** Stores have recorded this migration. {@link IndexPlantsByTagStart1795800000000} replaces its index. */
 export class IndexPlantsByTag1795219200000 implements MigrationInterface {
   async up(): Promise<void> {
     // Nothing is left to do.

@@ -7,7 +7,7 @@ export class IndexPlantsByTagStart1795800000000 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     const steps = changeSchema(queryRunner);
-    // It may be an index on the whole tag, or on its hash.
+    // Some stores have an index of this name on the whole tag, or on its hash.
     await steps.dropIndex('plants_tag');
     await steps.createIndex({
       name: 'plants_tag',

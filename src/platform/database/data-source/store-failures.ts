@@ -8,7 +8,7 @@ const MAX_KINDS = 100;
 
 /**
  * Logs failures of the store: the first one of a kind with its cause, and then the number of
- * repeats. While the store fails, every request may, and a line for each would hide the first.
+ * repeats. While the store fails, every request may fail, and a line for each would hide the first.
  */
 class StoreFailures {
   private readonly logger = new Logger('Store');

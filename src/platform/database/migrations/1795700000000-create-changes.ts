@@ -9,7 +9,7 @@ export class CreateChanges1795600000000 implements MigrationInterface {
   }
 
   async down(): Promise<void> {
-    // See above.
+    // Nothing is left to undo.
   }
 }
 

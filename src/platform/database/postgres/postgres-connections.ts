@@ -110,7 +110,7 @@ export class PostgresPool implements SessionPool {
 }
 
 function ignore(): void {
-  // See above.
+  // The callers say why.
 }
 
 /** Statements on one connection to a PostgreSQL server. */

@@ -75,7 +75,7 @@ export class SqliteConnection {
   async rollBack(): Promise<boolean> {
     return await this.exec('ROLLBACK').then(
       () => true,
-      // SQLite reports so that no transaction was open, or that it has rolled back already.
+      // With this code SQLite reports that no transaction was open, or that it has rolled back already.
       (error: unknown) => getErrorCode(error) === 'SQLITE_ERROR',
     );
   }

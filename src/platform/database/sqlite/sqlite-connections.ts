@@ -136,7 +136,7 @@ export class SqliteConnections implements SessionPools {
   }
 }
 
-/** Takes a turn, however long the turns before it last. */
+/** Takes a turn, however long it has to wait. */
 async function takeAtLast(turns: Turns): Promise<void> {
   await turns.take('module').catch(() => takeAtLast(turns));
 }
