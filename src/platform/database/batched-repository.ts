@@ -426,7 +426,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   ): Promise<{ text: string; rows: number; last: readonly string[] | undefined }> {
     let { limit } = page;
     for (;;) {
-      const request = { page: { ...page, limit }, format };
+      const request = { page: limit === page.limit ? page : { ...page, limit }, format };
       const { text, last } = await this.execute(this.pages, request, manager);
       const isFitting =
         limit === 1 || Buffer.byteLength(text ?? '') + '[]'.length <= format.maxBytes;
@@ -459,8 +459,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const order = sortKeys.filter(
       (key, place) => place === sortKeys.length - 1 || !hasOneValue(conditions, key),
     );
-    const page = { conditions, order, isDescending, after: undefined, limit };
-    return cursor === undefined ? page : { ...page, after: readCursor(page, cursor) };
+    const scope = { conditions, order, isDescending };
+    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
+    return { conditions, order, isDescending, after, limit };
   }
 }
 

@@ -18,6 +18,15 @@ export const STATEMENT_TIMEOUT_MS = 4_000;
 export const ANSWER_MARGIN_MS = 500;
 
 /**
+ * How long a batch waits for an answer, in milliseconds: the server aborts a statement before,
+ * unless the connection is dead.
+ */
+const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + ANSWER_MARGIN_MS;
+
+/** The types of pg do not know the time limit of a query. */
+type LimitedQuery = QueryConfig & { readonly query_timeout: number };
+
+/**
  * After this time the server ends the transaction of a batch, in milliseconds, and frees the rows
  * that it has locked. By then nobody waits for the batch.
  */
@@ -46,7 +55,7 @@ export async function setUpConnection(
   lockTimeout: number,
   transactionTimeout: number,
 ): Promise<void> {
-  const query: QueryConfig & { query_timeout: number } = {
+  const query: LimitedQuery = {
     text: `SELECT pg_is_in_recovery() AS "isStandby", ${SET_TIME_LIMITS},
                   set_config('lock_timeout', $3, false),
                   set_config('default_transaction_isolation', 'read committed', false),
@@ -120,12 +129,19 @@ class PostgresSession extends SqlSession {
   }
 
   async query<Row>({ name, text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    const { rows } = await this.client.query({ ...limitTime(text), name, values: [...parameters] });
+    const query: LimitedQuery = {
+      name,
+      text,
+      values: parameters as unknown[],
+      query_timeout: ANSWER_TIMEOUT_MS,
+    };
+    const { rows } = await this.client.query(query);
     return rows as Row[];
   }
 
   protected async control(sql: string): Promise<void> {
-    const { command } = await this.client.query(limitTime(sql));
+    const query: LimitedQuery = { text: sql, query_timeout: ANSWER_TIMEOUT_MS };
+    const { command } = await this.client.query(query);
     // The server answers ROLLBACK to a COMMIT if a statement of the transaction has failed.
     if (sql === 'COMMIT' && command !== 'COMMIT')
       throw new Error('The transaction was rolled back');
@@ -141,12 +157,4 @@ class PostgresSession extends SqlSession {
     this.client.release(hasFailed || this.isBroken);
     return Promise.resolve();
   }
-}
-
-/**
- * Limits the wait for an answer: the server aborts a statement before, unless the connection is
- * dead.
- */
-function limitTime(text: string): QueryConfig & { query_timeout: number } {
-  return { text, query_timeout: STATEMENT_TIMEOUT_MS + ANSWER_MARGIN_MS };
 }
