@@ -41,7 +41,7 @@ function ids(count: number): number[] {
 }
 
 async function listOpenTransactions(): Promise<unknown[]> {
-  const { rows: open } = await session.query(
+  const { rows: open } = await session.query<object>(
     "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'",
   );
   return open;
@@ -137,10 +137,11 @@ it.each([0, 1, 2])(
 
 describe('transactions of modules', () => {
   it('end on the server too, if their program hangs', async () => {
-    const { dataSource, close } = await openEntityStore([Plant], {
+    const limited = await openEntityStore([Plant], {
       url: store.url,
       TRANSACTION_TIMEOUT_MS: 100,
     });
+    const { dataSource } = limited;
     const [limit] = await dataSource.query<object[]>(
       `SELECT current_setting('server_version_num')::int >= 170000 AS "isKnown",
               current_setting('transaction_timeout', true) = '600ms' AS "isSet"`,
@@ -158,7 +159,7 @@ describe('transactions of modules', () => {
     await until(async () => (await listOpenTransactions()).length === 0);
     await expect(runner.query('SELECT 1')).rejects.toBeInstanceOf(StoreUnavailableError);
     await runner.release();
-    await close();
+    await limited.close();
   });
 
   it('cannot use up the connections of rows in groups', async () => {

@@ -169,16 +169,13 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       key: this.columns.getKey(values),
       size: countBytes(values),
       row: values,
-      comparesBytes: values,
-      decide: (stored, hasSameBytes) => this.compare(values, stored, hasSameBytes),
+      decide: (stored, hasSameBytes) => {
+        if (stored === undefined) return { outcome: 'created', write: values };
+        const isSame = hasSameBytes && this.columns.isSame(values, stored, this.uncompared);
+        return { outcome: isSame ? 'identical' : 'different' };
+      },
     };
     return (await this.execute(this.changes, change, manager)) as CreateOutcome;
-  }
-
-  private compare(values: Values, stored: RawRow | undefined, hasSameBytes: boolean): Decision {
-    if (stored === undefined) return { outcome: 'created', write: values };
-    const isSame = hasSameBytes && this.columns.isSame(values, stored, this.uncompared);
-    return { outcome: isSame ? 'identical' : 'different' };
   }
 
   /**

@@ -106,9 +106,11 @@ export abstract class SchemaSteps {
       // An index needs parentheses around an expression.
       return ignoresCase ? `(${sql})` : sql;
     });
-    const [[first = '', type] = []] = Object.entries(columns);
+    const [first] = Object.entries(columns);
     const condition =
-      type !== undefined && isNullable(type) ? `WHERE ${this.escape(first)} IS NOT NULL` : '';
+      first !== undefined && isNullable(first[1])
+        ? `WHERE ${this.escape(first[0])} IS NOT NULL`
+        : '';
     await this.queryRunner.query(
       `CREATE INDEX ${how} ${this.escape(name)} ON ${this.escape(table)} (${indexed.join(', ')}) ${condition}`,
     );

@@ -97,8 +97,7 @@ interface Pending<Item, Outcome> {
 export class BatchQueue<Item, Outcome> {
   private waiting: Pending<Item, Outcome>[] = [];
   private waitingBytes = 0;
-  /** The running batches, each with the time when it began. */
-  private readonly inFlight = new Map<Pending<Item, Outcome>[], number>();
+  private readonly inFlight = new Set<readonly Pending<Item, Outcome>[]>();
   /** The keys of the rows that running batches change, or that another session holds. */
   private readonly busyKeys = new Set<string>();
   /** How long each of the last two batches took, in milliseconds. */
@@ -129,7 +128,9 @@ export class BatchQueue<Item, Outcome> {
    *   outcome may then be unknown
    */
   add(item: Item): Promise<Outcome> {
-    if (this.isFull() || this.estimateWait() > MAX_EXPECTED_MS) {
+    const isFull =
+      this.waiting.length >= MAX_WAITING.items || this.waitingBytes >= MAX_WAITING.bytes;
+    if (isFull || this.estimateWait() > MAX_EXPECTED_MS) {
       this.countRefused(item);
       return Promise.reject(UNAVAILABLE);
     }
@@ -160,10 +161,6 @@ export class BatchQueue<Item, Outcome> {
       if (result !== RETRY) return result as Outcome;
     }
     throw UNAVAILABLE;
-  }
-
-  private isFull(): boolean {
-    return this.waiting.length >= MAX_WAITING.items || this.waitingBytes >= MAX_WAITING.bytes;
   }
 
   /** How many full batches are waiting. */
@@ -212,7 +209,7 @@ export class BatchQueue<Item, Outcome> {
   private async run(): Promise<void> {
     const batch: Pending<Item, Outcome>[] = [];
     const began = performance.now();
-    this.inFlight.set(batch, began);
+    this.inFlight.add(batch);
     const results = await this.execute(batch);
     const time = performance.now() - began;
     if (batch.length > 0) {
@@ -224,7 +221,10 @@ export class BatchQueue<Item, Outcome> {
     this.freeKeys(batch, results);
     // The disk works on the next batch while this one is answered.
     this.startNext();
-    if (this.inFlight.size === 0 && this.waiting.length === 0) this.stopTimer();
+    if (this.inFlight.size === 0 && this.waiting.length === 0) {
+      clearInterval(this.expiryTimer);
+      this.expiryTimer = undefined;
+    }
     for (const [index, { resolve, reject }] of batch.entries()) {
       if (index > 0 && index % ANSWERS_PER_TURN === 0) await nextTurn();
       const result = results[index];
@@ -332,13 +332,8 @@ export class BatchQueue<Item, Outcome> {
       this.waitingBytes -= size;
       this.countRefused(item);
     }
-    for (const batch of this.inFlight.keys()) late.push(...batch.filter(isLate));
+    for (const batch of this.inFlight) late.push(...batch.filter(isLate));
     for (const { reject } of late) reject(UNAVAILABLE);
-  }
-
-  private stopTimer(): void {
-    clearInterval(this.expiryTimer);
-    this.expiryTimer = undefined;
   }
 
   private countRefused(item: Item): void {

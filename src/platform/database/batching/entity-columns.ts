@@ -62,19 +62,13 @@ export class EntityColumns {
     return this.quoteTable(this.metadata);
   }
 
-  quoteTable({ tablePath }: EntityMetadata): string {
-    return tablePath
-      .split('.')
-      .map((name) => this.quote(name))
-      .join('.');
+  quoteTable({ tablePath, connection }: EntityMetadata): string {
+    const names = tablePath.split('.').map((name) => connection.driver.escape(name));
+    return names.join('.');
   }
 
   quoteColumn({ databaseName }: ColumnMetadata): string {
-    return this.quote(databaseName);
-  }
-
-  private quote(name: string): string {
-    return this.metadata.connection.driver.escape(name);
+    return this.metadata.connection.driver.escape(databaseName);
   }
 
   /**
@@ -101,7 +95,8 @@ export class EntityColumns {
     if (typeof value === 'string' && transformer === undefined) return value;
     if (isBytes(column)) return value;
     if (value === undefined && isUuid(column)) return newUuid();
-    const stored = transformer === undefined ? value : (transformer as ValueTransformer).to(value);
+    const stored: unknown =
+      transformer === undefined ? value : (transformer as ValueTransformer).to(value);
     if (stored === undefined || stored === null) return null;
     return typeof stored === 'number' && column.type === 'bigint' ? String(stored) : stored;
   }

@@ -52,7 +52,8 @@ export function listValues({ conditions, after }: Page): unknown[] {
 }
 
 /** Describes the shape of a page. The same statement reads all pages of one shape. */
-export function describeShape({ conditions, order, isDescending, after }: Page): string {
+export function describeShape(page: Omit<Page, 'limit'>): string {
+  const { conditions, order, isDescending, after } = page;
   const keyName = ({ column, ignoresCase }: SortKey): string =>
     column.databaseName + (ignoresCase ? '~' : '');
   return [
@@ -158,11 +159,7 @@ function isInList({ order: [first], conditions }: CursorScope, [text = '']: stri
 
 /** Makes a short digest of the order and the filters. */
 function sign({ order, isDescending, conditions }: CursorScope): string {
-  const describeKey = ({ column, ignoresCase }: SortKey): unknown[] => [
-    column.databaseName,
-    ignoresCase,
-  ];
-  const sorted = order.map(describeKey);
-  const filters = conditions.map(({ key, operator, value }) => [describeKey(key), operator, value]);
-  return hash('sha256', JSON.stringify([sorted, isDescending, filters]), 'base64url').slice(0, 11);
+  const shape = describeShape({ conditions, order, isDescending, after: undefined });
+  const values = conditions.map(({ value }) => value);
+  return hash('sha256', JSON.stringify([shape, values]), 'base64url').slice(0, 11);
 }

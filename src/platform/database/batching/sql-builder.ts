@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { ConstraintError } from '../constraint.error.js';
 import { type EntityColumns, isBytes, type Values } from './entity-columns.js';
 import { type Condition, describeShape, INDEXED_LENGTH, type Page, type SortKey } from './pages.js';
 import { listJsonColumns, writeObject, type WriteValue } from './row-json.js';
@@ -369,16 +368,6 @@ export class TableSql {
     return isBytes(column)
       ? this.dialect.givenBytes(bytes.indexOf(column) + 2)
       : this.dialect.givenValue(this.columns, column);
-  }
-
-  /** @param index the result of {@link missingParent} */
-  nameForeignKey(index: number | null | undefined, cause: Error): ConstraintError | undefined {
-    const { metadata } = this.columns;
-    const foreignKey = metadata.foreignKeys[index ?? NaN];
-    if (foreignKey === undefined) return undefined;
-    const properties = foreignKey.columns.map(({ propertyPath }) => propertyPath);
-    const { tableName } = metadata;
-    return new ConstraintError('foreign key', tableName, properties, foreignKey.name, { cause });
   }
 
   /** The index of the foreign key that refers to a missing row; NULL if there is none. */

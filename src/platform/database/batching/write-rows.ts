@@ -27,13 +27,11 @@ export interface RowChange {
   readonly size: number;
   /** The row to insert if its key is free, without asking {@link decide}. */
   readonly row?: Values | undefined;
-  /** The row whose bytes are compared with the stored ones, without reading these. */
-  readonly comparesBytes?: Values | undefined;
   /**
    * Gets the stored row while nobody else can change it. An error that it throws fails this change
    * alone. It may be called more than once.
    *
-   * @param hasSameBytes whether the stored bytes are those that it compares
+   * @param hasSameBytes whether the stored bytes are those of {@link row}
    */
   readonly decide: (stored: RawRow | undefined, hasSameBytes: boolean) => Decision;
 }
@@ -73,35 +71,56 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
 
   /** Resolves with the outcome of each change, its error, or {@link RETRY}. */
   async execute(session: Session, changes: readonly RowChange[]): Promise<readonly unknown[]> {
+    return await this.attempt(session, changes, true);
+  }
+
+  /** @param inserts whether to insert the rows whose keys are free, before the changes decide */
+  private async attempt(
+    session: Session,
+    changes: readonly RowChange[],
+    inserts: boolean,
+  ): Promise<unknown[]> {
     try {
-      // One statement needs no transaction: it is the commit, and the flush.
       const isOneStatement =
+        inserts &&
         changes.every(({ row }) => row !== undefined) &&
         (changes.length === 1 || this.sql.columns.bytes.length === 0);
-      if (isOneStatement && !session.isInTransaction) return await this.write(session, changes);
-      return await session.transaction((within) => this.write(within, changes));
+      // One statement needs no transaction: it is the commit, and the flush.
+      if (isOneStatement && !session.isInTransaction) {
+        return await this.write(session, changes, inserts);
+      }
+      return await session.transaction((within) => this.write(within, changes, inserts));
     } catch (error) {
       const cause = error instanceof ConstraintError ? 'row' : this.errors.findCause(error);
       if (cause === 'store') throw error;
-      if (changes.length === 1) return [cause === 'lock' ? RETRY : this.toFailure(error)];
+      if (changes.length === 1) {
+        if (cause === 'lock') return [RETRY];
+        const isNamed = error instanceof ConstraintError;
+        return [isNamed ? error : (this.toConstraintError(error, false) ?? error)];
+      }
       // The halves are tried again, and the halves of a failing half, all in one commit.
       const middle = Math.ceil(changes.length / 2);
       return await session.transaction(async (within) => [
-        ...(await this.execute(within, changes.slice(0, middle))),
-        ...(await this.execute(within, changes.slice(middle))),
+        ...(await this.attempt(within, changes.slice(0, middle), inserts)),
+        ...(await this.attempt(within, changes.slice(middle), inserts)),
       ]);
     }
   }
 
   /** Inserts the rows whose keys are free, and lets the other changes decide. */
-  private async write(session: Session, changes: readonly RowChange[]): Promise<unknown[]> {
-    const results = await this.insertNew(session, changes);
+  private async write(
+    session: Session,
+    changes: readonly RowChange[],
+    inserts: boolean,
+  ): Promise<unknown[]> {
+    const results = inserts
+      ? await this.insertNew(session, changes)
+      : new Map<RowChange, unknown>();
     const rest = changes.filter((change) => !results.has(change));
     if (rest.length > 0 && session.isInTransaction) {
       await this.decide(session, rest, results);
     } else if (rest.length > 0) {
-      const deciding = rest.map((change) => ({ ...change, row: undefined }));
-      const others = await this.execute(session, deciding);
+      const others = await this.attempt(session, rest, false);
       for (const [place, change] of rest.entries()) results.set(change, others[place]);
     }
     return changes.map((change) => results.get(change));
@@ -146,9 +165,8 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
         continue;
       }
       try {
-        const compares = row !== undefined && change.comparesBytes !== undefined;
-        const isSame = !compares || (await this.hasSameBytes(session, change));
-        const { outcome, write } = change.decide(row, isSame);
+        const hasSameBytes = row === undefined || (await this.hasSameBytes(session, change));
+        const { outcome, write } = change.decide(row, hasSameBytes);
         results.set(change, outcome);
         if (write === REMOVE && row !== undefined) removed.push({ change, values: [] });
         if (write === undefined || write === REMOVE) continue;
@@ -199,13 +217,10 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     }
   }
 
-  private async hasSameBytes(
-    session: Session,
-    { key, comparesBytes = [] }: RowChange,
-  ): Promise<boolean> {
+  private async hasSameBytes(session: Session, { key, row }: RowChange): Promise<boolean> {
     const { sql } = this;
-    if (sql.columns.bytes.length === 0) return true;
-    const [, ...bytes] = sql.encodeRows([comparesBytes]);
+    if (row === undefined || sql.columns.bytes.length === 0) return true;
+    const [, ...bytes] = sql.encodeRows([row]);
     const found = await session.query(sql.findBytes, [...sql.encodeKeys([key]), ...bytes]);
     return found.length > 0;
   }
@@ -244,16 +259,15 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     const { sql } = this;
     const failure = this.toConstraintError(error, false);
     if (failure?.kind !== 'foreign key' || failure.properties.length > 0) return error;
-    const [found] = await session.query<{ missing: number | null }>(
-      sql.missingParent,
-      sql.encodeRows(row, []),
-    );
-    return sql.nameForeignKey(found?.missing, failure) ?? failure;
-  }
-
-  private toFailure(error: unknown): Error {
-    if (error instanceof ConstraintError) return error;
-    return this.toConstraintError(error, false) ?? (error as Error);
+    const parameters = sql.encodeRows(row, []);
+    const [found] = await session.query<{ missing: number | null }>(sql.missingParent, parameters);
+    const { tableName, foreignKeys } = sql.columns.metadata;
+    const foreignKey = foreignKeys[found?.missing ?? NaN];
+    if (foreignKey === undefined) return failure;
+    const properties = foreignKey.columns.map(({ propertyPath }) => propertyPath);
+    return new ConstraintError(failure.kind, tableName, properties, foreignKey.name, {
+      cause: failure,
+    });
   }
 
   private toConstraintError(error: unknown, isRemoval: boolean): ConstraintError | undefined {

@@ -8,10 +8,10 @@ export type FailureCause = 'row' | 'lock' | 'store';
 /** Explains the errors of an engine's driver. */
 export interface DriverErrors {
   /** Finds the cause of a failed statement on many rows. */
-  findCause(error: unknown): FailureCause;
+  findCause: (error: unknown) => FailureCause;
 
   /** Whether the store failed, rather than the statement. */
-  isStoreFailure(error: unknown): boolean;
+  isStoreFailure: (error: unknown) => boolean;
 
   /**
    * Converts an error that reports a violated constraint; undefined for others.
@@ -19,11 +19,11 @@ export interface DriverErrors {
    * @param entities the entities whose tables may be concerned
    * @param written what the statement writes to, if known
    */
-  toConstraintError(
+  toConstraintError: (
     error: unknown,
     entities: readonly EntityMetadata[],
     written?: Written,
-  ): ConstraintError | undefined;
+  ) => ConstraintError | undefined;
 }
 
 /** A table that a statement writes to. */
