@@ -19,7 +19,7 @@ import { JsonText } from '../json/json-text.js';
 export interface ValueType {
   /** The type in JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** What is kept of an array or an object before {@link read}; by default only that it is one. */
+  /** The parts of an array or an object that {@link read} gets; by default none but its type. */
   readonly shape?: Shape;
   /** Reads a value of a body; undefined if it is of another JSON type. */
   readonly read: (json: Json) => unknown;

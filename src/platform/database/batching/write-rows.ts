@@ -9,7 +9,7 @@ import type { TableSql } from './sql-builder.js';
 /** The decision to remove a row. */
 export const REMOVE = Symbol('remove');
 
-/** What a change does with the stored row. */
+/** The effect of a change on the stored row. */
 export interface Decision {
   readonly outcome: unknown;
   /** The row to store, or {@link REMOVE}; undefined leaves the row as it is. */
