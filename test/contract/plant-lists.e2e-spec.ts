@@ -234,6 +234,17 @@ describe('GET /plants as lines', () => {
   });
 });
 
+it('a list that the store cannot read is 503 without a Link', async () => {
+  await app.query('ALTER TABLE plants RENAME TO elsewhere');
+  const answers = [await app.get('/plants?limit=1'), await app.get('/plants?limit=1', LINES)];
+  await app.query('ALTER TABLE elsewhere RENAME TO plants');
+  for (const answer of answers) {
+    expectError(answer, 'UNAVAILABLE');
+    expect(answer.headers.get('link')).toBeNull();
+  }
+  expect((await app.get('/plants?limit=1')).headers.get('link')).toMatch(/rel="next"/);
+});
+
 describe('Vary: Accept', () => {
   it('is on every refusal of GET /plants', async () => {
     const headers = { Authorization: 'Bearer other' };

@@ -14,6 +14,12 @@ const MALFORMED: readonly (readonly [string, keyof typeof ErrorCatalogue, string
   ['not HTTP at all', 'MALFORMED_REQUEST', 'hello\r\n\r\n'],
   ['no Host header', 'MALFORMED_REQUEST', `${GOOD.replace('Host: a\r\n', '')}\r\n`],
   ['two Host headers', 'MALFORMED_REQUEST', `${START}Host: b\r\n\r\n`],
+  ['a Host that is none', 'MALFORMED_REQUEST', 'GET / HTTP/1.1\r\nHost: a b/c\r\n\r\n'],
+  [
+    'a transfer coding that nobody decodes',
+    'MALFORMED_REQUEST',
+    `${GOOD}Transfer-Encoding: gzip, chunked\r\n\r\n13\r\n${PLANT}\r\n0\r\n\r\n`,
+  ],
   [
     'two Content-Length headers that differ',
     'MALFORMED_REQUEST',

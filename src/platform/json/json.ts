@@ -127,7 +127,7 @@ class JsonReader {
 
   private readObject(depth: number, shape: Shape): JsonObject {
     this.checkDepth(depth);
-    const members: JsonObject = shape === SCALAR ? NO_MEMBERS : new Map();
+    const members: JsonObject = shape === SCALAR ? NO_MEMBERS : new Map<string, Json>();
     for (let more = this.enter(CLOSE_BRACE); more; more = this.advance(CLOSE_BRACE)) {
       if (this.skipSpace() !== QUOTE) this.fail('a member name in double quotes was expected');
       const name = this.readString();

@@ -29,6 +29,8 @@ interface Route {
   readonly path: string;
 }
 
+/** A host, perhaps with a port (RFC 3986 section 3.2.2). It is empty if the target has none. */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+,;=-]*)(?::\d*)?$/i;
 /** Matches the only expectation that HTTP defines, as Node does. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
@@ -82,8 +84,8 @@ export function requestMiddleware(logger: PinoLogger, connections: Connections):
 }
 
 /**
- * Refuses violations of HTTP/1.1 that Node accepts (RFC 9112 sections 2.3 and 3.2), too many
- * headers, and unknown expectations.
+ * Refuses violations of HTTP/1.1 that Node accepts (RFC 9112 sections 2.3 and 3.2), transfer codings
+ * that nobody decodes (section 6.1), too many headers, and unknown expectations.
  *
  * @throws ApiError 40000, 41700, 43100
  */
@@ -99,8 +101,13 @@ function checkRequest(req: IncomingMessage): void {
     const name = rawHeaders[index];
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
   }
-  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
-    refuse(ErrorCatalogue.MALFORMED_REQUEST, 'The request needs exactly one Host header');
+  const isMissing = hosts === 0 && httpVersion === '1.1';
+  if (hosts > 1 || isMissing || !HOST.test(headers.host ?? '')) {
+    refuse(ErrorCatalogue.MALFORMED_REQUEST, 'The request needs exactly one valid Host header');
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    refuse(ErrorCatalogue.MALFORMED_REQUEST, 'The only accepted Transfer-Encoding is chunked');
   }
   // RFC 9110 section 10.1.1: an expectation in HTTP/1.0 is ignored.
   if (headers.expect !== undefined && httpVersion === '1.1' && !CONTINUE.test(headers.expect)) {
