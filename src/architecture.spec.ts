@@ -167,10 +167,8 @@ function checkSources(sources: Sources): string[] {
   return circle === undefined ? faults : [...faults, `a circle: ${circle.join(' -> ')}`];
 }
 
-describe('the files of src', () => {
-  it('import only from the layers below them', () => {
-    expect(checkSources(readSources())).toEqual([]);
-  });
+it('the files of src import only from the layers below them', () => {
+  expect(checkSources(readSources())).toEqual([]);
 });
 
 describe('the rules for imports', () => {

@@ -13,9 +13,7 @@ beforeAll(async () => {
   app = await TestApp.start();
 });
 
-afterAll(async () => {
-  await app.close();
-});
+afterAll(() => app.close());
 
 /** An id that no other test uses. */
 function freshId(): string {

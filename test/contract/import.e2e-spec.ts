@@ -14,9 +14,7 @@ beforeAll(async () => {
   app = await TestApp.start();
 });
 
-afterAll(async () => {
-  await app.close();
-});
+afterAll(() => app.close());
 
 async function importPlants(
   body: string | Uint8Array<ArrayBuffer>,

@@ -10,9 +10,7 @@ beforeAll(async () => {
   app = await TestApp.start();
 });
 
-afterAll(async () => {
-  await app.close();
-});
+afterAll(() => app.close());
 
 async function scrape(): Promise<string> {
   return (await app.get('/metrics')).text;

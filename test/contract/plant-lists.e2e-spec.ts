@@ -45,9 +45,7 @@ beforeAll(async () => {
   }
 });
 
-afterAll(async () => {
-  await app.close();
-});
+afterAll(() => app.close());
 
 function listIds({ text }: Answer): string[] {
   return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);

@@ -10,9 +10,7 @@ beforeAll(async () => {
   app = await TestApp.start();
 });
 
-afterAll(async () => {
-  await app.close();
-});
+afterAll(() => app.close());
 
 /** Creates a plant of its own, and resolves with its path. */
 async function newPlant(members = '"name":"n"'): Promise<string> {
@@ -164,8 +162,9 @@ describe('GET /plants', () => {
   });
 });
 
-describe('PUT /plants/{id}', () => {
-  it.each(MEMBERS)('replaces a plant, and answers with it: %.60s', async (members) => {
+it.each(MEMBERS)(
+  'PUT /plants/{id} replaces a plant, and answers with it: %.60s',
+  async (members) => {
     const path = await newPlant('"name":"before","tag":"before"');
     // A client may send it again, and other members are ignored.
     for (const others of ['', '"id":1,"etag":"x","__proto__":{"tag":"t"},']) {
@@ -176,8 +175,8 @@ describe('PUT /plants/{id}', () => {
       id: Number(path.slice(8)),
       ...JSON.parse(`{${members}}`),
     });
-  });
-});
+  },
+);
 
 describe('PATCH /plants/{id}', () => {
   it.each([
@@ -323,22 +322,20 @@ describe('DELETE /plants/{id}', () => {
   });
 });
 
-describe('a change that was answered', () => {
-  it('is seen by every later read', async () => {
-    const path = await newPlant('"name":"0"');
-    const seen: string[] = [];
-    for (let round = 1; round <= 20; round++) {
-      await app.put(path, `{"name":"${round}"}`);
-      const [one, page] = await Promise.all([
-        app.get(path),
-        app.get(`/plants?limit=1&after=${Number(path.slice(8)) - 1}`),
-      ]);
-      seen.push(one.text, page.text.slice(1, -1));
-    }
-    expect(seen).toEqual(
-      Array.from({ length: 40 }, (_, index) => {
-        return `{"id":${path.slice(8)},"name":"${Math.floor(index / 2) + 1}"}`;
-      }),
-    );
-  });
+it('a change that was answered is seen by every later read', async () => {
+  const path = await newPlant('"name":"0"');
+  const seen: string[] = [];
+  for (let round = 1; round <= 20; round++) {
+    await app.put(path, `{"name":"${round}"}`);
+    const [one, page] = await Promise.all([
+      app.get(path),
+      app.get(`/plants?limit=1&after=${Number(path.slice(8)) - 1}`),
+    ]);
+    seen.push(one.text, page.text.slice(1, -1));
+  }
+  expect(seen).toEqual(
+    Array.from({ length: 40 }, (_, index) => {
+      return `{"id":${path.slice(8)},"name":"${Math.floor(index / 2) + 1}"}`;
+    }),
+  );
 });

@@ -136,19 +136,17 @@ describe('an int64 that is read through TypeORM', () => {
   });
 });
 
-describe('an int64 that is written through TypeORM', () => {
-  it('keeps its row apart from those beside it', async () => {
-    const tree = await trees.findOneByOrFail({ id: BIG });
-    tree.leaves = '9007199254740997';
-    await trees.save(tree);
-    await trees.increment({ id: BIG }, 'leaves', 2);
-    await trees.update({ id: '9007199254740995' }, { leaves: '-9223372036854775807' });
-    await trees.upsert({ id: '10', leaves: BIG, weight: 1, grower: { id: '10' } }, ['id']);
-    const leaves = await trees.find({ order: { id: 'ASC' } });
-    const expected = new Map(IDS.map((id) => [id, id]))
-      .set(BIG, '9007199254740999')
-      .set('9007199254740995', '-9223372036854775807')
-      .set('10', BIG);
-    expect(leaves.map((row) => [row.id, row.leaves])).toEqual([...expected]);
-  });
+it('an int64 that is written through TypeORM keeps its row apart from those beside it', async () => {
+  const tree = await trees.findOneByOrFail({ id: BIG });
+  tree.leaves = '9007199254740997';
+  await trees.save(tree);
+  await trees.increment({ id: BIG }, 'leaves', 2);
+  await trees.update({ id: '9007199254740995' }, { leaves: '-9223372036854775807' });
+  await trees.upsert({ id: '10', leaves: BIG, weight: 1, grower: { id: '10' } }, ['id']);
+  const leaves = await trees.find({ order: { id: 'ASC' } });
+  const expected = new Map(IDS.map((id) => [id, id]))
+    .set(BIG, '9007199254740999')
+    .set('9007199254740995', '-9223372036854775807')
+    .set('10', BIG);
+  expect(leaves.map((row) => [row.id, row.leaves])).toEqual([...expected]);
 });

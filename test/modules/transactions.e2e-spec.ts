@@ -161,28 +161,27 @@ describe('a transaction', () => {
   });
 });
 
-describe('rows that are written with the manager of a transaction', () => {
-  it('are part of it: they go with it', async () => {
-    await rows.create(plant(1));
-    const undone = dataSource.transaction(async (manager) => {
-      expect(await rows.create(plant(2), manager)).toBe('created');
-      expect(await rows.create(plant(1), manager)).toBe('identical');
-      expect(await rows.replace(plant(1, 'new'), undefined, manager)).toBe(true);
-      expect(await rows.remove('2', undefined, manager)).toBe(true);
-      expect(await rows.create(plant(3), manager)).toBe('created');
-      throw new Error('undone');
-    });
-    await expect(undone).rejects.toThrow('undone');
-    expect(await plants.find()).toEqual([plant(1)]);
+it('rows that are written with the manager of a transaction are part of it: they go with it', async () => {
+  await rows.create(plant(1));
+  const undone = dataSource.transaction(async (manager) => {
+    expect(await rows.create(plant(2), manager)).toBe('created');
+    expect(await rows.create(plant(1), manager)).toBe('identical');
+    expect(await rows.replace(plant(1, 'new'), undefined, manager)).toBe(true);
+    expect(await rows.remove('2', undefined, manager)).toBe(true);
+    expect(await rows.create(plant(3), manager)).toBe('created');
+    throw new Error('undone');
   });
+  await expect(undone).rejects.toThrow('undone');
+  expect(await plants.find()).toEqual([plant(1)]);
 });
 
-describe('pages that are read with the manager of a transaction', () => {
-  it.each([
-    ['as lines', 'lines', 1],
-    ['as an array', 'array', 1],
-    ['piece by piece', 'array', 200_000],
-  ] as const)('show what it has written, %s', async (_, format, length) => {
+it.each([
+  ['as lines', 'lines', 1],
+  ['as an array', 'array', 1],
+  ['piece by piece', 'array', 200_000],
+] as const)(
+  'pages that are read with the manager of a transaction show what it has written, %s',
+  async (_, format, length) => {
     const names = ['a', 'b', 'c'].map((letter) => letter.repeat(length));
     await dataSource.transaction(async (manager) => {
       for (const [index, name] of names.entries()) await rows.create(plant(index, name), manager);
@@ -190,5 +189,5 @@ describe('pages that are read with the manager of a transaction', () => {
       const text = json instanceof JsonText ? json.text : await join(json);
       for (const name of names) expect(text.includes(name)).toBe(true);
     });
-  });
-});
+  },
+);

@@ -90,18 +90,16 @@ describe("TypeORM's PostgreSQL driver", () => {
   });
 });
 
-describe('the PostgreSQL store', () => {
-  it('takes no commit for one that the server answers with ROLLBACK', async () => {
-    const session = await (dataSource as PostgresDataSource).pools.writers.acquire();
-    const insert = { name: 'insert', text: "INSERT INTO plants (id, name) VALUES (1, 'a')" };
-    const run = session.transaction(async (within) => {
-      await within.query(insert, []);
-      await within.query({ name: 'fail', text: 'SELECT 1 / 0' }, []).catch(() => undefined);
-    });
-    await expect(run).rejects.toThrow('The transaction was rolled back');
-    await session.release(false);
-    expect(await dataSource.getRepository(Plant).count()).toBe(0);
+it('the PostgreSQL store takes no commit for one that the server answers with ROLLBACK', async () => {
+  const session = await (dataSource as PostgresDataSource).pools.writers.acquire();
+  const insert = { name: 'insert', text: "INSERT INTO plants (id, name) VALUES (1, 'a')" };
+  const run = session.transaction(async (within) => {
+    await within.query(insert, []);
+    await within.query({ name: 'fail', text: 'SELECT 1 / 0' }, []).catch(() => undefined);
   });
+  await expect(run).rejects.toThrow('The transaction was rolled back');
+  await session.release(false);
+  expect(await dataSource.getRepository(Plant).count()).toBe(0);
 });
 
 describe('statements that stay prepared', () => {

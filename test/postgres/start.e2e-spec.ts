@@ -165,11 +165,9 @@ describe('a connection', () => {
   );
 });
 
-describe('the schema', () => {
-  it('that the migrations make is that of the entities', async () => {
-    const dataSource = await openStore(url());
-    const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
-    await dataSource.destroy();
-    expect(upQueries.map(({ query }) => query)).toEqual([]);
-  });
+it('the schema that the migrations make is that of the entities', async () => {
+  const dataSource = await openStore(url());
+  const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+  await dataSource.destroy();
+  expect(upQueries.map(({ query }) => query)).toEqual([]);
 });

@@ -236,9 +236,7 @@ describe('a handler that two controllers inherit', () => {
     app = await TestApp.start({}, SharingModule);
   });
 
-  afterAll(async () => {
-    await app.close();
-  });
+  afterAll(() => app.close());
 
   it('needs a token and takes a turn where the controller is not public', async () => {
     expectError(await ask(undefined, 'GET', '/guarded'), 'TOKEN_MISSING');

@@ -55,9 +55,7 @@ beforeAll(async () => {
   app = await TestApp.start({}, PhotosModule);
 });
 
-afterAll(async () => {
-  await app.close();
-});
+afterAll(() => app.close());
 
 async function put(body: Uint8Array<ArrayBuffer> | string, headers = {}): Promise<Answer> {
   return await app.put('/photos/7', body, { ...PNG, ...headers });

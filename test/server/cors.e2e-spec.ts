@@ -7,9 +7,7 @@ beforeAll(async () => {
   app = await TestApp.start({ CORS_ORIGINS: 'https://shop.test, http://localhost:8080' });
 });
 
-afterAll(async () => {
-  await app.close();
-});
+afterAll(() => app.close());
 
 describe('a page of an origin', () => {
   const preflight = { 'Access-Control-Request-Method': 'POST' };

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { ConstraintError } from '../../src/platform/database/constraint.error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../../src/platform/errors/error-catalogue.js';
@@ -70,16 +70,13 @@ beforeAll(async () => {
   issuer = await TokenIssuer.start();
 });
 
-afterAll(async () => {
-  await issuer.stop();
-});
+afterAll(() => issuer.stop());
 
-afterEach(async () => {
-  await app.close();
-});
+afterEach(() => app.close());
 
-describe('every error of the catalogue', () => {
-  it.each(Object.keys(CAUSES))('%s is answered, with its headers', async (name) => {
+it.each(Object.keys(CAUSES))(
+  'every error of the catalogue %s is answered, with its headers',
+  async (name) => {
     const key = name as keyof typeof ErrorCatalogue;
     const entry: ErrorEntry = ErrorCatalogue[key];
     app = await TestApp.start({
@@ -96,5 +93,5 @@ describe('every error of the catalogue', () => {
       if (header === 'Retry-After') expect(answer.headers.get(header)).toMatch(/^\d+$/);
       else expect(answer.headers.get(header)).toContain(value);
     }
-  });
-});
+  },
+);

@@ -18,25 +18,21 @@ beforeAll(async () => {
   app = await TestApp.start();
 });
 
-afterAll(async () => {
-  await app.close();
-});
+afterAll(() => app.close());
 
 function head(...lines: string[]): string {
   return [...lines, 'Host: localhost', '', ''].join('\r\n');
 }
 
-describe('a path that no route has', () => {
-  it.each([
-    ['GET', '/nothing'],
-    ['POST', '/plants/'],
-    ['POST', '/PLANTS'],
-    ['POST', '/plants/1/leaves'],
-    ['POST', '/plants%2F'],
-    ['OPTIONS', '/nothing'],
-  ])('gets 404 for %s %s, without a token too', async (method, path) => {
-    expectError(await app.request(method, path), 'NOT_FOUND');
-  });
+it.each([
+  ['GET', '/nothing'],
+  ['POST', '/plants/'],
+  ['POST', '/PLANTS'],
+  ['POST', '/plants/1/leaves'],
+  ['POST', '/plants%2F'],
+  ['OPTIONS', '/nothing'],
+])('a path that no route has gets 404 for %s %s, without a token too', async (method, path) => {
+  expectError(await app.request(method, path), 'NOT_FOUND');
 });
 
 describe('a known path with another method', () => {
@@ -61,14 +57,12 @@ describe('a known path with another method', () => {
   });
 });
 
-describe('an error that cannot be written', () => {
-  it('closes the connection, and the service goes on', async () => {
-    const failure = new ApiError(ErrorCatalogue.UNAVAILABLE, 'bug', { 'X-Bug': '\n' });
-    const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(failure);
-    await expect(app.create('{"id":1,"name":"n"}')).rejects.toThrow();
-    create.mockRestore();
-    expectError(await app.create('{'), 'UNREADABLE_BODY');
-  });
+it('an error that cannot be written closes the connection, and the service goes on', async () => {
+  const failure = new ApiError(ErrorCatalogue.UNAVAILABLE, 'bug', { 'X-Bug': '\n' });
+  const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(failure);
+  await expect(app.create('{"id":1,"name":"n"}')).rejects.toThrow();
+  create.mockRestore();
+  expectError(await app.create('{'), 'UNREADABLE_BODY');
 });
 
 describe('a file of Swagger UI', () => {
@@ -227,17 +221,12 @@ describe('Expect: 100-continue', () => {
   });
 });
 
-describe('an unexpected error', () => {
-  it('is logged with its stack and the id of its request', async () => {
-    const bug = new TypeError('a bug');
-    const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(bug);
-    const log = jest.spyOn(app.nest.get(PinoLogger), 'error');
-    expectError(
-      await app.create('{"id":1,"name":"n"}', { 'X-Request-Id': 'request-1' }),
-      'INTERNAL',
-    );
-    expect(log.mock.calls[0]?.[0]).toEqual({ requestId: 'request-1', err: bug });
-    log.mockRestore();
-    create.mockRestore();
-  });
+it('an unexpected error is logged with its stack and the id of its request', async () => {
+  const bug = new TypeError('a bug');
+  const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(bug);
+  const log = jest.spyOn(app.nest.get(PinoLogger), 'error');
+  expectError(await app.create('{"id":1,"name":"n"}', { 'X-Request-Id': 'request-1' }), 'INTERNAL');
+  expect(log.mock.calls[0]?.[0]).toEqual({ requestId: 'request-1', err: bug });
+  log.mockRestore();
+  create.mockRestore();
 });

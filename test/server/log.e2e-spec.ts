@@ -34,7 +34,7 @@ beforeAll(async () => {
 /** Records the lines of an application from now on, instead of writing them. */
 function recordLog({ nest }: TestApp, level: string): string[] {
   const recorded: string[] = [];
-  const logger = nest.get(PinoLogger) as unknown as { writer: object; pino: { level: string } };
+  const logger = nest.get<{ writer: object; pino: { level: string } }>(PinoLogger);
   Object.assign(logger.writer, { write: (line: string) => recorded.push(line) });
   logger.pino.level = level;
   return recorded;

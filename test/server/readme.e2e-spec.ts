@@ -22,9 +22,7 @@ beforeAll(async () => {
   app = await TestApp.start();
 });
 
-afterAll(async () => {
-  await app.close();
-});
+afterAll(() => app.close());
 
 it('README shows the output of curl', async () => {
   const [, session = ''] = CONSOLE.exec(README) ?? [];

@@ -23,9 +23,7 @@ beforeAll(async () => {
   routes = listRoutes(app.nest.getHttpAdapter().getInstance());
 });
 
-afterAll(async () => {
-  await app.close();
-});
+afterAll(() => app.close());
 
 function listRoutes({ router }: Express): Route[] {
   return router.stack.flatMap(({ route }) =>

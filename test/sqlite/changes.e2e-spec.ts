@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { copyFile } from 'node:fs/promises';
 import { MAX_WAITING_REQUESTS } from '../../src/platform/rest/long-poll.js';
@@ -29,11 +29,12 @@ afterEach(async () => {
   await app.close();
 });
 
-describe('a mirror of a store that is restored', () => {
-  it.each<[string, (from: string, to: string) => Promise<unknown>]>([
-    ['the file that VACUUM INTO made', (from, to) => querySqlite(from, 'VACUUM INTO ?', [to])],
-    ['a copy of the file of a stopped program', (from, to) => copyFile(from, to)],
-  ])('from %s goes on if it was not ahead, and is told so if it was', async (_, copy) => {
+it.each<[string, (from: string, to: string) => Promise<unknown>]>([
+  ['the file that VACUUM INTO made', (from, to) => querySqlite(from, 'VACUUM INTO ?', [to])],
+  ['a copy of the file of a stopped program', (from, to) => copyFile(from, to)],
+])(
+  'a mirror of a store that is restored from %s goes on if it was not ahead, and is told so if it was',
+  async (_, copy) => {
     const store = app.storeUrl.replace('sqlite:', '');
     await app.create('{"id":7,"name":"Monstera"}');
     const before = await latestCursor(app);
@@ -46,8 +47,8 @@ describe('a mirror of a store that is restored', () => {
     expectError(await app.get(`/changes?after=${ahead}`), 'CHANGES_GONE');
     const created = ['plant.created', 9, { id: 9, name: 'new' }];
     expect(listChanges(await app.get(`/changes?after=${before}`))).toEqual([created]);
-  });
-});
+  },
+);
 
 it('INSERT OR REPLACE is a removal and a creation', async () => {
   await app.create('{"id":7,"name":"Monstera"}');

@@ -29,9 +29,7 @@ beforeEach(async () => {
   rows = new BatchedRepository(plants);
 });
 
-afterEach(async () => {
-  await store.close();
-});
+afterEach(() => store.close());
 
 function plant(id: number): Plant {
   return { id: String(id), name: `plant ${id}`, tag: null };
@@ -53,12 +51,13 @@ async function passTimeUntil(work: Promise<unknown>): Promise<void> {
   }
 }
 
-describe('a write inside a transaction that is not part of it', () => {
-  it.each<[string, () => Promise<unknown>]>([
-    ['a save', () => plants.save(plant(2))],
-    ['a create', () => rows.create(plant(2))],
-    ['a transaction', () => dataSource.transaction((other) => other.insert(Plant, plant(2)))],
-  ])('is refused, and the store goes on: %s', async (_, write) => {
+it.each<[string, () => Promise<unknown>]>([
+  ['a save', () => plants.save(plant(2))],
+  ['a create', () => rows.create(plant(2))],
+  ['a transaction', () => dataSource.transaction((other) => other.insert(Plant, plant(2)))],
+])(
+  'a write inside a transaction that is not part of it is refused, and the store goes on: %s',
+  async (_, write) => {
     holdTimeouts();
     const run = dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
@@ -70,8 +69,8 @@ describe('a write inside a transaction that is not part of it', () => {
     resetClocks();
     expect(await rows.create(plant(3))).toBe('created');
     expect(await storedIds()).toEqual([3]);
-  });
-});
+  },
+);
 
 describe('a transaction that follows another', () => {
   const CASES: [string, (manager: EntityManager) => Promise<unknown>][] = [
@@ -124,20 +123,18 @@ describe('a transaction that follows another', () => {
   });
 });
 
-describe('a transaction without a statement', () => {
-  it.each(['commitTransaction', 'rollbackTransaction', 'release'] as const)(
-    'is over after %s()',
-    async (end) => {
-      const runner = dataSource.createQueryRunner();
-      await runner.startTransaction();
-      await runner[end]();
-      expect(runner.isTransactionActive && !runner.isReleased).toBe(false);
-      if (!runner.isReleased) await runner.query("INSERT INTO plants VALUES (1, 'alone', NULL)");
-      await runner.release();
-      expect(await rows.create(plant(2))).toBe('created');
-    },
-  );
-});
+it.each(['commitTransaction', 'rollbackTransaction', 'release'] as const)(
+  'a transaction without a statement is over after %s()',
+  async (end) => {
+    const runner = dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await runner[end]();
+    expect(runner.isTransactionActive && !runner.isReleased).toBe(false);
+    if (!runner.isReleased) await runner.query("INSERT INTO plants VALUES (1, 'alone', NULL)");
+    await runner.release();
+    expect(await rows.create(plant(2))).toBe('created');
+  },
+);
 
 describe('connections', () => {
   it('let a row be read by its key while pages are read', async () => {
@@ -223,19 +220,17 @@ describe('connections', () => {
   });
 });
 
-describe('a transaction that SQLite itself rolls back', () => {
-  it('is lost as a whole, though its module continues', async () => {
-    const run = dataSource.transaction(async (manager) => {
-      await manager.insert(Plant, plant(1));
-      await manager.query('PRAGMA max_page_count = 1');
-      const large = Object.assign(plant(2), { name: 'x'.repeat(100_000) });
-      await expect(manager.insert(Plant, large)).rejects.toBeInstanceOf(StoreUnavailableError);
-      await expect(manager.insert(Plant, plant(3))).rejects.toBeInstanceOf(StoreUnavailableError);
-    });
-    await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
-    expect(await rows.create(plant(4))).toBe('created');
-    expect(await storedIds()).toEqual([4]);
+it('a transaction that SQLite itself rolls back is lost as a whole, though its module continues', async () => {
+  const run = dataSource.transaction(async (manager) => {
+    await manager.insert(Plant, plant(1));
+    await manager.query('PRAGMA max_page_count = 1');
+    const large = Object.assign(plant(2), { name: 'x'.repeat(100_000) });
+    await expect(manager.insert(Plant, large)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(manager.insert(Plant, plant(3))).rejects.toBeInstanceOf(StoreUnavailableError);
   });
+  await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
+  expect(await rows.create(plant(4))).toBe('created');
+  expect(await storedIds()).toEqual([4]);
 });
 
 it('a statement alone ends after the time limit too', async () => {

@@ -57,20 +57,18 @@ describe('cached tokens', () => {
   });
 });
 
-describe('tokens that wait for the keys of a provider', () => {
-  it('do not keep those of a known key waiting', async () => {
-    const provider = await TokenIssuer.start();
-    const jwts = acceptTokensOf(provider);
-    const verify = (token: string): Promise<unknown> => jwts.verify(digestToken(token), token);
-    await verify(await provider.token());
-    provider.instead = () => undefined;
-    // Old enough to be fetched anew, first for unknown keys and then for all.
-    for (const seconds of [40, 230]) {
-      passSeconds(seconds);
-      const forged = await provider.token({}, { kid: 'unknown' });
-      void verify(forged).catch(() => undefined);
-      await expect(verify(await provider.token())).resolves.toMatchObject({});
-    }
-    await provider.stop();
-  });
+it('tokens that wait for the keys of a provider do not keep those of a known key waiting', async () => {
+  const provider = await TokenIssuer.start();
+  const jwts = acceptTokensOf(provider);
+  const verify = (token: string): Promise<unknown> => jwts.verify(digestToken(token), token);
+  await verify(await provider.token());
+  provider.instead = () => undefined;
+  // Old enough to be fetched anew, first for unknown keys and then for all.
+  for (const seconds of [40, 230]) {
+    passSeconds(seconds);
+    const forged = await provider.token({}, { kid: 'unknown' });
+    void verify(forged).catch(() => undefined);
+    await expect(verify(await provider.token())).resolves.toMatchObject({});
+  }
+  await provider.stop();
 });

@@ -108,19 +108,17 @@ describe('a merge patch', () => {
   });
 });
 
-describe('mergeJson()', () => {
-  // RFC 7396, appendix A.
-  it.each([
-    ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],
-    ['{"a":"b"}', '{"a":null}', '{}'],
-    ['{"a":["b"]}', '{"a":"c"}', '{"a":"c"}'],
-    ['{"a":{"b":"c"}}', '{"a":{"b":"d","c":null}}', '{"a":{"b":"d"}}'],
-    ['["a","b"]', '["c","d"]', '["c","d"]'],
-    ['{"a":"foo"}', 'null', 'null'],
-    ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
-    ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
-    ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
-  ])('changes %s by the patch %s to %s', (target, patch, result) => {
-    expect(stringifyJson(mergeJson(parseJson(target), parseJson(patch)))).toBe(result);
-  });
+// RFC 7396, appendix A.
+it.each([
+  ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],
+  ['{"a":"b"}', '{"a":null}', '{}'],
+  ['{"a":["b"]}', '{"a":"c"}', '{"a":"c"}'],
+  ['{"a":{"b":"c"}}', '{"a":{"b":"d","c":null}}', '{"a":{"b":"d"}}'],
+  ['["a","b"]', '["c","d"]', '["c","d"]'],
+  ['{"a":"foo"}', 'null', 'null'],
+  ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
+  ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
+  ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
+])('mergeJson() changes %s by the patch %s to %s', (target, patch, result) => {
+  expect(stringifyJson(mergeJson(parseJson(target), parseJson(patch)))).toBe(result);
 });
