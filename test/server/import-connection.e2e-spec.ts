@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Turns } from '../../src/platform/requests/turns.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
@@ -86,6 +87,8 @@ describe('the client of an import', () => {
     await start();
     client.write(chunk(line(1)) + chunk(line(2).slice(0, -1)));
     await until(() => isStored(1));
+    // It takes no turn from other requests while it waits for its client.
+    expect(Turns.ofHandlers.isIdle).toBe(true);
     client.resetAndDestroy();
     await new Promise((resolve) => socket.once('close', resolve));
     // If half a line were stored, it would be by now.
