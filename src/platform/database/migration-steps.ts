@@ -6,13 +6,13 @@ import {
   type TableForeignKeyOptions,
 } from 'typeorm';
 import { sortExpression, type SqlDialect } from './batching/sql-builder.js';
-import type { ColumnType, NullableType } from './columns.js';
+import type { ColumnType } from './columns.js';
 
 /** A table to create. */
 export interface TableDefinition {
   readonly name: string;
   /** The columns by their names, with the same types as in the entity. */
-  readonly columns: Readonly<Record<string, ColumnType | NullableType>>;
+  readonly columns: Readonly<Record<string, ColumnType>>;
   /** The columns of the primary key. */
   readonly key: readonly string[];
   /** Whether the database generates the key, an int64, by counting up. */
@@ -26,7 +26,7 @@ export interface TableDefinition {
 export interface ColumnDefinition {
   readonly table: string;
   readonly column: string;
-  readonly type: ColumnType | NullableType;
+  readonly type: ColumnType;
 }
 
 /** An index to create. Rows without a value in its first column have no entry. */
@@ -34,7 +34,7 @@ export interface IndexDefinition {
   readonly name: string;
   readonly table: string;
   /** The columns in their order, by their names. */
-  readonly columns: Readonly<Record<string, ColumnType | NullableType>>;
+  readonly columns: Readonly<Record<string, ColumnType>>;
   /**
    * The columns that are indexed by the first 64 characters of their texts, regardless of the case
    * of A to Z.
@@ -124,7 +124,7 @@ export abstract class SchemaSteps {
   /** @param isOnlyKey whether the column alone is the primary key */
   protected abstract describeColumn(
     name: string,
-    type: ColumnType | NullableType,
+    type: ColumnType,
     isOnlyKey: boolean,
   ): TableColumnOptions;
 
@@ -136,6 +136,6 @@ export abstract class SchemaSteps {
   }
 }
 
-export function isNullable(type: ColumnType | NullableType): boolean {
+export function isNullable(type: ColumnType): boolean {
   return 'nullable' in type;
 }

@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { EntityColumns } from '../batching/entity-columns.js';
-import { listJsonColumns, writeObject, type WriteValue } from '../batching/row-json.js';
+import { listJsonColumns, writeObject } from '../batching/row-json.js';
 import type { Statement } from '../batching/session.js';
+import type { SqlDialect } from '../batching/sql-builder.js';
 import { getRecordedName } from '../record-changes.decorator.js';
 
 /** The prefix of the names of triggers and functions that record changes. */
@@ -27,39 +28,43 @@ export interface ChangeLog {
 }
 
 /** A table whose changes are recorded. */
-export class RecordedTable {
+export interface RecordedTable {
+  /** Its quoted name. */
+  readonly table: string;
+  /** The name of a row in the feed. */
+  readonly name: string;
   /** The beginning of the names of what records its changes: no two tables have the same. */
   readonly prefix: string;
+  /** The row before a change, and after it. */
+  readonly old: RowAsJson;
+  readonly next: RowAsJson;
+}
 
-  /** @param name the name of a row in the feed */
-  constructor(
-    readonly columns: EntityColumns,
-    readonly name: string,
-  ) {
-    const hash = createHash('sha256').update(columns.metadata.tableName).digest('hex');
-    this.prefix = PREFIX + hash.slice(0, 16);
-  }
-
-  /** Writes the SQL that makes JSON of a row, and of its key. */
-  writeJson(row: 'OLD.' | 'NEW.', writeValue: WriteValue): { id: string; data: string } {
-    const { columns } = this;
-    const data = writeObject(columns, listJsonColumns(columns), writeValue, row);
-    const [key, ...others] = columns.keys;
-    const id =
-      key === undefined || others.length > 0
-        ? writeObject(columns, columns.keys, writeValue, row)
-        : writeValue(row + columns.quoteColumn(key), key);
-    return { id, data };
-  }
+/** The SQL that makes JSON of a row, and of its key. */
+interface RowAsJson {
+  readonly id: string;
+  readonly data: string;
 }
 
 /** Lists the tables whose changes are recorded. */
-export function listRecordedTables(store: DataSource): RecordedTable[] {
-  return store.entityMetadatas.flatMap(({ target }) => {
-    const name = getRecordedName(target);
+export function listRecordedTables(
+  { entityMetadatas }: DataSource,
+  { writeValue }: SqlDialect,
+): RecordedTable[] {
+  return entityMetadatas.flatMap((metadata): RecordedTable[] => {
+    const name = getRecordedName(metadata.target);
     if (name === undefined) return [];
-    const columns = new EntityColumns(store.getRepository(target));
-    return [new RecordedTable(columns, name)];
+    const columns = new EntityColumns({ metadata });
+    const [key, ...others] = columns.keys;
+    const write = (row: 'OLD.' | 'NEW.'): RowAsJson => ({
+      id:
+        key === undefined || others.length > 0
+          ? writeObject(columns, columns.keys, writeValue, row)
+          : writeValue(row + columns.quoteColumn(key), key),
+      data: writeObject(columns, listJsonColumns(columns), writeValue, row),
+    });
+    const prefix = PREFIX + hash('sha256', metadata.tableName).slice(0, 16);
+    return [{ table: columns.table, name, prefix, old: write('OLD.'), next: write('NEW.') }];
   });
 }
 

@@ -131,7 +131,9 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
       await executor.executePendingMigrations();
       log?.(`Migrated the schema in ${((performance.now() - began) / 1_000).toFixed(1)} seconds`);
     }
-    if (changeFeed === 'on') await this.changeLog.switchOn(queryRunner, listRecordedTables(this));
+    if (changeFeed === 'on') {
+      await this.changeLog.switchOn(queryRunner, listRecordedTables(this, this.dialect));
+    }
     if (changeFeed === 'off') await this.changeLog.switchOff(queryRunner);
   }
 }

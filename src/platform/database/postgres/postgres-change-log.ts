@@ -1,7 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import { type ChangeLog, hasBegun, PREFIX, type RecordedTable } from '../change-feed/change-log.js';
 import { withBriefLocks } from './postgres-schema-steps.js';
-import { writeValue } from './postgres-dialect.js';
 
 const SEQUENCE = 'changes_number';
 /** The first digits of a UUID are random, whatever seed a session has set. */
@@ -32,13 +31,13 @@ export class PostgresChangeLog implements ChangeLog {
       for (const table of tables) await queryRunner.query(writeFunction(table, schema));
       await queryRunner.query(SETTLE_CHANGES);
       if (isRecording) return;
-      for (const { prefix, columns } of tables) {
+      for (const { table, prefix } of tables) {
         await queryRunner.query(
-          `CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON ${columns.table}
+          `CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON ${table}
            FOR EACH ROW EXECUTE FUNCTION ${prefix}()`,
         );
         await queryRunner.query(
-          `CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON ${columns.table}
+          `CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON ${table}
            FOR EACH STATEMENT EXECUTE FUNCTION ${prefix}()`,
         );
       }
@@ -116,14 +115,12 @@ BEGIN
 END
 $settle$`;
 
-function writeFunction(table: RecordedTable, schema: string): string {
-  const old = table.writeJson('OLD.', writeValue);
-  const next = table.writeJson('NEW.', writeValue);
+function writeFunction({ name, prefix, old, next }: RecordedTable, schema: string): string {
   const record = (what: string, id: string, data: string): string =>
     `INSERT INTO ${schema}.changes (number, nonce, at, type, id, data)
-     VALUES (nextval('${schema}.${SEQUENCE}'), ${NONCE}, clock_timestamp(), '${table.name}.${what}', ${id}, ${data});`;
+     VALUES (nextval('${schema}.${SEQUENCE}'), ${NONCE}, clock_timestamp(), '${name}.${what}', ${id}, ${data});`;
   return `
-CREATE OR REPLACE FUNCTION ${table.prefix}() RETURNS trigger LANGUAGE plpgsql AS $record$
+CREATE OR REPLACE FUNCTION ${prefix}() RETURNS trigger LANGUAGE plpgsql AS $record$
 DECLARE
   id text;
   data text;

@@ -71,7 +71,7 @@ function toJsonObject(names: readonly string[], values: readonly unknown[]): str
 }
 
 /** Writes the SQL that makes JSON of a value. */
-export function writeValue(sql: string, column: ColumnMetadata): string {
+function writeValue(sql: string, column: ColumnMetadata): string {
   const kind = getJsonKind(column);
   switch (kind) {
     case 'number':

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner, TableColumnOptions } from 'typeorm';
-import type { ColumnType, NullableType } from '../columns.js';
+import type { ColumnType } from '../columns.js';
 import { type ColumnDefinition, isNullable, SchemaSteps } from '../migration-steps.js';
 import { isLocked } from './postgres-errors.js';
 
@@ -62,7 +62,7 @@ export class PostgresSchemaSteps extends SchemaSteps {
     await this.alterTable(table, changes.join(', '));
   }
 
-  protected describeColumn(name: string, type: ColumnType | NullableType): TableColumnOptions {
+  protected describeColumn(name: string, type: ColumnType): TableColumnOptions {
     const { type: typeName, collation, precision, default: standard } = type;
     return {
       name,

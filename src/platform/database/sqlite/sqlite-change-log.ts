@@ -1,6 +1,5 @@
 import type { QueryRunner } from 'typeorm';
 import { type ChangeLog, hasBegun, PREFIX, type RecordedTable } from '../change-feed/change-log.js';
-import { writeValue } from './sqlite-dialect.js';
 
 const NOW = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
 const NONCE = 'lower(hex(randomblob(6)))';
@@ -45,16 +44,14 @@ export class SqliteChangeLog implements ChangeLog {
   }
 }
 
-function writeTriggers(table: RecordedTable): Trigger[] {
-  const old = table.writeJson('OLD.', writeValue);
-  const next = table.writeJson('NEW.', writeValue);
+function writeTriggers({ table, name: rowName, prefix, old, next }: RecordedTable): Trigger[] {
   const record = (what: string, id: string, data: string): string =>
-    `INSERT INTO changes (nonce, at, type, id, data) VALUES (${NONCE}, ${NOW}, '${table.name}.${what}', ${id}, ${data});`;
+    `INSERT INTO changes (nonce, at, type, id, data) VALUES (${NONCE}, ${NOW}, '${rowName}.${what}', ${id}, ${data});`;
   const removed = record('removed', old.id, 'NULL');
   const created = record('created', next.id, next.data);
   const write = (what: string, event: string, condition: string, actions: string): Trigger => {
-    const name = `${table.prefix}_${what}`;
-    const sql = `CREATE TRIGGER ${name} AFTER ${event} ON ${table.columns.table} ${condition} BEGIN ${actions} END`;
+    const name = `${prefix}_${what}`;
+    const sql = `CREATE TRIGGER ${name} AFTER ${event} ON ${table} ${condition} BEGIN ${actions} END`;
     return { name, sql };
   };
   const isSameRow = `${old.id} = ${next.id}`;

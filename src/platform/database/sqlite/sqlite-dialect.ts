@@ -66,7 +66,7 @@ export const sqliteDialect: SqlDialect = {
 };
 
 /** Writes the SQL that makes JSON of a value. */
-export function writeValue(sql: string, column: ColumnMetadata): string {
+function writeValue(sql: string, column: ColumnMetadata): string {
   const kind = getJsonKind(column);
   switch (kind) {
     case 'number':

@@ -1,5 +1,5 @@
 import type { TableColumnOptions } from 'typeorm';
-import type { ColumnType, NullableType } from '../columns.js';
+import type { ColumnType } from '../columns.js';
 import { type ColumnDefinition, isNullable, SchemaSteps } from '../migration-steps.js';
 
 /** The declared types of columns for which SQLite has no type. */
@@ -30,11 +30,7 @@ export class SqliteSchemaSteps extends SchemaSteps {
     // SQLite sorts every text by code point.
   }
 
-  protected describeColumn(
-    name: string,
-    type: ColumnType | NullableType,
-    isOnlyKey: boolean,
-  ): TableColumnOptions {
+  protected describeColumn(name: string, type: ColumnType, isOnlyKey: boolean): TableColumnOptions {
     const { default: standard } = type;
     // Exactly this type makes the key the rowid: one B-tree, and int64 enforced.
     const isRowid = isOnlyKey && type.type === 'bigint';
