@@ -64,24 +64,24 @@ export function setParameters(
   query: CompiledDto | undefined,
   path: CompiledDto | undefined,
 ): void {
-  const faults: Record<'path' | 'query', string[]> = { path: [], query: [] };
+  const faults: string[] = [];
   if (path !== undefined) {
+    const ofPath: string[] = [];
+    const parameters = Object.entries(request.params as Record<string, string>);
     // The class need not name all parameters of the route.
     const ignore = (): void => undefined;
-    const parameters = Object.entries(request.params as Record<string, string>);
-    Object.assign(request, {
-      params: readParameters(parameters, path, request.headers, faults.path, ignore),
-    });
+    const params = readParameters(parameters, path, request.headers, ofPath, ignore);
+    Object.assign(request, { params });
+    if (ofPath.length > 0) faults.push(`The path is not valid: ${joinFaults(ofPath)}`);
   }
   if (query !== undefined) {
+    const ofQuery: string[] = [];
     // In Express, `query` is a getter that parses the URL each time.
-    Object.defineProperty(request, 'query', { value: readQuery(request, query, faults.query) });
+    Object.defineProperty(request, 'query', { value: readQuery(request, query, ofQuery) });
+    if (ofQuery.length > 0) faults.push(`The query is not valid: ${joinFaults(ofQuery)}`);
   }
-  const texts = Object.entries(faults)
-    .filter(([, { length }]) => length > 0)
-    .map(([place, its]) => `The ${place} is not valid: ${joinFaults(its)}`);
-  if (texts.length === 0) return;
-  throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, texts.join('. '));
+  if (faults.length === 0) return;
+  throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, faults.join('. '));
 }
 
 function readQuery(
