@@ -33,11 +33,6 @@ export class AccessTokens {
     ];
   }
 
-  /** Accepts one token: the given one, or a random one. */
-  static forDevelopment(token = createToken()): AccessTokens {
-    return new AccessTokens([], [], token);
-  }
-
   get count(): number {
     return this.tokens.length;
   }
@@ -59,7 +54,7 @@ export class AccessTokens {
 export function createAccessTokens(env: Env): AccessTokens {
   const { ACCESS_TOKENS: entries, READ_ACCESS_TOKENS: readEntries } = env;
   if (entries.length + readEntries.length === 0 && env.AUTH_JWKS_URL === undefined) {
-    return AccessTokens.forDevelopment(env.DEVELOPMENT_TOKEN);
+    return new AccessTokens([], [], env.DEVELOPMENT_TOKEN ?? createToken());
   }
   if (env.NODE_ENV === 'production') warnOfShortTokens([...entries, ...readEntries]);
   return new AccessTokens(entries, readEntries);

@@ -224,15 +224,7 @@ function toCacheKey(digest: Buffer): string {
 }
 
 /** @returns null, which Nest can inject, when no identity provider is configured */
-export function createJwtTokens({
-  AUTH_JWKS_URL,
-  AUTH_ISSUER,
-  AUTH_AUDIENCE,
-}: Env): JwtTokens | null {
-  if (AUTH_JWKS_URL === undefined) return null;
-  return new JwtTokens({
-    jwksUrl: AUTH_JWKS_URL,
-    issuer: AUTH_ISSUER,
-    audience: AUTH_AUDIENCE,
-  });
+export function createJwtTokens(env: Env): JwtTokens | null {
+  const { AUTH_JWKS_URL: jwksUrl, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = env;
+  return jwksUrl === undefined ? null : new JwtTokens({ jwksUrl, issuer, audience });
 }

@@ -6,7 +6,7 @@ export const DEFAULT_DATABASE_URL = 'sqlite:data/plants.db';
 export const TRANSIENT_DATABASE_URL = 'sqlite::memory:';
 
 const RULE =
-  'must be sqlite: followed by the path of a file, sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert';
+  'must be sqlite: followed by the path of a file, sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert; write # as %23';
 /** The rule for a text without a scheme, such as a mere path. */
 const SCHEME_RULE =
   'must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db';
@@ -57,9 +57,9 @@ function parsePostgresUrl(url: URL): PostgresUrl | undefined {
   const database = decode(url.pathname.slice(1));
   const sslMode = SSL_MODES.find((mode) => mode === (searchParams.get('sslmode') ?? 'disable'));
   const areKnown = [...searchParams.keys()].every((name) => PARAMETERS.has(name));
-  if (!host || !username || password === undefined || !database || !sslMode || !areKnown) {
-    return undefined;
-  }
+  const isComplete = host && username && password !== undefined && database && sslMode;
+  // What follows a # would be lost, as a part of a password or of a name.
+  if (!isComplete || !areKnown || url.hash !== '') return undefined;
   return {
     type: 'postgres',
     host,

@@ -67,6 +67,7 @@ describe('loadEnv', () => {
     { LOG_LEVEL: 'loud' },
     { DATABASE_URL: 'mysql://localhost' },
     { DATABASE_URL: 'postgres://localhost/plants' },
+    { DATABASE_URL: 'postgres://me@localhost/plants#2' },
     { DATABASE_URL: 'postgres://me@localhost:port/plants' },
     { DATABASE_URL: 'postgres://me@localhost/plants?ssl=true' },
     { DATABASE_URL: 'postgres://me:%FF@localhost/plants' },
