@@ -63,6 +63,8 @@ describe('the client of an import', () => {
     for (const piece of [' ', ' ', line(1)]) {
       const before = socket.bytesRead;
       await until(() => socket.bytesRead >= HEAD.length && jest.getTimerCount() === 1);
+      // It takes no turn from other requests meanwhile.
+      expect(Turns.ofHandlers.isIdle).toBe(true);
       passTimeouts(9_000);
       client.write(chunk(piece));
       await until(() => socket.bytesRead > before);
@@ -87,8 +89,6 @@ describe('the client of an import', () => {
     await start();
     client.write(chunk(line(1)) + chunk(line(2).slice(0, -1)));
     await until(() => isStored(1));
-    // It takes no turn from other requests while it waits for its client.
-    expect(Turns.ofHandlers.isIdle).toBe(true);
     client.resetAndDestroy();
     await new Promise((resolve) => socket.once('close', resolve));
     // If half a line were stored, it would be by now.

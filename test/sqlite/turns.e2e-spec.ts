@@ -94,21 +94,6 @@ describe('a transaction that follows another', () => {
     });
   });
 
-  it.each(CASES)('and first %s keeps other processes from writing', async (_, first) => {
-    const other = await openAsAnotherProcess();
-    const write = (): Promise<unknown> =>
-      other.exec("INSERT INTO plants VALUES (9, 'other', NULL)");
-    try {
-      await dataSource.transaction(async (manager) => {
-        await first(manager);
-        await expect(write()).rejects.toThrow('SQLITE_BUSY');
-      });
-      await write();
-    } finally {
-      await other.close();
-    }
-  });
-
   it.each(CASES)('and first %s fails as a whole while another process writes', async (_, first) => {
     const other = await openAsAnotherProcess();
     await other.exec('BEGIN IMMEDIATE');

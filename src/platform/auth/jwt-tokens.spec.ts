@@ -33,14 +33,8 @@ describe('cached tokens', () => {
     await provider.stop();
   });
 
-  it.each([
-    [
-      'scopes',
-      { scope: Array.from({ length: 1_700 }, (_, index) => index.toString(36)).join(' ') },
-    ],
-    ['names', { client_id: 'c'.repeat(2_700), sub: 's'.repeat(2_700) }],
-    ['user names', { sub: 's'.repeat(5_400) }],
-  ])('take up little more memory than their tokens for long %s', async (_, claims) => {
+  it('take up little more memory than their tokens', async () => {
+    const claims = { client_id: 'c'.repeat(2_700), sub: 's'.repeat(2_700) };
     const provider = await TokenIssuer.start();
     const jwts = acceptTokensOf(provider);
     const verifyMany = async (count: number): Promise<void> => {

@@ -23,21 +23,6 @@ function recorded(level: string): { logger: PinoLogger; lines: Line[] } {
 }
 
 describe('PinoLogger', () => {
-  it('gives each kind of message its level and the name of its logger', () => {
-    const { logger, lines } = recorded('trace');
-    for (const kind of ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const) {
-      logger[kind](kind, 'Subject');
-    }
-    expect(lines).toMatchObject([
-      { level: 60, msg: 'fatal', context: 'Subject' },
-      { level: 50, msg: 'error', context: 'Subject' },
-      { level: 40, msg: 'warn', context: 'Subject' },
-      { level: 30, msg: 'log', context: 'Subject' },
-      { level: 20, msg: 'debug', context: 'Subject' },
-      { level: 10, msg: 'verbose', context: 'Subject' },
-    ]);
-  });
-
   it.each([
     ['a name', new Logger('Jobs'), 'Jobs'],
     ['no name', new Logger(), undefined],

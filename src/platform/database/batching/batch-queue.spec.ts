@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BatchOperation, BatchQueue, RETRY } from './batch-queue.js';
+import type { SessionPool } from './session.js';
 
 /** The time of the clock, in milliseconds. */
 let now = 0;
@@ -14,51 +15,54 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/**
- * Makes a queue with `maxItems` per batch, whose batches take these times one after another, in
- * milliseconds.
- */
-function makeQueue(table: string, times: number[] = [], maxItems = 1): BatchQueue<number, string> {
-  const operation: BatchOperation<number, string> = {
-    name: 'page',
-    measure: () => 0,
-    execute: async (_, items) => {
-      await nextTurn();
-      now += times.shift() ?? 0;
-      return items.map((item) => `done ${item}`);
-    },
-  };
-  const session = { assertSameStore: () => undefined, release: () => Promise.resolve() };
-  const sessions = { size: 1, acquire: () => Promise.resolve(session as never) };
-  return new BatchQueue(table, operation, 'read', sessions, maxItems);
-}
-
 /** More bytes than may wait. */
 const TOO_MANY = 33 * 1024 * 1024;
 /** Longer than an item may wait, in milliseconds. */
 const TOO_LONG = 5_001;
 
+function makeSessions(size: number): SessionPool {
+  const session = { assertSameStore: () => undefined, release: () => Promise.resolve() };
+  return { size, acquire: () => Promise.resolve(session as never) };
+}
+
 /**
- * Makes a queue of items, each the number of its characters, whose batches end when they are told
- * to.
+ * Makes a queue of items, each the number of its characters.
+ *
+ * @param work is done for each batch
  */
+function makeReadQueue(
+  table: string,
+  work: () => Promise<unknown>,
+  maxItems = 1,
+): BatchQueue<number, string> {
+  const operation: BatchOperation<number, string> = {
+    name: 'page',
+    measure: (characters) => characters,
+    execute: async (_, items) => {
+      await work();
+      return items.map((item) => `done ${item}`);
+    },
+  };
+  return new BatchQueue(table, operation, 'read', makeSessions(1), maxItems);
+}
+
+/** Makes a queue whose batches take these times one after another, in milliseconds. */
+function makeQueue(table: string, times: number[] = [], maxItems = 1): BatchQueue<number, string> {
+  const work = async (): Promise<void> => {
+    await nextTurn();
+    now += times.shift() ?? 0;
+  };
+  return makeReadQueue(table, work, maxItems);
+}
+
+/** Makes a queue whose batches end when they are told to. */
 function makeStuckQueue(table: string): {
   readonly queue: BatchQueue<number, string>;
   readonly endBatch: () => void;
 } {
   let endBatch = (): void => undefined;
-  const operation: BatchOperation<number, string> = {
-    name: 'page',
-    measure: (characters) => characters,
-    execute: async (_, items) => {
-      await new Promise<void>((resolve) => (endBatch = resolve));
-      return items.map((item) => `done ${item}`);
-    },
-  };
-  const session = { assertSameStore: () => undefined, release: () => Promise.resolve() };
-  const sessions = { size: 1, acquire: () => Promise.resolve(session as never) };
-  const queue = new BatchQueue(table, operation, 'read', sessions, 1);
-  return { queue, endBatch: () => endBatch() };
+  const work = (): Promise<void> => new Promise<void>((resolve) => (endBatch = resolve));
+  return { queue: makeReadQueue(table, work), endBatch: () => endBatch() };
 }
 
 function passTime(ms: number): void {
@@ -167,9 +171,7 @@ function makeWriteQueue(
       return items.map((item) => (hold(item) ? RETRY : item));
     },
   };
-  const session = { assertSameStore: () => undefined, release: () => Promise.resolve() };
-  const sessions = { size: 2, acquire: () => Promise.resolve(session as never) };
-  const queue = new BatchQueue('rows', operation, 'commit', sessions, maxItems);
+  const queue = new BatchQueue('rows', operation, 'commit', makeSessions(2), maxItems);
   const finish = async (outcomes: readonly Promise<string>[]): Promise<string[]> => {
     const state = { isOver: false };
     const all = Promise.all(outcomes).finally(() => (state.isOver = true));
