@@ -18,13 +18,11 @@ export class RateLimits {
   readonly failures: RateLimit | undefined;
 
   constructor(env: Env) {
-    this.requests = createRateLimit('requests', env.RATE_LIMIT);
-    this.failures = createRateLimit('authentication-failures', env.AUTH_FAILURE_LIMIT);
+    const { RATE_LIMIT: rate, AUTH_FAILURE_LIMIT: failureRate } = env;
+    if (rate !== 'off') this.requests = new RateLimit('requests', rate);
+    if (failureRate !== 'off')
+      this.failures = new RateLimit('authentication-failures', failureRate);
   }
-}
-
-function createRateLimit(name: string, rate: Rate | 'off'): RateLimit | undefined {
-  return rate === 'off' ? undefined : new RateLimit(name, rate);
 }
 
 /** Counts requests by key, in windows that are common to all keys. */

@@ -138,7 +138,9 @@ export class FastExpressAdapter extends ExpressAdapter {
       return sendStream(response, body, (error) => this.log.error(error));
     }
     if (body instanceof Uint8Array) return response.send(body);
-    if (!isJson(body)) return super.reply(response, body) as unknown;
+    if (typeof body !== 'object' || body === null || body instanceof Error) {
+      return super.reply(response, body) as unknown;
+    }
     const text = writeJson(body);
     addDefaultHeaders(response, 'Content-Type', JSON_TYPE);
     // Otherwise Node sets it itself.
@@ -146,12 +148,6 @@ export class FastExpressAdapter extends ExpressAdapter {
       response.setHeader('Content-Length', Buffer.byteLength(text));
     return response.end(text.length < LONG_TEXT ? text : Buffer.from(text));
   }
-}
-
-/** Whether Nest would answer with a body as JSON. */
-function isJson(body: unknown): body is object {
-  if (typeof body !== 'object' || body === null) return false;
-  return !(body instanceof Error);
 }
 
 /** Makes a class inherit the members that Express adds, and returns the prototype for Express. */

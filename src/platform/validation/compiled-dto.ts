@@ -8,18 +8,14 @@ import {
   SCALAR,
   type Shape,
 } from '../json/json.js';
-import { describeRules, documentMembers, type Schema } from './member-schema.js';
+import { describeRules, type DocumentedMember, documentMembers } from './member-schema.js';
 import { explainFaults, type MemberRules, readRules } from './rules.js';
 import { type ValueType, WHOLE_OBJECT_RULE } from './types.decorators.js';
 
 /** A member of a DTO. */
-export interface Member extends MemberRules {
-  readonly name: string;
-  /** Of the value, or of the elements of an array. */
-  readonly schema: Schema;
+export interface Member extends DocumentedMember {
   /** The type of this project of the value, or of the elements of an array. */
   readonly valueType: ValueType | undefined;
-  /** The DTO of the value, or of the elements of an array. */
   readonly nested: CompiledDto | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import type { Rule } from './rules.js';
+import type { MemberRules, Rule } from './rules.js';
 import { isValueType, type ValueType } from './types.decorators.js';
 
 /** JSON Schema. */
@@ -45,13 +45,12 @@ export function describeRules(rules: readonly Rule[]): {
 /** The metadata key of @nestjs/swagger for the documentation of a member. */
 const API_PROPERTY = 'swagger/apiModelProperties';
 
-interface DocumentedMember {
+/** A member as far as it is documented. */
+export interface DocumentedMember extends MemberRules {
   readonly name: string;
-  readonly rules: readonly Rule[];
-  readonly conditions: readonly unknown[];
-  readonly isList: boolean;
   /** Of the value, or of the elements of an array. */
   readonly schema: Schema;
+  /** The class of the value, or of the elements of an array. */
   readonly nested: { readonly type: Type<object> } | undefined;
 }
 
