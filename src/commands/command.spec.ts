@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EnvError } from '../platform/config/env.js';
-import { CommandError, getStorePath, runCommand } from './command.js';
+import { CommandError, runCommand } from './command.js';
 import { DatabaseStartError } from '../platform/database/data-source/store-data-source.js';
 
 let printed: string;
@@ -35,20 +35,5 @@ describe('runCommand', () => {
   ])('prints %s as one sentence and exits 1', async (error, sentence) => {
     await runCommand(() => Promise.reject(error));
     expect({ printed, exitCode: process.exitCode }).toEqual({ printed: sentence, exitCode: 1 });
-  });
-});
-
-describe('getStorePath', () => {
-  it('is the path in DATABASE_URL', () => {
-    process.env.DATABASE_URL = 'sqlite:some/where.db';
-    expect(getStorePath()).toBe('some/where.db');
-  });
-
-  it.each([
-    ['sqlite::memory:', /names a store in memory/],
-    ['postgres://me:pass@host/plants', /names a PostgreSQL database.* use pg_dump/],
-  ])('refuses %s', (url, sentence) => {
-    process.env.DATABASE_URL = url;
-    expect(() => getStorePath()).toThrow(sentence);
   });
 });

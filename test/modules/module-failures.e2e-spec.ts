@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Controller, Get, Logger, Module } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { rename } from 'node:fs/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
@@ -10,14 +9,10 @@ import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 import { ENGINE } from '../support/test-store.js';
-import { until } from '../support/until.js';
 
 /** More than any transaction of these tests takes on a busy machine. */
 const TRANSACTION_TIMEOUT_MS = 200_000;
 const PLANT: Plant = { id: '1', name: 'n', tag: null };
-
-/** Ends the transaction of a request to /neighbours/hold; undefined before it has begun. */
-let endTransaction: (() => void) | undefined;
 
 /** Uses TypeORM as modules do, without catching errors. */
 @Controller('neighbours')
@@ -29,30 +24,11 @@ class NeighboursController {
     return await this.dataSource.getRepository(Plant).save(PLANT);
   }
 
-  @Get('insert')
-  async insert(): Promise<void> {
-    await this.dataSource.getRepository(Plant).insert(PLANT);
-  }
-
-  @Get('insert-twice')
-  async insertTwice(): Promise<void> {
-    await this.dataSource.getRepository(Plant).insert(PLANT);
-    await this.dataSource.getRepository(Plant).insert(PLANT);
-  }
-
   @Get('take-long')
   async takeLong(): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       await manager.insert(Plant, PLANT);
       passTimeouts(TRANSACTION_TIMEOUT_MS);
-    });
-  }
-
-  @Get('hold')
-  async hold(): Promise<void> {
-    await this.dataSource.transaction(async (manager) => {
-      await manager.insert(Plant, PLANT);
-      await new Promise<void>((resolve) => (endTransaction = resolve));
     });
   }
 
@@ -125,29 +101,3 @@ describe("a module's request that catches nothing is answered", () => {
     expect(await app.rows()).toEqual([PLANT]);
   });
 });
-
-if (ENGINE === 'sqlite') {
-  it('requests that wait too long for the turn to write log one stack, that of the place that has it', async () => {
-    const holder = app.get('/neighbours/hold');
-    await until(() => endTransaction !== undefined);
-    holdTimeouts();
-    const refused = [
-      ...Array.from({ length: 50 }, () => app.get('/neighbours/insert')),
-      app.create('{"id":2,"name":"n"}'),
-    ];
-    let answered = 0;
-    for (const answer of refused) void answer.then(() => answered++);
-    while (answered < refused.length) {
-      await nextTurn();
-      passTimeouts(1_000);
-    }
-    for (const answer of refused) expectError(await answer, 'UNAVAILABLE');
-    resetClocks();
-    endTransaction?.();
-    expect((await holder).status).toBe(200);
-    const [[first], ...repeats] = logged.mock.calls as unknown as [[{ err: Error }], ...string[][]];
-    expect(first.err.message).toMatch(/No turn to write was free [^]*NeighboursController/);
-    expect(repeats.length).toBeLessThan(10);
-    for (const [line] of repeats) expect(line).toMatch(/^The store failed \d+ more times.*$/);
-  });
-}

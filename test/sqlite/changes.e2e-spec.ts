@@ -1,21 +1,11 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { once } from 'node:events';
 import { copyFile } from 'node:fs/promises';
-import { MAX_WAITING_REQUESTS } from '../../src/platform/rest/long-poll.js';
-import { Turns } from '../../src/platform/requests/turns.js';
-import {
-  FEED,
-  latestCursor,
-  listChanges,
-  sendChangesRequest,
-  untilWaiting,
-} from '../support/change-feed.js';
-import { holdTimeouts, resetClocks } from '../support/clock.js';
+import { FEED, latestCursor, listChanges } from '../support/change-feed.js';
+import { resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { querySqlite } from '../support/store.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
-import { until } from '../support/until.js';
 
 const OTHER_TOKEN = 'another-token-of-another-client';
 
@@ -58,26 +48,4 @@ it('INSERT OR REPLACE is a removal and a creation', async () => {
     ['plant.removed', 7, undefined],
     ['plant.created', 7, { id: 7, name: 'Ficus' }],
   ]);
-});
-
-it('the client with most of too many waiting requests loses the oldest', async () => {
-  const query = `?after=${await latestCursor(app)}&wait=25`;
-  // However long this takes, no request waits for too long.
-  holdTimeouts();
-  const sockets = [sendChangesRequest(app, OTHER_TOKEN, query)];
-  await untilWaiting(app, 1);
-  const oldest = sendChangesRequest(app, TOKEN, query);
-  const refused = once(oldest, 'data');
-  await untilWaiting(app, 2);
-  sockets.push(oldest);
-  while (sockets.length < MAX_WAITING_REQUESTS) {
-    sockets.push(sendChangesRequest(app, TOKEN, query));
-    if (sockets.length % 100 === 0) await untilWaiting(app, sockets.length);
-  }
-  sockets.push(sendChangesRequest(app, TOKEN, query));
-  const [answer] = (await refused) as [Buffer];
-  expect(String(answer)).toMatch(/^HTTP\/1.1 503 [^]*retry-after/i);
-  await untilWaiting(app, MAX_WAITING_REQUESTS);
-  for (const socket of sockets) socket.destroy();
-  await until(() => Turns.ofPages.isIdle);
 });
