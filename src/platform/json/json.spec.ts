@@ -8,7 +8,10 @@ import {
   JsonNumber,
   JsonSyntaxError,
   parseJson,
+  SCALAR,
+  type Shape,
   stringifyJson,
+  WHOLE,
 } from './json.js';
 
 function isAccepted(text: string): boolean {
@@ -65,6 +68,7 @@ const almostJson = fc
 
 it.each<[string, string, (json: Map<string, Json>) => unknown]>([
   ['string', '"of twenty characters"', (json) => json.get('value')],
+  ['string that V8 copies', '"ten chars."', (json) => json.get('value')],
   ['JSON text', '[1000000000000000000000000]', (json) => stringifyJson(json.get('value') ?? null)],
 ])('a short %s keeps no long text in memory', (_, value, pick) => {
   const before = heapUsed();
@@ -93,6 +97,22 @@ describe('parseJson', () => {
         }
       }),
     );
+  });
+
+  it('keeps only the parts that a shape has, and of other objects and arrays their kind', () => {
+    const shape: Shape = {
+      getMember: (name) => ({ whole: WHOLE, scalar: SCALAR })[name],
+      elements: undefined,
+    };
+    const json = parseJson('{"scalar":{"a":1},"whole":{"a":[{}]},"other":2}', shape);
+    expect(json).toEqual(
+      new Map<string, Json>([
+        ['scalar', new Map()],
+        ['whole', new Map([['a', [new Map()]]])],
+      ]),
+    );
+    expect(parseJson('[1,[2]]', SCALAR)).toEqual([]);
+    expect(parseJson('[1,[2]]', { ...shape, elements: SCALAR })).toEqual([new JsonNumber('1'), []]);
   });
 
   it('keeps numbers as they are written', () => {
