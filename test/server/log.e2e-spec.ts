@@ -121,6 +121,11 @@ describe('the log', () => {
       app.port,
       `GET ${target} HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\nConnection: close\r\n\r\n`,
     );
+    await exchange(
+      app.port,
+      `GET http://me:private@host/x?private HTTP/1.1\r\nHost: a\r\nX-Request-Id: absolute\r\nConnection: close\r\n\r\n`,
+    );
+    expect(await lineWith('absolute')).toMatchObject({ path: '/x', msg: 'GET /x 404' });
     await app.get('/last', { 'X-Request-Id': 'request-2' });
     await lineWith('request-2');
     for (const line of lines) {

@@ -145,8 +145,12 @@ function nameSpanByRoute(span: Span, req: Request): void {
   span.updateName(`${req.method} ${path}`);
 }
 
-/** Cuts off the query, which may contain secrets. */
+/**
+ * Cuts off the query, and the authority of an absolute URL (RFC 9112 section 3.2.2): both may
+ * contain secrets.
+ */
 function toLoggedPath(url: string): string {
-  const query = url.indexOf('?');
-  return url.slice(0, Math.min(query === -1 ? url.length : query, MAX_LOGGED_PATH));
+  const path = url.startsWith('/') ? url : url.replace(/^[^/?]*:\/\/[^/?]*/, '');
+  const query = path.indexOf('?');
+  return path.slice(0, Math.min(query === -1 ? path.length : query, MAX_LOGGED_PATH));
 }
