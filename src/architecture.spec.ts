@@ -115,7 +115,7 @@ function checkImport(sources: Sources, path: string, { from, names }: Import): s
   if (isModule(path) && isModule(from)) {
     const exported = listExports(sources, getFolder(from));
     const hidden = names.filter((name) => !exported.includes(name));
-    const isAllowed = hidden.length === 0 || from.endsWith('.entity.ts');
+    const isAllowed = hidden.length === 0 || /\.(entity|errors)\.ts$/.test(from);
     return isAllowed ? undefined : `${path} imports ${hidden.join()} of ${getFolder(from)}`;
   }
   if (isModule(from) && !COMPOSITION_ROOTS.includes(path)) {
@@ -178,6 +178,7 @@ describe('the rules for imports', () => {
   it.each([
     [MODULE, `import { GardensService } from '../gardens/x.js';`, undefined],
     [MODULE, `import type { Garden } from '../gardens/garden.entity.js';`, undefined],
+    [MODULE, `import { GardenErrors } from '../gardens/gardens.errors.js';`, undefined],
     [MODULE, `import * as all from '../gardens/beds.js';`, '* of modules/gardens'],
     [MODULE, `await import('../gardens/beds.js');`, '* of modules/gardens'],
     [MODULE, `import { Public } from '../../platform/auth/auth.decorators.js';`, undefined],

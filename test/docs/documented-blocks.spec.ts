@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import ts from 'typescript';
 import { type Block, listBlocks, DOCUMENTS, ROOT } from '../support/documents.js';
 
@@ -8,7 +8,7 @@ const BLOCKS = DOCUMENTS.flatMap(listBlocks);
 
 /**
  * The languages of blocks that are not run: output, diagrams, files of other programs. A block with
- * the name of a file, which shows a part of it, is not run either.
+ * the name of a file shows a part of it.
  */
 const SHOWN = ['', 'json', 'mermaid', 'yaml'];
 /** The tests that run the blocks of a document in their own way. */
@@ -23,26 +23,12 @@ const GIVEN: Readonly<Record<string, string>> = {
     import { changeSchema } from '../../src/platform/database/migration-steps.js';
     declare const queryRunner: QueryRunner;`,
   'client/README.md': 'declare const token: string;',
-  'docs/changes.md': 'declare const token: string;',
-  'docs/module-recipes.md': `
-    import { Controller, Post } from '@nestjs/common';
-    import { ApiOperation } from '@nestjs/swagger';
-    import { Column, DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
-    import { NewPlantDto } from '../../src/modules/plants/dto/new-plant.dto.js';
-    import { Plant } from '../../src/modules/plants/plant.entity.js';
-    import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
-    import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
-    import { REMOVE } from '../../src/platform/database/batched-repository.js';
-    import { date, instant, int64, uuid } from '../../src/platform/database/columns.js';
-    import { changeSchema } from '../../src/platform/database/migration-steps.js';
-    import {
-      ApiImport, type BodyLines, importLines, type ImportResultDto, Lines,
-    } from '../../src/platform/rest/import.js';
-    import { Planting } from '../example/plantings/planting.entity.js';
-    import type { PlantingsRepository } from '../example/plantings/plantings.repository.js';
-    import { TestApp } from '../support/test-app.js';
-    declare const plantings: PlantingsRepository;
-    interface Key { readonly gardenId: string; readonly plantId: string }`,
+  'docs/changes.md': `
+    declare const token: string;
+    import { Entity } from 'typeorm';
+    import { RecordChanges } from '../../src/platform/database/record-changes.decorator.js';`,
+  'docs/postgresql.md':
+    "declare const dataSource: import('../../src/platform/database/batched-repository.js').StoreDataSource;",
 };
 /** The types of packages that documents use and the project does not. */
 const PACKAGES = `declare module 'better-sqlite3' {
@@ -77,6 +63,17 @@ describe('a block of commands', () => {
   it('is one that a shell understands', () => {
     for (const { text } of commands) execFileSync('sh', ['-n'], { input: text });
   });
+});
+
+it('a block with the name of a file shows lines of it, or a file of a module to come', () => {
+  const read = (text: string): string => text.replaceAll(/^\s+/gm, '');
+  const stale = BLOCKS.filter(
+    ({ file, text }) =>
+      file !== '' &&
+      existsSync(ROOT + file) &&
+      !read(readFileSync(ROOT + file, 'utf8')).includes(read(text)),
+  );
+  expect(stale.map(nameBlock)).toEqual([]);
 });
 
 it('a block of TypeScript is compiled', () => {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DataSource } from 'typeorm';
 import { expectError } from '../../../test/support/expect-error.js';
 import { TestApp } from '../../../test/support/test-app.js';
 import { PlantErrors } from './plants.errors.js';
+import { PlantsService } from './plants.service.js';
 
 let app: TestApp;
 let lastId = 0;
@@ -60,6 +62,24 @@ describe('/plants', () => {
       expectError(answer, 'PRECONDITION_FAILED');
     }
     expect((await app.get(path)).body).toEqual({ id: lastId, name: 'm' });
+  });
+
+  it('keeps a plant for a transaction that asks whether it exists', async () => {
+    const path = await createPlant();
+    const id = BigInt(lastId);
+    const plants = app.nest.get(PlantsService);
+    const removal = await app.nest.get(DataSource).transaction(async (manager) => {
+      await plants.assertExists(id, manager);
+      const removed = app.delete(path);
+      // The removal would be done meanwhile.
+      for (let count = 0; count < 20; count++) {
+        expect(await app.get(path)).toMatchObject({ status: 200 });
+      }
+      return { removed };
+    });
+    expect(await removal.removed).toMatchObject({ status: 204 });
+    const error = { error: PlantErrors.PLANT_NOT_FOUND.error };
+    await expect(plants.assertExists(id)).rejects.toMatchObject({ body: error });
   });
 
   it('lists plants page by page: by id, by name, and those with a tag', async () => {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import type { JsonPage } from '../../platform/database/batched-repository.js';
 import { startsWithIgnoringCase } from '../../platform/database/filters.js';
 import { ApiError } from '../../platform/errors/api-error.js';
@@ -38,6 +39,15 @@ export class PlantsService {
     const plant = await this.plants.find(id);
     if (plant === undefined) throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
     return { body: { id, ...toDto(plant) }, etag: toEtag(plant) };
+  }
+
+  /**
+   * @param manager that of a transaction, which then keeps the plant from being removed
+   * @throws ApiError 40401, 50300
+   */
+  async assertExists(id: bigint, manager?: EntityManager): Promise<void> {
+    const plant = await (manager ? this.plants.keep(id, manager) : this.plants.find(id));
+    if (plant === undefined) throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
   }
 
   /** @throws ApiError 40003, 50300 */

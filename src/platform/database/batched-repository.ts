@@ -126,6 +126,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly orders: ReadonlyMap<string | undefined, readonly SortKey[]>;
   private readonly uncompared: ReadonlySet<ColumnMetadata>;
 
+  private readonly sql: TableSql;
   private readonly changes: BatchQueue<RowChange, unknown>;
   private readonly finds: BatchQueue<string, RawRow | undefined>;
   private readonly bytes: BatchQueue<BytesRequest, Bytes>;
@@ -148,6 +149,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const { dialect, errors, entityMetadatas, maxPages } = store;
     const { writers, rowReaders, pageReaders } = store.pools;
     const sql = new TableSql(columns, dialect);
+    this.sql = sql;
     const write = new WriteRows(sql, errors, entityMetadatas);
     this.changes = new BatchQueue(tableName, write, 'commit', writers, MAX_WRITTEN);
     this.finds = new BatchQueue(tableName, findRows(sql), 'read', rowReaders, MAX_READ);
@@ -345,6 +347,33 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const text = this.columns.readKey(key);
     const raw = await this.execute(this.finds, text, manager);
     return raw === undefined ? undefined : (this.columns.decodeRow(raw) as Row);
+  }
+
+  /**
+   * Finds a row as {@link find} does, and keeps it from being removed until the transaction ends.
+   * Others may change it meanwhile.
+   *
+   * @throws ApiError 50300
+   */
+  async keep(key: unknown, manager: EntityManager): Promise<Row | undefined> {
+    const { columns, sql } = this;
+    const parameters = sql.encodeKeys([columns.readKey(key)]);
+    const [raw] = await joinTransaction(manager).query<RawRow>(sql.keep, parameters);
+    return raw && (columns.decodeRow(raw) as Row);
+  }
+
+  /** The error of a removal that the foreign key of another row prevents; undefined if none can. */
+  get removalError(): ErrorKind | undefined {
+    const { metadata } = this.columns;
+    const isReferenced = metadata.connection.entityMetadatas.some(({ foreignKeys }) =>
+      foreignKeys.some(
+        ({ referencedEntityMetadata, onDelete }) =>
+          referencedEntityMetadata === metadata && !/^(CASCADE|SET )/.test(onDelete ?? ''),
+      ),
+    );
+    return isReferenced
+      ? new ConstraintError('referenced', metadata.tableName, []).toApiError().body
+      : undefined;
   }
 
   /**

@@ -1,7 +1,15 @@
-import type { INestApplication } from '@nestjs/common';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { type INestApplication, RequestMethod, type Type } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/internal';
+import { ModulesContainer } from '@nestjs/core';
+import { ApiExtension, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { BEARER } from '../auth/auth.decorators.js';
-import { ErrorCatalogue, type ErrorEntry, getStatus } from '../errors/error-catalogue.js';
+import { BatchedRepository } from '../database/batched-repository.js';
+import {
+  ErrorCatalogue,
+  type ErrorEntry,
+  type ErrorKind,
+  getStatus,
+} from '../errors/error-catalogue.js';
 import { ErrorDto } from '../errors/error.dto.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';
 
@@ -10,6 +18,8 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   'x-errors'?: ErrorEntry[];
   /** From `@ApiCreated()`: 50300 with another description. */
   'x-own-unavailable'?: ErrorEntry[];
+  /** From {@link documentRemovals}. */
+  'x-removal-errors'?: ErrorKind[];
   /** From `@ApiTag()`. */
   'x-tag-description'?: string;
 };
@@ -45,6 +55,12 @@ const WITH_BODY: readonly ErrorEntry[] = [
   ErrorCatalogue.BODY_TOO_LARGE,
   ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
 ];
+/** Of bytes, only the length and the type are checked. */
+const WITH_BYTES: readonly ErrorEntry[] = [
+  { ...ErrorCatalogue.UNREADABLE_BODY, message: 'The body is empty' },
+  { ...ErrorCatalogue.BODY_TOO_LARGE, message: 'The body is larger than the operation takes' },
+  ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
+];
 /** The faults of lines are part of the answer. */
 const WITH_LINES: readonly ErrorEntry[] = [ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE];
 /** A refused PATCH names the accepted media types (RFC 5789 section 3.1). */
@@ -63,6 +79,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: TOKENS }, BEARER)
     .addSecurityRequirements(BEARER)
     .build();
+  documentRemovals(app);
   const document = SwaggerModule.createDocument(app, config, { extraModels: [ErrorDto] });
 
   delete document.info.contact;
@@ -81,6 +98,26 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
   document.tags = describeTags(operations);
   for (const operation of operations) describeErrors(operation);
   return document;
+}
+
+/** Gives the operations that remove rows the errors of foreign keys that may prevent this. */
+function documentRemovals(app: INestApplication): void {
+  for (const { controllers, providers } of app.get(ModulesContainer).values()) {
+    const errors = [...providers.values()].flatMap(({ instance }) =>
+      instance instanceof BatchedRepository ? (instance.removalError ?? []) : [],
+    );
+    for (const { metatype } of controllers.values()) {
+      const { prototype } = metatype as Type<object>;
+      for (const [name, handler] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+        const isRemoval =
+          handler.value instanceof Function &&
+          Reflect.getMetadata(METHOD_METADATA, handler.value) === RequestMethod.DELETE;
+        if (isRemoval && errors.length > 0) {
+          ApiExtension('x-removal-errors', errors)(prototype, name, handler);
+        }
+      }
+    }
+  }
 }
 
 /** Describes an operation by its kind, unless its module describes it. */
@@ -127,19 +164,21 @@ function describeErrors(operation: Operation): void {
   // `@RequireScopes()` has set this for operations with scopes of their own.
   operation.security ??= [{ [BEARER]: [] }];
   const { content } = (operation.requestBody ?? {}) as { readonly content?: object };
-  const groups = [
+  const groups: (readonly ErrorKind[])[] = [
     ANY_OPERATION,
     hasParameter(operation, ({ in: place }) => place === 'query' || place === 'path')
       ? WITH_PARAMETERS
       : [],
     hasParameter(operation, ({ name }) => name === 'If-Match') ? WITH_PRECONDITIONS : [],
-    content === undefined ? [] : NDJSON_TYPE in content ? WITH_LINES : WITH_BODY,
+    errorsOfBody(content),
     content !== undefined && 'application/merge-patch+json' in content ? WITH_PATCH : [],
     operation['x-errors'] ?? [],
     operation['x-own-unavailable'] ?? [],
+    operation['x-removal-errors'] ?? [],
   ];
   delete operation['x-errors'];
   delete operation['x-own-unavailable'];
+  delete operation['x-removal-errors'];
   // Of two entries with one code, the later is that of the operation.
   const byCode = new Map(groups.flat().map((entry) => [entry.error, entry]));
   const entries = [...byCode.values()].sort((a, b) => a.error - b.error);
@@ -149,6 +188,12 @@ function describeErrors(operation: Operation): void {
   }
 }
 
+function errorsOfBody(content: object | undefined): readonly ErrorEntry[] {
+  if (content === undefined) return [];
+  if (NDJSON_TYPE in content) return WITH_LINES;
+  return 'application/json' in content ? WITH_BODY : WITH_BYTES;
+}
+
 function hasParameter(
   { parameters = [] }: Operation,
   isMeant: (parameter: { readonly name: string; readonly in: string }) => boolean,
@@ -156,7 +201,7 @@ function hasParameter(
   return parameters.some((parameter) => 'in' in parameter && isMeant(parameter));
 }
 
-function createErrorResponse(status: number, entries: readonly ErrorEntry[]): Responses[string] {
+function createErrorResponse(status: number, entries: readonly ErrorKind[]): Responses[string] {
   const causes = entries.map(({ error, message }) => `- ${error}: ${message}`).join('\n');
   const headers = [...new Set(entries.flatMap((entry) => Object.keys(entry.headers ?? {})))];
   return {

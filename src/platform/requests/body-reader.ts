@@ -34,7 +34,8 @@ export interface BodyRule {
  * Reads the body of a request. Before this call, nothing has been read, and a client that sent
  * `Expect: 100-continue` has received no 100 (Continue).
  *
- * @param timeoutMs how long it may take until the body has arrived
+ * @param timeoutMs how long it may take until the body has arrived; of a body that is no text, how
+ *   long the client may send nothing
  * @throws ApiError 40001, 41300, 41500, in the documented order; 40800 when it arrives too late;
  *   50300 when too many bodies arrive at a time
  * @throws RequestAbortedError
@@ -53,7 +54,7 @@ export async function readBody(
   }
   continueIfExpected(req, res);
 
-  const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req, rule.limit, timeoutMs));
+  const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req, rule, timeoutMs));
   // The length of a chunked body is known only at its end.
   if (declared === undefined) checkBody(req, bytes.length, rule);
   if (rule.isText && !isUtf8(bytes)) {
@@ -140,7 +141,11 @@ export class GrowingBuffer {
 }
 
 /** Resolves with the whole body, or with the start of one that exceeds the limit. */
-function readBytes(req: IncomingMessage, limit: number, timeoutMs: number): Promise<Buffer> {
+function readBytes(
+  req: IncomingMessage,
+  { limit, isText }: BodyRule,
+  timeoutMs: number,
+): Promise<Buffer> {
   if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
   return new Promise((resolve, reject) => {
     const body = new GrowingBuffer(limit + 1);
@@ -153,6 +158,8 @@ function readBytes(req: IncomingMessage, limit: number, timeoutMs: number): Prom
     };
     const onData = (chunk: Buffer): void => {
       body.add(chunk);
+      // A photo may take minutes on a slow network.
+      if (!isText) timer.refresh();
       holding.update(head + body.capacity);
       if (body.isFull) onEnd();
     };

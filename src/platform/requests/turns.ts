@@ -12,6 +12,8 @@ import { countHead, RequestAbortedError } from './body-reader.js';
 export const HANDLED_BYTES = 64 * 1024 * 1024;
 /** About how many bytes a request takes while it is handled, besides its body. */
 export const REQUEST_BYTES = 16 * 1024;
+/** How long a download waits for its turn, in milliseconds: other clients may be slow to take theirs. */
+const MAX_DOWNLOAD_WAIT_MS = 30_000;
 /** How many pages and pieces of pages are read at a time. */
 export const MAX_PAGES = 32;
 /** How many batches of all imports are stored at a time. */
@@ -25,6 +27,8 @@ export class Turns {
   static readonly ofHandlers = new Turns(HANDLED_BYTES, 64);
   /** Pages have separate turns, so that other requests do not wait for them. */
   static readonly ofPages = new Turns(MAX_PAGES, MAX_PAGES);
+  /** The bytes of answers, from before they are read until the client has taken them. */
+  static readonly ofBytes = new Turns(HANDLED_BYTES, 64, MAX_DOWNLOAD_WAIT_MS);
   /** Reading the lines of a batch takes milliseconds, so one begins in a turn of the event loop. */
   static readonly ofBatches = new Turns(MAX_BATCHES, 1);
 
@@ -37,10 +41,12 @@ export class Turns {
   /**
    * @param capacity how much the costs of all turns may be together
    * @param perLoop how many begin in one turn of the event loop
+   * @param waitMs how long a request waits for its turn, in milliseconds
    */
   private constructor(
     private readonly capacity: number,
     private readonly perLoop: number,
+    private readonly waitMs = WAIT_TIMEOUT_MS,
   ) {
     this.free = capacity;
     this.quota = perLoop;
@@ -55,15 +61,21 @@ export class Turns {
    * when the answer begins. Waiting clients are served in turn.
    *
    * @param bodyBytes the memory of the body that is held while the request waits and is handled
+   * @param cost how much of the capacity the turn takes
    * @returns undefined if the request need not wait
    * @throws ApiError 50300 when it gets no turn in time, or too much memory is held meanwhile
    * @throws RequestAbortedError when its client has disconnected
    */
-  take(request: Request, response: Response, bodyBytes = 0): Promise<void> | undefined {
+  take(
+    request: Request,
+    response: Response,
+    bodyBytes = 0,
+    cost = this === Turns.ofHandlers ? REQUEST_BYTES + bodyBytes : 1,
+  ): Promise<void> | undefined {
     if (response.closed) throw new RequestAbortedError();
     endTurn(response);
-    if (!this.mayBegin()) return this.wait(request, response, bodyBytes);
-    this.begin(response, bodyBytes);
+    if (!this.mayBegin()) return this.wait(request, response, bodyBytes, cost);
+    this.begin(response, cost);
     return undefined;
   }
 
@@ -71,8 +83,7 @@ export class Turns {
     return this.free > 0 && this.quota > 0;
   }
 
-  private begin({ locals }: Response, bodyBytes: number): void {
-    const cost = this === Turns.ofHandlers ? REQUEST_BYTES + bodyBytes : 1;
+  private begin({ locals }: Response, cost: number): void {
     this.free -= cost;
     let isHeld = true;
     locals.turn = () => {
@@ -92,7 +103,12 @@ export class Turns {
     while (!this.waiting.isEmpty && this.mayBegin()) this.waiting.shift()?.();
   }
 
-  private async wait(request: Request, response: Response, bodyBytes: number): Promise<void> {
+  private async wait(
+    request: Request,
+    response: Response,
+    bodyBytes: number,
+    cost: number,
+  ): Promise<void> {
     const { waiting } = this;
     const client = getClient(request);
     await new Promise<void>((resolve, reject) => {
@@ -103,7 +119,7 @@ export class Turns {
       };
       const begin = (): void => {
         stopWaiting();
-        this.begin(response, bodyBytes);
+        this.begin(response, cost);
         resolve();
       };
       const leave = (): void => {
@@ -113,7 +129,7 @@ export class Turns {
           response.closed ? new RequestAbortedError() : new ApiError(ErrorCatalogue.UNAVAILABLE),
         );
       };
-      const timer = setTimeout(leave, WAIT_TIMEOUT_MS);
+      const timer = setTimeout(leave, this.waitMs);
       const holding = clientMemory.hold(client, leave);
       response.on('close', leave);
       waiting.push(client, begin);

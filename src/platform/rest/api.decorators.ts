@@ -10,7 +10,7 @@ import type { Request, Response } from 'express';
 import { map } from 'rxjs';
 import { type ErrorEntry, MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { ConvertResult } from '../requests/request-binding.guard.js';
-import { TextStream } from '../server/send-stream.js';
+import { GeneratedAnswer } from '../server/send-stream.js';
 
 /** Gives the operations of a controller a tag, and the tag its description. */
 export function ApiTag(name: string, description: string): ClassDecorator {
@@ -69,7 +69,8 @@ function setLocation(body: Created, request: Request, response: Response): Creat
 export function ApiStream(mediaType: string, description: string): MethodDecorator {
   // Without an interceptor, Nest would send the iterable in its own way.
   const interceptor: NestInterceptor<AsyncIterable<string>> = {
-    intercept: (_, next) => next.handle().pipe(map((pieces) => new TextStream(mediaType, pieces))),
+    intercept: (_, next) =>
+      next.handle().pipe(map((pieces) => new GeneratedAnswer(mediaType, pieces))),
   };
   return applyDecorators(
     UseInterceptors(interceptor),

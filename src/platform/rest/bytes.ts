@@ -6,11 +6,23 @@ import {
 } from '@nestjs/common';
 import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { WAIT_TIMEOUT_MS } from '../config/env.js';
 import { type BodyRule, RAW_BODY } from '../requests/body-reader.js';
+import { endTurn, Turns } from '../requests/turns.js';
 import { ConvertResult } from '../requests/request-binding.guard.js';
+import { GeneratedAnswer } from '../server/send-stream.js';
 import { ApiRepresentationResponses, convertRepresentation, type Representation } from './etag.js';
 
 const BINARY = { type: 'string', format: 'binary' } as const;
+
+/** Bytes that are read only when they are to be sent. */
+export interface StoredBytes {
+  /** The media type. */
+  readonly type: string;
+  readonly length: number;
+  /** Must resolve with the bytes that the ETag of the answer stands for, or reject. */
+  readonly read: () => Promise<Buffer>;
+}
 
 const InjectBody = createParamDecorator(
   (_: unknown, context: ExecutionContext): unknown =>
@@ -32,7 +44,7 @@ export function RawBody(mediaTypes: readonly string[], limit: number): Parameter
     const rule: BodyRule = { mediaTypes, limit, isText: false };
     Reflect.defineMetadata(RAW_BODY, rule, target, method);
     InjectBody()(target, method, index);
-    const schema = { ...BINARY, description: `At most ${limit} bytes` };
+    const schema = { ...BINARY, maxLength: limit, description: `At most ${limit} bytes` };
     ApiConsumes(...mediaTypes)(target, method, handler);
     ApiBody({ required: true, schema })(target, method, handler);
   };
@@ -40,8 +52,9 @@ export function RawBody(mediaTypes: readonly string[], limit: number): Parameter
 
 /**
  * Answers with bytes and their ETag, or with 304 if the client has the current version. The handler
- * returns a {@link Representation} whose body is a Buffer, or a `StreamableFile` with a media type
- * and a length of its own.
+ * returns a {@link Representation} whose body is a Buffer, a `StreamableFile` with a media type and
+ * a length of its own, or {@link StoredBytes}. Large bytes must be stored ones: many downloads at a
+ * time take turns, by their lengths, before they are read.
  *
  * @param mediaTypes the media types of the answer; that of a Buffer is the first
  */
@@ -50,11 +63,11 @@ export function ApiBytes(
   description: string,
 ): MethodDecorator {
   const convert = (
-    result: Representation<Buffer | StreamableFile>,
+    result: Representation<Buffer | StreamableFile | StoredBytes>,
     request: Request,
     response: Response,
   ): unknown => {
-    let body: Buffer | StreamableFile | undefined;
+    let body: Buffer | StreamableFile | StoredBytes | undefined;
     try {
       body = convertRepresentation(result, request, response);
     } finally {
@@ -63,7 +76,11 @@ export function ApiBytes(
         result.body.getStream().destroy();
       }
     }
-    if (Buffer.isBuffer(body)) response.type(mediaTypes[0]);
+    if (body === undefined || body instanceof StreamableFile) return body;
+    if (!Buffer.isBuffer(body)) {
+      return new GeneratedAnswer(body.type, readInTurn(body, request, response), body.length);
+    }
+    response.type(mediaTypes[0]);
     return body;
   };
   const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema: BINARY }]));
@@ -71,4 +88,27 @@ export function ApiBytes(
     ConvertResult(convert),
     ApiRepresentationResponses({ description, content }),
   );
+}
+
+/**
+ * Reads bytes once there is memory for them. The turn ends when the client has taken them, and soon
+ * also if it takes them slowly: what it has not taken then counts as memory of the client.
+ */
+async function* readInTurn(
+  { length, read }: StoredBytes,
+  request: Request,
+  response: Response,
+): AsyncGenerator<Buffer> {
+  if (request.method === 'HEAD') return;
+  await Turns.ofBytes.take(request, response, 0, length);
+  const timer = setTimeout(() => endTurn(response), WAIT_TIMEOUT_MS);
+  try {
+    const bytes = await read();
+    if (bytes.length !== length)
+      throw new RangeError(`The bytes are ${bytes.length}, not ${length}`);
+    yield bytes;
+  } finally {
+    clearTimeout(timer);
+    endTurn(response);
+  }
 }

@@ -19,7 +19,7 @@ import type { ReadsHeaders } from '../requests/read-parameters.js';
 import { endTurn, TakesTurns, Turns } from '../requests/turns.js';
 import { addDefaultHeaders } from '../server/default-headers.js';
 import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-error.js';
-import { TextStream } from '../server/send-stream.js';
+import { GeneratedAnswer } from '../server/send-stream.js';
 import { IsOptionalNotNull, Satisfies } from '../validation/types.decorators.js';
 
 const JSON_TYPE = 'application/json';
@@ -115,7 +115,7 @@ function convert({ json, next }: JsonPage, request: Request, response: Response)
   if (json instanceof JsonText) return json;
   const { format } = request.query as unknown as PageQueryDto;
   const type = format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE;
-  return new TextStream(type, readInTurn(json, request, response));
+  return new GeneratedAnswer(type, readInTurn(json, request, response));
 }
 
 /** Reads the pieces of a page. Each piece takes a turn of its own. */

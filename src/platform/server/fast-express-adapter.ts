@@ -15,7 +15,7 @@ import { endTurn } from '../requests/turns.js';
 import { addDefaultHeaders, type DefaultHeaders } from './default-headers.js';
 import { JSON_TYPE } from './send-error.js';
 import { answerUnmatched } from './unmatched-requests.js';
-import { countUnsent, sendStream, TextStream } from './send-stream.js';
+import { countUnsent, sendStream, GeneratedAnswer } from './send-stream.js';
 
 // This file depends on internals of Node's HTTP server: `httpAllowHalfOpen`, which its documentation
 // leaves out, and the members of a connection's parser. fast-express-adapter.spec.ts fails if a
@@ -134,7 +134,7 @@ export class FastExpressAdapter extends ExpressAdapter {
     endTurn(response);
     if (statusCode !== undefined) response.statusCode = statusCode;
     const body = convertResult(result, response);
-    if (body instanceof TextStream || body instanceof StreamableFile) {
+    if (body instanceof GeneratedAnswer || body instanceof StreamableFile) {
       return sendStream(response, body, (error) => this.log.error(error));
     }
     if (body instanceof Uint8Array) return response.send(body);

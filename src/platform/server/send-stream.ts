@@ -7,13 +7,15 @@ import { getClient } from '../limits/client.js';
 import { clientMemory, type Holding } from '../limits/fair-share.js';
 
 /**
- * An answer of text that is generated while it is sent. Each piece is requested when the client has
- * taken the one before.
+ * An answer that is generated while it is sent. Each piece is requested when the client has taken
+ * the one before.
  */
-export class TextStream {
+export class GeneratedAnswer {
+  /** @param length how many bytes it has, if known */
   constructor(
     readonly type: string,
-    readonly pieces: AsyncIterable<string>,
+    readonly pieces: AsyncIterable<string | Uint8Array>,
+    readonly length?: number,
   ) {}
 }
 
@@ -26,10 +28,10 @@ export class TextStream {
  */
 export async function sendStream(
   response: Response,
-  body: TextStream | StreamableFile,
+  body: GeneratedAnswer | StreamableFile,
   onBroken: (error: unknown) => void,
 ): Promise<void> {
-  const source = body instanceof TextStream ? body.pieces : body.getStream();
+  const source = body instanceof GeneratedAnswer ? body.pieces : body.getStream();
   const pieces = source[Symbol.asyncIterator]() as AsyncIterator<string | Uint8Array>;
   try {
     while (await writeNext(response, body, pieces)) {
@@ -54,7 +56,7 @@ export async function sendStream(
  */
 async function writeNext(
   response: Response,
-  body: TextStream | StreamableFile,
+  body: GeneratedAnswer | StreamableFile,
   pieces: AsyncIterator<string | Uint8Array>,
 ): Promise<boolean> {
   const piece = await pieces.next();
@@ -65,11 +67,11 @@ async function writeNext(
   return true;
 }
 
-function setHeaders(response: Response, body: TextStream | StreamableFile): void {
-  // nginx would buffer what is generated only as fast as the client reads.
-  if (body instanceof TextStream) response.setHeader('X-Accel-Buffering', 'no');
+function setHeaders(response: Response, body: GeneratedAnswer | StreamableFile): void {
   const { type, disposition, length }: Partial<ReturnType<StreamableFile['getHeaders']>> =
-    body instanceof TextStream ? { type: body.type } : body.getHeaders();
+    body instanceof GeneratedAnswer ? body : body.getHeaders();
+  // nginx would buffer what is generated only as fast as the client reads.
+  if (length === undefined) response.setHeader('X-Accel-Buffering', 'no');
   const headers = {
     'Content-Type': type,
     'Content-Disposition': disposition,

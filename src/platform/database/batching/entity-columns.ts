@@ -94,7 +94,7 @@ export class EntityColumns {
     // Most columns are texts and numbers without a transformer.
     if (typeof value === 'string' && transformer === undefined) return value;
     if (isBytes(column)) return value;
-    if (value === undefined && isUuid(column)) return newUuid();
+    if (value === undefined && isUuidKey(column)) return newUuid();
     const stored: unknown =
       transformer === undefined ? value : (transformer as ValueTransformer).to(value);
     if (stored === undefined || stored === null) return null;
@@ -219,8 +219,9 @@ function isCounter({ isGenerated, generationStrategy }: ColumnMetadata): boolean
   return isGenerated && generationStrategy === 'increment';
 }
 
-function isUuid({ isGenerated, generationStrategy }: ColumnMetadata): boolean {
-  return isGenerated && generationStrategy === 'uuid';
+/** Whether the program makes a key that is not given. */
+function isUuidKey({ type, isPrimary, entityMetadata }: ColumnMetadata): boolean {
+  return type === 'uuid' && isPrimary && entityMetadata.primaryColumns.length === 1;
 }
 
 /** Whether `columns.ts` has the type of a column. */

@@ -46,6 +46,8 @@ export interface SqlDialect {
     /** For rows that keep their keys: others may refer to them meanwhile. */
     readonly toChange: string;
     readonly toRemove: string;
+    /** For rows to which others refer: they may change meanwhile, but not be removed. */
+    readonly toKeep: string;
     /** Leaves out the rows that others have locked. */
     readonly skip: string;
   };
@@ -108,6 +110,8 @@ export class TableSql {
   readonly lock: Statement;
   /** The same, but leaves out the rows that other sessions have locked. */
   readonly lockFree: Statement;
+  /** Reads the rows with these keys, and keeps them from being removed. */
+  readonly keep: Statement;
   /** Finds the foreign key of a row that refers to a missing row, by its index. */
   readonly missingParent: Statement;
   /** Finds the rows with these keys that have these bytes. */
@@ -138,7 +142,7 @@ export class TableSql {
        ORDER BY ${dialect.givenPlace} RETURNING ${select(columns.plain)}`,
     );
     const isAmongKeys = dialect.isAmongKeys(columns);
-    const { toChange = '', toRemove = '', skip = '' } = dialect.locks ?? {};
+    const { toChange = '', toRemove = '', toKeep = '', skip = '' } = dialect.locks ?? {};
     const remove = `DELETE FROM ${table} WHERE ${isAmongKeys} RETURNING ${select(keys)}`;
     this.remove = this.named('remove', remove);
     this.removeFree = this.named(
@@ -156,6 +160,7 @@ export class TableSql {
     const lock = dialect.locks === undefined ? find : `${find} ORDER BY ${list(keys)} ${toChange}`;
     this.lock = this.named('lock', lock);
     this.lockFree = this.named('lockFree', `${lock} ${skip}`);
+    this.keep = this.named('keep', `${find} ${toKeep}`);
     this.missingParent = this.named(
       'parent',
       `SELECT ${this.findMissingParent()} AS missing FROM ${given}`,

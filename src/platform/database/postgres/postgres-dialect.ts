@@ -9,7 +9,12 @@ import { getJsonKind } from '../batching/row-json.js';
  */
 export const postgresDialect: SqlDialect = {
   givenPlace: 'given.ordinality',
-  locks: { toChange: 'FOR NO KEY UPDATE', toRemove: 'FOR UPDATE', skip: 'SKIP LOCKED' },
+  locks: {
+    toChange: 'FOR NO KEY UPDATE',
+    toRemove: 'FOR UPDATE',
+    toKeep: 'FOR KEY SHARE',
+    skip: 'SKIP LOCKED',
+  },
 
   parameter: (number: number) => `$${number}`,
 

@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Column, type DataSource, Entity, ForeignKey, PrimaryColumn, Unique } from 'typeorm';
+import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
+import {
+  decimal,
+  instant,
+  int32,
+  int64,
+  nullable,
+  text,
+  uuid,
+} from '../../src/platform/database/columns.js';
+import { ConstraintError } from '../../src/platform/database/constraint.error.js';
+import { ApiError } from '../../src/platform/errors/api-error.js';
+import { defineErrors } from '../../src/platform/errors/error-catalogue.js';
+import { Decimal } from '../../src/platform/json/decimal.js';
+import { type EntityStore, openEntityStore } from '../support/store.js';
+
+// The recipes of docs/modules.md that no module of the example needs.
+
+const TaxonErrors = defineErrors({
+  TAXON_BELOW_ITSELF: {
+    error: 409921,
+    message: 'A taxon cannot be below itself',
+    advice: 'Choose another parent.',
+  },
+  NAME_IN_USE: {
+    error: 409922,
+    message: 'Another taxon with this parent has the name',
+    advice: 'Choose another name.',
+  },
+});
+
+@Entity('taxa')
+@Unique('taxa_name', ['parentKey', 'name'])
+class Taxon {
+  @PrimaryColumn(int64())
+  id!: string;
+
+  @ForeignKey(() => Taxon, { onDelete: 'RESTRICT' })
+  @Column(nullable(int64()))
+  parentId!: string | null;
+
+  /** The parentId, or an empty text in its place: NULL is never equal to NULL. */
+  @Column({ ...text(), select: false })
+  parentKey!: string;
+
+  @Column(text())
+  name!: string;
+}
+
+/** A row that everybody changes first who changes several rows by a common rule. */
+@Entity('locks')
+class Lock {
+  @PrimaryColumn(text())
+  name!: string;
+}
+
+@Entity('movements')
+class Movement {
+  @PrimaryColumn(uuid())
+  id!: string;
+
+  @Column(int32())
+  quantity!: number;
+
+  @Column(decimal(12, 2))
+  price!: Decimal;
+
+  @Column({ ...instant(), update: false })
+  createdAt!: string;
+}
+
+let store: EntityStore;
+let dataSource: DataSource;
+let taxa: BatchedRepository<Taxon>;
+let locks: BatchedRepository<Lock>;
+let movements: BatchedRepository<Movement>;
+
+beforeEach(async () => {
+  store = await openEntityStore([Taxon, Lock, Movement]);
+  dataSource = store.dataSource;
+  const violations = { name: TaxonErrors.NAME_IN_USE };
+  taxa = new BatchedRepository(dataSource.getRepository(Taxon), { violations });
+  locks = new BatchedRepository(dataSource.getRepository(Lock));
+  movements = new BatchedRepository(dataSource.getRepository(Movement), {
+    uncompared: ['createdAt'],
+  });
+});
+afterEach(() => store.close());
+
+async function moveTaxon(id: string, parentId: string): Promise<void> {
+  await dataSource.transaction(async (manager) => {
+    // Moves happen one after another, since each changes this row first.
+    await locks.change('taxa', (row) => row ?? { name: 'taxa' }, manager);
+    let above: string | null | undefined = parentId;
+    while (above) {
+      if (above === id) throw new ApiError(TaxonErrors.TAXON_BELOW_ITSELF);
+      above = (await taxa.find(above, manager))?.parentId;
+    }
+    await taxa.change(id, (taxon) => taxon && { ...taxon, parentId, parentKey: parentId }, manager);
+  });
+}
+
+/** The sum of quantity times price, exact for four million rows. */
+async function sumValues(): Promise<Decimal> {
+  const query = dataSource.getRepository(Movement).createQueryBuilder('movement').select([]);
+  // A product or a sum could exceed 64 bits, but not those of three digits of the price at a time.
+  const places = [9, 6, 3, 0];
+  for (const place of places) {
+    const digits = `price / ${10 ** place} % 1000`;
+    query.addSelect(`CAST(SUM(quantity * (${digits})) AS TEXT)`, `place${place}`);
+  }
+  const sums = await query.getRawOne<Record<string, string | null>>();
+  const sum = (place: number): bigint => BigInt(sums?.[`place${place}`] ?? 0);
+  return new Decimal(
+    places.reduce((total, place) => total * 1_000n + sum(place), 0n),
+    2,
+  );
+}
+
+async function createTaxon(id: number, parentId: number | null, name = String(id)): Promise<void> {
+  const parent = parentId === null ? null : String(parentId);
+  await taxa.create({ id: String(id), parentId: parent, parentKey: parent ?? '', name });
+}
+
+describe('a reference to the own table', () => {
+  it('never forms a circle, although opposite moves compete', async () => {
+    for (const id of [1, 2, 3]) await createTaxon(id, null);
+    await expect(moveTaxon('1', '1')).rejects.toMatchObject({ body: { error: 409921 } });
+    const pairs = ['12', '23', '31', '21', '32', '13'];
+    const moves = Array.from({ length: 60 }, (_, at) => pairs[at % pairs.length] ?? '');
+    const outcomes = await Promise.allSettled(
+      moves.map(([id = '', parentId = '']) => moveTaxon(id, parentId)),
+    );
+    expect(new Set(outcomes.map(({ status }) => status))).toEqual(
+      new Set(['fulfilled', 'rejected']),
+    );
+    const { rows } = await taxa.list({ limit: 10 });
+    const parents = new Map(rows.map(({ id, parentId }) => [id, parentId]));
+    for (const id of parents.keys()) {
+      const seen: string[] = [];
+      for (let at: string | null | undefined = id; at; at = parents.get(at)) {
+        expect(seen).not.toContain(at);
+        seen.push(at);
+      }
+    }
+  });
+
+  it('keeps a row with others below it', async () => {
+    await createTaxon(1, null);
+    await createTaxon(2, 1);
+    await expect(taxa.remove('1')).rejects.toBeInstanceOf(ConstraintError);
+    expect(taxa.removalError).toMatchObject({ error: 40999 });
+    expect([await taxa.remove('2'), await taxa.remove('1')]).toEqual([true, true]);
+    expect(movements.removalError).toBeUndefined();
+  });
+});
+
+it('a value is unique together with another column that may be NULL', async () => {
+  await createTaxon(1, null, 'a');
+  await createTaxon(2, 1, 'a');
+  for (const parentId of [null, 1]) {
+    const failure = await createTaxon(3, parentId, 'a').catch((error: unknown) => error);
+    expect((failure as ConstraintError).toApiError().body.error).toBe(409922);
+  }
+  const { json } = await taxa.page({ limit: 1 });
+  expect(json).toMatchObject({ text: '[{"id":1,"name":"a"}]' });
+});
+
+it('a sum is exact, although it exceeds 64 bits', async () => {
+  expect(String(await sumValues())).toBe('0.00');
+  const largest = { quantity: -(2 ** 31), price: new Decimal(10n ** 12n - 1n, 2) };
+  const createdAt = new Date().toISOString();
+  const rows = [largest, largest, { quantity: 3, price: new Decimal(-1_234_567n, 2) }];
+  const stored = await Promise.all(rows.map((row) => movements.add({ ...row, createdAt })));
+  expect(String(await sumValues())).toBe('-42949672959957087364.05');
+
+  // A replacement keeps the time, and a retry need not know it.
+  const [{ id } = { id: '' }] = stored;
+  const later = '2100-01-01T00:00:00.000Z';
+  expect(await movements.replace({ id, ...largest, createdAt: later })).toBe(true);
+  expect((await movements.find(id))?.createdAt).toBe(createdAt);
+  expect(await movements.create({ id, ...largest, createdAt: later })).toBe('identical');
+});
