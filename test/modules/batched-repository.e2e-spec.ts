@@ -10,7 +10,6 @@ import {
   type ObjectLiteral,
   PrimaryColumn,
   PrimaryGeneratedColumn,
-  VersionColumn,
 } from 'typeorm';
 import {
   BatchedRepository,
@@ -127,30 +126,19 @@ class Seat {
   guest!: string;
 }
 
-/** Rows that refer to others of their table. */
-@Entity('parts')
-class Part {
-  @PrimaryColumn(int64())
-  id!: string;
-
-  @ForeignKey(() => Part)
-  @Column(nullable(int64()))
-  wholeId!: string | null;
-}
-
 let store: EntityStore;
 let pots: BatchedRepository<Pot>;
 let beds: BatchedRepository<Bed>;
 
 beforeAll(async () => {
   Logger.overrideLogger(false);
-  store = await openEntityStore([Shelf, Pot, Bed, Token, Ticket, Seat, Part]);
+  store = await openEntityStore([Shelf, Pot, Bed, Token, Ticket, Seat]);
   pots = openPots();
   beds = openRepository(Bed);
 });
 
 beforeEach(async () => {
-  for (const table of ['pots', 'beds', 'tokens', 'tickets', 'seats', 'shelves', 'parts']) {
+  for (const table of ['pots', 'beds', 'tokens', 'tickets', 'seats', 'shelves']) {
     await store.dataSource.query(`DELETE FROM ${table}`);
   }
   await openRepository(Shelf).create({ id: '1' });
@@ -181,18 +169,6 @@ function bed(code: string, changes: Partial<Bed> = {}): Bed {
 }
 
 const LONG = 'x'.repeat(20_000);
-
-let count = 0;
-
-/** An entity whose columns are declared by a function. */
-function entityWith(declare: (target: object, entity: new () => object) => void): new () => object {
-  class Odd {
-    id!: unknown;
-  }
-  declare(Odd.prototype, Odd);
-  Entity(`odd_${++count}`)(Odd);
-  return Odd;
-}
 
 describe('rows of an entity', () => {
   it('keep every kind of value', async () => {
@@ -260,30 +236,6 @@ describe('rows of an entity', () => {
     });
     expect(await seats.remove(key)).toBe(true);
     expect(await seats.remove(key)).toBe(false);
-  });
-
-  it.each<[new () => object, RegExp]>([
-    [entityWith((target) => PrimaryColumn({ type: 'real' })(target, 'id')), /another type in id/],
-    [
-      entityWith((target) => {
-        PrimaryColumn(int64())(target, 'id');
-        VersionColumn()(target, 'odd');
-      }),
-      /Odd has another type in odd: use TypeORM's own repository for it/,
-    ],
-    [
-      entityWith((target, entity) => {
-        PrimaryColumn(int64())(target, 'id');
-        Column(nullable(int64()))(target, 'parentId');
-        ForeignKey(() => entity, { deferrable: 'INITIALLY DEFERRED' })(target, 'parentId');
-      }),
-      /a deferrable foreign key/,
-    ],
-  ])('are refused at once where they cannot be written in batches: %#', async (entity, reason) => {
-    const odd = await openEntityStore([entity]);
-    const repository = odd.dataSource.getRepository(entity);
-    expect(() => new BatchedRepository(repository)).toThrow(reason);
-    await odd.close();
   });
 });
 
@@ -368,13 +320,6 @@ describe('a list of new rows', () => {
       ['d', 1],
       ['stored', 1],
     ]);
-  });
-
-  it('may refer to one another', async () => {
-    const parts = openRepository(Part);
-    const part = (id: string, wholeId: string | null): Part => ({ id, wholeId });
-    const list = [part('1', null), part('2', '1'), part('3', '4'), part('4', '2')];
-    expect(await parts.createAll(list)).toMatchObject({ created: 4, identical: 0 });
   });
 });
 
