@@ -89,19 +89,16 @@ describe('POST /plants/import', () => {
   });
 
   it('counts identical lines, and lets the first of those with one id win', async () => {
-    const lines = ['{"id":30,"name":"a"}', '{"id":30,"name":"b"}', '{"name":"a","id":3e1}'];
-    const id = { error: 40900, message: 'The id is in use by a different plant' };
+    const lines = ['{"id":30,"name":"a"}', '{"id":30,"name":"b"}', '{"name":"a","id":3e1}', 'x'];
+    const taken = { line: 2, error: 40900, message: 'The id is in use by a different plant' };
+    const unreadable = { line: 4, error: 40001, message: expect.any(String) as unknown };
     expect(await importLines(lines.join('\n'))).toEqual({
       created: 1,
       identical: 1,
-      failed: 1,
-      failures: [{ line: 2, ...id }],
+      failed: 2,
+      failures: [taken, unreadable],
     });
-    expect(await importLines(lines.join('\n'))).toMatchObject({
-      created: 0,
-      identical: 2,
-      failed: 1,
-    });
+    expect(await importLines(lines.join('\n'))).toMatchObject({ created: 0, identical: 2 });
     const many = Array.from({ length: 5_000 }, (_, index) => `{"id":31,"name":"${index}"}\n`);
     expect(await importLines(many.join(''))).toMatchObject({ created: 1, failed: 4_999 });
     expect(await app.row('31')).toMatchObject({ name: '0' });
