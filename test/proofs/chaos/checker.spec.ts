@@ -2,218 +2,124 @@ import { describe, expect, it } from '@jest/globals';
 import { type Call, isLinearizable } from './checker.js';
 import type { Condition, Operation } from './plant-register.js';
 
-const A = '{"name":"a"}';
-const B = '{"name":"b"}';
-const TAGGED = '{"name":"a","tag":""}';
+const STATES: Readonly<Record<string, string>> = {
+  none: '',
+  a: '{"name":"a"}',
+  b: '{"name":"b"}',
+  at: '{"name":"a","tag":""}',
+  bt: '{"name":"b","tag":""}',
+};
+const PATCHES: Readonly<Record<string, string>> = { b: '{"name":"b"}', t: '{"tag":""}' };
 
-const CREATE_A: Operation = { kind: 'create', plant: A };
-const CREATE_B: Operation = { kind: 'create', plant: B };
-const PUT_A: Operation = { kind: 'replace', plant: A };
-const PUT_B: Operation = { kind: 'replace', plant: B };
-const PATCH_B: Operation = { kind: 'patch', patch: '{"name":"b"}' };
-const PATCH_TAG: Operation = { kind: 'patch', patch: '{"tag":""}' };
-const REMOVE: Operation = { kind: 'remove' };
-const READ: Operation = { kind: 'read' };
-const LIST: Operation = { kind: 'list' };
+const CALL = /^(\d+)-(\d+|\?) (\w+)(?: (\w+))?(?: (if|unless) (\w+))?(?:: (\w+))?$/;
 
-const OK_A = `200 ${A}`;
-const OK_B = `200 ${B}`;
-
-/** From when to when, and what was answered; without an answer it is unknown. */
-type Row = readonly [from: number, to: number | undefined, operation: Operation, result?: string];
-
-function makeCalls(rows: readonly Row[]): Call[] {
-  return rows.map(([calledAt, at, operation, result], client) => ({
-    client,
-    operation,
-    calledAt,
-    answer: at === undefined || result === undefined ? undefined : { at, result },
-  }));
+/**
+ * Reads calls such as `2-9 put b if a: b`: from 2 to 9 somebody replaces the plant by b, if it is a,
+ * and is answered b. A call whose answer is unknown ends with `?`.
+ */
+function readCalls(text: string): Call[] {
+  if (text === '') return [];
+  return text.split(', ').map((call, client) => {
+    const [, from, to, kind = '', what = '', header, state = '', result = ''] =
+      CALL.exec(call) ?? [];
+    const condition: Condition = {
+      header: header === 'if' ? 'If-Match' : 'If-None-Match',
+      state: STATES[state] ?? '',
+    };
+    const answer = result in STATES ? `200 ${STATES[result]}` : result;
+    return {
+      client,
+      operation: { ...makeOperation(kind, what), ...(header !== undefined && { condition }) },
+      calledAt: Number(from),
+      answer: to === '?' ? undefined : { at: Number(to), result: answer },
+    };
+  });
 }
 
-function ifMatch<Of extends Operation>(operation: Of, state: string): Of {
-  return { ...operation, condition: { header: 'If-Match', state } satisfies Condition };
+function makeOperation(kind: string, what: string): Operation {
+  const plant = STATES[what] ?? '';
+  if (kind === 'create') return { kind, plant };
+  if (kind === 'put') return { kind: 'replace', plant };
+  if (kind === 'patch') return { kind, patch: PATCHES[what] ?? '' };
+  if (kind === 'list') return what === 'tagged' ? { kind, tag: '' } : { kind };
+  if (kind === 'read' || kind === 'remove') return { kind };
+  throw new TypeError(`no operation ${kind}`);
 }
 
-function ifNoneMatch<Of extends Operation>(operation: Of, state: string): Of {
-  return { ...operation, condition: { header: 'If-None-Match', state } satisfies Condition };
-}
+const A = '0-1 create a: a';
 
-const created: Row = [0, 1, CREATE_A, OK_A];
-
-const LINEARIZABLE: readonly (readonly [string, ...Row[]])[] = [
-  ['nothing'],
-  ['one after another', created, [2, 3, READ, OK_A], [4, 5, REMOVE, '204'], [6, 7, READ, '40401']],
-  ['a read of what is being created', [0, 5, CREATE_A, OK_A], [1, 2, READ, OK_A]],
-  ['a read before what is being created', [0, 5, CREATE_A, OK_A], [1, 2, READ, '40401']],
+const LINEARIZABLE: readonly (readonly [what: string, calls: string])[] = [
+  ['nothing', ''],
+  ['one after another', `${A}, 2-3 read: a, 4-5 remove: 204, 6-7 read: 40401`],
+  ['a read of what is being created', '0-5 create a: a, 1-2 read: a'],
+  ['a read before what is being created', '0-5 create a: a, 1-2 read: 40401'],
+  ['old and new while it is replaced', `${A}, 2-9 put b: b, 3-4 read: a, 5-6 read: b`],
+  ['patches of two members at once, both kept', `${A}, 2-9 patch b: b, 3-8 patch t: bt`],
+  ['of two creates the second is first', '0-9 create a: 40900, 1-2 create b: b'],
+  ['the same plant twice', '0-9 create a: 40901, 1-8 create a: a'],
+  ['created, removed, created', '0-9 create a: a, 1-8 create b: b, 2-7 remove: 204'],
+  ['a put between removal and create', `${A}, 2-9 remove: 204, 3-8 create b: b, 4-7 put a: 40401`],
+  ['of two puts of one state the second fails', `${A}, 2-9 put b if a: b, 3-8 put b if a: 41200`],
+  ['two puts of the same', `${A}, 2-9 put a if a: a, 3-8 put a if a: a`],
   [
-    'old and new while it is replaced',
-    created,
-    [2, 9, PUT_B, OK_B],
-    [3, 4, READ, OK_A],
-    [5, 6, READ, OK_B],
+    'a put of the same, which is needed later',
+    `${A}, 2-9 put a: a, 3-4 put b: b, 5-8 read: b, 10-11 read: a`,
   ],
-  [
-    'patches of two members at once, both kept',
-    created,
-    [2, 9, PATCH_B, OK_B],
-    [3, 8, PATCH_TAG, '200 {"name":"b","tag":""}'],
-  ],
-  ['of two creates the second is first', [0, 9, CREATE_A, '40900'], [1, 2, CREATE_B, OK_B]],
-  ['the same plant twice', [0, 9, CREATE_A, '40901'], [1, 8, CREATE_A, OK_A]],
-  [
-    'created, removed, created',
-    [0, 9, CREATE_A, OK_A],
-    [1, 8, CREATE_B, OK_B],
-    [2, 7, REMOVE, '204'],
-  ],
-  [
-    'a replace between removal and create',
-    created,
-    [2, 9, REMOVE, '204'],
-    [3, 8, CREATE_B, OK_B],
-    [4, 7, PUT_A, '40401'],
-  ],
-  [
-    'of two replaces of one state the second fails',
-    created,
-    [2, 9, ifMatch(PUT_B, A), OK_B],
-    [3, 8, ifMatch(PUT_B, A), '41200'],
-  ],
-  [
-    'two replaces by one of the same',
-    created,
-    [2, 9, ifMatch(PUT_A, A), OK_A],
-    [3, 8, ifMatch(PUT_A, A), OK_A],
-  ],
-  [
-    'a replace by the same, which is needed later',
-    created,
-    [2, 9, PUT_A, OK_A],
-    [3, 4, PUT_B, OK_B],
-    [5, 8, READ, OK_B],
-    [10, 11, READ, OK_A],
-  ],
-  [
-    'what is not modified',
-    created,
-    [2, 3, ifNoneMatch(READ, A), '304'],
-    [4, 5, ifNoneMatch(READ, B), OK_A],
-  ],
-  [
-    'a replace of anything else',
-    created,
-    [2, 3, ifNoneMatch(PUT_B, A), '41200'],
-    [4, 5, ifNoneMatch(PUT_B, B), OK_B],
-  ],
-  [
-    'a page with it and a page without',
-    created,
-    [2, 3, LIST, OK_A],
-    [4, 5, { kind: 'list', tag: '' }, '200 '],
-  ],
-  [
-    'an empty tag is a tag',
-    [0, 1, { kind: 'create', plant: TAGGED }, `200 ${TAGGED}`],
-    [2, 3, { kind: 'list', tag: '' }, `200 ${TAGGED}`],
-  ],
-  ['an unknown create that has happened', [0, undefined, CREATE_A], [1, 2, READ, OK_A]],
-  [
-    'an unknown create that has not',
-    [0, undefined, CREATE_A],
-    [1, 2, READ, '40401'],
-    [3, 4, CREATE_B, OK_B],
-  ],
-  [
-    'an unknown create that happens later',
-    [0, undefined, CREATE_A],
-    [1, 2, READ, '40401'],
-    [3, 4, READ, OK_A],
-  ],
-  [
-    'an unknown removal between reads',
-    created,
-    [2, undefined, REMOVE],
-    [3, 4, READ, OK_A],
-    [5, 6, READ, '40401'],
-  ],
-  [
-    'an unknown replace between two others',
-    created,
-    [2, undefined, PUT_A],
-    [3, 4, PUT_B, OK_B],
-    [5, 6, READ, OK_B],
-    [7, 8, READ, OK_A],
-  ],
+  ['what is not modified', `${A}, 2-3 read unless a: 304, 4-5 read unless b: a`],
+  ['a put of anything else', `${A}, 2-3 put b unless a: 41200, 4-5 put b unless b: b`],
+  ['a page with it and a page without', `${A}, 2-3 list: a, 4-5 list tagged: none`],
+  ['an empty tag is a tag', '0-1 create at: at, 2-3 list tagged: at'],
+  ['an unknown create that has happened', '0-? create a, 1-2 read: a'],
+  ['an unknown create that has not', '0-? create a, 1-2 read: 40401, 3-4 create b: b'],
+  ['an unknown create that happens later', '0-? create a, 1-2 read: 40401, 3-4 read: a'],
+  ['an unknown removal between reads', `${A}, 2-? remove, 3-4 read: a, 5-6 read: 40401`],
+  ['an unknown put between others', `${A}, 2-? put a, 3-4 put b: b, 5-6 read: b, 7-8 read: a`],
 ];
 
-const NOT_LINEARIZABLE: readonly (readonly [string, ...Row[]])[] = [
-  ['a stale read', created, [2, 3, PUT_B, OK_B], [4, 5, READ, OK_A]],
-  ['a read that goes back', created, [2, 9, PUT_B, OK_B], [3, 4, READ, OK_B], [5, 6, READ, OK_A]],
-  ['a read of what nobody wrote', created, [2, 3, READ, OK_B]],
-  ['a read before the create is called', [0, 1, READ, OK_A], [2, 3, CREATE_A, OK_A]],
-  ['a lost create', created, [2, 3, READ, '40401']],
-  ['a lost replace', created, [2, 3, PUT_B, OK_B], [4, 5, CREATE_A, '40901']],
-  ['a removal that was none', created, [2, 3, REMOVE, '204'], [4, 5, READ, OK_A]],
-  ['a removed plant is removed', created, [2, 3, REMOVE, '204'], [4, 5, REMOVE, '204']],
-  ['two creates', [0, 9, CREATE_A, OK_A], [1, 8, CREATE_B, OK_B]],
-  ['no create', [0, 9, CREATE_A, '40900'], [1, 8, CREATE_B, '40900']],
-  ['the same plant, but no other one', [0, 1, CREATE_A, '40901']],
-  ['a conflict with itself', created, [2, 3, CREATE_A, '40900']],
-  [
-    'two replaces of one state',
-    created,
-    [2, 9, ifMatch(PUT_B, A), OK_B],
-    [3, 8, ifMatch(PUT_B, A), OK_B],
-  ],
-  [
-    'a replace and a removal of one state',
-    created,
-    [2, 9, ifMatch(PUT_B, A), OK_B],
-    [3, 8, ifMatch(REMOVE, A), '204'],
-  ],
-  [
-    'a patch that undoes another',
-    created,
-    [2, 9, PATCH_B, OK_B],
-    [3, 8, PATCH_TAG, `200 ${TAGGED}`],
-    [10, 11, READ, OK_B],
-  ],
-  ['a precondition that held', created, [2, 3, ifMatch(PUT_B, A), '41200']],
-  ['not modified, but it was', created, [2, 3, PUT_B, OK_B], [4, 5, ifNoneMatch(READ, A), '304']],
-  ['a page without it', created, [2, 3, LIST, '200 ']],
-  ['a page after the removal', created, [2, 3, REMOVE, '204'], [4, 5, LIST, OK_A]],
-  ['a page of another tag', created, [2, 3, { kind: 'list', tag: '' }, OK_A]],
-  [
-    'an unknown create happens twice',
-    [0, undefined, CREATE_A],
-    [1, 2, READ, OK_A],
-    [3, 4, REMOVE, '204'],
-    [5, 6, READ, OK_A],
-  ],
-  ['an unknown replace before it is called', created, [2, 3, READ, OK_B], [4, undefined, PUT_B]],
-  ['an answer that a register never gives', [0, 1, READ, '50000']],
+const NOT_LINEARIZABLE: readonly (readonly [what: string, calls: string])[] = [
+  ['a stale read', `${A}, 2-3 put b: b, 4-5 read: a`],
+  ['a read that goes back', `${A}, 2-9 put b: b, 3-4 read: b, 5-6 read: a`],
+  ['a read of what nobody wrote', `${A}, 2-3 read: b`],
+  ['a read before the create is called', '0-1 read: a, 2-3 create a: a'],
+  ['a lost create', `${A}, 2-3 read: 40401`],
+  ['a lost put', `${A}, 2-3 put b: b, 4-5 create a: 40901`],
+  ['a removal that was none', `${A}, 2-3 remove: 204, 4-5 read: a`],
+  ['a removed plant is removed', `${A}, 2-3 remove: 204, 4-5 remove: 204`],
+  ['two creates', '0-9 create a: a, 1-8 create b: b'],
+  ['no create', '0-9 create a: 40900, 1-8 create b: 40900'],
+  ['the same plant, but no other one', '0-1 create a: 40901'],
+  ['a conflict with itself', `${A}, 2-3 create a: 40900`],
+  ['two puts of one state', `${A}, 2-9 put b if a: b, 3-8 put b if a: b`],
+  ['a put and a removal of one state', `${A}, 2-9 put b if a: b, 3-8 remove if a: 204`],
+  ['a patch that undoes another', `${A}, 2-9 patch b: b, 3-8 patch t: at, 10-11 read: b`],
+  ['a precondition that held', `${A}, 2-3 put b if a: 41200`],
+  ['not modified, but it was', `${A}, 2-3 put b: b, 4-5 read unless a: 304`],
+  ['a page without it', `${A}, 2-3 list: none`],
+  ['a page after the removal', `${A}, 2-3 remove: 204, 4-5 list: a`],
+  ['a page of another tag', `${A}, 2-3 list tagged: a`],
+  ['an unknown create happens twice', '0-? create a, 1-2 read: a, 3-4 remove: 204, 5-6 read: a'],
+  ['an unknown put before it is called', `${A}, 2-3 read: b, 4-? put b`],
+  ['an answer that a register never gives', '0-1 read: 50000'],
 ];
 
 describe('a history that is linearizable', () => {
-  it.each(LINEARIZABLE)('%s', (_, ...rows) => {
-    expect(isLinearizable(makeCalls(rows))).toBe(true);
-    expect(isLinearizable(makeCalls(rows.toReversed()))).toBe(true);
+  it.each(LINEARIZABLE)('%s', (_, text) => {
+    expect(isLinearizable(readCalls(text))).toBe(true);
+    expect(isLinearizable(readCalls(text).toReversed())).toBe(true);
   });
 });
 
 describe('a history that is not linearizable', () => {
-  it.each(NOT_LINEARIZABLE)('%s', (_, ...rows) => {
-    expect(isLinearizable(makeCalls(rows))).toBe(false);
-    expect(isLinearizable(makeCalls(rows.toReversed()))).toBe(false);
+  it.each(NOT_LINEARIZABLE)('%s', (_, text) => {
+    expect(isLinearizable(readCalls(text))).toBe(false);
+    expect(isLinearizable(readCalls(text).toReversed())).toBe(false);
   });
 });
 
 it('takes no time to speak of for calls that are all concurrent', () => {
-  const rows = Array.from({ length: 20 }, (_, index): Row => {
-    const [plant, result] = index % 2 === 0 ? [A, OK_A] : [B, OK_B];
-    return [index, 100 + index, { kind: 'replace', plant }, result];
+  const puts = Array.from({ length: 20 }, (_, index) => {
+    const state = index % 2 === 0 ? 'a' : 'b';
+    return `${index}-${100 + index} put ${state}: ${state}`;
   });
-  const removed: Row = [0, 200, REMOVE, '204'];
-  expect(isLinearizable(makeCalls([created, ...rows, removed]))).toBe(true);
+  expect(isLinearizable(readCalls([A, ...puts, '0-200 remove: 204'].join(', ')))).toBe(true);
 });

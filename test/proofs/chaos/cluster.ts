@@ -10,7 +10,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import pg from 'pg';
 import { freePort } from '../../support/free-port.js';
 import { findUnprivilegedUser } from '../../support/postgres-server.js';
 import { until } from '../../support/until.js';
@@ -76,13 +75,12 @@ export class Cluster {
     for (const { name } of members) cluster.startPatroni(name);
     cluster.startHaproxy();
     await cluster.recovered();
-    await cluster.createDatabase();
     return cluster;
   }
 
-  /** Makes the URL that leads to the primary: by default to the empty database of the program. */
-  url(user = 'plants', database = 'plants'): string {
-    return `postgres://${user}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
+  /** Makes the URL that leads to the primary. */
+  url(): string {
+    return `postgres://${SUPERUSER}:${PASSWORD}@127.0.0.1:${this.port}/postgres`;
   }
 
   /** Resolves once both servers run, and the standby has all commits. */
@@ -91,14 +89,6 @@ export class Cluster {
       const roles = await this.roles();
       return roles.has('leader') && roles.has('sync_standby');
     });
-  }
-
-  private async createDatabase(): Promise<void> {
-    const client = new pg.Client(this.url(SUPERUSER, 'postgres'));
-    await client.connect();
-    await client.query(`CREATE ROLE plants LOGIN PASSWORD '${PASSWORD}'`);
-    await client.query('CREATE DATABASE plants OWNER plants ENCODING UTF8 TEMPLATE template0');
-    await client.end();
   }
 
   /**
@@ -167,18 +157,15 @@ export class Cluster {
   private async startEtcd(): Promise<void> {
     const client = `http://127.0.0.1:${this.etcdPort}`;
     const peer = `http://127.0.0.1:${await freePort()}`;
-    this.run(
-      'etcd',
-      'etcd',
-      `--data-dir=${join(this.folder, 'etcd-data')}`,
-      ...[
-        `--listen-client-urls=${client}`,
-        `--advertise-client-urls=${client}`,
-        `--listen-peer-urls=${peer}`,
-        `--initial-advertise-peer-urls=${peer}`,
-        `--initial-cluster=default=${peer}`,
-      ],
-    );
+    const options = {
+      'data-dir': join(this.folder, 'etcd-data'),
+      'listen-client-urls': client,
+      'advertise-client-urls': client,
+      'listen-peer-urls': peer,
+      'initial-advertise-peer-urls': peer,
+      'initial-cluster': `default=${peer}`,
+    };
+    this.run('etcd', 'etcd', ...Object.entries(options).map((pair) => `--${pair.join('=')}`));
   }
 
   private startHaproxy(): void {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import type { Answer, Send } from './replicas.js';
 import { LINES_TYPE, makeCreate, toState, writeRow } from './requests.js';
-import type { AuditExport, Workload } from './workload.js';
+import type { AuditExport, Workload } from './load.js';
 
 const CREATORS = 8;
 const IMPORTERS = 2;

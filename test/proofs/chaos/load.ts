@@ -5,7 +5,23 @@ import { Moves } from './moves.js';
 import { Registers } from './registers.js';
 import type { Send } from './replicas.js';
 import { exportPlants } from './requests.js';
-import type { Workload } from './workload.js';
+
+/** Checks the rows of an export, by their ids, each the JSON of its name and tag. */
+export type AuditExport = (rows: ReadonlyMap<string, string>) => void;
+
+/** Clients that send requests, and know what must be stored. */
+export interface Workload {
+  /** What went wrong so far, for people to read. */
+  readonly faults: readonly string[];
+
+  /** Sends requests as long as `goesOn` returns true. */
+  run(goesOn: () => boolean): Promise<void>;
+
+  /** Begins an audit. The export must begin after this call, and may last while requests are sent. */
+  startAudit?(): AuditExport;
+
+  summary(): string;
+}
 
 /** All workloads on one store, and a mirror of it, from its beginning until they are stopped. */
 export class Load {
@@ -38,7 +54,7 @@ export class Load {
 
   /** Exports all plants, and checks them against what the clients know. */
   async audit(): Promise<Map<string, string>> {
-    const audits = this.workloads.map((workload) => workload.startAudit());
+    const audits = this.workloads.flatMap((workload) => workload.startAudit?.() ?? []);
     const rows = await exportPlants(this.send);
     for (const check of audits) check(rows);
     return rows;

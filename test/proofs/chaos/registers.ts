@@ -4,7 +4,7 @@ import { drawOperations, History, PLANTS } from './history.js';
 import { ABSENT, type State } from './plant-register.js';
 import type { Send } from './replicas.js';
 import { makeCreate } from './requests.js';
-import type { AuditExport, Workload } from './workload.js';
+import type { AuditExport, Workload } from './load.js';
 
 /** How many histories, each on a different id, run at a time. */
 const CONCURRENT_HISTORIES = 32;

@@ -27,6 +27,8 @@ export type Send = (request: Request) => Promise<Answer | undefined>;
 const IDLE_MS = 1_000;
 /** The time in the `Retry-After` of a 503. */
 const RETRY_AFTER_MS = 1_000;
+/** When a stop closes the connections of requests that still run. */
+const CUT_OFF_MS = 7_250;
 /** How long after its start a program may be killed again. */
 const LONGEST_START_MS = 800;
 
@@ -96,11 +98,23 @@ export class Replicas {
   }
 }
 
+/** A request got no answer. */
+class NoAnswerError extends Error {
+  /** @param wasAccepted whether the program had accepted its connection */
+  constructor(
+    cause: Error,
+    readonly wasAccepted: boolean,
+  ) {
+    super(cause.message, { cause });
+  }
+}
+
 class Replica {
   private readonly agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
   private program: Program;
-  private isStopping = false;
-  private lostByStop = 0;
+  /** When it got SIGTERM; undefined unless it stops. */
+  private stopBegan: number | undefined;
+  private readonly lost: string[] = [];
   private serving: Promise<unknown>;
 
   private constructor(
@@ -124,16 +138,29 @@ class Replica {
         if (answer.status === 503) await sleep(RETRY_AFTER_MS);
         return answer;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') {
-          if (this.isStopping) this.lostByStop++;
+        const { cause } = error as NoAnswerError;
+        if ((cause as NodeJS.ErrnoException).syscall !== 'connect') {
+          this.noteLoss(request, error as NoAnswerError);
           return undefined;
         }
         // Nothing was sent: the program does not listen.
         await this.serving;
         const { hasExited, errors } = this.program;
-        if (hasExited) throw new Error(`A program ended by itself: ${errors}`, { cause: error });
+        if (hasExited) throw new Error(`A program ended by itself: ${errors}`, { cause });
       }
     }
+  }
+
+  /**
+   * A stop answers everything that has arrived, and closes the connections of what still runs at
+   * its end. The system resets connections that nobody has accepted when the program stops
+   * listening.
+   */
+  private noteLoss({ method, path }: Request, { message, wasAccepted }: NoAnswerError): void {
+    if (this.stopBegan === undefined || !wasAccepted) return;
+    const ms = performance.now() - this.stopBegan;
+    if (ms > CUT_OFF_MS) return;
+    this.lost.push(`a stop lost an answer after ${ms.toFixed()} ms: ${method} ${path}: ${message}`);
   }
 
   /** @param startMs also kills the next program, this long after its start */
@@ -157,17 +184,14 @@ class Replica {
     return faults;
   }
 
-  /** @returns the faults of the stop: a lost answer, or a stop that had to be forced */
+  /** @returns the faults of the stop: lost answers, or a stop that had to be forced */
   async stop(next: () => Promise<void> = () => Promise.resolve()): Promise<string[]> {
-    const lostBefore = this.lostByStop;
-    this.isStopping = true;
+    this.stopBegan = performance.now();
     const exitCode = await this.end('SIGTERM', next);
-    this.isStopping = false;
-    const lost = this.lostByStop - lostBefore;
-    return [
-      ...(lost > 0 ? [`a stop lost ${lost} answers`] : []),
-      ...(exitCode === 0 ? [] : [`a stop ended with the exit code ${String(exitCode)}`]),
-    ];
+    this.stopBegan = undefined;
+    const faults = this.lost.splice(0);
+    if (exitCode !== 0) faults.push(`a stop ended with the exit code ${String(exitCode)}`);
+    return faults;
   }
 
   residentMemory(): Promise<number> {
@@ -197,9 +221,13 @@ class Replica {
       const options = { agent: this.agent, port: this.port, method, path, headers: all };
       const sent = openRequest({ ...options, host: '127.0.0.1' }, (response) => {
         const { statusCode: status = 0, headers: received } = response;
-        text(response).then((whole) => resolve({ status, headers: received, body: whole }), reject);
+        text(response).then(
+          (whole) => resolve({ status, headers: received, body: whole }),
+          (error: unknown) => reject(new NoAnswerError(error as Error, true)),
+        );
       });
-      sent.on('error', reject).end(body);
+      sent.on('error', (error) => reject(new NoAnswerError(error, sent.reusedSocket)));
+      sent.end(body);
     });
   }
 }
