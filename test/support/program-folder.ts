@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Program } from './program.js';
+import { TOKEN } from './token.js';
 
 const COMMANDS = new URL('../../dist/commands/', import.meta.url).pathname;
 
@@ -28,6 +29,11 @@ export class ProgramFolder {
     const program = Program.start(this.path, env, ...args);
     this.programs.push(program);
     return program;
+  }
+
+  /** Starts the program in the folder, where it takes the token of the tests. */
+  serve(env: Record<string, string> = {}): Program {
+    return this.start({ ACCESS_TOKENS: TOKEN, ...env });
   }
 
   /** Runs a built command in the folder, with only this environment. */

@@ -2,8 +2,19 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { TOKEN } from './token.js';
+import { until } from './until.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
+
+/** An answer of the program. */
+export interface ProgramAnswer {
+  readonly status: number;
+  /** The code of an Error, or else the status. */
+  readonly code: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
 
 /** The built program as a separate process. */
 export class Program {
@@ -11,6 +22,7 @@ export class Program {
   errors = '';
 
   private readonly closed: Promise<unknown>;
+  private address: Promise<string> | undefined;
 
   private constructor(private readonly child: ChildProcess) {
     this.closed = once(child, 'close');
@@ -55,8 +67,19 @@ export class Program {
   }
 
   /** Resolves with the address once the program listens. */
-  async listening(): Promise<string> {
-    return (await this.printed(/Listening on (http:\/\/\S+?),/))[1] ?? '';
+  listening(): Promise<string> {
+    this.address ??= this.printed(/Listening on (http:\/\/\S+?),/).then(([, url = '']) => url);
+    return this.address;
+  }
+
+  /** Resolves with the address once the program is ready, for one whose log does not tell it. */
+  async ready(port: number): Promise<URL> {
+    const url = new URL(`http://127.0.0.1:${port}`);
+    await until(async () => {
+      if (this.hasExited) throw new Error(`exited: ${this.errors}`);
+      return (await fetch(`${url.origin}/health/ready`).catch(() => undefined))?.ok === true;
+    });
+    return url;
   }
 
   /** Resolves once the standard output, or error, of the program matches. */
@@ -68,6 +91,26 @@ export class Program {
       if (this.hasExited) throw new Error(`exited: ${this.errors}`);
       await Promise.race([once(source ?? this.child, 'data'), this.exited()]);
     }
+  }
+
+  /** Sends a request with JSON and a token, once the program listens. */
+  async send(
+    method: string,
+    path: string,
+    body?: string,
+    token: string = TOKEN,
+  ): Promise<ProgramAnswer> {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    const init = { method, headers, ...(body !== undefined && { body }) };
+    const answer = await fetch((await this.listening()) + path, init);
+    const text = await answer.text();
+    const [, error = answer.status] = /^\{"error":(\d+),/.exec(text) ?? [];
+    return { status: answer.status, code: Number(error), headers: answer.headers, text };
+  }
+
+  /** Creates a plant, and resolves with the code of an Error or the status. */
+  async create(id: number, name = 'Monstera', token: string = TOKEN): Promise<number> {
+    return (await this.send('POST', '/plants', JSON.stringify({ id, name }), token)).code;
   }
 
   get pid(): number | undefined {
@@ -96,6 +139,12 @@ export class Program {
 
   kill(signal: NodeJS.Signals): void {
     this.child.kill(signal);
+  }
+
+  /** Sends a signal, and resolves with the exit code, or with null. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    this.kill(signal);
+    return await this.exited();
   }
 
   /** Resolves with the exit code, or with null after a signal. */

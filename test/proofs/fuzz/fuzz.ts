@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ApiDocument } from '../../fuzz/api-document.js';
 import { Api } from '../../fuzz/api.js';
@@ -48,8 +47,7 @@ async function fuzz(
     NODE_ENV: 'production',
     PORT: String(port),
   });
-  const origin = new URL(`http://127.0.0.1:${port}`);
-  await untilReady(origin, program);
+  const origin = await program.ready(port);
   const client = new HttpClient(() => origin);
   const api = new Api(client.send, await ApiDocument.load(origin));
   let seed = firstSeed;
@@ -64,8 +62,7 @@ async function fuzz(
     faults.push(`with --seed ${seed}: ${(error as Error).message}`);
   }
   client.close();
-  program.kill('SIGTERM');
-  const exitCode = await program.exited();
+  const exitCode = await program.end();
   for (const [answer, count] of [...api.seen].sort()) console.log(`${answer.padEnd(10)} ${count}`);
   console.log(`${api.requests} requests, the last of them with --seed ${seed - 1}`);
 
@@ -73,17 +70,4 @@ async function fuzz(
   if (exitCode !== 0) faults.push(`the program ended with exit code ${String(exitCode)}`);
   if (log !== '') faults.push(`the program logged ${log.slice(-4_000)}`);
   return faults;
-}
-
-/** Waits for an answer, since its log contains only errors and not that it listens. */
-async function untilReady(origin: URL, program: Program): Promise<void> {
-  const isReady = (): Promise<boolean> =>
-    fetch(new URL('/health/ready', origin)).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (!(await isReady())) {
-    if (program.hasExited) throw new Error(`The program did not start: ${program.errors}`);
-    await sleep(50);
-  }
 }

@@ -56,7 +56,7 @@ async function startNginx(upstream: number, readTimeout = '30s'): Promise<void> 
 }
 
 async function startProgram(): Promise<void> {
-  program = folder.start({ ACCESS_TOKENS: TOKEN, TRUST_PROXY: '1' });
+  program = folder.serve({ TRUST_PROXY: '1' });
   await startNginx(Number(new URL(await program.listening()).port));
 }
 
@@ -157,8 +157,7 @@ describe('the program behind the shipped nginx.conf', () => {
   });
 
   it('is answered for in the shape of its errors when it is not there', async () => {
-    program.kill('SIGKILL');
-    await program.exited();
+    await program.end('SIGKILL');
     await assertError(fetch(`${origin}/plants/1`, { headers: HEADERS }), 502, 50200, '1');
     const client = new PlantStoreClient(origin, TOKEN, { attempts: 1 });
     await assert.rejects(client.createPlant({ id: 1, name: 'n' }), { status: 502, retryAfter: 1 });

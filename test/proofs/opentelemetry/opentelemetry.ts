@@ -6,16 +6,14 @@ import { PostgresServer } from '../../support/postgres-server.js';
 import type { Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { TokenIssuer } from '../../support/token-issuer.js';
+import { TOKEN } from '../../support/token.js';
 import { Collector, type Span } from './collector.js';
 
 // Runs the program with OpenTelemetry's package, and checks the spans that a collector gets.
 // Every test stops the program before it checks the spans, which also shows that a stop loses none.
 
-const TOKEN = 'correct-horse-battery-staple';
 const ROOT = new URL('../../../', import.meta.url);
 const REGISTER = new URL('opentelemetry/register.mjs', ROOT).href;
-const AUTHORIZATION = { Authorization: `Bearer ${TOKEN}` };
-const JSON_BODY = { 'Content-Type': 'application/json' };
 
 let postgres: PostgresServer;
 let folder: ProgramFolder;
@@ -42,8 +40,7 @@ afterEach(async () => {
 });
 
 async function start(env: Record<string, string>): Promise<void> {
-  program = folder.start({
-    ACCESS_TOKENS: TOKEN,
+  program = folder.serve({
     NODE_OPTIONS: `--import ${REGISTER}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -53,8 +50,7 @@ async function start(env: Record<string, string>): Promise<void> {
 }
 
 async function stop(): Promise<void> {
-  program.kill('SIGTERM');
-  assert.equal(await program.exited(), 0);
+  assert.equal(await program.end(), 0);
   assert.equal(program.errors, '');
 }
 
@@ -70,10 +66,18 @@ function makeCaller(): Caller {
   return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-01` };
 }
 
-async function create(id: number, headers: Record<string, string>): Promise<void> {
+/** Sends a request in the trace of a caller: a create of a plant with this id, or else a read. */
+async function send(caller: Caller, id?: number, token = TOKEN): Promise<void> {
+  const { traceparent } = caller;
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    traceparent,
+  };
   const body = JSON.stringify({ id, name: 'n' });
-  const init = { method: 'POST', headers: { ...AUTHORIZATION, ...JSON_BODY, ...headers }, body };
-  const answer = await fetch(`${url}/plants`, init);
+  const answer = await (id === undefined
+    ? fetch(`${url}/plants/1`, { headers })
+    : fetch(`${url}/plants`, { method: 'POST', headers, body }));
   assert.equal(answer.status, 200);
 }
 
@@ -97,9 +101,8 @@ describe('a request', () => {
   it('has a span, named by its route, in the trace of its caller, and in its log line', async () => {
     await start({ DATABASE_URL: 'sqlite::memory:' });
     const callers = [makeCaller(), makeCaller()] as const;
-    await create(1, { traceparent: callers[0].traceparent });
-    const headers = { ...AUTHORIZATION, traceparent: callers[1].traceparent };
-    await fetch(`${url}/plants/1`, { headers });
+    await send(callers[0], 1);
+    await send(callers[1]);
     await stop();
     const [created, read] = callers.map(findServerSpan) as [Span, Span];
     assert.deepEqual([created.name, read.name], ['POST /plants', 'GET /plants/:id']);
@@ -114,8 +117,7 @@ describe('a request', () => {
     const issuer = await TokenIssuer.start();
     await start({ DATABASE_URL: 'sqlite::memory:', ...issuer.env });
     const caller = makeCaller();
-    const Authorization = `Bearer ${await issuer.token()}`;
-    await create(1, { Authorization, traceparent: caller.traceparent });
+    await send(caller, 1, await issuer.token());
     await issuer.stop();
     await stop();
     const fetches = collector.of('undici');
@@ -130,7 +132,7 @@ describe('a query on PostgreSQL', () => {
   it('has a span below that of its request', async () => {
     await start({ DATABASE_URL: postgres.url() });
     const caller = makeCaller();
-    await create(1, { traceparent: caller.traceparent });
+    await send(caller, 1);
     await stop();
     const request = findServerSpan(caller);
     const [insert] = insertSpans();
@@ -141,7 +143,7 @@ describe('a query on PostgreSQL', () => {
   it('that serves many requests belongs to the trace of one of them', async () => {
     await start({ DATABASE_URL: postgres.url(), DATABASE_POOL_SIZE: '1' });
     const ids = Array.from({ length: 500 }, (_, index) => 1_000 + index);
-    await Promise.all(ids.map((id) => create(id, { traceparent: makeCaller().traceparent })));
+    await Promise.all(ids.map((id) => send(makeCaller(), id)));
     await stop();
     const requests = new Map(collector.of('http').map((span) => [span.spanId, span]));
     const inserts = insertSpans();

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -15,29 +14,31 @@ import { ProgramFolder } from '../../support/program-folder.js';
 import { querySqlite } from '../../support/store.js';
 import { hasTool, mayMount, mountMemory, unmount } from '../../support/tools.js';
 
+const MEMORY = 'sqlite::memory:';
+const STORE = 'sqlite:data/plants.db';
+const PROVIDER = {
+  AUTH_JWKS_URL: 'https://id.example/jwks',
+  AUTH_ISSUER: 'https://id.example',
+  AUTH_AUDIENCE: 'plants',
+};
+
 /** Sends SIGTERM when the store is about to be opened. */
-const SIGNAL_SOON = encodeURIComponent(
-  `import fs from 'node:fs/promises';
+const SIGNAL_SOON = `import fs from 'node:fs/promises';
    import { syncBuiltinESMExports } from 'node:module';
    const { mkdir } = fs;
    fs.mkdir = (...args) => { process.kill(process.pid, 'SIGTERM'); return mkdir(...args); };
-   syncBuiltinESMExports();`,
-);
+   syncBuiltinESMExports();`;
 
 let folder: ProgramFolder;
 
 beforeEach(async () => {
   folder = await ProgramFolder.create();
 });
-
 afterEach(() => folder.remove());
 
-async function createPlant(url: string, token: string, id: number): Promise<Response> {
-  return await fetch(`${url}/plants`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ id, name: 'Monstera' }),
-  });
+/** The environment with which a program runs a script first. */
+function preload(script: string): Record<string, string> {
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` };
 }
 
 describe('a start without any configuration', () => {
@@ -49,8 +50,7 @@ describe('a start without any configuration', () => {
       const [, token = ''] = /Bearer ([^']+)'/.exec(curl) ?? [];
       const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`]);
       expect(stdout).toBe('{"name":"Monstera","tag":"indoor"}\n');
-      program.kill('SIGINT');
-      expect(await program.exited()).toBe(0);
+      expect(await program.end('SIGINT')).toBe(0);
       expect(
         await querySqlite(folder.file('data/plants.db'), 'SELECT count(*) AS plants FROM plants'),
       ).toEqual([{ plants }]);
@@ -66,40 +66,30 @@ describe('a start without any configuration', () => {
 
 describe('a start with a configuration', () => {
   it('reads .env, lets the environment win, and prints no secret', async () => {
-    await writeFile(
+    writeFileSync(
       folder.file('.env'),
       'ACCESS_TOKENS=from-file,also-from-file\nACCESS_TOKEN=mistyped\nLOG_LEVEL=nonsense\nDATABASE_URL=sqlite:deep/down/p.db\n',
     );
-    const provider = {
-      AUTH_JWKS_URL: 'https://id.example/jwks',
-      AUTH_ISSUER: 'https://id.example',
-      AUTH_AUDIENCE: 'plants',
-    };
-    const program = folder.start({ LOG_LEVEL: 'info', ...provider });
-    const url = await program.listening();
-    expect((await createPlant(url, 'from-file', 1)).status).toBe(200);
+    const program = folder.start({ LOG_LEVEL: 'info', ...PROVIDER });
+    expect(await program.create(1, 'n', 'from-file')).toBe(200);
     expect(existsSync(folder.file('deep/down/p.db'))).toBe(true);
-    await program.printed(/"Accepting static tokens \(2\) and JWTs of the identity provider"/);
-    await program.printed(
-      new RegExp(`"Storing in the SQLite file ${folder.file('deep/down/p.db')}"`),
-    );
-    await program.printed(
-      new RegExp(`"Settings from the environment, and from ${folder.file('.env')}"`),
-    );
-    program.kill('SIGTERM');
-    expect(await program.exited()).toBe(0);
+    await program.printed(/"Settings from the environment, and from /);
+    expect(await program.end()).toBe(0);
+    for (const line of [
+      'Accepting static tokens (2) and JWTs of the identity provider',
+      `Storing in the SQLite file ${folder.file('deep/down/p.db')}`,
+      `Settings from the environment, and from ${folder.file('.env')}`,
+    ]) {
+      expect(program.output).toContain(`"${line}"`);
+    }
     const printed = program.output + program.errors;
     expect(printed).not.toMatch(/from-file|mistyped|id\.example|curl/);
   });
 
   it('in production takes an identity provider for tokens', async () => {
-    const AUTH_JWKS_URL = 'https://id.example/jwks';
-    const rest = { AUTH_ISSUER: 'https://id.example', AUTH_AUDIENCE: 'plants' };
-    const program = folder.start({ NODE_ENV: 'production', AUTH_JWKS_URL, ...rest });
+    const program = folder.start({ NODE_ENV: 'production', ...PROVIDER });
     await program.printed(/"Accepting JWTs of the identity provider"/);
-    // It would be printed last.
-    program.kill('SIGTERM');
-    expect(await program.exited()).toBe(0);
+    expect(await program.end()).toBe(0);
     expect(program.errors).not.toContain('curl');
   });
 });
@@ -114,7 +104,7 @@ it.each([
   await program.printed(/"Listening on .*, and at all other addresses of this machine"/);
   const [, created] = await program.printed(/^curl -X POST (\S+)/m, 'errors');
   expect(created).toBe(`${url}/plants`);
-  expect((await fetch(`${url}/docs`)).status).toBe(200);
+  expect((await program.send('GET', '/docs')).status).toBe(200);
 });
 
 /** A start that cannot succeed, and what it prints: one line for each fault. */
@@ -126,7 +116,6 @@ interface Refusal {
   readonly lines: () => string[];
 }
 
-const STORE = 'sqlite:data/plants.db';
 const refuseStore = (call: string, path: string): string[] => [
   `The user ${userInfo().username} cannot use the store: ${call} '${folder.file(path)}'`,
 ];
@@ -199,7 +188,7 @@ describe('a start that cannot succeed exits 1, leaves no file, and names the fau
     mkdirSync(folder.file('data'));
     await prepare?.();
     const before = listFiles();
-    const all = { ACCESS_TOKENS: 't', DATABASE_URL: 'sqlite::memory:', ...env };
+    const all = { ACCESS_TOKENS: 't', DATABASE_URL: MEMORY, ...env };
     const program = Program.startUnder(AS_ORDINARY_USER, folder.path, all, ...args);
     expect(await program.exited()).toBe(1);
     const printed = program.errors.trimEnd().split('\n');
@@ -213,7 +202,7 @@ describe('a start that cannot succeed exits 1, leaves no file, and names the fau
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const PORT = String((other.address() as AddressInfo).port);
-    const program = folder.start({ PORT, ACCESS_TOKENS: 't', DATABASE_URL: 'sqlite::memory:' });
+    const program = folder.serve({ PORT, DATABASE_URL: MEMORY });
     expect(await program.exited()).toBe(1);
     expect(program.errors).toContain(
       `Port ${PORT} of 127.0.0.1 is in use by another program: set PORT to`,
@@ -224,11 +213,8 @@ describe('a start that cannot succeed exits 1, leaves no file, and names the fau
   it('before it closes what it has opened, which may hang', async () => {
     const nest = pathToFileURL(join(ROOT, 'node_modules/@nestjs/core/nest-application.js')).href;
     const hang = `import{NestApplication}from"${nest}";NestApplication.prototype.close=()=>new Promise(()=>setInterval(()=>0,1e3))`;
-    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(hang)}`;
-    const program = folder.start({ HOST: '192.0.2.1', ACCESS_TOKENS: 't', NODE_OPTIONS });
+    const program = folder.serve({ HOST: '192.0.2.1', ...preload(hang) });
     await program.printed(/^HOST is not an address of this machine/m, 'errors');
-    program.kill('SIGKILL');
-    await program.exited();
   });
 
   const itWithMount = hasTool('right to mount', mayMount) ? it : it.skip;
@@ -238,7 +224,7 @@ describe('a start that cannot succeed exits 1, leaves no file, and names the fau
     mkdirSync(mounted);
     mountMemory(mounted, 'ro');
     try {
-      const program = folder.start({ ACCESS_TOKENS: 't', DATABASE_URL: STORE });
+      const program = folder.serve({ DATABASE_URL: STORE });
       expect(await program.exited()).toBe(1);
       const [line = ''] = refuseStore('EROFS: read-only file system, open', 'data/plants.db');
       expect(program.errors).toBe(`${line}\n`);
@@ -253,19 +239,15 @@ function listFiles(): string[] {
 }
 
 it('closed standard output costs lines and nothing else', async () => {
-  const program = folder.start({ ACCESS_TOKENS: 't' });
-  const url = await program.listening();
+  const program = folder.serve();
+  await program.listening();
   program.stopReading();
-  for (const id of [1, 2, 3]) expect((await createPlant(url, 't', id)).status).toBe(200);
-  program.kill('SIGTERM');
-  expect(await program.exited()).toBe(0);
+  for (const id of [1, 2, 3]) expect(await program.create(id)).toBe(200);
+  expect(await program.end()).toBe(0);
 });
 
 it('a program that gets SIGTERM during its start exits 0 at once', async () => {
-  const program = folder.start({
-    ACCESS_TOKENS: 't',
-    NODE_OPTIONS: `--import data:text/javascript,${SIGNAL_SOON}`,
-  });
+  const program = folder.serve(preload(SIGNAL_SOON));
   expect(await program.exited()).toBe(0);
   expect(program.output).not.toContain('Listening');
 });

@@ -10,7 +10,7 @@ const READY = 'GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n';
 
 let folder: ProgramFolder;
 let program: Program;
-let url: string;
+let port: number;
 
 beforeEach(async () => {
   folder = await ProgramFolder.create();
@@ -18,29 +18,22 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 async function start(env: Record<string, string>): Promise<void> {
-  program = folder.start({ ACCESS_TOKENS: TOKEN, ...env });
-  url = await program.listening();
+  program = folder.serve(env);
+  port = Number(new URL(await program.listening()).port);
 }
 
-/** A client of the program, and requests of its own. */
-class Client extends ClientConnection {
-  constructor() {
-    super(Number(new URL(url).port));
-  }
-
-  async create(): Promise<void> {
-    await this.write(writeCreateRequest(TOKEN), 1);
-  }
+function connect(count: number): ClientConnection[] {
+  return Array.from({ length: count }, () => new ClientConnection(port));
 }
 
-function makeClients(count: number): Client[] {
-  return Array.from({ length: count }, () => new Client());
+async function create(client: ClientConnection): Promise<void> {
+  await client.write(writeCreateRequest(TOKEN));
 }
 
 /** Resolves when the program has stopped listening. */
 async function refusesConnections(): Promise<void> {
   for (;;) {
-    const client = new Client();
+    const client = new ClientConnection(port);
     if (!(await client.opened)) return;
     client.reset();
   }
@@ -50,13 +43,9 @@ describe('the program, when it stops', () => {
   it('answers on connections that were idle, and closes those that stay idle', async () => {
     // The grace time of a stop begins with the signal.
     await start({ SHUTDOWN_GRACE_MS: '' });
-    const idle = makeClients(10);
-    for (const client of idle) await client.create();
+    const idle = connect(10);
+    for (const client of idle) await create(client);
     for (const client of idle) expect(await client.next()).toMatchObject({ status: 200 });
-    const silent = new Client();
-    await silent.opened;
-    // An answer on a further connection shows that this one has been accepted.
-    await fetch(`${url}/health/live`);
     // Ctrl-C may reach the program several times.
     for (let round = 0; round < 3; round++) program.kill('SIGTERM');
     await refusesConnections();
@@ -64,24 +53,30 @@ describe('the program, when it stops', () => {
     await probe?.write(READY);
     const closing = { headers: { connection: 'close' } };
     expect(await probe?.next()).toMatchObject({ status: 503, ...closing });
-    for (const client of asking) await client.create();
+    for (const client of asking) await create(client);
     for (const client of asking) {
       expect(await client.next()).toMatchObject({ status: 200, ...closing });
     }
-    await Promise.all([silent, ...idle].map(({ closed }) => closed));
+    await Promise.all(idle.map(({ closed }) => closed));
     expect(await program.exited()).toBe(0);
   });
 
   it('does not wait for ever for clients that send half a request, or do not read', async () => {
     await start({ SHUTDOWN_GRACE_MS: '' });
-    const [halfHead, halfBody, deaf] = makeClients(3) as [Client, Client, Client];
+    const [silent, halfHead, halfBody, deaf] = connect(4) as [
+      ClientConnection,
+      ClientConnection,
+      ClientConnection,
+      ClientConnection,
+    ];
     await halfHead.write('POST /plants HTTP/1.1\r\nHost:');
     await halfBody.write(writeCreateRequest(TOKEN).slice(0, -1));
     deaf.pause();
     await deaf.write(LARGE);
-    await fetch(`${url}/health/live`);
-    program.kill('SIGTERM');
-    await Promise.all([halfHead.closed, halfBody.closed, program.exited()]);
+    // An answer on a further connection shows that these have been accepted.
+    await program.send('GET', '/health/live');
+    expect(await program.end()).toBe(0);
+    await Promise.all([silent, halfHead, halfBody].map(({ closed }) => closed));
     deaf.reset();
   });
 
@@ -94,8 +89,7 @@ describe('the program, when it stops', () => {
     ['waits for it only briefly', 'setInterval(()=>0,1e3)', /"msg":"Stopped"/],
   ])('%s', async (_, script, output) => {
     await start({ NODE_OPTIONS: `--import data:text/javascript,${script}` });
-    program.kill('SIGTERM');
-    expect(await program.exited()).toBe(0);
+    expect(await program.end()).toBe(0);
     expect(program.output).toMatch(output);
   });
 });
@@ -108,23 +102,18 @@ itWithFaults('errors that nothing caught are logged, all are answered, it exits 
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(bugs)}`;
   const faults = new Faults(folder.path, 'plants.db-wal');
   await start({ NODE_OPTIONS, ...faults.env });
-  const busy = makeClients(8);
-  const sent = busy.map(async (client) => {
-    do await client.create();
-    while ((await client.next())?.headers.connection === 'keep-alive');
-  });
-  await fetch(`${url}/health/ready`);
   // Requests are being handled when the program begins to stop.
+  const busy = connect(8);
   faults.set({ flushHang: 1 });
+  await Promise.all(busy.map(create));
   await faults.hang();
   program.kill('SIGUSR2');
   await refusesConnections();
   faults.set({ flushHang: 0 });
   expect(await program.exited()).toBe(1);
-  await Promise.all(sent);
-  const answers = busy.flatMap((client) => client.answers);
-  expect(answers.every(({ status }) => status === 200)).toBe(true);
-  expect(answers.some(({ headers }) => headers.connection === 'close')).toBe(true);
+  for (const client of busy) {
+    expect(await client.next()).toMatchObject({ status: 200, headers: { connection: 'close' } });
+  }
   expect(program.output).toMatch(/"level":60.*boom/);
   expect(program.output).toMatch(/"level":60.*lost/);
   expect(program.output).toContain('Stopped');

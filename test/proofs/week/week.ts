@@ -30,8 +30,7 @@ interface Token {
 
 /** An operator, who knows only the documents. */
 class Week {
-  private program: Program | undefined;
-  private url = '';
+  private program!: Program;
 
   constructor(
     private readonly folder: ProgramFolder,
@@ -46,48 +45,49 @@ class Week {
     console.log('upgrade from 1.0.0');
     await this.makeStoreOf('1.0.0');
     await this.command('db-backup', 'before-upgrade.db');
-    await this.start(STORE, tokens);
-    await this.program?.printed(/"Migrating the schema from CreatePlants1763000000000 to /);
-    await this.program?.printed(/"Migrated the schema in /);
-    assert.equal(await this.send('GET', '/plants/9007199254740993', garden), 200);
+    this.start(STORE, tokens);
+    await this.program.printed(/"Migrating the schema from CreatePlants1763000000000 to /);
+    await this.program.printed(/"Migrated the schema in /);
+    await this.expect(200, 'GET', '/plants/9007199254740993', garden);
 
     console.log('first alert: somebody guesses tokens');
-    for (let guess = 0; guess < 3; guess++) {
-      assert.equal(await this.send('GET', '/plants', { token: `guess-${guess}` }), 401);
-    }
-    assert.match(await this.scrape(garden), /^auth_failures_total\{reason="unknown"\} 3$/m);
+    for (const guess of ['1', '2', '3']) await this.expect(401, 'GET', '/plants', { token: guess });
+    const metrics = await this.expect(200, 'GET', '/metrics', garden);
+    assert.match(metrics, /^auth_failures_total\{reason="unknown"\} 3$/m);
 
     console.log('find who removed a plant');
-    assert.equal(await this.send('DELETE', '/plants/1', shop), 204);
+    await this.expect(204, 'DELETE', '/plants/1', shop);
     const removal = /^\{.*"method":"DELETE","path":"\/plants\/1".*\}$/m;
-    const [line = ''] = (await this.program?.printed(removal)) ?? [];
+    const [line] = await this.program.printed(removal);
     assert.equal((JSON.parse(line) as { client?: string }).client, 'shop');
 
     console.log('restore after a lost disk');
     await this.command('db-backup', 'daily.db');
-    await this.stop('SIGKILL');
+    await this.program.end('SIGKILL');
     await rm(this.folder.file('data'), { recursive: true });
     await mkdir(this.folder.file('data'));
     await cp(this.folder.file('daily.db'), this.folder.file('data/plants.db'));
     await this.command('db-check');
-    await this.start(STORE, tokens);
-    assert.equal(await this.send('GET', '/plants/1', garden), 404);
-    assert.equal(await this.send('GET', '/plants/9007199254740993', garden), 200);
+    this.start(STORE, tokens);
+    await this.expect(404, 'GET', '/plants/1', garden);
+    await this.expect(200, 'GET', '/plants/9007199254740993', garden);
 
     console.log('move to PostgreSQL');
-    await this.stop('SIGTERM');
+    await this.program.end();
     await this.command('db-copy', STORE, this.postgresUrl);
-    await this.start(this.postgresUrl, tokens);
-    assert.equal(await this.send('GET', '/plants/-9223372036854775808', garden), 200);
+    this.start(this.postgresUrl, tokens);
+    await this.expect(200, 'GET', '/plants/-9223372036854775808', garden);
 
     console.log('rotate a token');
     const next = await this.makeToken('garden-app');
-    await this.restart(this.postgresUrl, [garden.entry, next.entry].join());
-    for (const token of [garden, next]) assert.equal(await this.send('GET', '/plants', token), 200);
-    await this.restart(this.postgresUrl, next.entry);
-    assert.equal(await this.send('GET', '/plants', garden), 401);
-    assert.equal(await this.send('GET', '/plants', next), 200);
-    await this.stop('SIGTERM');
+    await this.program.end();
+    this.start(this.postgresUrl, [garden.entry, next.entry].join());
+    for (const token of [garden, next]) await this.expect(200, 'GET', '/plants', token);
+    await this.program.end();
+    this.start(this.postgresUrl, next.entry);
+    await this.expect(401, 'GET', '/plants', garden);
+    await this.expect(200, 'GET', '/plants', next);
+    assert.equal(await this.program.end(), 0);
   }
 
   private async makeToken(name: string): Promise<Token> {
@@ -108,38 +108,25 @@ class Week {
     await new Promise((resolve) => database.close(resolve));
   }
 
-  private async start(DATABASE_URL: string, ACCESS_TOKENS: string): Promise<void> {
+  private start(DATABASE_URL: string, ACCESS_TOKENS: string): void {
     this.program = this.folder.start({ NODE_ENV: 'production', DATABASE_URL, ACCESS_TOKENS });
-    this.url = await this.program.listening();
-  }
-
-  private async stop(signal: NodeJS.Signals): Promise<void> {
-    this.program?.kill(signal);
-    await this.program?.exited();
-  }
-
-  private async restart(url: string, tokens: string): Promise<void> {
-    await this.stop('SIGTERM');
-    await this.start(url, tokens);
   }
 
   private async command(command: string, ...args: string[]): Promise<string> {
-    const { exitCode, output, errors } = await this.folder.run(command, args, {
-      DATABASE_URL: STORE,
-    });
-    assert.equal(exitCode, 0, errors);
-    return output;
+    const ended = await this.folder.run(command, args, { DATABASE_URL: STORE });
+    assert.equal(ended.exitCode, 0, ended.errors);
+    return ended.output;
   }
 
-  private async send(method: string, path: string, { token }: { token: string }): Promise<number> {
-    const headers = { Authorization: `Bearer ${token}` };
-    const response = await fetch(this.url + path, { method, headers });
-    await response.arrayBuffer();
-    return response.status;
-  }
-
-  private async scrape({ token }: Token): Promise<string> {
-    const headers = { Authorization: `Bearer ${token}` };
-    return await (await fetch(`${this.url}/metrics`, { headers })).text();
+  /** Sends a request that must get this status, and resolves with the body of the answer. */
+  private async expect(
+    status: number,
+    method: string,
+    path: string,
+    { token }: { token: string },
+  ): Promise<string> {
+    const answer = await this.program.send(method, path, undefined, token);
+    assert.equal(answer.status, status);
+    return answer.text;
   }
 }
