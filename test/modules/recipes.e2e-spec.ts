@@ -12,24 +12,15 @@ import {
 } from '../../src/platform/database/columns.js';
 import { ConstraintError } from '../../src/platform/database/constraint.error.js';
 import { ApiError } from '../../src/platform/errors/api-error.js';
-import { defineErrors } from '../../src/platform/errors/error-catalogue.js';
 import { Decimal } from '../../src/platform/json/decimal.js';
 import { type EntityStore, openEntityStore } from '../support/store.js';
 
 // The recipes of docs/modules.md that no module of the example needs.
 
-const TaxonErrors = defineErrors({
-  TAXON_BELOW_ITSELF: {
-    error: 409921,
-    message: 'A taxon cannot be below itself',
-    advice: 'Choose another parent.',
-  },
-  NAME_IN_USE: {
-    error: 409922,
-    message: 'Another taxon with this parent has the name',
-    advice: 'Choose another name.',
-  },
-});
+const TaxonErrors = {
+  TAXON_BELOW_ITSELF: { error: 409921, message: 'A taxon cannot be below itself' },
+  NAME_IN_USE: { error: 409922, message: 'Another taxon with this parent has the name' },
+};
 
 @Entity('taxa')
 @Unique('taxa_name', ['parentKey', 'name'])
