@@ -50,6 +50,7 @@ writeTable(
     ['requests handled, 16 KiB and the body each', `${HANDLED_BYTES / MIB} MiB`, OTHERS_WAIT],
     ['pages and parts of exports being read', MAX_PAGES, OTHERS_WAIT],
     ['batches of imports being stored', MAX_BATCHES, OTHERS_WAIT],
+    ['bytes of downloads being sent', `${HANDLED_BYTES / MIB} MiB`, OTHERS_WAIT],
     ['a wait for a turn, and for the store', `${WAIT_TIMEOUT_MS / 1_000} seconds`, '50300'],
     [
       'writes of a table that wait',
