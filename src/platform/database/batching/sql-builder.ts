@@ -277,12 +277,15 @@ export class TableSql {
 
   /** Writes the SQL for about how many bytes a row has as JSON. */
   private countBytes(members: readonly ColumnMetadata[]): string {
-    const lengths = members.map((column) => {
-      const name = JSON.stringify(column.propertyName).length + '"",:'.length;
-      if (column.type !== 'text') return String(name + VALUE_BYTES);
-      return `${name} + coalesce(octet_length(${this.name(column)}), 0)`;
-    });
-    return lengths.join(' + ');
+    let fixed = 0;
+    const lengths: string[] = [];
+    for (const column of members) {
+      fixed += JSON.stringify(column.propertyName).length + '"",:'.length;
+      const length = `octet_length(${this.name(column)})`;
+      if (column.type !== 'text') fixed += VALUE_BYTES;
+      else lengths.push(column.isNullable ? `coalesce(${length}, 0)` : length);
+    }
+    return [...lengths, fixed].join(' + ');
   }
 
   /** Caches a statement by its shape, since writing it takes as long as reading a page. */

@@ -2,7 +2,11 @@ import { Logger } from '@nestjs/common';
 import type { DataSourceOptions, QueryRunner } from 'typeorm';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getErrorCode } from '../data-source/driver-errors.js';
-import { DatabaseStartError, StoreDataSource } from '../data-source/store-data-source.js';
+import {
+  DatabaseStartError,
+  type SessionPools,
+  StoreDataSource,
+} from '../data-source/store-data-source.js';
 import { PostgresChangeLog } from './postgres-change-log.js';
 import { PostgresPool } from './postgres-connections.js';
 import { postgresDialect } from './postgres-dialect.js';
@@ -25,13 +29,6 @@ const READERS = 2;
  */
 const ROW_LOCK_TIMEOUT_MS = 20;
 
-/** The pools that TypeORM's transactions cannot exhaust. */
-interface OwnPools {
-  readonly writers: PostgresPool;
-  readonly rowReaders: PostgresPool;
-  readonly pageReaders: PostgresPool;
-}
-
 /** A store on a PostgreSQL server, for any number of programs. */
 export class PostgresDataSource extends StoreDataSource {
   declare driver: StorePostgresDriver;
@@ -46,7 +43,7 @@ export class PostgresDataSource extends StoreDataSource {
     text: `SELECT pg_logical_emit_message(true, 'plant-store', '')`,
   };
   private readonly log = new Logger(PostgresDataSource.name);
-  private opened: OwnPools | undefined;
+  private opened: Record<keyof SessionPools, PostgresPool> | undefined;
 
   constructor(options: DataSourceOptions) {
     super(options);
@@ -60,7 +57,8 @@ export class PostgresDataSource extends StoreDataSource {
     return `the PostgreSQL database ${String(database)} at ${address}:${port} as the user ${String(username)}`;
   }
 
-  get pools(): OwnPools {
+  /** Pools of their own, which TypeORM's transactions cannot exhaust. */
+  get pools(): SessionPools {
     const { options } = this.driver;
     return (this.opened ??= {
       writers: new PostgresPool(options, options.poolSize ?? 1, ROW_LOCK_TIMEOUT_MS),
@@ -106,11 +104,9 @@ export class PostgresDataSource extends StoreDataSource {
   }
 
   override async destroy(): Promise<void> {
-    const { opened } = this;
+    const pools = Object.values(this.opened ?? {});
     this.opened = undefined;
-    await opened?.writers.close();
-    await opened?.rowReaders.close();
-    await opened?.pageReaders.close();
+    for (const pool of pools) await pool.close();
     await super.destroy();
   }
 }
