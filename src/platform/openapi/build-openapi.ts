@@ -55,7 +55,7 @@ const WITH_BODY: readonly ErrorEntry[] = [
   ErrorCatalogue.BODY_TOO_LARGE,
   ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
 ];
-/** Of bytes, only the length and the type are checked. */
+/** Only the length and the type of bytes are checked. */
 const WITH_BYTES: readonly ErrorEntry[] = [
   { ...ErrorCatalogue.UNREADABLE_BODY, message: 'The body is empty' },
   { ...ErrorCatalogue.BODY_TOO_LARGE, message: 'The body is larger than the operation takes' },
