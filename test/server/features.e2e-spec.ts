@@ -212,7 +212,9 @@ it('a program with a parameter that would not be checked does not start, and say
 
 describe('the OpenAPI document of a feature', () => {
   interface Document {
-    readonly paths: Readonly<Record<string, { get: { parameters: object[] } }>>;
+    readonly paths: Readonly<
+      Record<string, { get: { parameters: object[]; security: object[]; responses: object } }>
+    >;
     readonly components: {
       readonly schemas: Readonly<Record<string, { required?: string[]; properties: object }>>;
     };
@@ -244,6 +246,13 @@ describe('the OpenAPI document of a feature', () => {
     expect(document.paths['/examples']?.get.parameters).toEqual(
       parameters.map((parameter) => ({ ...parameter, in: 'query', required: false })),
     );
+  });
+
+  it('has a public operation, which needs no token', async () => {
+    const { security, responses } = document.paths['/examples/harvest']?.get ?? {};
+    expect(security).toEqual([]);
+    expect(responses).not.toMatchObject({ 401: expect.anything() });
+    expect(await app.request('GET', '/examples/harvest')).toMatchObject({ status: 200 });
   });
 
   it('has its classes, also one that is only an answer, with their rules', () => {

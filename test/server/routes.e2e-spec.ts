@@ -78,7 +78,7 @@ describe('routes', () => {
     }
   });
 
-  it('every route for clients that requires a token is in the OpenAPI document, and no other is', async () => {
+  it('every route for clients that requires a token is in the OpenAPI document, and no unknown one is', async () => {
     const { body } = await app.request('GET', '/openapi.json');
     const { paths } = body as { paths: Record<string, Record<string, object>> };
     const documented = Object.entries(paths).flatMap(([path, operations]) =>
@@ -86,6 +86,9 @@ describe('routes', () => {
     );
     const open = publicRoutes();
     const closed = routes.filter(({ path }) => !open.includes(path) && !PAGES.test(path));
-    expect([...documented, ...OPERATIONS].sort()).toEqual(closed.map(toDocumentedName).sort());
+    // A module may document its public operations.
+    const ofPublic = routes.filter(({ path }) => open.includes(path)).map(toDocumentedName);
+    const others = documented.filter((name) => !ofPublic.includes(name));
+    expect([...others, ...OPERATIONS].sort()).toEqual(closed.map(toDocumentedName).sort());
   });
 });

@@ -30,7 +30,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import type { Response } from 'express';
-import { RequireScopes } from '../../src/platform/auth/auth.decorators.js';
+import { Public, RequireScopes } from '../../src/platform/auth/auth.decorators.js';
 import type { JsonText } from '../../src/platform/json/json-text.js';
 import { ApiTag } from '../../src/platform/rest/api.decorators.js';
 import {
@@ -169,6 +169,7 @@ export class ExampleController {
   }
 
   @Get('harvest')
+  @Public()
   @ApiOperation({ operationId: 'readHarvest', summary: 'Read an answer of a class' })
   @ApiOkResponse({ description: 'The harvest', type: Harvest })
   harvest(): Harvest {

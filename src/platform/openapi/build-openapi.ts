@@ -2,7 +2,7 @@ import { type INestApplication, RequestMethod, type Type } from '@nestjs/common'
 import { METHOD_METADATA } from '@nestjs/common/internal';
 import { ModulesContainer } from '@nestjs/core';
 import { ApiExtension, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { BEARER } from '../auth/auth.decorators.js';
+import { BEARER, isPublic } from '../auth/auth.decorators.js';
 import { BatchedRepository } from '../database/batched-repository.js';
 import {
   ErrorCatalogue,
@@ -18,8 +18,9 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   'x-errors'?: ErrorEntry[];
   /** From `@ApiCreated()`: 50300 with another description. */
   'x-own-unavailable'?: ErrorEntry[];
-  /** From {@link documentRemovals}. */
+  /** From {@link describeHandlers}. */
   'x-removal-errors'?: ErrorKind[];
+  'x-public'?: boolean;
   /** From `@ApiTag()`. */
   'x-tag-description'?: string;
 };
@@ -37,15 +38,17 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 /** The errors of all operations. */
 const ANY_OPERATION: readonly ErrorEntry[] = [
   ErrorCatalogue.MALFORMED_REQUEST,
-  ErrorCatalogue.TOKEN_MISSING,
-  ErrorCatalogue.TOKEN_REFUSED,
-  ErrorCatalogue.INSUFFICIENT_SCOPE,
   ErrorCatalogue.REQUEST_TIMEOUT,
   ErrorCatalogue.EXPECTATION_FAILED,
   ErrorCatalogue.TOO_MANY_REQUESTS,
   ErrorCatalogue.HEADERS_TOO_LARGE,
   ErrorCatalogue.INTERNAL,
   ErrorCatalogue.UNAVAILABLE,
+];
+const WITH_TOKEN: readonly ErrorEntry[] = [
+  ErrorCatalogue.TOKEN_MISSING,
+  ErrorCatalogue.TOKEN_REFUSED,
+  ErrorCatalogue.INSUFFICIENT_SCOPE,
 ];
 const WITH_PARAMETERS: readonly ErrorEntry[] = [ErrorCatalogue.INVALID_PARAMETERS];
 const WITH_PRECONDITIONS: readonly ErrorEntry[] = [ErrorCatalogue.PRECONDITION_FAILED];
@@ -79,7 +82,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: TOKENS }, BEARER)
     .addSecurityRequirements(BEARER)
     .build();
-  documentRemovals(app);
+  describeHandlers(app);
   const document = SwaggerModule.createDocument(app, config, { extraModels: [ErrorDto] });
 
   delete document.info.contact;
@@ -100,18 +103,23 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
   return document;
 }
 
-/** Gives the operations that remove rows the errors of foreign keys that may prevent this. */
-function documentRemovals(app: INestApplication): void {
+/**
+ * Marks the handlers that are public, and gives those that remove rows the errors of foreign keys
+ * that may prevent this.
+ */
+function describeHandlers(app: INestApplication): void {
   for (const { controllers, providers } of app.get(ModulesContainer).values()) {
     const errors = [...providers.values()].flatMap(({ instance }) =>
       instance instanceof BatchedRepository ? (instance.removalError ?? []) : [],
     );
     for (const { metatype } of controllers.values()) {
-      const { prototype } = metatype as Type<object>;
+      const controller = metatype as Type<object>;
+      const { prototype } = controller;
       for (const [name, handler] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-        const isRemoval =
-          handler.value instanceof Function &&
-          Reflect.getMetadata(METHOD_METADATA, handler.value) === RequestMethod.DELETE;
+        const method: unknown = handler.value;
+        if (typeof method !== 'function') continue;
+        if (isPublic(method, controller)) ApiExtension('x-public', true)(prototype, name, handler);
+        const isRemoval = Reflect.getMetadata(METHOD_METADATA, method) === RequestMethod.DELETE;
         if (isRemoval && errors.length > 0) {
           ApiExtension('x-removal-errors', errors)(prototype, name, handler);
         }
@@ -162,10 +170,11 @@ function describeTags(operations: readonly Operation[]): { name: string; descrip
 /** Documents the errors of an operation, by status. */
 function describeErrors(operation: Operation): void {
   // `@RequireScopes()` has set this for operations with scopes of their own.
-  operation.security ??= [{ [BEARER]: [] }];
+  operation.security ??= operation['x-public'] === true ? [] : [{ [BEARER]: [] }];
   const { content } = (operation.requestBody ?? {}) as { readonly content?: object };
   const groups: (readonly ErrorKind[])[] = [
     ANY_OPERATION,
+    operation.security.length === 0 ? [] : WITH_TOKEN,
     hasParameter(operation, ({ in: place }) => place === 'query' || place === 'path')
       ? WITH_PARAMETERS
       : [],
@@ -179,6 +188,7 @@ function describeErrors(operation: Operation): void {
   delete operation['x-errors'];
   delete operation['x-own-unavailable'];
   delete operation['x-removal-errors'];
+  delete operation['x-public'];
   // Of two entries with one code, the later is that of the operation.
   const byCode = new Map(groups.flat().map((entry) => [entry.error, entry]));
   const entries = [...byCode.values()].sort((a, b) => a.error - b.error);
