@@ -14,6 +14,7 @@ import {
   sendChangesRequest,
   untilWaiting,
 } from '../support/change-feed.js';
+import { holdTimeouts, resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { TOKEN } from '../support/token.js';
 import { type Answer, TestApp } from '../support/test-app.js';
@@ -29,6 +30,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   jest.restoreAllMocks();
+  resetClocks();
   await app.close();
 });
 
@@ -246,6 +248,15 @@ describe('a request that waits for a change', () => {
     await untilWaiting(app, 1);
     await app.query(`INSERT INTO plants (id, name) VALUES (7, 'Monstera')`);
     expect(listChanges(await waiting)).toEqual([CREATED]);
+  });
+
+  it('is answered at whatever moment it begins to wait', async () => {
+    // The time of a request is never over.
+    holdTimeouts();
+    for (let pause = 0; pause < 40; pause += 3) {
+      for (let count = 0; count < pause; count++) await app.request('GET', '/health/live');
+      expectError(await app.get('/changes?after=0.0123456789ab&wait=20'), 'CHANGES_GONE');
+    }
   });
 
   it('is answered with an empty page when the program stops', async () => {

@@ -128,7 +128,7 @@ export class ChangeFeed implements BeforeApplicationShutdown {
         }
       }
       await sleep(pause, undefined, { ref: false });
-    } while (crowd >= 1 && !this.isStopping);
+    } while ((crowd >= 1 || this.waiting.size > 0) && !this.isStopping);
     this.newest = undefined;
     this.isLooking = false;
   }
