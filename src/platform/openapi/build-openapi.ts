@@ -114,7 +114,7 @@ function describeHandlers(app: INestApplication): void {
     );
     for (const { metatype } of controllers.values()) {
       const controller = metatype as Type<object>;
-      const { prototype } = controller;
+      const prototype = controller.prototype as object;
       for (const [name, handler] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
         const method: unknown = handler.value;
         if (typeof method !== 'function') continue;
