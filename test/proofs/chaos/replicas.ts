@@ -105,7 +105,7 @@ class NoAnswerError extends Error {
     cause: Error,
     readonly wasAccepted: boolean,
   ) {
-    super(cause.message, { cause });
+    super(cause.message, { cause: error });
   }
 }
 
@@ -146,7 +146,7 @@ class Replica {
         // Nothing was sent: the program does not listen.
         await this.serving;
         const { hasExited, errors } = this.program;
-        if (hasExited) throw new Error(`A program ended by itself: ${errors}`, { cause });
+        if (hasExited) throw new Error(`A program ended by itself: ${errors}`, { cause: error });
       }
     }
   }

@@ -195,7 +195,7 @@ const REFUSALS: readonly {
     what: 'a missing folder',
     command: 'db-backup',
     args: ['none/copy.db'],
-    message: /SQLITE_CANTOPEN: unable to open database file/,
+    message: /SQLITE_CANTOPEN: unable to open database/,
   },
   {
     what: 'a missing store',
