@@ -105,7 +105,7 @@ class NoAnswerError extends Error {
     cause: Error,
     readonly wasAccepted: boolean,
   ) {
-    super(cause.message, { cause: error });
+    super(cause.message, { cause });
   }
 }
 
