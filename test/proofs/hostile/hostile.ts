@@ -91,8 +91,10 @@ async function prove(folder: string, attackMs: number, slowdown: number): Promis
     const sampling = setInterval(() => {
       void program.residentMemory().then((now) => (memory = Math.max(memory, now)));
     }, 500);
+    // The honest clients are connected when the attack begins.
+    const running = honest.run(attackMs);
     attack.stdin.write(String(port));
-    const attacked = await honest.run(attackMs);
+    const attacked = await running;
     clearInterval(sampling);
     attack.kill('SIGKILL');
 
@@ -147,20 +149,18 @@ class HonestClients {
   answers = 0;
   readonly faults: string[] = [];
   private lastId = 0;
-  /** Its connections last, also while the attack begins. */
-  private readonly client: HttpClient;
 
-  constructor(url: URL) {
-    this.client = new HttpClient(() => url);
-  }
+  constructor(private readonly url: URL) {}
 
   /** Stores the plants for the attack. */
   async fill(): Promise<void> {
+    const client = new HttpClient(() => this.url);
     for (let index = 0; index <= LONG_PLANTS; index++) {
       const name = index === 0 ? 'attacked' : 'x'.repeat(100_000);
       const request = makeCreateRequest({ id: ATTACKED + BigInt(index), name });
-      await this.expect(request, `"name":"${name}"`);
+      await this.expect(client, request, `"name":"${name}"`);
     }
+    client.close();
   }
 
   /** Resolves with the 99th percentile of the latencies, in milliseconds. */
@@ -173,6 +173,7 @@ class HonestClients {
   }
 
   private async ask(end: number, times: number[]): Promise<void> {
+    const client = new HttpClient(() => this.url);
     while (performance.now() < end) {
       const id = ++this.lastId;
       const target = `/plants/${id}`;
@@ -186,15 +187,16 @@ class HonestClients {
       ];
       for (const [request, expected] of asked) {
         const began = performance.now();
-        await this.expect(request, expected);
+        await this.expect(client, request, expected);
         times.push(performance.now() - began);
         await sleep(Math.random() * LONGEST_PAUSE);
       }
     }
+    client.close();
   }
 
-  private async expect(request: HttpRequest, expected: string): Promise<void> {
-    const answer = await this.client.send(request).catch((error: unknown) => error as Error);
+  private async expect(client: HttpClient, request: HttpRequest, expected: string): Promise<void> {
+    const answer = await client.send(request).catch((error: unknown) => error as Error);
     this.answers++;
     if (!(answer instanceof Error) && answer.status === 200 && answer.body.includes(expected))
       return;
