@@ -6,7 +6,7 @@ import { TcpProxy } from '../../../support/tcp-proxy.js';
 import { type Answer, TestApp } from '../../../support/test-app.js';
 
 /** The beginning of a statement's name, as it is sent to the server. */
-const INSERT = 'insertFree ';
+const INSERT = 'insert ';
 
 let server: PostgresServer;
 
@@ -283,7 +283,7 @@ describe('a service on a server', () => {
   it.each([
     ['the answer to a commit is lost', 'answer lost', 409],
     ['a commit is lost on its way', 'lost', 200],
-  ] as const)('answers 503 when %s, and the retry with %s -> %i', async (_, kind, retried) => {
+  ] as const)('answers 503 when %s (%s), and the retry with %i', async (_, kind, retried) => {
     expect((await createPlant(scene.app, '1')).status).toBe(200);
     scene.proxy.befall({ kind, bytes: INSERT });
     expect(isUnavailable(await createPlant(scene.app, '2'))).toBe(true);
