@@ -47,8 +47,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   private timer: TransactionTimer | undefined;
   private statementLimit: number | undefined = STATEMENT_TIMEOUT_MS;
   private transactionLimit: number | undefined;
-  /** Whether the connection has other time limits than those of the pool. */
-  private isAltered = false;
+  /** Whether the connection has other time limits than those of the pool, or may be broken. */
+  private mustClose = false;
   /** Why the transaction was lost. */
   private lost: Error | undefined;
 
@@ -58,7 +58,7 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   }
 
   async setTimeLimit(limit: number | undefined): Promise<void> {
-    this.isAltered = true;
+    this.mustClose = true;
     const limits = limit === undefined ? [0, 0] : [limit, limit + ANSWER_MARGIN_MS];
     await this.query(`SELECT ${SET_TIME_LIMITS}`, limits.map(String));
     this.statementLimit = limit;
@@ -84,8 +84,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   override async release(): Promise<void> {
     this.timer?.stop();
     await this.last;
-    if (this.lost !== undefined || this.isAltered || this.isTransactionActive) {
-      this.releaseCallback?.(this.lost ?? new Error('The connection is not as it was'));
+    if (this.lost !== undefined || this.mustClose || this.isTransactionActive) {
+      this.releaseCallback?.(this.lost ?? new Error('The connection is not used again'));
       Object.assign(this, { releaseCallback: undefined });
     }
     await super.release();
@@ -112,6 +112,8 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
       return (await super.query(sql, parameters, isStructured)) as unknown;
     } catch (error) {
       const failure = this.explain(error, sql);
+      // The pool learns later that the server has closed a connection.
+      if (failure instanceof StoreUnavailableError) this.mustClose = true;
       if (CONTROLS.test(sql) && !sql.startsWith('ROLLBACK TO')) this.lost ??= failure;
       throw this.lost ?? failure;
     } finally {
