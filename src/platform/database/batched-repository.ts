@@ -165,7 +165,10 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * @throws ApiError 50300 when it may or may not be stored
    */
   async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
-    const values = this.columns.encodeRow(row);
+    return await this.createValues(this.columns.encodeRow(row), manager);
+  }
+
+  private async createValues(values: Values, manager?: EntityManager): Promise<CreateOutcome> {
     const change: RowChange = {
       operation: 'create',
       key: this.columns.getKey(values),
@@ -173,11 +176,16 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       row: values,
       decide: (stored, hasSameBytes) => {
         if (stored === undefined) return { outcome: 'created', write: values };
-        const isSame = hasSameBytes && this.columns.isSame(values, stored, this.uncompared);
-        return { outcome: isSame ? 'identical' : 'different' };
+        return { outcome: this.compare(values, stored, hasSameBytes) };
       },
     };
     return (await this.execute(this.changes, change, manager)) as CreateOutcome;
+  }
+
+  /** Compares a new row with the stored one of the same key. */
+  private compare(values: Values, stored: RawRow, hasSameBytes = true): 'identical' | 'different' {
+    const isSame = hasSameBytes && this.columns.isSame(values, stored, this.uncompared);
+    return isSame ? 'identical' : 'different';
   }
 
   /**
@@ -186,14 +194,33 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * @throws ApiError 50300 when it is not known which of them are stored
    */
   async createAll(rows: readonly RowInput<Row>[]): Promise<ListOutcome> {
-    const outcomes = await Promise.all(
-      rows.map((row) =>
-        this.create(row).catch((error: unknown) => {
-          if (error instanceof ConstraintError) return error;
-          throw error;
-        }),
-      ),
-    );
+    const { columns } = this;
+    const outcomes: (CreateOutcome | ConstraintError)[] = [];
+    const create = async (place: number, values: Values): Promise<void> => {
+      try {
+        outcomes[place] = await this.createValues(values);
+      } catch (error) {
+        if (!(error instanceof ConstraintError)) throw error;
+        outcomes[place] = error;
+      }
+    };
+    const firsts = new Map<string, [place: number, Values]>();
+    const repeated: [place: number, Values, key: string][] = [];
+    for (const [place, row] of rows.entries()) {
+      const values = columns.encodeRow(row);
+      const key = columns.getKey(values);
+      if (firsts.has(key)) repeated.push([place, values, key]);
+      else firsts.set(key, [place, values]);
+    }
+    await Promise.all(Array.from(firsts.values(), (first) => create(...first)));
+    // Each change of a row is a commit of its own, while many rows are read at a time.
+    const compareAgain = async (place: number, values: Values, key: string): Promise<void> => {
+      const stored = columns.bytes.length > 0 ? undefined : await this.finds.add(key);
+      if (stored === undefined) await create(place, values);
+      else outcomes[place] = this.compare(values, stored);
+    };
+    await Promise.all(repeated.map((one) => compareAgain(...one)));
+
     const counts = { created: 0, identical: 0 };
     const failures = new Map<number, 'different' | Error>();
     for (const [place, outcome] of outcomes.entries()) {
