@@ -51,7 +51,7 @@ it('bytes are stored by a repository in batches, and read only when asked for', 
   const { json } = await photos.page({ limit: 2 });
   expect(json).toMatchObject({ text: '[{"id":1},{"id":2}]' });
 
-  // What a change leaves out stays.
+  // A change keeps the bytes that it leaves out.
   const preview = data(10);
   await Promise.all([
     photos.change('1', (row) => row && { ...row, preview }),

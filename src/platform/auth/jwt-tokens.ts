@@ -30,7 +30,7 @@ const MAX_LENGTH = 8_192;
 const CLOCK_TOLERANCE_SECONDS = 5;
 /** How long a verified token is accepted without being verified again, in milliseconds. */
 const CACHE_TTL_MS = 5 * 60_000;
-/** How many characters the verified tokens in the cache have in all; the oldest make room. */
+/** How many characters the cached tokens have in all. The oldest are removed for new ones. */
 const MAX_CACHED_LENGTH = 8 * 1024 * 1024;
 /** How much of a claim that names the caller is logged, in characters. */
 const MAX_LOGGED_CLAIM = 64;

@@ -58,7 +58,7 @@ function parsePostgresUrl(url: URL): PostgresUrl | undefined {
   const sslMode = SSL_MODES.find((mode) => mode === (searchParams.get('sslmode') ?? 'disable'));
   const areKnown = [...searchParams.keys()].every((name) => PARAMETERS.has(name));
   const isComplete = host && username && password !== undefined && database && sslMode;
-  // What follows a # would be lost, as a part of a password or of a name.
+  // A URL loses what follows a #, which may belong to a password or a name.
   if (!isComplete || !areKnown || url.hash !== '') return undefined;
   return {
     type: 'postgres',
