@@ -22,15 +22,16 @@ if (!isNamed || plural === singular || !existsSync(from) || existsSync(`${MODULE
 
 const oldPlural = basename(from);
 const oldSingular = basename(list(from, '.entity.ts')[0], '.entity.ts');
-const migrations = list(`${from}/migrations`, '.ts').sort();
 const codes = new Map(drawCodes(readCodes(from)));
-// The copies of the migrations run after all others.
-const times = readFileSync('src/schema.ts', 'utf8')
-  .match(/\d{13}/g)
-  .map(Number);
-const firstTime = Math.max(Date.now(), ...times.map((time) => time + 1));
+// The first migration creates the present table. The later ones are for stores that have an older one.
+const [migration, ...laterMigrations] = list(from, '.ts')
+  .filter((path) => path.startsWith('migrations/'))
+  .sort();
+// The copy of the migration runs after all others.
+const times = readFileSync('src/schema.ts', 'utf8').match(/\d{13}/g);
+const time = String(Math.max(Date.now(), ...times.map((taken) => Number(taken) + 1)));
 
-for (const path of list(from, '.ts')) {
+for (const path of list(from, '.ts').filter((path) => !laterMigrations.includes(path))) {
   const target = `${MODULES}/${plural}/${rename(path)}`;
   mkdirSync(dirname(target), { recursive: true });
   const text = readFileSync(join(from, path), 'utf8');
@@ -38,11 +39,12 @@ for (const path of list(from, '.ts')) {
 }
 const [Singular, Plural] = [capitalize(singular), capitalize(plural)];
 await register('src/schema.ts', 'entities', Singular, `${singular}.entity`);
-for (const file of migrations) {
-  const path = `migrations/${rename(basename(file, '.ts'))}`;
-  const [, name] = /class (\w+)/.exec(readFileSync(`${MODULES}/${plural}/${path}.ts`, 'utf8'));
-  await register('src/schema.ts', 'migrations', name, path);
-}
+await register(
+  'src/schema.ts',
+  'migrations',
+  `Create${Plural}${time}`,
+  rename(migration.slice(0, -3)),
+);
 await register('src/app.module.ts', 'imports', `${Plural}Module`, `${plural}.module`);
 console.log(`Now: npm run openapi && npm test -- ${MODULES}/${plural}`);
 
@@ -62,10 +64,7 @@ function rename(text) {
   for (const [before, after] of codes) {
     renamed = renamed.replaceAll(new RegExp(`\\b${before}\\b`, 'g'), after);
   }
-  for (const [index, file] of migrations.entries()) {
-    renamed = renamed.replaceAll(file.slice(0, 13), String(firstTime + index));
-  }
-  return renamed;
+  return renamed.replaceAll(basename(migration).slice(0, 13), time);
 }
 
 /** Lets the imports of a file in one folder lead to the same files from another folder. */

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
-import { claimRun, JobRun } from '../../src/platform/database/jobs.js';
+import { JobRun, Jobs } from '../../src/platform/database/jobs.js';
 import { type EntityStore, openEntityStore } from '../support/store.js';
 
 const DAY = new Date('2026-11-22T00:00:00Z');
@@ -16,12 +15,12 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 it('lets one of several programs do a job for each time at which it is due', async () => {
-  const one = new BatchedRepository(store.dataSource.getRepository(JobRun));
-  const other = new BatchedRepository(store.dataSource.getRepository(JobRun));
-  const claims = [one, other, one, other].map((runs) => claimRun(runs, 'tidy', DAY));
+  const one = new Jobs(store.dataSource);
+  const other = new Jobs(store.dataSource);
+  const claims = [one, other, one, other].map((jobs) => jobs.claimRun('tidy', DAY));
   expect((await Promise.all(claims)).filter(Boolean)).toHaveLength(1);
-  expect(await claimRun(other, 'tidy', DAY)).toBe(false);
-  expect(await claimRun(other, 'tidy', NEXT_DAY)).toBe(true);
-  expect(await claimRun(one, 'tidy', DAY)).toBe(false);
-  expect(await claimRun(one, 'water', DAY)).toBe(true);
+  expect(await other.claimRun('tidy', DAY)).toBe(false);
+  expect(await other.claimRun('tidy', NEXT_DAY)).toBe(true);
+  expect(await one.claimRun('tidy', DAY)).toBe(false);
+  expect(await one.claimRun('water', DAY)).toBe(true);
 });

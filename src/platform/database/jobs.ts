@@ -1,5 +1,6 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { BatchedRepository } from './batched-repository.js';
+import { Injectable } from '@nestjs/common';
+import { Column, DataSource, Entity, PrimaryColumn } from 'typeorm';
+import { BatchedRepository } from './batched-repository.js';
 import { int64, nullable, text } from './columns.js';
 
 /** The state of a job that one of the programs on a store does. */
@@ -13,24 +14,30 @@ export class JobRun {
   doneFor!: string | null;
 }
 
-/**
- * Claims a job for the time at which it is due, so that one of the programs on a store does it. A
- * job whose program dies meanwhile is done at the next due time.
- *
- * @param name the name of the job in the store
- * @param dueAt when the job is due, such as the beginning of the day; the same in all programs
- * @returns whether this program is the first to claim the job for this time or a later one
- * @throws ApiError 50300; another program may then claim the job
- */
-export async function claimRun(
-  runs: BatchedRepository<JobRun>,
-  name: string,
-  dueAt: Date,
-): Promise<boolean> {
-  let isFirst = false;
-  await runs.change(name, (run) => {
-    isFirst = Number(run?.doneFor ?? -Infinity) < dueAt.getTime();
-    return isFirst ? { name, doneFor: String(dueAt.getTime()) } : undefined;
-  });
-  return isFirst;
+/** The jobs that one of the programs on a store does. */
+@Injectable()
+export class Jobs {
+  private readonly runs: BatchedRepository<JobRun>;
+
+  constructor(store: DataSource) {
+    this.runs = new BatchedRepository(store.getRepository(JobRun));
+  }
+
+  /**
+   * Claims a job for the time at which it is due, so that one of the programs does it. A job whose
+   * program dies meanwhile is done at the next due time.
+   *
+   * @param name the name of the job in the store
+   * @param dueAt when the job is due, such as the beginning of the day; the same in all programs
+   * @returns whether this program is the first to claim the job for this time or a later one
+   * @throws ApiError 50300; another program may then claim the job
+   */
+  async claimRun(name: string, dueAt: Date): Promise<boolean> {
+    let isFirst = false;
+    await this.runs.change(name, (run) => {
+      isFirst = Number(run?.doneFor ?? -Infinity) < dueAt.getTime();
+      return isFirst ? { name, doneFor: String(dueAt.getTime()) } : undefined;
+    });
+    return isFirst;
+  }
 }

@@ -2,6 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { int64, text } from '../../../platform/database/columns.js';
 import { changeSchema } from '../../../platform/database/migration-steps.js';
 
+/** Stores that version 1.0.0 has created have no index of this name. */
 export class IndexPlantsByName1795500000000 implements MigrationInterface {
   readonly transaction = false;
 

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSourceOptions } from 'typeorm';
 import { Env } from '../../config/env.js';
 import { PinoLogger } from '../../observability/pino-logger.js';
+import { Jobs } from '../jobs.js';
 import { createDataSourceOptions, openDatabase, type Schema } from './open-database.js';
 
 @Module({})
@@ -24,6 +25,8 @@ export class DatabaseModule {
       module: DatabaseModule,
       global: true,
       imports: [typeOrm],
+      providers: [Jobs],
+      exports: [Jobs],
     };
   }
 }
