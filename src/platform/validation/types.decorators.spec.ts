@@ -1,10 +1,52 @@
-import { expect, it } from '@jest/globals';
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import { TYPES, type TypeName, ValuesDto } from '../../../test/cases/types.js';
 import { Decimal } from '../json/decimal.js';
+import { type JsonObject, parseJson } from '../json/json.js';
+import { writeJson } from '../json/json-writer.js';
+import { CompiledDto } from './compiled-dto.js';
 import { createDecimalType } from './types.decorators.js';
+
+const dto = CompiledDto.compile(ValuesDto);
+
+/** Reads a body with one member, and returns the member and its faults. */
+function read(type: string, json: string): { value: unknown; faults: string[] } {
+  const object = dto.read(parseJson(`{"${type}":${json}}`) as JsonObject);
+  const faults: string[] = [];
+  dto.check(object, faults);
+  return {
+    value: object[type as keyof object],
+    faults: faults.filter((fault) => fault.startsWith(`${type} `)),
+  };
+}
+
+describe.each(Object.entries(TYPES))('a member of the type %s', (type, cases) => {
+  const { valid, spellings = {}, invalid } = cases;
+
+  it('has one spelling, however it was written', () => {
+    const same = valid.map((json) => [json, json]);
+    for (const [written = '', spelling] of [...same, ...Object.entries(spellings)]) {
+      const { value, faults } = read(type, written);
+      expect([writeJson(value), faults]).toEqual([spelling, []]);
+    }
+  });
+
+  it('cannot have another value', () => {
+    for (const json of invalid) expect([json, read(type, json).faults.length]).toEqual([json, 1]);
+  });
+
+  it('is read from a parameter as from a body', () => {
+    const { valueType } = dto.members.find(({ name }) => name === type) ?? {};
+    if (valueType === undefined || type === 'json') return;
+    for (const json of [...valid, ...Object.keys(spellings).filter((one) => one[0] === '"')]) {
+      const text = json.startsWith('"') ? (JSON.parse(json) as string) : json;
+      expect(valueType.readParameter(text)).toEqual(read(type as TypeName, json).value);
+    }
+  });
+});
 
 it.each([
   [18, 0],
-  [16, 0],
   [18, 4],
   [3, 1],
 ])('the bounds of decimal(%i, %i) in the document are those of the service', (precision, scale) => {
