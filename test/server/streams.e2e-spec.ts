@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
+import { ApiBytes } from '../../src/platform/rest/bytes.js';
+import { makeEtag, type Representation } from '../../src/platform/rest/etag.js';
 import { ApiStream } from '../../src/platform/rest/api.decorators.js';
 import { resetClocks, stopClock } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
@@ -56,6 +58,13 @@ class StreamsController {
     return makePieces(3, 1);
   }
 
+  @Get('file')
+  @ApiBytes(['image/png', 'text/plain'], 'A file')
+  file(): Representation<StreamableFile> {
+    const body = new StreamableFile(Readable.from(makePieces(1)), { length: PIECE.length });
+    return { body, etag: makeEtag(PIECE.length) };
+  }
+
   @Get('file-fails')
   failFile(): StreamableFile {
     return new StreamableFile(Readable.from(makePieces(1, 0)));
@@ -84,6 +93,18 @@ describe('a stream', () => {
     expect(answer).toMatchObject({ status: 200, text: '' });
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(made.ended).toBe(1);
+  });
+
+  it('of a file has an ETag, and is closed for a client that has it or wants another', async () => {
+    const etag = makeEtag(PIECE.length);
+    const { text, headers } = await app.get('/streams/file');
+    expect([text, headers.get('etag')]).toEqual([PIECE, etag]);
+    expect(headers.get('content-length')).toBe(String(PIECE.length));
+    expect(await app.get('/streams/file', { 'If-None-Match': etag })).toMatchObject({
+      status: 304,
+    });
+    expectError(await app.get('/streams/file', { 'If-Match': '"x"' }), 'PRECONDITION_FAILED');
+    expect(made).toEqual({ pieces: 1, ended: 1 });
   });
 
   it.each(['fails-first', 'file-fails'])(
