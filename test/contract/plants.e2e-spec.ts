@@ -52,16 +52,6 @@ describe('GET /plants/{id}', () => {
     expectError(answer, 'INVALID_PARAMETERS', expect.stringMatching(message));
   });
 
-  it('answers HEAD as GET, without the body', async () => {
-    const path = await newPlant();
-    const get = await app.get(path);
-    const head = await app.request('HEAD', path, { headers: app.authorization });
-    expect(head).toMatchObject({ status: 200, text: '' });
-    for (const name of ['etag', 'content-length', 'content-type']) {
-      expect(head.headers.get(name)).toBe(get.headers.get(name));
-    }
-  });
-
   it('has a strong ETag, the same for the same name and tag, and another for others', async () => {
     const [a, b, c, d] = await Promise.all(
       ['"name":"a"', '"name":"a"', '"name":"a","tag":""', '"name":"a","tag":"null"'].map(
@@ -299,19 +289,6 @@ describe.each(Object.entries(CHANGES))('%s /plants/{id} with a condition', (meth
 });
 
 describe('DELETE /plants/{id}', () => {
-  it('removes a plant: it is read and listed no more, and its id is free', async () => {
-    const path = await newPlant('"name":"n","tag":"removed"');
-    const answer = await app.delete(path);
-    expect(answer).toMatchObject({ status: 204, text: '' });
-    expect(answer.headers.has('content-type')).toBe(false);
-    expectError(await app.get(path), PlantErrors.PLANT_NOT_FOUND);
-    expect((await app.get('/plants?tag=removed')).text).toBe('[]');
-    expectError(await app.delete(path), PlantErrors.PLANT_NOT_FOUND);
-    expect(await app.create(`{"id":${path.slice(8)},"name":"again"}`)).toMatchObject({
-      status: 200,
-    });
-  });
-
   it('ignores a body', async () => {
     const path = await newPlant();
     const answer = await app.request('DELETE', path, {

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
-import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { int64 } from '../../src/platform/database/columns.js';
@@ -41,26 +40,6 @@ afterEach(async () => {
 });
 
 describe("TypeORM's PostgreSQL driver", () => {
-  it('makes every query runner by createQueryRunner()', async () => {
-    const runner = dataSource.createQueryRunner();
-    expect(runner).toBeInstanceOf(PostgresQueryRunner);
-    expect(dataSource.driver.createQueryRunner('master').constructor).toBe(runner.constructor);
-    await runner.release();
-  });
-
-  it('begins and ends transactions by these words', async () => {
-    await dataSource.transaction(async (manager) => {
-      await manager.transaction((nested) => nested.query('SELECT 1'));
-    });
-    expect(statements).toEqual([
-      'START TRANSACTION',
-      'SAVEPOINT typeorm_1',
-      'SELECT 1',
-      'RELEASE SAVEPOINT typeorm_1',
-      'COMMIT',
-    ]);
-  });
-
   it('calls beforeMigration() on the query runner, to lift the time limit of migrations', async () => {
     const limits: unknown[] = [];
     class Noting1700000000000 {

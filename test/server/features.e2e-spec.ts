@@ -1,10 +1,185 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Controller, Get, Module, Param } from '@nestjs/common';
+import {
+  BadRequestException,
+  Body,
+  ConflictException,
+  Controller,
+  DefaultValuePipe,
+  Get,
+  HttpException,
+  Module,
+  NotFoundException,
+  Param,
+  ParseIntPipe,
+  Put,
+  Query,
+  Res,
+  ServiceUnavailableException,
+  UnauthorizedException,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import type { Response } from 'express';
+import { Public } from '../../src/platform/auth/auth.decorators.js';
 import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
-import { ExampleModule } from '../support/example.module.js';
+import { ApiTag } from '../../src/platform/rest/api.decorators.js';
+import { IdDto } from '../../src/platform/rest/id.dto.js';
+import {
+  IsInstant,
+  IsInt64,
+  IsOptionalNotNull,
+  IsText,
+} from '../../src/platform/validation/types.decorators.js';
+import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from '../example/example.js';
 import { expectError } from '../support/expect-error.js';
+import { addToSchema } from '../support/store.js';
 import { type Answer, TestApp } from '../support/test-app.js';
+
+addToSchema(EXAMPLE_SCHEMA);
+
+/** The errors to throw, by the last part of the path. */
+const FAILURES: Readonly<Record<string, () => unknown>> = {
+  'missing-anyhow': () => new NotFoundException(),
+  bad: () => new BadRequestException(['a is bad', 'b is bad']),
+  taken: () => new ConflictException('the name is taken'),
+  // Nest wraps errors of http-errors like this.
+  'of-express': () =>
+    new HttpException('a secret', 413, {
+      cause: Object.assign(new Error('a secret'), { expose: true, statusCode: 413 }),
+    }),
+  shy: () => new HttpException(new Error('a secret'), 404),
+  unauthorized: () => new UnauthorizedException('the session is over'),
+  'later-anyhow': () => new ServiceUnavailableException(),
+  redirect: () => new HttpException('a secret', 302),
+  bug: () => new TypeError('a secret'),
+};
+
+class FailurePath {
+  @IsIn(Object.keys(FAILURES))
+  name!: string;
+}
+
+class ExampleQuery {
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  @ApiProperty({ description: 'How many at most' })
+  limit = 100;
+
+  @IsOptionalNotNull()
+  @IsInt64()
+  @ApiProperty({ description: 'The last id of the page before' })
+  after?: bigint;
+
+  @IsOptionalNotNull()
+  @IsText()
+  tag?: string;
+
+  @IsOptional()
+  @IsBoolean()
+  isOpen?: boolean;
+
+  @IsOptional()
+  @IsNumber()
+  size?: number;
+
+  @IsOptional()
+  @IsIn(['up', 'down'])
+  order?: string;
+}
+
+class Seed {
+  @IsInt64()
+  id!: bigint;
+}
+
+@ApiSchema({ name: 'Example' })
+class ExampleBody {
+  @ValidateNested()
+  @Type(() => Seed)
+  seed!: Seed;
+
+  @ArrayMaxSize(2)
+  @ValidateNested({ each: true })
+  @Type(() => Seed)
+  seeds: Seed[] = [];
+
+  @IsOptionalNotNull()
+  @IsInt64({ each: true })
+  ids?: bigint[];
+}
+
+/** Only an answer. */
+class Harvest {
+  @IsInstant()
+  at!: string;
+
+  @IsText({ maxLength: 9 })
+  @ApiProperty({ example: 'apples' })
+  what!: string;
+}
+
+@ApiTag('examples', 'Examples of all that a feature may do')
+@Controller('examples')
+class ExampleController {
+  @Get()
+  @ApiOperation({ operationId: 'listExamples', summary: 'List examples' })
+  @ApiOkResponse({ description: 'What was asked for', type: [ExampleQuery] })
+  list(@Query() query: ExampleQuery): ExampleQuery[] {
+    return [query];
+  }
+
+  @Get('plain')
+  @ApiOperation({ operationId: 'readPlain', summary: 'Read an answer of no class' })
+  plain(): object {
+    return { list: [{ id: 9007199254740993n }], date: new Date(0), none: undefined };
+  }
+
+  @Get('harvest')
+  @Public()
+  @ApiOperation({ operationId: 'readHarvest', summary: 'Read an answer of a class' })
+  @ApiOkResponse({ description: 'The harvest', type: Harvest })
+  harvest(): Harvest {
+    return { at: '2026-11-22T10:00:00.000Z', what: 'apples' };
+  }
+
+  @Get('numbers/:number')
+  @ApiOperation({ operationId: 'multiply', summary: 'Multiply two numbers' })
+  number(
+    @Param('number', ParseIntPipe) number: number,
+    @Query('factor', new DefaultValuePipe(1), ParseIntPipe) factor: number,
+  ): object {
+    return { product: number * factor };
+  }
+
+  @Get('failures/:name')
+  @ApiOperation({ operationId: 'fail', summary: 'Fail' })
+  fail(@Res({ passthrough: true }) response: Response, @Param() { name }: FailurePath): never {
+    if (!name.endsWith('anyhow')) response.setHeader('Retry-After', '17');
+    throw FAILURES[name]?.();
+  }
+
+  @Put(':id')
+  @ApiOperation({ operationId: 'replaceExample', summary: 'Replace an example' })
+  replace(@Param() { id }: IdDto, @Query() query: ExampleQuery, @Body() body: ExampleBody): object {
+    return { id, query, body };
+  }
+}
+
+@Module({ controllers: [ExampleController] })
+class ExampleModule {}
 
 const MAX = '9223372036854775807';
 const INT64 = 'must be an integer from -9223372036854775808 to 9223372036854775807';
@@ -12,7 +187,7 @@ const INT64 = 'must be an integer from -9223372036854775808 to 92233720368547758
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await TestApp.start({ CHANGE_FEED: 'on' }, ExampleModule);
+  app = await TestApp.start({ CHANGE_FEED: 'on' }, ExampleModule, ...EXAMPLE_MODULES);
 });
 
 afterAll(() => app.close());
@@ -29,8 +204,6 @@ describe('a query', () => {
     ['?tag=a+b%2Bc%20d', '{"limit":100,"tag":"a b+c d"}'],
     ['?tag=%F0%9F%8C%BF%26%3D?/=', '{"limit":100,"tag":"🌿&=?/="}'],
     ['?isOpen=true&size=-1.50', '{"limit":100,"isOpen":true,"size":-1.5}'],
-    ['?order=up&tag=__proto__', '{"limit":100,"order":"up","tag":"__proto__"}'],
-    ['?after=0', '{"limit":100,"after":0}'],
     [`?after=${MAX}`, `{"limit":100,"after":${MAX}}`],
   ])('%s is read as %s', async (query, answer) => {
     const { status, body, text } = await app.get(`/examples${query}`);
@@ -48,18 +221,14 @@ describe('a query', () => {
 
   it.each<[query: string, fault: string]>([
     ['?limit=0', 'limit must not be less than 1'],
-    ['?limit=1001', 'limit must not be greater than 1000'],
     ['?limit=010', 'limit must be an integer number'],
     ['?size=Infinity', 'size must be a number'],
-    ['?isOpen=1', 'isOpen must be a boolean value'],
-    ['?order=left', 'order must be one of the following values: up, down'],
     ['?tag=%00', 'tag must not contain U+0000'],
     ['?tag=a&t%61g=b&tag=c', 'tag is given more than once'],
     ['?tag[]=a', '"tag[]" is not a parameter'],
     ['?__proto__=1', '"__proto__" is not a parameter'],
     ['?%22=1', String.raw`"\"" is not a parameter`],
     ['?tag=%ED%A0%80', 'it is not percent-encoded UTF-8'],
-    ['?%FF=1', 'it is not percent-encoded UTF-8'],
     [
       '?limit=0&x=1&tag=%00&x=2&after=1.0&order=up&order=up',
       `"x" is not a parameter; tag must not contain U+0000 or an unpaired surrogate; limit must not be less than 1; after ${INT64}; order is given more than once`,
@@ -84,7 +253,7 @@ describe('a query', () => {
   it('is ignored by an operation that declares none', async () => {
     const body = '{"id":1,"name":"n"}';
     expect(await app.post('/plants?id=%FF&id=2', body)).toMatchObject({ status: 200 });
-    expect(await app.get('/examples/1?limit=x')).toMatchObject({ status: 200 });
+    expect(await app.get('/examples/plain?limit=x')).toMatchObject({ status: 200 });
   });
 });
 
@@ -96,7 +265,7 @@ describe('a path', () => {
   });
 
   it('has a plus for a plus', async () => {
-    expectError(await app.get('/examples/+'), 'INVALID_PARAMETERS');
+    expectError(await app.get('/plants/+'), 'INVALID_PARAMETERS');
   });
 });
 
@@ -118,41 +287,13 @@ describe('a request with a path, a query and a body', () => {
   });
 });
 
-describe('a body with nested classes', () => {
-  it.each([
-    [
-      `{"seeds":[{"id":${MAX}},{"id":0}],"seed":{"id":1}}`,
-      `{"seeds":[{"id":${MAX}},{"id":0}],"seed":{"id":1}}`,
-    ],
-    [`{"seed":{"id":1},"ids":[${MAX},-1]}`, `{"seeds":[],"seed":{"id":1},"ids":[${MAX},-1]}`],
-    [
-      `{"seed":{"id":1},"anything":{"id":${MAX},"a":[1.5,null]}}`,
-      `{"seeds":[],"seed":{"id":1},"anything":{"id":${MAX},"a":[1.5,null]}}`,
-    ],
-    [
-      '{"seed":{"id":1,"__proto__":{"count":1},"constructor":{"prototype":{}}}}',
-      '{"seeds":[],"seed":{"id":1}}',
-    ],
-  ])('%s is read as %s', async (body, read) => {
-    const { status, text } = await put('1', body);
-    expect([status, text]).toEqual([200, `{"id":1,"query":{"limit":100},"body":${read}}`]);
-  });
-
-  it.each([
-    ['{}', 'seed is missing'],
-    [
-      '{"seed":{"id":1},"ids":[1,"2"]}',
-      `each value in ids ${INT64}, not a string: write it without quotes`,
-    ],
-    ['{"seed":{"id":1,"parent":{"parent":{"id":1}}}}', 'seed.parent.id is missing'],
-    ['{"seed":{"id":1},"seeds":[{},{"id":0.5}]}', `seeds.0.id is missing; seeds.1.id ${INT64}`],
-    [
-      '{"seed":{"id":1},"seeds":[1,{"id":1,"\\u0069d":1}]}',
-      'seeds.0 must be an object; seeds.1.id is given more than once',
-    ],
-  ])('%s is refused: %s', async (body, faults) => {
-    expectError(await put('1', body), 'INVALID_BODY', `The body is not valid: ${faults}`);
-  });
+it('a body with nested classes is read, and refused with every fault named', async () => {
+  const body = `{"seeds":[{"id":${MAX}}],"seed":{"id":1,"__proto__":{"a":1}},"ids":[${MAX},-1]}`;
+  const read = `{"seeds":[{"id":${MAX}}],"seed":{"id":1},"ids":[${MAX},-1]}`;
+  const { text } = await put('1', body);
+  expect(text).toBe(`{"id":1,"query":{"limit":100},"body":${read}}`);
+  const faults = `The body is not valid: seed is missing; seeds.0 must be an object; seeds.1.id ${INT64}`;
+  expectError(await put('1', '{"seeds":[1,{"id":0.5}]}'), 'INVALID_BODY', faults);
 });
 
 it('an answer of no class has exact integers', async () => {
@@ -261,17 +402,15 @@ describe('the OpenAPI document of a feature', () => {
     expect(Example?.required).toEqual(['seed']);
     expect(Example?.properties).toMatchObject({
       seed,
-      seeds: { type: 'array', items: seed, maxItems: 40_000 },
+      seeds: { type: 'array', items: seed, maxItems: 2 },
       ids: { type: 'array', items: { type: 'integer', format: 'int64' } },
     });
     expect(Harvest).toEqual({
       type: 'object',
-      required: ['what', 'quality', 'at', 'seeds'],
+      required: ['what', 'at'],
       properties: {
-        quality: { type: 'string', enum: ['good', 'bad'] },
         at: { type: 'string', format: 'date-time', pattern: expect.any(String) },
         what: { type: 'string', maxLength: 9, pattern: '^[^\\x00]*$', example: 'apples' },
-        seeds: { type: 'array', items: seed },
       },
     });
   });

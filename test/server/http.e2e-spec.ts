@@ -4,7 +4,6 @@ import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../../src/platform/errors/api-error.js';
 import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
-import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
@@ -219,14 +218,4 @@ describe('Expect: 100-continue', () => {
     expect(received).not.toContain('100 Continue');
     expect(listAnswers(received)).toMatchObject([{ status, headers: { connection: 'close' } }]);
   });
-});
-
-it('an unexpected error is logged with its stack and the id of its request', async () => {
-  const bug = new TypeError('a bug');
-  const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(bug);
-  const log = jest.spyOn(app.nest.get(PinoLogger), 'error');
-  expectError(await app.create('{"id":1,"name":"n"}', { 'X-Request-Id': 'request-1' }), 'INTERNAL');
-  expect(log.mock.calls[0]?.[0]).toEqual({ requestId: 'request-1', err: bug });
-  log.mockRestore();
-  create.mockRestore();
 });

@@ -1,12 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  type EntityManager,
-  type MigrationInterface,
-  type QueryRunner,
-  type Repository,
-} from 'typeorm';
+import { type EntityManager, type Repository } from 'typeorm';
 import { WAIT_TIMEOUT_MS } from '../../src/platform/config/env.js';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
@@ -185,23 +180,6 @@ describe('connections', () => {
     }
     jest.restoreAllMocks();
     expect(await storedIds()).toEqual([0, ...acknowledged]);
-  });
-
-  it('keep foreign keys after a migration that failed', async () => {
-    class Failing1700000000000 implements MigrationInterface {
-      async up(queryRunner: QueryRunner): Promise<void> {
-        await queryRunner.query('CREATE TABLE half (id)');
-        throw new Error('failed');
-      }
-      async down(): Promise<void> {
-        // Nothing to undo.
-      }
-    }
-    dataSource.migrations.push(new Failing1700000000000());
-    await expect(dataSource.runMigrations({ transaction: 'each' })).rejects.toThrow('failed');
-    expect(await dataSource.query('PRAGMA foreign_keys')).toEqual([{ foreign_keys: 1 }]);
-    await expect(dataSource.query('SELECT * FROM half')).rejects.toThrow('no such table');
-    await plants.save(plant(1));
   });
 });
 

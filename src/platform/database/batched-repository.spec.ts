@@ -81,38 +81,6 @@ describe('BatchedRepository', () => {
     expect(await storedIds()).toHaveLength(501);
   });
 
-  it('inserts the rows of a mixed batch with one statement, in the commit of its changes', async () => {
-    await Promise.all([commits.create(plant(1)), commits.create(plant(2))]);
-    const exec = jest.spyOn(connection, 'exec');
-    const before = statements.length;
-    const first = commits.create(plant(0));
-    while (statements.length === before) await Promise.resolve();
-    await Promise.all([
-      first,
-      commits.createAll([plant(3), plant(4), plant(5)]),
-      commits.replace(plant(1, 'new')),
-      commits.remove('2'),
-      commits.change('1', () => undefined),
-    ]);
-    const kinds = statements.slice(before).map((sql) => sql.slice(0, 6));
-    expect(kinds).toEqual(['INSERT', 'INSERT', 'SELECT', 'DELETE', 'UPDATE', 'SELECT']);
-    const commitsMade = exec.mock.calls.filter(([sql]) => sql === 'COMMIT');
-    expect(commitsMade).toHaveLength(2);
-    expect(await storedIds()).toEqual(['0', '1', '3', '4', '5']);
-  });
-
-  it('finds conflicts by the primary key, without a scan', async () => {
-    await commits.create(plant(1));
-    await commits.create(plant(1, 'other'));
-    const plan = await dataSource.query<{ detail: string }[]>(
-      `EXPLAIN QUERY PLAN ${statements.at(-1) ?? ''}`,
-      ['[]'],
-    );
-    expect(plan.map(({ detail }) => detail).join()).toMatch(
-      /SEARCH plants USING INTEGER PRIMARY KEY/,
-    );
-  });
-
   it.each([
     ['any name', undefined, ['id>?', '<expr>>?']],
     ['a prefix', 'mi', ['id>?', '<expr>>? AND <expr><?']],

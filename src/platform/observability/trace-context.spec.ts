@@ -24,8 +24,4 @@ describe('a traceparent', () => {
   ])('%s names none', (_, traceparent) => {
     expect(readTrace({ traceparent })).toBeUndefined();
   });
-
-  it('that is missing names none', () => {
-    expect(readTrace({})).toBeUndefined();
-  });
 });

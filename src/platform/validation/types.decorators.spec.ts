@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import { TYPES, type TypeName, ValuesDto } from '../../../test/cases/types.js';
+import { TYPES, ValuesDto } from '../../../test/cases/types.js';
 import { Decimal } from '../json/decimal.js';
 import { type JsonObject, parseJson } from '../json/json.js';
 import { writeJson } from '../json/json-writer.js';
@@ -38,9 +38,9 @@ describe.each(Object.entries(TYPES))('a member of the type %s', (type, cases) =>
   it('is read from a parameter as from a body', () => {
     const { valueType } = dto.members.find(({ name }) => name === type) ?? {};
     if (valueType === undefined || type === 'json') return;
-    for (const json of [...valid, ...Object.keys(spellings).filter((one) => one[0] === '"')]) {
+    for (const json of [...valid, ...Object.keys(spellings).filter((one) => one.startsWith('"'))]) {
       const text = json.startsWith('"') ? (JSON.parse(json) as string) : json;
-      expect(valueType.readParameter(text)).toEqual(read(type as TypeName, json).value);
+      expect(valueType.readParameter(text)).toEqual(read(type, json).value);
     }
   });
 });
