@@ -197,14 +197,6 @@ describe('the feed', () => {
     expect(await readAll()).toEqual([CREATED]);
   });
 
-  it('is unavailable once another program has switched it off', async () => {
-    const cursor = await latestCursor(app);
-    await app.query('DELETE FROM changes');
-    expectError(await app.get('/changes'), 'UNAVAILABLE');
-    expectError(await app.get('/changes?after=latest'), 'UNAVAILABLE');
-    expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
-  });
-
   it('writes nothing while nothing is written to the store', async () => {
     await app.create(MONSTERA);
     const cursor = await latestCursor(app);
@@ -248,15 +240,6 @@ describe('a request that waits for a change', () => {
     await untilWaiting(app, 1);
     await app.query(`INSERT INTO plants (id, name) VALUES (7, 'Monstera')`);
     expect(listChanges(await waiting)).toEqual([CREATED]);
-  });
-
-  it('is answered at whatever moment it begins to wait', async () => {
-    // The time of a request is never over.
-    holdTimeouts();
-    for (let pause = 0; pause < 40; pause += 3) {
-      for (let count = 0; count < pause; count++) await app.request('GET', '/health/live');
-      expectError(await app.get('/changes?after=0.0123456789ab&wait=20'), 'CHANGES_GONE');
-    }
   });
 
   it('is answered with an empty page when the program stops', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseYaml } from '@redocly/openapi-core';
-import { spawnSync } from 'node:child_process';
+
 import { existsSync, readFileSync } from 'node:fs';
 import { Env } from '../../src/platform/config/env.js';
 import { listDefaults } from '../../src/platform/config/setting.decorators.js';
@@ -15,21 +15,6 @@ function readText(path: string): string {
 
 describe(UNIT, () => {
   const unit = readText(UNIT);
-
-  it('runs the program with settings that it knows', () => {
-    expect(unit).toMatch(/^ExecStart=\/usr\/bin\/node dist\/main\.js$/m);
-    expect(existsSync(`${ROOT}src/main.ts`)).toBe(true);
-    const [, variables = ''] = /^Environment=(.*)$/m.exec(unit) ?? [];
-    const names = variables.split(' ').map((variable) => variable.split('=')[0]);
-    expect(names.filter((name) => !SETTINGS.includes(name ?? ''))).toEqual([]);
-  });
-
-  const { status } = spawnSync('systemd-analyze', ['--version']);
-  (status === 0 ? it : it.skip)('exposes little, by the judgement of systemd', () => {
-    const check = ['security', '--offline=yes', '--no-pager', '--threshold=30', ROOT + UNIT];
-    const { status: judgement, stdout } = spawnSync('systemd-analyze', check, { encoding: 'utf8' });
-    expect({ judgement, stdout }).toEqual({ judgement: 0, stdout });
-  });
 });
 
 describe.each(['compose.yaml', 'deploy/compose.sqlite.yaml'])('%s', (path) => {

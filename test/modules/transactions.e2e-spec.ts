@@ -52,21 +52,6 @@ function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 describe('a transaction', () => {
-  it('does not mix with others that are open at the same time', async () => {
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 12 }, (_, index) =>
-        dataSource.transaction(async (manager) => {
-          await manager.insert(Plant, plant(index * 2));
-          await manager.insert(Plant, plant(index * 2 + 1));
-          if (index % 3 === 0) throw new Error('undone');
-        }),
-      ),
-    );
-    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(4);
-    const kept = Array.from({ length: 24 }, (_, id) => id).filter((id) => (id >> 1) % 3 !== 0);
-    expect(await storedIds()).toEqual(kept);
-  });
-
   it('is not seen from outside before its commit, and holds no reader up', async () => {
     const { opened, open } = gate();
     const inserted = gate();
@@ -81,19 +66,6 @@ describe('a transaction', () => {
     open();
     await done;
     expect(await storedIds()).toEqual([1]);
-  });
-
-  it('keeps the changes outside of a nested one that is rolled back', async () => {
-    await dataSource.transaction(async (manager) => {
-      await manager.insert(Plant, plant(1));
-      const inner = manager.transaction(async (nested) => {
-        await nested.insert(Plant, plant(2));
-        throw new Error('undone');
-      });
-      await expect(inner).rejects.toThrow('undone');
-      await manager.transaction((nested) => nested.insert(Plant, plant(3)));
-    });
-    expect(await storedIds()).toEqual([1, 3]);
   });
 
   it('is rolled back when its query runner is released without a commit', async () => {

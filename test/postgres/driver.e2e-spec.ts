@@ -2,71 +2,37 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
-import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { int64 } from '../../src/platform/database/columns.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import type { PostgresDataSource } from '../../src/platform/database/postgres/postgres-data-source.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { type EntityStore, openEntityStore } from '../support/store.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
-import { TestStore } from '../support/test-store.js';
 
-// The internals of TypeORM 0.3 that the driver depends on. A failure shows what an upgrade has
-// changed.
-
-let store: TestStore;
-let proxy: TcpProxy;
 let opened: EntityStore;
 let dataSource: StoreDataSource;
-let statements: string[];
 
 beforeEach(async () => {
   Logger.overrideLogger(false);
-  store = await TestStore.create();
-  const url = new URL(store.url);
-  proxy = await TcpProxy.start(Number(url.port || 5432));
-  url.port = String(proxy.port);
-  opened = await openEntityStore([Plant], { url: url.href });
+  opened = await openEntityStore([Plant]);
   ({ dataSource } = opened);
-  statements = [];
-  dataSource.logger.logQuery = (sql) => statements.push(sql);
 });
 
-afterEach(async () => {
-  proxy.befall();
-  await opened.close();
-  proxy.close();
-  await store.remove();
-});
+afterEach(() => opened.close());
 
-describe("TypeORM's PostgreSQL driver", () => {
-  it('calls beforeMigration() on the query runner, to lift the time limit of migrations', async () => {
-    const limits: unknown[] = [];
-    class Noting1700000000000 {
-      async up(runner: QueryRunner): Promise<void> {
-        limits.push(await runner.query('SHOW statement_timeout'));
-      }
-      down(): Promise<void> {
-        return Promise.resolve();
-      }
+it('a migration has no time limit, and other statements have theirs again', async () => {
+  const limits: unknown[] = [];
+  class Noting1700000000000 {
+    async up(runner: QueryRunner): Promise<void> {
+      limits.push(await runner.query('SHOW statement_timeout'));
     }
-    dataSource.migrations.push(new Noting1700000000000());
-    await dataSource.runMigrations();
-    limits.push(await dataSource.query('SHOW statement_timeout'));
-    expect(limits).toEqual([[{ statement_timeout: '0' }], [{ statement_timeout: '4s' }]]);
-  });
-
-  it('can close a connection under a statement when the server is silent', async () => {
-    const runner = dataSource.createQueryRunner() as QueryRunner & {
-      setTimeLimit: (limit: number) => Promise<void>;
-    };
-    await runner.setTimeLimit(200);
-    proxy.befall({ kind: 'silence' });
-    await expect(runner.query('SELECT 1')).rejects.toBeInstanceOf(StoreUnavailableError);
-    proxy.befall();
-    await runner.release();
-    expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
-  });
+    down(): Promise<void> {
+      return Promise.resolve();
+    }
+  }
+  dataSource.migrations.push(new Noting1700000000000());
+  await dataSource.runMigrations();
+  limits.push(await dataSource.query('SHOW statement_timeout'));
+  expect(limits).toEqual([[{ statement_timeout: '0' }], [{ statement_timeout: '4s' }]]);
 });
 
 it('the PostgreSQL store takes no commit for one that the server answers with ROLLBACK', async () => {
@@ -81,29 +47,24 @@ it('the PostgreSQL store takes no commit for one that the server answers with RO
   expect(await dataSource.getRepository(Plant).count()).toBe(0);
 });
 
-describe('statements that stay prepared', () => {
-  it('are kept apart when the names of two tables differ only in their last letters', async () => {
-    const name = 'a_table_whose_name_is_as_long_as_postgresql_allows_it_to_be';
-    const entities = ['old', 'new'].map((ending) => {
-      class Item {
-        id!: string;
-      }
-      PrimaryColumn(int64())(Item.prototype, 'id');
-      Entity(`${name}_${ending}`)(Item);
-      return Item;
-    });
-    const both = await openEntityStore(entities, { url: store.url });
-    const repositories = entities.map(
-      (entity) => new BatchedRepository(both.dataSource.getRepository(entity)),
-    );
-    try {
-      for (const rows of [...repositories, ...repositories]) {
-        const ids = Array.from({ length: 8 }, (_, index) => ({ id: String(index) }));
-        await Promise.all(ids.map((row) => rows.create(row)));
-        expect(await Promise.all(ids.map(({ id }) => rows.find(id)))).toEqual(ids);
-      }
-    } finally {
-      await both.close();
+it('prepared statements of tables whose long names differ at their ends are kept apart', async () => {
+  const name = 'a_table_whose_name_is_as_long_as_postgresql_allows_it_to_be';
+  const entities = ['old', 'new'].map((ending) => {
+    class Item {
+      id!: string;
     }
+    PrimaryColumn(int64())(Item.prototype, 'id');
+    Entity(`${name}_${ending}`)(Item);
+    return Item;
   });
+  const both = await openEntityStore(entities);
+  const repositories = entities.map(
+    (entity) => new BatchedRepository(both.dataSource.getRepository(entity)),
+  );
+  for (const rows of [...repositories, ...repositories]) {
+    const ids = Array.from({ length: 8 }, (_, index) => ({ id: String(index) }));
+    await Promise.all(ids.map((row) => rows.create(row)));
+    expect(await Promise.all(ids.map(({ id }) => rows.find(id)))).toEqual(ids);
+  }
+  await both.close();
 });

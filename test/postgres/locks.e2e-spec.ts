@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import type { Repository } from 'typeorm';
+import type { EntityManager, Repository } from 'typeorm';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
@@ -192,5 +192,19 @@ describe('transactions of modules', () => {
       ids(4).map(() => opened.dataSource.query<object[]>('SHOW statement_timeout')),
     );
     expect(limits.flat()).toEqual(ids(4).map(() => ({ statement_timeout: '4s' })));
+  });
+
+  it.each<[string, (manager: EntityManager) => Promise<unknown>]>([
+    ['an insert', (manager) => manager.insert(Plant, plant(1))],
+    ['a query', (manager) => manager.query('SELECT 1 / 0')],
+  ])('are rejected when they caught the failure of a statement: %s', async (_, fail) => {
+    const caught: unknown[] = [];
+    const done = opened.dataSource.transaction(async (manager) => {
+      await manager.insert(Plant, plant(1));
+      await fail(manager).catch((error: unknown) => caught.push(error));
+    });
+    await expect(done).rejects.toThrow(/A statement of this transaction has failed/);
+    expect(caught).toHaveLength(1);
+    expect(await plants.count()).toBe(0);
   });
 });

@@ -163,14 +163,6 @@ describe('the typed client', () => {
     await expect(client.exportPlants({ name: '' }).next()).rejects.toMatchObject({ error: 40003 });
   });
 
-  it('passes on an error of the source of an import', async () => {
-    function* plants(): Generator<NewPlant> {
-      yield { id: 1, name: 'n' };
-      throw new TypeError('the file ends');
-    }
-    await expect(client.importPlants(plants())).rejects.toThrow('the file ends');
-  });
-
   it.each([2 ** 53, -(2 ** 53), 1.5, NaN, Infinity])('refuses the number %s', async (id) => {
     const counted = makeClient();
     await expect(counted.createPlant({ id, name: 'n' })).rejects.toThrow(RangeError);

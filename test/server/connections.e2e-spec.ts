@@ -73,15 +73,6 @@ describe('an answer that ends the connection', () => {
     expect(await app.rows()).toMatchObject([{ id: '-1' }]);
     await app.delete('/plants/-1');
   });
-
-  it('answers a request with 100 headers, and goes on', async () => {
-    const client = new ClientConnection(app.port);
-    for (let round = 0; round < 2; round++) {
-      await client.write(LIVE.replace('Host: a', `Host: a${'\r\nX:'.repeat(99)}`));
-      expect(await client.next()).toMatchObject({ status: 200, closes: false });
-    }
-    client.destroy();
-  });
 });
 
 describe('a request that comes before the answer to the one before it', () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Express } from 'express';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
 import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 import { TestApp } from '../support/test-app.js';
@@ -27,6 +28,11 @@ interface Document {
     readonly securitySchemes: object;
   };
 }
+
+/** The routes that need no token, beside the pages of the documentation. */
+const PUBLIC = ['GET /', 'GET /docs', 'GET /openapi.json', 'GET /health/live', 'GET /health/ready'];
+/** Operations that need a token, and are for operators rather than for clients. */
+const OPERATIONS = ['GET /metrics'];
 
 let app: TestApp;
 let document: Document;
@@ -127,6 +133,27 @@ describe('openapi.json', () => {
     );
     expect(await app.create(JSON.stringify(example))).toMatchObject({ status: 200 });
   });
+});
+
+it('every route needs a token and is in the document, unless it is listed here', async () => {
+  const { router } = app.nest.getHttpAdapter().getInstance() as Express;
+  const closed: string[] = [];
+  for (const { route } of router.stack) {
+    for (const { method } of (route?.stack ?? []) as { method?: string }[]) {
+      const path = route?.path ?? '';
+      const name = `${method?.toUpperCase() ?? ''} ${path}`;
+      // Those without a method answer 405.
+      if (method === undefined || PUBLIC.includes(name) || path.startsWith('/docs/')) continue;
+      const asked = path.replaceAll(/:\w+/g, '1');
+      expect([name, (await app.request(method.toUpperCase(), asked)).status]).toEqual([name, 401]);
+      closed.push(name.replaceAll(/:(\w+)/g, '{$1}'));
+    }
+  }
+  const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const wanted = documented.filter((name) => !PUBLIC.includes(name)).concat(OPERATIONS);
+  expect(closed.sort()).toEqual(wanted.sort());
 });
 
 it('Swagger UI at /docs is served with its scripts, and calls no other host', async () => {

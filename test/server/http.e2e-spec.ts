@@ -219,3 +219,33 @@ describe('Expect: 100-continue', () => {
     expect(listAnswers(received)).toMatchObject([{ status, headers: { connection: 'close' } }]);
   });
 });
+
+it('a page of a configured origin may use the operations, and no other may', async () => {
+  const open = await TestApp.start({ CORS_ORIGINS: 'https://shop.test, http://localhost:8080' });
+  const preflight = { 'Access-Control-Request-Method': 'POST' };
+  for (const origin of ['https://shop.test', 'http://localhost:8080']) {
+    const headers = { Origin: origin, ...preflight };
+    const asked = await open.request('OPTIONS', '/plants', { headers });
+    expect(asked.status).toBe(204);
+    expect(Object.fromEntries(asked.headers)).toMatchObject({
+      'access-control-allow-origin': origin,
+      'access-control-allow-methods': 'GET,HEAD,POST,PUT,PATCH,DELETE',
+      'access-control-allow-headers':
+        'Authorization,Content-Type,If-Match,If-None-Match,X-Request-Id',
+      allow: 'GET, HEAD, OPTIONS, POST',
+    });
+    const answer = await open.get('/plants?limit=x', { Origin: origin });
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      vary: 'Origin, Accept',
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers':
+        'Accept-Patch,ETag,Link,Location,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id',
+    });
+  }
+  for (const origin of ['https://evil.test', 'http://shop.test', 'null']) {
+    const headers = { Origin: origin, ...preflight };
+    const { headers: answered } = await open.request('OPTIONS', '/plants', { headers });
+    expect(answered.has('access-control-allow-origin')).toBe(false);
+  }
+  await open.close();
+});

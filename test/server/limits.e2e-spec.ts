@@ -145,9 +145,6 @@ describe('TRUST_PROXY', () => {
       expect(await listStatuses(2, 'wrong', '192.0.2.2')).toEqual([401, 429]);
       // The part that the client has written itself comes first.
       expect(await listStatuses(1, 'wrong', '192.0.2.9, 192.0.2.1')).toEqual([429]);
-      expect(await listStatuses(1, 'wrong', '2001:db8::1')).toEqual([401]);
-      expect(await listStatuses(1, 'wrong', '2001:db8:0:ff:ffff::2')).toEqual([429]);
-      expect(await listStatuses(1, 'wrong', '2001:db8:0:100::1')).toEqual([401]);
     },
   );
 

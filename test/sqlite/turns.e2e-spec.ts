@@ -103,19 +103,6 @@ describe('a transaction that follows another', () => {
   });
 });
 
-it.each(['commitTransaction', 'rollbackTransaction', 'release'] as const)(
-  'a transaction without a statement is over after %s()',
-  async (end) => {
-    const runner = dataSource.createQueryRunner();
-    await runner.startTransaction();
-    await runner[end]();
-    expect(runner.isTransactionActive && !runner.isReleased).toBe(false);
-    if (!runner.isReleased) await runner.query("INSERT INTO plants VALUES (1, 'alone', NULL)");
-    await runner.release();
-    expect(await rows.create(plant(2))).toBe('created');
-  },
-);
-
 describe('connections', () => {
   it('let a row be read by its key while pages are read', async () => {
     await rows.create(plant(1));
@@ -194,11 +181,4 @@ it('a transaction that SQLite itself rolls back is lost as a whole, though its m
   await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
   expect(await rows.create(plant(4))).toBe('created');
   expect(await storedIds()).toEqual([4]);
-});
-
-it('a statement alone ends after the time limit too', async () => {
-  const endless = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)
-    SELECT count(*) FROM numbers`;
-  const run = dataSource.withTimeLimit(50, (manager) => manager.query(endless));
-  await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
 });

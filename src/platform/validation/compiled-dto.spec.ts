@@ -92,42 +92,11 @@ describe('a class that a request is read as', () => {
     expect(describeErrors(Tree, text)).toBe(errors);
   });
 
-  it('has JSON as it was sent, without white space', () => {
-    const { any } = read(Tree, '{"any": { "b" : 1.0, "a":[ 1e400 , -0 ], "c": "a b" } }') as Tree;
-    expect(any).toEqual(new JsonText('{"b":1.0,"a":[1e400,-0],"c":"a b"}'));
-  });
-
   it('names 100 faults at most', () => {
     const faults = describeErrors(Tree, `{"trees":[${'1,'.repeat(40_000)}1]}`);
     expect(faults).toMatch(
       /^trees\.0 must be an object; .*; trees\.99 must be an object; and more$/,
     );
-  });
-});
-
-describe('a member of a wrong type', () => {
-  class Delivery {
-    @IsInt32()
-    @Min(1)
-    quantity = 1;
-
-    @IsDecimal(3, 1)
-    rating = new Decimal(10n, 1);
-
-    @IsText({ maxLength: 1 })
-    grade = 'a';
-  }
-
-  it.each([
-    ['{"quantity":1.5}', 'quantity must be an integer from -2147483648 to 2147483647'],
-    ['{"quantity":0}', 'quantity must not be less than 1'],
-    [
-      '{"rating":"1.5"}',
-      'rating must be a number from -99.9 to 99.9 with at most 1 digit after the point, not a string: write it without quotes',
-    ],
-    ['{"grade":"ab"}', 'grade must have at most 1 character'],
-  ])('has no fault but its type: %s', (text, errors) => {
-    expect(describeErrors(Delivery, text)).toBe(errors);
   });
 });
 

@@ -107,13 +107,6 @@ describe('the rules of a class', () => {
     );
   });
 
-  it('repeat a value as it is', () => {
-    const rules = readRules(Base).get('name')?.rules ?? [];
-    expect(explainFaults(rules, new Base(), '$&$property', 'name')).toContain(
-      'name of Base is "$&$property", not /^a/',
-    );
-  });
-
   it('never take a promise for a yes', () => {
     class Promising {
       @ValidateBy({ name: 'later', validator: { validate: () => Promise.resolve(true) } })
