@@ -62,6 +62,15 @@ describe('GET /metrics', () => {
     expect(readValue(await scrape(), series)).toBe(before + 1);
   });
 
+  it('shows that creates that arrive together share their commits', async () => {
+    const series = 'store_commit_duration_seconds_count{table="plants",operation="write"}';
+    const before = readValue(await scrape(), series);
+    const ids = Array.from({ length: 100 }, (_, index) => 1_000 + index);
+    const answers = await Promise.all(ids.map((id) => app.create(`{"id":${id},"name":"n"}`)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(readValue(await scrape(), series) - before).toBeLessThan(50);
+  });
+
   it('has the version of the program and of Node', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     const labels = `version="${version}",node="${process.version}"`;

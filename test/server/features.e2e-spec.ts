@@ -211,14 +211,6 @@ describe('a query', () => {
     if (query.includes('after')) expect(text).toBe(`[${answer}]`);
   });
 
-  it.each([
-    ...['', '-0', '%2B1', '01', '1.0', '1e3', '1%20', '%D9%A1'],
-    ...['9223372036854775808', '9'.repeat(5_000)],
-  ])('is refused with the int64 %.30j', async (id) => {
-    const message = expect.stringContaining(`The query is not valid: after ${INT64}`);
-    expectError(await app.get(`/examples?after=${id}`), 'INVALID_PARAMETERS', message);
-  });
-
   it.each<[query: string, fault: string]>([
     ['?limit=0', 'limit must not be less than 1'],
     ['?limit=010', 'limit must be an integer number'],
@@ -334,22 +326,6 @@ it.each<[name: string, error: number, message: string, retryAfter: string | null
     if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
   },
 );
-
-it('a program with a parameter that would not be checked does not start, and says what to write', async () => {
-  @Controller('gardens')
-  class GardensController {
-    @Get(':id')
-    read(@Param('id') id: string): string {
-      return id;
-    }
-  }
-  @Module({ controllers: [GardensController] })
-  class GardensModule {}
-
-  await expect(TestApp.start({}, GardensModule)).rejects.toThrow(
-    'GardensController.read, @Param(): write @Param() path: AClass, a class whose members',
-  );
-});
 
 describe('the OpenAPI document of a feature', () => {
   interface Document {

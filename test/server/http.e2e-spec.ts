@@ -23,17 +23,6 @@ function head(...lines: string[]): string {
   return [...lines, 'Host: localhost', '', ''].join('\r\n');
 }
 
-it.each([
-  ['GET', '/nothing'],
-  ['POST', '/plants/'],
-  ['POST', '/PLANTS'],
-  ['POST', '/plants/1/leaves'],
-  ['POST', '/plants%2F'],
-  ['OPTIONS', '/nothing'],
-])('a path that no route has gets 404 for %s %s, without a token too', async (method, path) => {
-  expectError(await app.request(method, path), 'NOT_FOUND');
-});
-
 describe('a known path with another method', () => {
   it.each([
     ['PUT', '/plants', 'GET, HEAD, OPTIONS, POST'],

@@ -291,20 +291,6 @@ describe('the keys of the identity provider', () => {
     expect(await readStatus(fresh)).toBe(200);
   });
 
-  it('may be several for a token without a key id, one of them broken', async () => {
-    const others = await Promise.all([makeKey('ES256', 'a'), makeKey('ES256', 'b')]);
-    issuer.keys = [
-      { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' },
-      ...others.map(({ jwk }) => jwk),
-      issuer.key.jwk,
-    ];
-    expect(await readStatus(await issuer.token(SCOPE, { kid: undefined }))).toBe(200);
-    const expired = { ...SCOPE, exp: seconds() - 60 };
-    expect(await readStatus(await issuer.token(expired, { kid: undefined }))).toBe(401);
-    const unknown = await issuer.token(SCOPE, { kid: undefined }, stranger);
-    expect(await readStatus(unknown)).toBe(401);
-  });
-
   it('are not needed for a token already seen until it expires', async () => {
     const token = await issuer.token({ ...SCOPE, exp: seconds() + 120 });
     expect(await readStatus(token)).toBe(200);

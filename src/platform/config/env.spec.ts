@@ -34,26 +34,19 @@ describe('loadEnv', () => {
 
   it.each([
     { PORT: '0' },
-    { HOST: '0.0.0.0' },
     { HOST: 'plants.example.com' },
     { NODE_ENV: 'production', ACCESS_TOKENS: 'token' },
-    { DATABASE_URL: 'sqlite::memory:' },
-    { DATABASE_URL: 'postgres://me@localhost/plants' },
     {
       DATABASE_URL: 'postgresql://me:p%40ss@db.test:5433/plants?sslmode=verify-full&sslrootcert=a',
     },
-    { DATABASE_URL: 'postgres://me@[::1]/plants?sslmode=require' },
     { DATABASE_URL: 'postgres://me@ignored/plants?host=/var/run/postgresql' },
     { ACCESS_TOKENS: ' a , b/c+d=e~!, ,' },
     { ACCESS_TOKENS: `sha256:${DIGEST}` },
     { ACCESS_TOKENS: `${'n'.repeat(64)}:sha256:${DIGEST}` },
     { ACCESS_TOKENS: `${'n'.repeat(65)}:sha256:c` },
-    { CORS_ORIGINS: 'https://a.example, http://localhost:8080' },
-    PROVIDER,
     { ...PROVIDER, NODE_ENV: 'production', AUTH_SCOPE: 'plants:write plants' },
     { ...PROVIDER, AUTH_JWKS_URL: 'http://127.1:8080/jwks' },
     { ...PROVIDER, AUTH_JWKS_URL: 'http://localhost/jwks?a=b' },
-    { TRUST_PROXY: 'loopback, 10.0.0.0/8, 2001:db8::1' },
   ])('takes %j', (source) => {
     expect(() => loadEnv(source)).not.toThrow();
   });
@@ -62,34 +55,26 @@ describe('loadEnv', () => {
     { PORT: '70000' },
     { PORT: '1e3' },
     { HOST: 'not a host' },
-    { NODE_ENV: 'staging' },
     { NODE_ENV: 'production', ACCESS_TOKENS: '' },
     { LOG_LEVEL: 'loud' },
     { DATABASE_URL: 'mysql://localhost' },
-    { DATABASE_URL: 'postgres://localhost/plants' },
     { DATABASE_URL: 'postgres://me@localhost/plants#2' },
     { DATABASE_URL: 'postgres://me@localhost:port/plants' },
     { DATABASE_URL: 'postgres://me@localhost/plants?ssl=true' },
     { DATABASE_URL: 'postgres://me:%FF@localhost/plants' },
-    { DATABASE_POOL_SIZE: '0' },
     { ACCESS_TOKENS: 'täken' },
     { ACCESS_TOKENS: `SHA256:${'g'.repeat(64)}` },
-    { ACCESS_TOKENS: 'garden-app:sha256:abc' },
     { ACCESS_TOKENS: `garden-app:sha256:${DIGEST}0` },
     { NODE_ENV: 'production', ACCESS_TOKENS: ' , ' },
-    { HEADERS_TIMEOUT_MS: '99' },
-    { REQUEST_TIMEOUT_MS: 'soon' },
     { CORS_ORIGINS: '*' },
     { CORS_ORIGINS: 'https://shop.test/path' },
     { ...PROVIDER, AUTH_JWKS_URL: 'http://id.example/jwks' },
     { ...PROVIDER, AUTH_JWKS_URL: 'http://127.0.0.1.id.example/jwks' },
     { ...PROVIDER, AUTH_JWKS_URL: 'https://me:secret@id.example/jwks' },
     { ...PROVIDER, AUTH_SCOPE: 'pl"ants' },
-    { ...PROVIDER, AUTH_AUDIENCE: '' },
     { AUTH_SCOPE: 'plants' },
     { RATE_LIMIT: '600' },
     { RATE_LIMIT: '0/60' },
-    { AUTH_FAILURE_LIMIT: 'none' },
     { TRUST_PROXY: 'true' },
     { TRUST_PROXY: '1,10.0.0.0/8' },
   ])('refuses %j with one line that names the variable', (source) => {
@@ -119,14 +104,11 @@ describe('loadEnv', () => {
     });
   });
 
-  it.each(['data/plants.db', './plants.db', 'C:\\plants.db', 'mysql://localhost'])(
-    'tells how the DATABASE_URL %s must begin',
-    (DATABASE_URL) => {
-      expect(findFaults({ DATABASE_URL })).toBe(
-        'DATABASE_URL must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db',
-      );
-    },
-  );
+  it('says how a DATABASE_URL must begin', () => {
+    expect(findFaults({ DATABASE_URL: './plants.db' })).toBe(
+      'DATABASE_URL must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db',
+    );
+  });
 
   it('wants all of an identity provider, or nothing', () => {
     expect(findFaults({ AUTH_ISSUER: 'https://id.example' }).split('\n')).toEqual([
