@@ -1,13 +1,17 @@
-import { type BeforeApplicationShutdown, Controller, Get } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Controller, Get, Inject } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
 import { Public } from '../auth/auth.decorators.js';
+import type { StoreDataSource } from '../database/data-source/store-data-source.js';
+import { storeFailures } from '../database/data-source/store-failures.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { StoreProbe } from './store-probe.js';
 
 /** How long the store may take to answer, in milliseconds. */
 const STORE_TIMEOUT_MS = 2_000;
+/** How long a result is cached, in milliseconds, so that frequent probes cause no more work. */
+const CACHE_TTL_MS = 1_000;
 
 /** The answer of a probe. It has no details, since it needs no token. */
 interface Health {
@@ -19,8 +23,11 @@ interface Health {
 @Controller('health')
 export class HealthController implements BeforeApplicationShutdown {
   private isStopping = false;
+  private isWritable = Promise.resolve(false);
+  /** When it was checked, by `performance.now()`; infinite during a check, which all probes share. */
+  private checkedAt = -Infinity;
 
-  constructor(private readonly store: StoreProbe) {}
+  constructor(@Inject(DataSource) private readonly store: StoreDataSource) {}
 
   beforeApplicationShutdown(): void {
     this.isStopping = true;
@@ -39,11 +46,23 @@ export class HealthController implements BeforeApplicationShutdown {
    */
   @Get('ready')
   async ready(): Promise<Health> {
-    const isWritable = await Promise.race([
-      this.store.isWritable(),
-      sleep(STORE_TIMEOUT_MS, false, { ref: false }),
-    ]);
+    if (performance.now() - this.checkedAt >= CACHE_TTL_MS) this.isWritable = this.probeWrite();
+    const timeout = sleep(STORE_TIMEOUT_MS, false, { ref: false });
+    const isWritable = await Promise.race([this.isWritable, timeout]);
     if (this.isStopping || !isWritable) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
     return { status: 'ok' };
+  }
+
+  private async probeWrite(): Promise<boolean> {
+    this.checkedAt = Infinity;
+    try {
+      await this.store.probeWrite();
+      return true;
+    } catch (error) {
+      storeFailures.report(error as Error);
+      return false;
+    } finally {
+      this.checkedAt = performance.now();
+    }
   }
 }

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Logger } from '@nestjs/common';
 import { passSeconds, resetClocks, stopClock } from '../../../test/support/clock.js';
 import { HealthController } from './health.controller.js';
-import { StoreProbe } from './store-probe.js';
 
 let write: jest.Mock<() => Promise<void>>;
 let health: HealthController;
@@ -11,7 +10,7 @@ beforeEach(() => {
   Logger.overrideLogger(false);
   stopClock();
   write = jest.fn(() => Promise.resolve());
-  health = new HealthController(new StoreProbe({ probeWrite: write } as never));
+  health = new HealthController({ probeWrite: write } as never);
 });
 
 afterEach(resetClocks);

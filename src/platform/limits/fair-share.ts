@@ -3,15 +3,13 @@ import type { Client } from './client.js';
 /** The amount held for one client. */
 class Share {
   amount = 0;
-  /** Ordered by the time of their last update, oldest first. */
+  /** Ordered by the time of their last change, oldest first. */
   readonly holdings = new Set<Holding>();
-  /** The one that was updated last. */
-  last: Holding | undefined;
 }
 
 /**
  * A bound on the amount held for all clients together. Beyond it, the client that holds most loses
- * the holding that has waited longest for its next update, such as the next byte of a body.
+ * the holding that has waited longest for its next change, such as the growth of a body.
  */
 export class FairShare {
   private amount = 0;
@@ -28,15 +26,12 @@ export class FairShare {
     return new Holding(this, client, drop);
   }
 
-  /** @param holding the one that has just changed, or got its next byte */
   update(holding: Holding, amount: number): void {
     const change = amount - holding.amount;
+    if (change === 0) return;
     const share = this.shares.get(holding.client) ?? new Share();
-    // A body may arrive in thousands of pieces.
-    if (change === 0 && (amount === 0 || share.last === holding)) return;
     this.amount += change;
     share.amount += change;
-    share.last = holding;
     holding.amount = amount;
     // Deleting and adding moves it to the end of the set.
     share.holdings.delete(holding);

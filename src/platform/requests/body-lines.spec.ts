@@ -3,7 +3,7 @@ import { IsInt } from 'class-validator';
 import type { Request, Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { CLIENT_MEMORY } from '../limits/fair-share.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { BodyLines, NDJSON_TYPE } from './body-lines.js';
@@ -16,7 +16,8 @@ class CountDto {
 /** The lines of a body that arrives as a whole. */
 function receive(body: string, rawHeaders: string[] = []): BodyLines<CountDto> {
   const headers = { 'content-type': NDJSON_TYPE, 'transfer-encoding': 'chunked' };
-  const request = Object.assign(Readable.from([Buffer.from(body)], { objectMode: false }), {
+  const request = Object.assign(new PassThrough().end(body), {
+    complete: true,
     headers,
     rawHeaders,
     socket: new Socket(),

@@ -1,26 +1,15 @@
 import type { Request, Response } from 'express';
 import { isUtf8 } from 'node:buffer';
-import { getClient } from '../limits/client.js';
-import { clientMemory } from '../limits/fair-share.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
-import {
-  BODY_LIMIT,
-  checkMediaType,
-  continueIfExpected,
-  countHead,
-  GrowingBuffer,
-  parseObject,
-  RequestAbortedError,
-} from './body-reader.js';
+import { BodyChunks, GrowingBuffer } from './body-chunks.js';
+import { BODY_LIMIT, checkMediaType, continueIfExpected, parseObject } from './body-reader.js';
 
 /** JSON with one value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson';
 
-/** How many bytes are read before they are split: longer batches would delay commits of others. */
-const BATCH_BYTES = 64 * 1024;
-/** How many lines are read at once, so that other requests are handled between batches. */
+/** How many lines are read and stored at once, so that other requests are handled meanwhile. */
 const BATCH_LINES = 1_024;
 
 /** How many bytes Node reads ahead while a batch waits for its turn. */
@@ -46,7 +35,6 @@ export interface ReadLines<Dto> {
  * system buffer, so a body may have any length.
  */
 export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLines<Dto>> {
-  private readonly ended = new AbortController();
   private resultBytes = 0;
   private lastNumber = 0;
 
@@ -68,36 +56,33 @@ export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLi
    * @throws RequestAbortedError
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<() => ReadLines<Dto>, void, undefined> {
-    const { request, response, stop, ended } = this;
-    const head = countHead(request) + READ_AHEAD;
+    const { request, response, stop } = this;
+    checkMediaType(request, { mediaTypes: [NDJSON_TYPE], isText: true });
+    continueIfExpected(request, response);
     /** The start of an incomplete line; of a line that is too long, only as much as shows that. */
     const rest = new GrowingBuffer(BODY_LIMIT + 2);
-    const refuse = (): void => ended.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
-    const leave = (): void => ended.abort(new RequestAbortedError());
-    const holding = clientMemory.hold(getClient(request), refuse);
-    response.on('close', leave);
+    const chunks = new BodyChunks(request, this.timeoutMs);
+    const hold = (bytes: number): void =>
+      chunks.hold(READ_AHEAD + this.resultBytes + rest.capacity + bytes);
+    const refuse = (): void => chunks.fail(ErrorCatalogue.UNAVAILABLE);
     stop.addEventListener('abort', refuse);
     if (stop.aborted) refuse();
-    holding.update(head + rest.capacity);
+    hold(0);
     try {
-      for await (const chunk of this.readChunks()) {
+      for await (const chunk of chunks) {
         const end = chunk.lastIndexOf(LINE_FEED);
-        holding.update(head + this.resultBytes + rest.capacity + chunk.length);
         if (end !== -1) {
-          const lines = chunk.subarray(0, end);
-          const bytes = rest.isEmpty ? lines : Buffer.concat([rest.bytes, lines]);
-          if (bytes !== lines) holding.update(holding.amount + bytes.length);
-          for (const batch of splitBatches(bytes)) yield () => this.readBatch(batch);
+          const lines = Buffer.concat([rest.bytes, chunk.subarray(0, end)]);
+          hold(chunk.length + lines.length);
+          for (const batch of splitLines(lines, BATCH_LINES)) yield () => this.readBatch(batch);
           rest.clear();
         }
         rest.add(chunk.subarray(end + 1));
-        holding.update(head + this.resultBytes + rest.capacity);
+        hold(0);
       }
-      if (!rest.isEmpty) yield () => this.readBatch(rest.bytes);
+      if (rest.bytes.length > 0) yield () => this.readBatch(rest.bytes);
     } finally {
-      response.off('close', leave);
       stop.removeEventListener('abort', refuse);
-      holding.end();
     }
   }
 
@@ -115,7 +100,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLi
     Error.stackTraceLimit = 0;
     try {
       // Decoding and checking many lines at once takes a third of the time.
-      for (const line of isUtf8(bytes) ? bytes.toString().split('\n') : splitLines(bytes)) {
+      for (const line of isUtf8(bytes) ? bytes.toString().split('\n') : splitLines(bytes, 1)) {
         const number = ++this.lastNumber;
         try {
           const value = this.readLine(line);
@@ -149,50 +134,6 @@ export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLi
     const text = line.toString();
     return BLANK.test(text) ? undefined : (parseObject(text, this.dto, 'line') as Dto);
   }
-
-  /** @throws the reason of the signal, ApiError 40800, 41500, RequestAbortedError */
-  private async *readChunks(): AsyncGenerator<Buffer, void, undefined> {
-    const { request, response } = this;
-    const { signal } = this.ended;
-    checkMediaType(request, { mediaTypes: [NDJSON_TYPE], isText: true });
-    continueIfExpected(request, response);
-    while (!request.readableEnded) {
-      if (request.destroyed) throw new RequestAbortedError();
-      signal.throwIfAborted();
-      const chunk = request.read() as Buffer | null;
-      if (chunk === null) await this.waitForInput(signal);
-      else
-        for (let start = 0; start < chunk.length; start += BATCH_BYTES) {
-          yield chunk.subarray(start, start + BATCH_BYTES);
-        }
-    }
-  }
-
-  /**
-   * Resolves when there is something to read, the body has ended, or the signal aborts.
-   *
-   * @throws ApiError 40800
-   */
-  private async waitForInput(signal: AbortSignal): Promise<void> {
-    const { request, timeoutMs } = this;
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        forget();
-        reject(new ApiError(ErrorCatalogue.REQUEST_TIMEOUT));
-      }, timeoutMs);
-      const onInput = (): void => {
-        forget();
-        resolve();
-      };
-      const forget = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', onInput);
-        request.off('readable', onInput).off('end', onInput).off('close', onInput);
-      };
-      signal.addEventListener('abort', onInput);
-      request.on('readable', onInput).on('end', onInput).on('close', onInput);
-    });
-  }
 }
 
 /** The length of a line without a carriage return at its end. */
@@ -201,25 +142,15 @@ function countBytes(line: string | Buffer): number {
   return Buffer.byteLength(line) - (end === '\r' || end === 0x0d ? 1 : 0);
 }
 
-/** Splits complete lines into batches. The end of a batch is looked for when it is requested. */
-function* splitBatches(bytes: Buffer): Generator<Buffer, void, undefined> {
+/** Splits text after each count of lines. The end of a part is looked for when it is requested. */
+function* splitLines(bytes: Buffer, count: number): Generator<Buffer, void, undefined> {
   let start = 0;
   let lines = 0;
   for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, end + 1)) {
     lines++;
-    if (lines % BATCH_LINES !== 0) continue;
+    if (lines % count !== 0) continue;
     yield bytes.subarray(start, end);
     start = end + 1;
   }
   yield bytes.subarray(start);
-}
-
-function splitLines(bytes: Buffer): Buffer[] {
-  const lines: Buffer[] = [];
-  let start = 0;
-  for (let end; (end = bytes.indexOf(LINE_FEED, start)) !== -1; start = end + 1) {
-    lines.push(bytes.subarray(start, end));
-  }
-  lines.push(bytes.subarray(start));
-  return lines;
 }

@@ -4,14 +4,17 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiError } from '../errors/api-error.js';
 import { CLIENT_MEMORY } from '../limits/fair-share.js';
-import { BODY_LIMIT, type BodyRule, GrowingBuffer, readBody } from './body-reader.js';
+import { GrowingBuffer } from './body-chunks.js';
+import { BODY_LIMIT, type BodyRule, readBody } from './body-reader.js';
 
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
 const RULE: BodyRule = { mediaTypes: ['application/json'], limit: BODY_LIMIT, isText: true };
 
 function request(ip = '192.0.2.1', rawHeaders: string[] = []): PassThrough & IncomingMessage {
-  return Object.assign(new PassThrough(), {
+  const stream = new PassThrough();
+  Object.defineProperty(stream, 'complete', { get: () => stream.writableFinished });
+  return Object.assign(stream, {
     headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
     socket: {},
     ip,

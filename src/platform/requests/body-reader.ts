@@ -1,33 +1,23 @@
 import { parse as parseContentType } from 'content-type';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { getClient } from '../limits/client.js';
-import { clientMemory } from '../limits/fair-share.js';
 import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { type Json, JsonSyntaxError, parseJson } from '../json/json.js';
 import { type CompiledDto, joinFaults } from '../validation/compiled-dto.js';
+import { BodyChunks, GrowingBuffer } from './body-chunks.js';
 
 /** The longest body that is read, in bytes. */
 export const BODY_LIMIT = 102_400;
-/** How much memory is first allocated for a body, in bytes. */
-const FIRST_CAPACITY = 2_048;
-/** About how much memory the name or the value of a header takes besides its characters, in bytes. */
-const HEADER_OVERHEAD = 64;
-
-/** The client disconnected before its request was complete, so there is no answer. */
-export class RequestAbortedError extends Error {}
-
-/** The key of the {@link BodyRule} of a handler that takes its body as bytes. */
-export const RAW_BODY = Symbol('raw body');
-
 /** The bodies that an operation takes. */
 export interface BodyRule {
   readonly mediaTypes: readonly string[];
-  /** How many bytes a body may have. */
+  /** How many bytes a body, or a line of it, may have. */
   readonly limit: number;
   /** Whether a body is text, which must be UTF-8. */
   readonly isText: boolean;
+  /** The class of the lines of a body that is read line by line. */
+  readonly lines?: CompiledDto;
 }
 
 /**
@@ -89,97 +79,22 @@ function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
   return bytes;
 }
 
-/** Estimates the memory of the URL and the headers of a request, which is held while it waits. */
-export function countHead({ url = '', rawHeaders }: IncomingMessage): number {
-  return rawHeaders.reduce((bytes, text) => bytes + text.length + HEADER_OVERHEAD, url.length);
-}
-
-/**
- * Copies chunks into one buffer. A chunk itself, however small, keeps everything in memory that was
- * read together with it.
- */
-export class GrowingBuffer {
-  private memory = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
-  private length = 0;
-
-  /** @param limit how many bytes are kept; further ones are dropped */
-  constructor(private readonly limit: number) {}
-
-  /** The size of its memory, in bytes. */
-  get capacity(): number {
-    return this.memory.length;
-  }
-
-  get isEmpty(): boolean {
-    return this.length === 0;
-  }
-
-  get isFull(): boolean {
-    return this.length === this.limit;
-  }
-
-  /** The bytes that were added. Their memory is reused after {@link clear}. */
-  get bytes(): Buffer {
-    return this.memory.subarray(0, this.length);
-  }
-
-  add(chunk: Buffer): void {
-    const length = Math.min(this.length + chunk.length, this.limit);
-    if (length > this.capacity) {
-      const capacity = Math.min(Math.max(length, 2 * this.capacity), this.limit);
-      const larger = Buffer.allocUnsafeSlow(capacity);
-      this.memory.copy(larger, 0, 0, this.length);
-      this.memory = larger;
-    }
-    chunk.copy(this.memory, this.length);
-    this.length = length;
-  }
-
-  clear(): void {
-    this.length = 0;
-  }
-}
-
 /** Resolves with the whole body, or with the start of one that exceeds the limit. */
-function readBytes(
+async function readBytes(
   req: IncomingMessage,
   { limit, isText }: BodyRule,
   timeoutMs: number,
 ): Promise<Buffer> {
-  if (req.readableEnded || req.destroyed) throw new RequestAbortedError();
-  return new Promise((resolve, reject) => {
-    const body = new GrowingBuffer(limit + 1);
-    const head = countHead(req);
-    const settle = (): void => {
-      clearTimeout(timer);
-      holding.end();
-      req.off('data', onData).off('end', onEnd).off('close', onClose);
-      req.pause();
-    };
-    const onData = (chunk: Buffer): void => {
-      body.add(chunk);
-      // A photo may take minutes on a slow network.
-      if (!isText) timer.refresh();
-      holding.update(head + body.capacity);
-      if (body.isFull) onEnd();
-    };
-    const onEnd = (): void => {
-      settle();
-      resolve(body.bytes);
-    };
-    const onClose = (): void => {
-      settle();
-      reject(new RequestAbortedError());
-    };
-    const refuse = (error: ErrorEntry): void => {
-      settle();
-      reject(new ApiError(error));
-    };
-    const timer = setTimeout(() => refuse(ErrorCatalogue.REQUEST_TIMEOUT), timeoutMs);
-    const holding = clientMemory.hold(getClient(req), () => refuse(ErrorCatalogue.UNAVAILABLE));
-    req.on('data', onData).on('end', onEnd).on('close', onClose);
-    holding.update(head + body.capacity);
-  });
+  const body = new GrowingBuffer(limit + 1);
+  // A photo may take minutes on a slow network.
+  const chunks = new BodyChunks(req, timeoutMs, isText ? performance.now() + timeoutMs : Infinity);
+  chunks.hold(body.capacity);
+  for await (const chunk of chunks) {
+    body.add(chunk);
+    chunks.hold(body.capacity);
+    if (body.isFull) break;
+  }
+  return body.bytes;
 }
 
 /**

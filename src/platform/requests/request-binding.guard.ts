@@ -1,5 +1,7 @@
 import {
+  type BeforeApplicationShutdown,
   type CanActivate,
+  createParamDecorator,
   type ExecutionContext,
   Injectable,
   type OnModuleInit,
@@ -9,17 +11,12 @@ import {
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { setMaxListeners } from 'node:events';
 import { isPublic } from '../auth/auth.decorators.js';
 import { Env } from '../config/env.js';
 import { compileAnswers, type CompiledDto } from '../validation/compiled-dto.js';
-import {
-  BODY_LIMIT,
-  type BodyRule,
-  listMediaTypes,
-  parseObject,
-  RAW_BODY,
-  readBody,
-} from './body-reader.js';
+import { BODY_LIMIT, type BodyRule, listMediaTypes, parseObject, readBody } from './body-reader.js';
+import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { setParameters } from './read-parameters.js';
 import { Turns, TURNS } from './turns.js';
@@ -47,6 +44,22 @@ export function convertResult(result: unknown, response: Response): unknown {
   return convert === undefined ? result : convert(result, response.req, response);
 }
 
+const BODY_RULE = Symbol('body rule');
+
+const InjectBody = createParamDecorator(
+  (_: unknown, context: ExecutionContext): unknown =>
+    context.switchToHttp().getRequest<Request>().body,
+);
+
+/** Passes a handler the body as it is read by a rule: as {@link BodyLines}, or else as a Buffer. */
+export function BodyByRule(rule: BodyRule): ParameterDecorator {
+  return (target, method, index) => {
+    if (method === undefined) throw new TypeError('A body is for parameters of handlers');
+    Reflect.defineMetadata(BODY_RULE, rule, target, method);
+    InjectBody()(target, method, index);
+  };
+}
+
 /** The properties of a handler that are read at start. */
 interface Handler {
   readonly parameters: Partial<HandlerParameters>;
@@ -66,15 +79,19 @@ const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
  * bad path or query before the body is read.
  */
 @Injectable()
-export class RequestBindingGuard implements CanActivate, OnModuleInit {
+export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApplicationShutdown {
   private readonly handlers = new Map<unknown, Handler>();
+  private readonly stop = new AbortController();
 
   constructor(
     private readonly reflector: Reflector,
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
     private readonly env: Env,
-  ) {}
+  ) {
+    // Each import adds a listener.
+    setMaxListeners(0, this.stop.signal);
+  }
 
   /** @throws TypeError when a handler declares a parameter that would not be checked */
   onModuleInit(): void {
@@ -88,10 +105,14 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
         const converter = this.reflector.get<Handler['converter']>(RESULT_CONVERTER, handler);
         const bodyRule = readBodyRule(prototype, method, parameters.body);
         this.handlers.set(handler, { parameters, bodyRule, turns, converter });
-        if (parameters.body !== undefined) documentMediaTypes(prototype, method, parameters.body);
+        if (bodyRule !== undefined) documentMediaTypes(prototype, method, bodyRule);
         compileAnswers(handler);
       }
     }
+  }
+
+  beforeApplicationShutdown(): void {
+    this.stop.abort();
   }
 
   /**
@@ -106,6 +127,13 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit {
     const [request, response] = context.getArgs<[Request, Response]>();
     if (query !== undefined || path !== undefined) setParameters(request, query, path);
     response.locals.converter = handler.converter;
+    if (handler.bodyRule?.lines !== undefined) {
+      // An import may wait for its client for hours. Its batches take turns of their own.
+      const { lines } = handler.bodyRule;
+      const timeoutMs = this.env.REQUEST_TIMEOUT_MS;
+      request.body = new BodyLines(request, response, lines, timeoutMs, this.stop.signal);
+      return true;
+    }
     // Controllers that extend one another share handlers, and one of them may be public.
     const isOpen = isPublic(context.getHandler(), context.getClass());
     const turns = handler.turns ?? (isOpen ? undefined : Turns.ofHandlers);
@@ -151,14 +179,12 @@ function readBodyRule(
   body: CompiledDto | undefined,
 ): BodyRule | undefined {
   if (body === undefined) {
-    return Reflect.getMetadata(RAW_BODY, prototype, method) as BodyRule | undefined;
+    return Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined;
   }
   return { mediaTypes: listMediaTypes(body), limit: BODY_LIMIT, isText: true };
 }
 
-function documentMediaTypes(prototype: object, method: string, body: CompiledDto): void {
+function documentMediaTypes(prototype: object, method: string, { mediaTypes }: BodyRule): void {
   const descriptor = Object.getOwnPropertyDescriptor(prototype, method);
-  if (descriptor !== undefined) {
-    ApiConsumes(...listMediaTypes(body))(prototype, method, descriptor);
-  }
+  if (descriptor !== undefined) ApiConsumes(...mediaTypes)(prototype, method, descriptor);
 }

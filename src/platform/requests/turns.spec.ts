@@ -2,7 +2,7 @@ import { afterEach, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { RequestAbortedError } from './body-reader.js';
+import { RequestAbortedError } from './body-chunks.js';
 import { endTurn, endTurnOfClosed, HANDLED_BYTES, MAX_PAGES, Turns } from './turns.js';
 
 /** A request of a client at this address, and its answer. */

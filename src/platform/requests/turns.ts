@@ -6,7 +6,7 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { getClient } from '../limits/client.js';
 import { FairQueue } from '../limits/fair-queue.js';
 import { clientMemory } from '../limits/fair-share.js';
-import { countHead, RequestAbortedError } from './body-reader.js';
+import { countHead, RequestAbortedError } from './body-chunks.js';
 
 /** How many bytes all requests that are handled may take. On a slow disk, one flush answers many. */
 export const HANDLED_BYTES = 64 * 1024 * 1024;

@@ -1,15 +1,9 @@
-import {
-  applyDecorators,
-  createParamDecorator,
-  type ExecutionContext,
-  StreamableFile,
-} from '@nestjs/common';
-import { ApiBody, ApiConsumes } from '@nestjs/swagger';
+import { applyDecorators, StreamableFile } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { WAIT_TIMEOUT_MS } from '../config/env.js';
-import { type BodyRule, RAW_BODY } from '../requests/body-reader.js';
 import { endTurn, Turns } from '../requests/turns.js';
-import { ConvertResult } from '../requests/request-binding.guard.js';
+import { BodyByRule, ConvertResult } from '../requests/request-binding.guard.js';
 import { GeneratedAnswer } from '../server/send-stream.js';
 import { ApiRepresentationResponses, convertRepresentation, type Representation } from './etag.js';
 
@@ -24,11 +18,6 @@ export interface StoredBytes {
   readonly read: () => Promise<Buffer>;
 }
 
-const InjectBody = createParamDecorator(
-  (_: unknown, context: ExecutionContext): unknown =>
-    context.switchToHttp().getRequest<Request>().body,
-);
-
 /**
  * Passes a handler the body as a Buffer, and documents it. The body is read after the token was
  * checked. Clients get 41500 for another media type, 41300 for a longer body, and 40001 for an
@@ -38,15 +27,11 @@ const InjectBody = createParamDecorator(
  * @param limit how many bytes a body may have
  */
 export function RawBody(mediaTypes: readonly string[], limit: number): ParameterDecorator {
+  const schema = { ...BINARY, maxLength: limit, description: `At most ${limit} bytes` };
   return (target, method, index) => {
-    const handler = method && Object.getOwnPropertyDescriptor(target, method);
-    if (!handler) throw new TypeError('@RawBody() is for parameters of handlers');
-    const rule: BodyRule = { mediaTypes, limit, isText: false };
-    Reflect.defineMetadata(RAW_BODY, rule, target, method);
-    InjectBody()(target, method, index);
-    const schema = { ...BINARY, maxLength: limit, description: `At most ${limit} bytes` };
-    ApiConsumes(...mediaTypes)(target, method, handler);
-    ApiBody({ required: true, schema })(target, method, handler);
+    BodyByRule({ mediaTypes, limit, isText: false })(target, method, index);
+    const handler = Object.getOwnPropertyDescriptor(target, method ?? '');
+    if (handler) ApiBody({ required: true, schema })(target, method ?? '', handler);
   };
 }
 

@@ -1,31 +1,14 @@
-import {
-  applyDecorators,
-  type BeforeApplicationShutdown,
-  createParamDecorator,
-  type ExecutionContext,
-  HttpCode,
-  Injectable,
-  type PipeTransform,
-  type Type,
-} from '@nestjs/common';
-import {
-  ApiBody,
-  ApiConsumes,
-  ApiExtraModels,
-  ApiOkResponse,
-  ApiProperty,
-  ApiSchema,
-} from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { setMaxListeners } from 'node:events';
+import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
+import { ApiBody, ApiExtraModels, ApiOkResponse, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Env } from '../config/env.js';
 import type { ListOutcome } from '../database/batched-repository.js';
 import { ConstraintError } from '../database/constraint.error.js';
 import { ApiError } from '../errors/api-error.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
 import { importedLines } from '../observability/metrics.js';
-import { BodyLines, NDJSON_TYPE, type ReadLines } from '../requests/body-lines.js';
+import { type BodyLines, NDJSON_TYPE, type ReadLines } from '../requests/body-lines.js';
+import { BODY_LIMIT } from '../requests/body-reader.js';
+import { BodyByRule } from '../requests/request-binding.guard.js';
 import { endTurn, Turns } from '../requests/turns.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { describeLines } from './page.js';
@@ -38,6 +21,7 @@ const MAX_FAILURES = 1_000;
 const FAILURE_BYTES = 512;
 /** The longest pause of an import after a batch, in milliseconds. */
 const MAX_PAUSE_MS = 1_000;
+
 @ApiSchema({ name: 'ImportFailure' })
 class ImportFailureDto {
   @ApiProperty({ description: 'The number of the line, from 1', type: 'integer' })
@@ -131,37 +115,10 @@ function toFailure(error: unknown): ApiError {
   throw error;
 }
 
-type LineSource = readonly [request: Request, response: Response, dto: CompiledDto];
-
-@Injectable()
-class LinesPipe implements PipeTransform<LineSource>, BeforeApplicationShutdown {
-  private readonly stop = new AbortController();
-
-  constructor(private readonly env: Env) {
-    // Each import adds a listener.
-    setMaxListeners(0, this.stop.signal);
-  }
-
-  transform([request, response, dto]: LineSource): BodyLines<object> {
-    const { stop, env } = this;
-    // An import may wait for its client for hours. Its batches take turns of their own.
-    endTurn(response);
-    return new BodyLines(request, response, dto, env.REQUEST_TIMEOUT_MS, stop.signal);
-  }
-
-  beforeApplicationShutdown(): void {
-    this.stop.abort();
-  }
-}
-
-const InjectLineSource = createParamDecorator((dto: CompiledDto, context: ExecutionContext) => {
-  const [request, response] = context.getArgs<[Request, Response]>();
-  return [request, response, dto] satisfies LineSource;
-});
-
 /** Passes a handler the lines of the body, each checked like a body of this class. */
 export function Lines(type: Type<object>): ParameterDecorator {
-  return InjectLineSource(CompiledDto.compile(type), LinesPipe);
+  const lines = CompiledDto.compile(type);
+  return BodyByRule({ mediaTypes: [NDJSON_TYPE], limit: BODY_LIMIT, isText: true, lines });
 }
 
 /**
@@ -171,7 +128,6 @@ export function Lines(type: Type<object>): ParameterDecorator {
 export function ApiImport(type: Type, description: string): MethodDecorator {
   return applyDecorators(
     HttpCode(200),
-    ApiConsumes(NDJSON_TYPE),
     ApiBody({ required: true, schema: describeLines(type) }),
     ApiExtraModels(type),
     ApiOkResponse({ description, type: ImportResultDto }),

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { STATUS_CODES } from 'node:http';
-import { RequestAbortedError } from '../requests/body-reader.js';
+import { RequestAbortedError } from '../requests/body-chunks.js';
 import { endTurn } from '../requests/turns.js';
 import { isRejectedByPipes } from '../requests/handler-parameters.js';
 import { sendError } from './send-error.js';
