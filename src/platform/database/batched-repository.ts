@@ -173,7 +173,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       operation: 'create',
       key: this.columns.getKey(values),
       size: countBytes(values),
-      row: values,
+      direct: { kind: 'insert', values, outcome: 'created' },
       decide: (stored, hasSameBytes) => {
         if (stored === undefined) return { outcome: 'created', write: values };
         return { outcome: this.compare(values, stored, hasSameBytes) };
@@ -241,11 +241,10 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const isCounted = this.columns.counter !== undefined;
     const change: RowChange = {
       operation: 'add',
-      isCounted,
       key: isCounted ? '' : this.columns.getKey(values),
       size: countBytes(values),
-      row: values,
-      decide: () => ({ outcome: undefined, write: values }),
+      direct: { kind: isCounted ? 'add' : 'insert', values, outcome: true },
+      decide: () => ({ outcome: true, write: values }),
     };
     try {
       const stored = await this.execute(this.changes, change, manager);
@@ -277,6 +276,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       operation: 'replace',
       key: this.columns.getKey(values),
       size: countBytes(values),
+      direct: check === undefined ? { kind: 'update', values, outcome: true } : undefined,
       decide: (stored) => this.decideIfThere(stored, check, values),
     };
     return (await this.execute(this.changes, change, manager)) as boolean;
@@ -309,6 +309,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       operation: 'remove',
       key: this.columns.readKey(key),
       size: 0,
+      direct: check === undefined ? { kind: 'remove', values: [], outcome: true } : undefined,
       decide: (stored) => this.decideIfThere(stored, check, REMOVE),
     };
     return (await this.execute(this.changes, change, manager)) as boolean;

@@ -71,6 +71,11 @@ export class EntityColumns {
     return this.metadata.connection.driver.escape(databaseName);
   }
 
+  /** Names a column with its table, since other tables and aliases may have the name alone. */
+  qualifyColumn(column: ColumnMetadata): string {
+    return `${this.table}.${this.quoteColumn(column)}`;
+  }
+
   /**
    * Finds the column of a property.
    *

@@ -175,12 +175,14 @@ export class TableSql {
   }
 
   /**
-   * Replaces rows. Bytes that the first of the rows leaves out stay as they are.
+   * Replaces rows, and returns the keys. Bytes that the first of the rows leaves out stay as they
+   * are.
    *
+   * @param waitsForLocks false leaves out the rows that other sessions have locked
    * @returns the statement and its parameters
    */
-  update(rows: readonly Values[]): [Statement, unknown[]] {
-    const { columns } = this;
+  update(rows: readonly Values[], waitsForLocks: boolean): [Statement, unknown[]] {
+    const { columns, dialect } = this;
     const [first = []] = rows;
     const isGiven = (column: ColumnMetadata): boolean =>
       first[columns.columns.indexOf(column)] !== undefined;
@@ -189,13 +191,22 @@ export class TableSql {
       (column) => !isBytes(column) || bytes.includes(column),
     );
     const names = replaced.map((column) => this.name(column)).join();
-    const statement = this.cached('update', names, () => {
+    const statement = this.cached(waitsForLocks ? 'update' : 'updateFree', names, () => {
       const assignments = replaced.map(
         (column) => `${this.name(column)} = ${this.given(column, bytes)}`,
       );
-      const hasKey = columns.keys.map((key) => `stored.${this.name(key)} = ${this.given(key)}`);
-      return `UPDATE ${columns.table} AS stored SET ${assignments.join(', ')}
-        FROM ${this.dialect.givenRows(columns)} WHERE ${hasKey.join(' AND ')}`;
+      const hasKeyOf = (table: string): string =>
+        columns.keys.map((key) => `${table}.${this.name(key)} = ${this.given(key)}`).join(' AND ');
+      let given = dialect.givenRows(columns);
+      if (dialect.locks !== undefined && !waitsForLocks) {
+        const { toChange, skip } = dialect.locks;
+        const order = columns.keys.map((key) => `locked.${this.name(key)}`).join(', ');
+        given = `(SELECT given.* FROM ${columns.table} AS locked JOIN ${given} ON ${hasKeyOf('locked')}
+          ORDER BY ${order} ${toChange} OF locked ${skip}) AS given`;
+      }
+      const keys = columns.keys.map((key) => dialect.selected(columns, key)).join(', ');
+      return `UPDATE ${columns.table} SET ${assignments.join(', ')} FROM ${given}
+        WHERE ${hasKeyOf(columns.table)} RETURNING ${keys}`;
     });
     return [statement, this.encodeRows(rows, bytes)];
   }
@@ -347,24 +358,22 @@ export class TableSql {
   }
 
   private sortExpression({ column, ignoresCase }: SortKey): string {
-    return sortExpression(this.dialect, this.qualify(column), column.type, ignoresCase);
+    return sortExpression(
+      this.dialect,
+      this.columns.qualifyColumn(column),
+      column.type,
+      ignoresCase,
+    );
   }
 
   private condition({ key, operator, value }: Condition, next: () => string): string {
     const { column, ignoresCase } = key;
-    if (value === null) return `${this.qualify(column)} IS NULL`;
+    if (value === null) return `${this.columns.qualifyColumn(column)} IS NULL`;
     const given = ignoresCase ? next() : this.dialect.fromText(next(), column);
     // Equality needs no order, and an index on the key of another table has none.
     const isEqual = operator === '=' && !ignoresCase;
-    const stored = isEqual ? this.qualify(column) : this.sortExpression(key);
+    const stored = isEqual ? this.columns.qualifyColumn(column) : this.sortExpression(key);
     return `${stored} ${operator} ${given}`;
-  }
-
-  /**
-   * Names a column with its table, since the name alone could be an alias in the list of a SELECT.
-   */
-  private qualify(column: ColumnMetadata): string {
-    return `${this.columns.table}.${this.name(column)}`;
   }
 
   private name(column: ColumnMetadata | undefined): string {

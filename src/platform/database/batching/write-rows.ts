@@ -16,22 +16,30 @@ export interface Decision {
   readonly write?: Values | typeof REMOVE | undefined;
 }
 
+/** A write that does not depend on the stored row. */
+export interface DirectWrite {
+  /** An addition is an insert of a row whose key the store counts up: the change has no key then. */
+  readonly kind: 'insert' | 'add' | 'update' | 'remove';
+  /** The row to store. */
+  readonly values: Values;
+  /** The outcome of the change if the write has an effect; that of an addition is the stored row. */
+  readonly outcome: unknown;
+}
+
 /** A change of one row. */
 export interface RowChange {
   /** Its name in the metrics. */
   readonly operation: 'create' | 'add' | 'replace' | 'remove' | 'change';
   readonly key: string;
-  /** Whether the store counts up the key, so that {@link key} is none. */
-  readonly isCounted?: boolean;
   /** How many bytes the change holds in memory. */
   readonly size: number;
-  /** The row to insert if its key is free, without asking {@link decide}. */
-  readonly row?: Values | undefined;
+  /** The write to try first, without reading the stored row; the change decides if it has no effect. */
+  readonly direct?: DirectWrite | undefined;
   /**
    * Gets the stored row while nobody else can change it. An error that it throws fails this change
    * alone. It may be called more than once.
    *
-   * @param hasSameBytes whether the stored bytes are those of {@link row}
+   * @param hasSameBytes whether the stored bytes are those of the row to insert
    */
   readonly decide: (stored: RawRow | undefined, hasSameBytes: boolean) => Decision;
 }
@@ -61,8 +69,8 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     return size;
   }
 
-  getKey({ key, isCounted }: RowChange): string | undefined {
-    return isCounted === true ? undefined : key;
+  getKey({ key, direct }: RowChange): string | undefined {
+    return direct?.kind === 'add' ? undefined : key;
   }
 
   getName({ operation }: RowChange): string {
@@ -74,22 +82,24 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     return await this.attempt(session, changes, true);
   }
 
-  /** @param inserts whether to insert the rows whose keys are free, before the changes decide */
+  /** @param isDirect whether to execute the direct writes, before the other changes decide */
   private async attempt(
     session: Session,
     changes: readonly RowChange[],
-    inserts: boolean,
+    isDirect: boolean,
   ): Promise<unknown[]> {
     try {
+      const kind = changes[0]?.direct?.kind;
       const isOneStatement =
-        inserts &&
-        changes.every(({ row }) => row !== undefined) &&
+        isDirect &&
+        kind !== undefined &&
+        changes.every(({ direct }) => direct?.kind === kind) &&
         (changes.length === 1 || this.sql.columns.bytes.length === 0);
       // One statement needs no transaction: it is the commit, and the flush.
       if (isOneStatement && !session.isInTransaction) {
-        return await this.write(session, changes, inserts);
+        return await this.write(session, changes, isDirect);
       }
-      return await session.transaction((within) => this.write(within, changes, inserts));
+      return await session.transaction((within) => this.write(within, changes, isDirect));
     } catch (error) {
       const cause = error instanceof ConstraintError ? 'row' : this.errors.findCause(error);
       if (cause === 'store') throw error;
@@ -101,21 +111,20 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
       // The halves are tried again, and the halves of a failing half, all in one commit.
       const middle = Math.ceil(changes.length / 2);
       return await session.transaction(async (within) => [
-        ...(await this.attempt(within, changes.slice(0, middle), inserts)),
-        ...(await this.attempt(within, changes.slice(middle), inserts)),
+        ...(await this.attempt(within, changes.slice(0, middle), isDirect)),
+        ...(await this.attempt(within, changes.slice(middle), isDirect)),
       ]);
     }
   }
 
-  /** Inserts the rows whose keys are free, and lets the other changes decide. */
+  /** Executes the direct writes, and lets the other changes decide. */
   private async write(
     session: Session,
     changes: readonly RowChange[],
-    inserts: boolean,
+    isDirect: boolean,
   ): Promise<unknown[]> {
-    const results = inserts
-      ? await this.insertNew(session, changes)
-      : new Map<RowChange, unknown>();
+    const results: Results = new Map();
+    if (isDirect) await this.writeDirectly(session, changes, results);
     const rest = changes.filter((change) => !results.has(change));
     if (rest.length > 0 && session.isInTransaction) {
       await this.decide(session, rest, results);
@@ -126,28 +135,35 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     return changes.map((change) => results.get(change));
   }
 
-  /** Inserts the rows whose keys are free or counted up. Resolves with the outcomes of these. */
-  private async insertNew(session: Session, changes: readonly RowChange[]): Promise<Results> {
-    const { sql } = this;
-    const results: Results = new Map();
-    const given = changes.flatMap((change) => (change.row ? [{ change, values: change.row }] : []));
-    const counted = given.filter(({ change }) => change.isCounted);
-    const created = counted.length === 0 ? given : given.filter(({ change }) => !change.isCounted);
-    if (created.length > 0) {
-      const keys = this.readKeys(await this.send(session, 'insert', created));
-      for (const { change } of created) {
-        // The outcome of an addition is its row, which the caller knows.
-        if (keys.has(change.key)) results.set(change, change.operation === 'add' || 'created');
+  /** Executes the direct writes, and sets the results of those that have an effect. */
+  private async writeDirectly(
+    session: Session,
+    changes: readonly RowChange[],
+    results: Results,
+  ): Promise<void> {
+    const writes: Record<DirectWrite['kind'], Write[]> = {
+      insert: [],
+      add: [],
+      update: [],
+      remove: [],
+    };
+    for (const change of changes) {
+      const { direct } = change;
+      if (direct !== undefined) writes[direct.kind].push({ change, values: direct.values });
+    }
+    for (const kind of ['insert', 'update', 'remove'] as const) {
+      if (writes[kind].length === 0) continue;
+      const keys = this.readKeys(await this.send(session, kind, writes[kind]));
+      for (const { change } of writes[kind]) {
+        if (keys.has(change.key)) results.set(change, change.direct?.outcome);
       }
     }
-    if (counted.length > 0) {
-      const rows = await this.send(session, 'add', counted);
-      const name = sql.columns.counter?.databaseName ?? '';
-      // The numbers follow the order of the given rows, but an engine may return the rows in another.
-      rows.sort((one, other) => Number(BigInt(String(one[name])) - BigInt(String(other[name]))));
-      for (const [place, { change }] of counted.entries()) results.set(change, rows[place]);
-    }
-    return results;
+    if (writes.add.length === 0) return;
+    const rows = await this.send(session, 'add', writes.add);
+    const name = this.sql.columns.counter?.databaseName ?? '';
+    // The numbers follow the order of the given rows, but an engine may return the rows in another.
+    rows.sort((one, other) => Number(BigInt(String(one[name])) - BigInt(String(other[name]))));
+    for (const [place, { change }] of writes.add.entries()) results.set(change, rows[place]);
   }
 
   /** Lets changes decide on their locked rows, and writes what they decide. */
@@ -181,7 +197,7 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
       const done = this.readKeys(rows);
       for (const { change } of writes) if (!done.has(change.key)) results.set(change, RETRY);
     };
-    if (removed.length > 0) confirm(removed, await this.remove(session, removed));
+    if (removed.length > 0) confirm(removed, await this.send(session, 'remove', removed));
     if (updated.length > 0) await this.send(session, 'update', updated);
     if (inserted.length > 0) confirm(inserted, await this.send(session, 'insert', inserted));
   }
@@ -207,40 +223,40 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     return stored;
   }
 
-  private async remove(session: Session, removed: readonly Write[]): Promise<RawRow[]> {
+  private async hasSameBytes(session: Session, { key, direct }: RowChange): Promise<boolean> {
     const { sql } = this;
-    const keys = sql.encodeKeys(removed.map(({ change }) => change.key));
-    try {
-      return await session.query(session.waitsForLocks ? sql.remove : sql.removeFree, keys);
-    } catch (error) {
-      throw this.toConstraintError(error, true) ?? error;
-    }
-  }
-
-  private async hasSameBytes(session: Session, { key, row }: RowChange): Promise<boolean> {
-    const { sql } = this;
-    if (row === undefined || sql.columns.bytes.length === 0) return true;
-    const [, ...bytes] = sql.encodeRows([row]);
+    if (direct?.kind !== 'insert' || sql.columns.bytes.length === 0) return true;
+    const [, ...bytes] = sql.encodeRows([direct.values]);
     const found = await session.query(sql.findBytes, [...sql.encodeKeys([key]), ...bytes]);
     return found.length > 0;
   }
 
   /**
-   * Executes a statement that writes rows, each row in a statement of its own if the table has
-   * columns of bytes.
+   * Executes a statement that writes rows, and resolves with their keys; those of additions with
+   * their columns. If the table has columns of bytes, each row is stored by a statement of its own.
    */
   private async send(
     session: Session,
-    kind: 'insert' | 'add' | 'update',
+    kind: DirectWrite['kind'],
     writes: readonly Write[],
   ): Promise<RawRow[]> {
     const { sql } = this;
+    if (kind === 'remove') {
+      const keys = sql.encodeKeys(writes.map(({ change }) => change.key));
+      try {
+        return await session.query(session.waitsForLocks ? sql.remove : sql.removeFree, keys);
+      } catch (error) {
+        throw this.toConstraintError(error, true) ?? error;
+      }
+    }
     const rows = writes.map(({ values }) => values);
     const parts = sql.columns.bytes.length === 0 ? [rows] : rows.map((row) => [row]);
     const results: RawRow[] = [];
     for (const part of parts) {
       const [statement, parameters] =
-        kind === 'update' ? sql.update(part) : [sql[kind], sql.encodeRows(part)];
+        kind === 'update'
+          ? sql.update(part, session.waitsForLocks)
+          : [sql[kind], sql.encodeRows(part)];
       try {
         results.push(...(await session.query<RawRow>(statement, parameters)));
       } catch (error) {

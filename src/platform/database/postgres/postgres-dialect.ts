@@ -49,7 +49,7 @@ export const postgresDialect: SqlDialect = {
 
   asText: writeText,
 
-  selected: (columns: EntityColumns, column: ColumnMetadata) => columns.quoteColumn(column),
+  selected: (columns: EntityColumns, column: ColumnMetadata) => columns.qualifyColumn(column),
 
   fromText: (sql: string) => sql,
 

@@ -40,9 +40,10 @@ export const sqliteDialect: SqlDialect = {
   asText: (sql: string) => `CAST(${sql} AS TEXT)`,
 
   selected(columns: EntityColumns, column: ColumnMetadata): string {
-    const name = columns.quoteColumn(column);
+    const name = columns.qualifyColumn(column);
     // The driver reads an integer as a double.
-    return column.type === 'bigint' ? `CAST(${name} AS TEXT) AS ${name}` : name;
+    const sql = column.type === 'bigint' ? `CAST(${name} AS TEXT)` : name;
+    return `${sql} AS ${columns.quoteColumn(column)}`;
   },
 
   fromText: (sql: string, { type }: ColumnMetadata) =>
