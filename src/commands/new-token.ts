@@ -1,5 +1,5 @@
-import { createToken, digestToken } from '../platform/auth/access-tokens.js';
-import { parseTokenDigest } from '../platform/config/setting-formats.js';
+import { createToken } from '../platform/auth/access-tokens.js';
+import { digestToken, parseToken } from '../platform/config/setting-formats.js';
 import { CommandError, runCommand } from './command.js';
 
 // npm run new:token -- [name]
@@ -8,7 +8,7 @@ await runCommand((name, ...others) => {
   const token = createToken();
   const digest = `sha256:${digestToken(token).toString('hex')}`;
   const entry = name === undefined ? digest : `${name}:${digest}`;
-  if (others.length > 0 || parseTokenDigest(entry)?.name !== name) {
+  if (others.length > 0 || parseToken(entry)?.name !== name) {
     throw new CommandError(
       'Name the client in 1 to 64 letters, digits, dots, underscores and hyphens: npm run new:token -- [name]',
     );

@@ -1,12 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
+import { register } from 'prom-client';
 import { createApp } from '../app.js';
 import { TRANSIENT_DATABASE_URL } from '../platform/config/database-url.js';
 import { WAIT_TIMEOUT_MS } from '../platform/config/env.js';
-import { describeModuleSettings, MODULE_SETTINGS } from '../platform/config/setting.decorators.js';
 import { MAX_WAITING } from '../platform/database/batching/batch-queue.js';
 import { PAGE_BYTES } from '../platform/database/batching/read-rows.js';
-import { registry } from '../platform/observability/metrics.js';
 import { buildOpenApi } from '../platform/openapi/build-openapi.js';
 import { listErrors, getStatus } from '../platform/errors/error-catalogue.js';
 import { CLIENT_MEMORY } from '../platform/limits/fair-share.js';
@@ -16,8 +15,8 @@ import { MAX_ENCODED } from '../platform/requests/read-parameters.js';
 import { MAX_WAITING_REQUESTS } from '../platform/rest/long-poll.js';
 import { MAX_HEADERS } from '../platform/server/connections.js';
 
-// Writes openapi.json, the tables of the documents and the end of .env.example, as the application
-// describes itself with everything switched on. Its store is in memory.
+// Writes openapi.json and the tables of the documents, as the application describes itself with
+// everything switched on. Its store is in memory.
 Object.assign(process.env, {
   DATABASE_URL: TRANSIENT_DATABASE_URL,
   LOG_LEVEL: 'silent',
@@ -31,7 +30,7 @@ await app.close();
 const errors = listErrors().map((one) => [one.error, getStatus(one), one.message, one.advice]);
 writeTable('docs/api.md', ['error', 'HTTP', 'message', 'what to do'], errors);
 
-const metrics = (await registry.getMetricsAsJSON())
+const metrics = (await register.getMetricsAsJSON())
   .filter(({ name }) => !/^(?:nodejs|process)_/.test(name))
   .map(({ name, help }) => [`\`${name}\``, help]);
 writeTable('docs/operations.md', ['metric', 'what it measures'], metrics);
@@ -60,10 +59,6 @@ writeTable(
     ['requests that wait for a change', MAX_WAITING_REQUESTS, '50300 for the client with the most'],
   ],
 );
-
-const EXAMPLE = '.env.example';
-const [platformSettings = ''] = readFileSync(EXAMPLE, 'utf8').split(MODULE_SETTINGS);
-writeFileSync(EXAMPLE, platformSettings + MODULE_SETTINGS + describeModuleSettings());
 
 /** Replaces the table of a document that begins with these columns. Prettier aligns it. */
 function writeTable(document: string, columns: string[], rows: unknown[][]): void {

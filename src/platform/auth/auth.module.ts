@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { Env } from '../config/env.js';
-import { AccessTokens, createAccessTokens } from './access-tokens.js';
+import { AccessTokens } from './access-tokens.js';
 import { createJwtTokens, JwtTokens } from './jwt-tokens.js';
 import { RateLimits } from '../limits/rate-limits.js';
 import { Permissions } from './permissions.js';
 
 @Module({
   providers: [
-    { provide: AccessTokens, useFactory: createAccessTokens, inject: [Env] },
+    AccessTokens,
     { provide: JwtTokens, useFactory: createJwtTokens, inject: [Env] },
     RateLimits,
     Permissions,

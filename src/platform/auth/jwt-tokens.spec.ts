@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { passSeconds, resetClocks } from '../../../test/support/clock.js';
 import { heapUsed } from '../../../test/support/heap-used.js';
 import { AUDIENCE, ISSUER, TokenIssuer } from '../../../test/support/token-issuer.js';
-import { digestToken } from './access-tokens.js';
+import { digestToken } from '../config/setting-formats.js';
 import { JwtTokens } from './jwt-tokens.js';
 
 beforeAll(() => {

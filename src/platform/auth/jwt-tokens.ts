@@ -225,6 +225,6 @@ function toCacheKey(digest: Buffer): string {
 
 /** @returns null, which Nest can inject, when no identity provider is configured */
 export function createJwtTokens(env: Env): JwtTokens | null {
-  const { AUTH_JWKS_URL: jwksUrl, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = env;
+  const { AUTH_JWKS_URL: jwksUrl, AUTH_ISSUER: issuer = '', AUTH_AUDIENCE: audience = '' } = env;
   return jwksUrl === undefined ? null : new JwtTokens({ jwksUrl, issuer, audience });
 }

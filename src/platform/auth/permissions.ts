@@ -26,8 +26,6 @@ export interface Grant {
   readonly caller?: Caller;
   /** Identifies the client, or else the user, that the identity provider issued the token to. */
   readonly client?: string | undefined;
-  /** When the token expires, as a time of `Date.now()`; undefined for static tokens. */
-  readonly expiry?: number;
 }
 
 export const FULL_ACCESS: Grant = {};
@@ -41,10 +39,10 @@ export class Permissions {
 
   constructor(
     private readonly reflector: Reflector,
-    { AUTH_SCOPE, AUTH_READ_SCOPE }: Env,
+    { AUTH_SCOPE = [], AUTH_READ_SCOPE = AUTH_SCOPE }: Env,
   ) {
     this.toWrite = AUTH_SCOPE;
-    this.toRead = AUTH_READ_SCOPE ?? AUTH_SCOPE;
+    this.toRead = AUTH_READ_SCOPE;
   }
 
   /** @throws ApiError 40300 when the token does not allow the request */

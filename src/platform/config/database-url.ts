@@ -5,15 +5,9 @@ export const DEFAULT_DATABASE_URL = 'sqlite:data/plants.db';
 /** A store in a temporary file. */
 export const TRANSIENT_DATABASE_URL = 'sqlite::memory:';
 
-const RULE =
-  'must be sqlite: followed by the path of a file, sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert; write # as %23';
-/** The rule for a text without a scheme, such as a mere path. */
-const SCHEME_RULE =
-  'must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db';
-
 /** The URL of a store, which {@link parseDatabaseUrl} reads. */
 export const DATABASE_URL: Format<string> = {
-  must: (text) => (/^(sqlite:|postgres(ql)?:\/\/)/.test(text) ? RULE : SCHEME_RULE),
+  must: 'must be sqlite: and the path of a file, as in sqlite:data/plants.db, or sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert; write # as %23',
   parse: (text) => (parseDatabaseUrl(text) === undefined ? undefined : text),
 };
 

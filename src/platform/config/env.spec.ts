@@ -1,11 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { EnvError, loadEnv } from './env.js';
-import {
-  describeModuleSettings,
-  type Format,
-  loadSettings,
-  Setting,
-} from './setting.decorators.js';
+import { type Format, loadSettings, Setting } from './setting.decorators.js';
 import { wholeNumber } from './setting-formats.js';
 
 const PROVIDER = {
@@ -58,6 +53,7 @@ describe('loadEnv', () => {
     { NODE_ENV: 'production', ACCESS_TOKENS: '' },
     { LOG_LEVEL: 'loud' },
     { DATABASE_URL: 'mysql://localhost' },
+    { DATABASE_URL: './plants.db' },
     { DATABASE_URL: 'postgres://me@localhost/plants#2' },
     { DATABASE_URL: 'postgres://me@localhost:port/plants' },
     { DATABASE_URL: 'postgres://me@localhost/plants?ssl=true' },
@@ -94,7 +90,7 @@ describe('loadEnv', () => {
         TRUST_PROXY: '10.0.0.0/8, ::1',
       }),
     ).toMatchObject({
-      ACCESS_TOKENS: ['a', 'b'],
+      ACCESS_TOKENS: [{ length: 1 }, { length: 1 }],
       AUTH_JWKS_URL: new URL(PROVIDER.AUTH_JWKS_URL),
       AUTH_SCOPE: ['plants', 'plants:write'],
       RATE_LIMIT: { limit: 600, windowMs: 60_000 },
@@ -102,12 +98,6 @@ describe('loadEnv', () => {
       CHANGE_RETENTION: 43_200_000,
       TRUST_PROXY: ['10.0.0.0/8', '::1'],
     });
-  });
-
-  it('says how a DATABASE_URL must begin', () => {
-    expect(findFaults({ DATABASE_URL: './plants.db' })).toBe(
-      'DATABASE_URL must begin with sqlite: or postgres://, as in sqlite:data/plants.db for the file data/plants.db',
-    );
   });
 
   it('wants all of an identity provider, or nothing', () => {
@@ -138,10 +128,10 @@ describe('the settings of a module', () => {
     parse: (text) => (/^\w+$/.test(text) ? text : undefined),
   };
   class GardensSettings {
-    @Setting(wholeNumber(1, 100), '20', 'How many beds a garden has at most.')
+    @Setting(wholeNumber(1, 100), '20')
     readonly GARDEN_BEDS!: number;
 
-    @Setting(NAME, undefined, 'Who is told of new gardens.')
+    @Setting(NAME)
     readonly GARDEN_OWNER: string = '';
   }
 
@@ -161,12 +151,6 @@ describe('the settings of a module', () => {
     const source = { PORT: 'x', GARDEN_BEDS: '101', GARDEN_OWNER: '?' };
     expect(findFaults(source).split('\n').sort()).toEqual(faults);
     expect(() => loadSettings(GardensSettings, { PORT: 'x' })).toThrow('PORT must be');
-  });
-
-  it('are described for .env.example', () => {
-    expect(describeModuleSettings()).toBe(
-      '\n# How many beds a garden has at most.\nGARDEN_BEDS=20\n\n# Who is told of new gardens.\nGARDEN_OWNER=\n',
-    );
   });
 });
 

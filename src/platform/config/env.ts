@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { DATABASE_URL, DEFAULT_DATABASE_URL } from './database-url.js';
 import { EnvError, loadSettings, Setting } from './setting.decorators.js';
 import {
+  type ConfiguredToken,
   DURATION,
   HOST,
   JWKS_URL,
@@ -22,7 +23,7 @@ export { EnvError };
 const NODE_ENVS = ['development', 'test', 'production'] as const;
 const SWITCH = ['on', 'off'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'];
+const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
 /** How long a request may wait for its turn or for the store before it gets 503. Not a setting. */
 export const WAIT_TIMEOUT_MS = 5_000;
@@ -65,11 +66,11 @@ export class Env {
 
   /** The tokens that clients may use, or their digests. */
   @Setting(TOKENS)
-  readonly ACCESS_TOKENS: readonly string[] = [];
+  readonly ACCESS_TOKENS: readonly ConfiguredToken[] = [];
 
   /** The tokens that clients may use to read only, or their digests. */
   @Setting(TOKENS)
-  readonly READ_ACCESS_TOKENS: readonly string[] = [];
+  readonly READ_ACCESS_TOKENS: readonly ConfiguredToken[] = [];
 
   /** The token of a development start without other tokens; by default a random one each time. */
   @Setting(VISIBLE_ASCII)
@@ -80,14 +81,14 @@ export class Env {
   readonly AUTH_JWKS_URL: URL | undefined;
 
   @Setting(TEXT)
-  readonly AUTH_ISSUER: string = '';
+  readonly AUTH_ISSUER: string | undefined;
 
   @Setting(TEXT)
-  readonly AUTH_AUDIENCE: string = '';
+  readonly AUTH_AUDIENCE: string | undefined;
 
   /** The scopes that a token of the provider must have. */
   @Setting(SCOPES)
-  readonly AUTH_SCOPE: readonly string[] = [];
+  readonly AUTH_SCOPE: readonly string[] | undefined;
 
   /** The scopes that a token of the provider must have to read, in place of AUTH_SCOPE. */
   @Setting(SCOPES)
@@ -136,26 +137,6 @@ export class Env {
   /** The least severe log lines to write. */
   @Setting(oneOf(LOG_LEVELS), 'info')
   readonly LOG_LEVEL!: (typeof LOG_LEVELS)[number];
-
-  /** @see loadSettings */
-  findFaults(isSet: (name: string) => boolean): [name: string, must: string][] {
-    const faults: [name: string, must: string][] = [];
-    const tokens = [...this.ACCESS_TOKENS, ...this.READ_ACCESS_TOKENS];
-    if (this.NODE_ENV === 'production' && tokens.length === 0 && !isSet('AUTH_JWKS_URL')) {
-      const must =
-        'must hold a token when NODE_ENV is production and neither READ_ACCESS_TOKENS nor AUTH_JWKS_URL is set';
-      faults.push(['ACCESS_TOKENS', must]);
-    }
-    for (const name of PROVIDER) {
-      if (isSet(name) || !PROVIDER.some(isSet)) continue;
-      faults.push([name, `must be set too: ${PROVIDER.join(', ')} belong together`]);
-    }
-    for (const name of ['AUTH_SCOPE', 'AUTH_READ_SCOPE']) {
-      if (!isSet(name) || isSet('AUTH_JWKS_URL')) continue;
-      faults.push([name, 'must not be set without AUTH_JWKS_URL']);
-    }
-    return faults;
-  }
 }
 
 /**
@@ -165,7 +146,33 @@ export class Env {
  * @throws EnvError
  */
 export function loadEnv(source: NodeJS.ProcessEnv = process.env): Env {
-  return loadSettings(Env, source);
+  const env = loadSettings(Env, source);
+  const faults = findFaults(env);
+  if (faults.length > 0) throw new EnvError(faults.join('\n'));
+  return env;
+}
+
+/** Checks the rules that concern several variables. */
+function findFaults(env: Env): string[] {
+  const faults: string[] = [];
+  const hasTokens = env.ACCESS_TOKENS.length + env.READ_ACCESS_TOKENS.length > 0;
+  const missing = PROVIDER.filter((name) => env[name] === undefined);
+  const hasProvider = missing.length < PROVIDER.length;
+  if (env.NODE_ENV === 'production' && !hasTokens && !hasProvider) {
+    faults.push(
+      'ACCESS_TOKENS must hold a token when NODE_ENV is production and neither READ_ACCESS_TOKENS nor AUTH_JWKS_URL is set',
+    );
+  }
+  if (hasProvider) {
+    for (const name of missing) {
+      faults.push(`${name} must be set too: ${PROVIDER.join(', ')} belong together`);
+    }
+  } else {
+    for (const name of ['AUTH_SCOPE', 'AUTH_READ_SCOPE'] as const) {
+      if (env[name] !== undefined) faults.push(`${name} must not be set without AUTH_JWKS_URL`);
+    }
+  }
+  return faults;
 }
 
 @Global()

@@ -1,4 +1,5 @@
 import { isFQDN } from 'class-validator';
+import { hash } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
 import proxyAddr from 'proxy-addr';
 import type { Format } from './setting.decorators.js';
@@ -32,52 +33,58 @@ export const HOST: Format<string> = {
 
 export const ORIGINS: Format<string[]> = {
   must: 'must be a comma-separated list of origins like https://example.com',
-  parse: (text) => parseList(text, (one) => URL.canParse(one) && new URL(one).origin === one),
+  parse: (text) =>
+    parseList(text, (entry) =>
+      URL.canParse(entry) && new URL(entry).origin === entry ? entry : undefined,
+    ),
 };
 
-/** Splits a comma-separated list into its entries, without blanks around them and without empty ones. */
-function parseList(text: string, isValid: (entry: string) => boolean): string[] | undefined {
+/** Parses a comma-separated list. Blanks around its entries, and empty entries, do not count. */
+function parseList<Value>(
+  text: string,
+  parseEntry: (entry: string) => Value | undefined,
+): Value[] | undefined {
   const entries = text.split(',').map((entry) => entry.trim());
-  const given = entries.filter((entry) => entry !== '');
-  return given.every(isValid) ? given : undefined;
+  const values = entries.filter((entry) => entry !== '').map(parseEntry);
+  return values.includes(undefined) ? undefined : (values as Value[]);
 }
 
 export const VISIBLE_ASCII: Format<string> = {
   must: 'must be in visible ASCII',
-  parse: (text) => (isVisibleAscii(text) ? text : undefined),
+  parse: (text) => (/^[!-~]+$/.test(text) ? text : undefined),
 };
+
+/** A token that clients may use. Only its digest is kept. */
+export interface ConfiguredToken {
+  /** SHA-256. */
+  readonly digest: Buffer;
+  /** The name of the owner, for the log. */
+  readonly name?: string | undefined;
+  /** The number of characters, if the setting has the token itself. */
+  readonly length?: number;
+}
 
 /** Tokens, and digests of tokens. */
-export const TOKENS: Format<string[]> = {
+export const TOKENS: Format<ConfiguredToken[]> = {
   must: 'must be a comma-separated list of tokens in visible ASCII, or of digests like sha256:<64 hexadecimal digits> or <name>:sha256:<64 hexadecimal digits>',
-  parse: (text) => parseList(text, isTokenEntry),
+  parse: (text) => parseList(text, parseToken),
 };
 
-/** The start of an entry of ACCESS_TOKENS that is a digest, with an optional name for the log. */
 const DIGEST_START = /^(?:[\w.-]{1,64}:)?sha256:/i;
 const DIGEST = /^(?:([\w.-]{1,64}):)?sha256:([0-9a-f]{64})$/i;
 
-/** The digest of a token, as the operator configures it. */
-export interface TokenDigest {
-  /** 64 hexadecimal digits. */
-  readonly digits: string;
-  /** The name of the owner, for the log. */
-  readonly name: string | undefined;
-}
-
-function isVisibleAscii(value: string): boolean {
-  return /^[!-~]+$/.test(value);
-}
-
-/** Whether this is a token or the digest of one. A malformed digest is neither. */
-function isTokenEntry(entry: string): boolean {
-  return DIGEST_START.test(entry) ? DIGEST.test(entry) : isVisibleAscii(entry);
-}
-
-/** Parses an entry that is a digest; undefined if the entry is a token. */
-export function parseTokenDigest(entry: string): TokenDigest | undefined {
+/** Parses a token, or the digest of one with an optional name. A malformed digest is neither. */
+export function parseToken(entry: string): ConfiguredToken | undefined {
   const [, name, digits] = DIGEST.exec(entry) ?? [];
-  return digits === undefined ? undefined : { digits, name };
+  if (digits !== undefined) return { digest: Buffer.from(digits, 'hex'), name };
+  if (DIGEST_START.test(entry) || VISIBLE_ASCII.parse(entry) === undefined) return undefined;
+  return { digest: digestToken(entry), length: entry.length };
+}
+
+/** Computes the SHA-256 digest of a token, which is kept in place of the token. */
+export function digestToken(token: string): Buffer {
+  // Tokens are ASCII (RFC 6750 section 2.1).
+  return hash('sha256', token, 'buffer');
 }
 
 export const JWKS_URL: Format<URL> = {

@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import { register } from 'prom-client';
 import { RequireScopes } from '../auth/auth.decorators.js';
-import { registry } from '../observability/metrics.js';
 
 @RequireScopes()
 @ApiExcludeController()
@@ -9,8 +9,8 @@ import { registry } from '../observability/metrics.js';
 export class MetricsController {
   /** Answers with all metrics in the text format of Prometheus. */
   @Get()
-  @Header('Content-Type', registry.contentType)
+  @Header('Content-Type', register.contentType)
   async metrics(): Promise<string> {
-    return await registry.metrics();
+    return await register.metrics();
   }
 }

@@ -4,6 +4,9 @@ export const INT64_MAX = 2n ** 63n - 1n;
 /** The canonical spelling of an integer, as in a path or a query. */
 export const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 
+/** The sign, the digits before and after the point, and the exponent of a JSON number. */
+const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE](.+))?$/;
+
 const ZERO = 0x30;
 /** Digits of the largest int64. */
 const INT64_DIGITS = 19;
@@ -23,9 +26,7 @@ export function parseInt64(text: string): bigint | undefined {
  * digits. Takes time linear in the text, and never builds a longer number.
  */
 export function parseScaled(text: string, scale: number, maxDigits: number): bigint | undefined {
-  const negative = text.startsWith('-');
-  const [mantissa = '', exponent = '0'] = text.slice(negative ? 1 : 0).split(/[eE]/);
-  const [whole = '', fraction = ''] = mantissa.split('.');
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = PARTS.exec(text) ?? [];
   const digits = whole + fraction;
 
   // The value is significant x 10^power, and significant ends in a digit other than zero.
@@ -37,8 +38,7 @@ export function parseScaled(text: string, scale: number, maxDigits: number): big
   const power = Number(exponent) - fraction.length + (digits.length - end) + scale;
 
   if (power < 0 || end - start + power > maxDigits) return undefined;
-  const magnitude = BigInt(digits.slice(start, end) + '0'.repeat(power));
-  return negative ? -magnitude : magnitude;
+  return BigInt(sign + digits.slice(start, end) + '0'.repeat(power));
 }
 
 /** Whether a value is a string with an int64 in its canonical spelling. */

@@ -1,11 +1,10 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram } from 'prom-client';
 import { VERSION } from '../config/version.js';
 
-/** The metrics of this process. They are constants because a process has one of each. */
-export const registry = new Registry();
-const registers = [registry];
+// The metrics of this process, in the registry of prom-client. They are constants because a process
+// has one of each.
 
-collectDefaultMetrics({ register: registry });
+collectDefaultMetrics();
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -13,7 +12,6 @@ const buildInfo = new Gauge({
   name: 'plant_store_build_info',
   help: 'The version of the program and of Node, as labels; always 1',
   labelNames: ['version', 'node'],
-  registers,
 });
 buildInfo.set({ version: VERSION, node: process.version }, 1);
 
@@ -22,7 +20,6 @@ const requestDuration = new Histogram({
   help: 'Time from the headers of a request to the end of its answer, by method, route and status',
   labelNames: ['method', 'route', 'status'],
   buckets: SECONDS,
-  registers,
 });
 
 /** The methods with a label of their own. Clients may invent others, which share one label. */
@@ -53,7 +50,6 @@ const authFailures = new Counter({
   name: 'auth_failures_total',
   help: 'Requests answered 401 by reason, such as missing, unknown, signature or expired',
   labelNames: ['reason'],
-  registers,
 });
 
 /**
@@ -81,27 +77,23 @@ export function countAuthFailure(reason: AuthFailure): void {
 export const openConnections = new Gauge({
   name: 'http_connections',
   help: 'Open connections',
-  registers,
 });
 
 export const droppedConnections = new Counter({
   name: 'http_connections_dropped_total',
   help: 'Connections closed unanswered because far too many were open',
-  registers,
 });
 
 export const importedLines = new Counter({
   name: 'import_lines_total',
   help: 'Lines of imports by outcome: created, identical or failed',
   labelNames: ['outcome'],
-  registers,
 });
 
 const operations = new Counter({
   name: 'store_operations_total',
   help: 'Rows by table, operation and outcome: created, done or found; missing; identical or different (the key is taken); rejected (a condition did not hold); violation (of a constraint); unavailable (the store failed); refused (too many waited)',
   labelNames: ['table', 'operation', 'outcome'],
-  registers,
 });
 
 /**
@@ -111,7 +103,6 @@ const creates = new Counter({
   name: 'store_creates_total',
   help: 'Creates by table and outcome, as in store_operations_total',
   labelNames: ['table', 'outcome'],
-  registers,
 });
 
 const labelNames = ['table', 'operation'];
@@ -121,7 +112,6 @@ const commitRows = new Histogram({
   help: 'Rows in a commit, by table',
   labelNames,
   buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
-  registers,
 });
 
 const commitDuration = new Histogram({
@@ -129,7 +119,6 @@ const commitDuration = new Histogram({
   help: 'Time of a commit, with its flush to disk',
   labelNames,
   buckets: [0.0001, 0.00025, 0.0005, ...SECONDS],
-  registers,
 });
 
 const readDuration = new Histogram({
@@ -137,13 +126,11 @@ const readDuration = new Histogram({
   help: 'Time of a statement that reads rows by key or by page',
   labelNames,
   buckets: [0.0001, 0.00025, 0.0005, ...SECONDS],
-  registers,
 });
 
 export const feedListeners = new Gauge({
   name: 'change_feed_listeners',
   help: 'Requests that wait for a change',
-  registers,
 });
 
 const queues = new Map<string, { readonly labels: Labels; readonly waiting: () => number }>();
@@ -151,7 +138,6 @@ new Gauge({
   name: 'store_queue_rows',
   help: 'Rows that wait for a commit, or to be read',
   labelNames,
-  registers,
   collect() {
     for (const { labels, waiting } of queues.values()) this.set({ ...labels }, waiting());
   },

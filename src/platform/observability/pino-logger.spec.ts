@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { pino } from 'pino';
-import { PinoLogger, type RequestFields } from './pino-logger.js';
+import { PinoLogger } from './pino-logger.js';
 
 interface Line {
   readonly level: number;
@@ -47,7 +47,7 @@ describe('PinoLogger', () => {
     Logger.overrideLogger(false);
   });
 
-  it.each<[string, RequestFields]>([
+  it.each<[string, object]>([
     [
       'a path of any characters',
       { requestId: 'a', path: '/"\\\u0000\n\ud800é', status: 404, ms: 0.1, msg: 'GET /"\n 404' },

@@ -36,20 +36,6 @@ export interface RequestLocals {
   error?: number | undefined;
 }
 
-/** The fields of the log line of a request; never its body, its token or its query. */
-export interface RequestFields extends RequestOrigin, Caller {
-  readonly requestId: string;
-  readonly method?: string | undefined;
-  readonly path?: string | undefined;
-  readonly status?: number | undefined;
-  readonly error?: number | undefined;
-  readonly ms?: number | undefined;
-  /** Whether the connection closed before all of the answer was sent. */
-  readonly incomplete?: boolean | undefined;
-  /** A summary such as `POST /plants 200`. */
-  readonly msg: string;
-}
-
 /** Writes the lines of Nest's `Logger` as JSON to standard output. */
 export class PinoLogger implements LoggerService {
   private readonly writer = new LogWriter();
@@ -60,40 +46,34 @@ export class PinoLogger implements LoggerService {
     this.pino = pino({ level, base: null, serializers: { err: serializeError } }, this.writer);
   }
 
-  /** Writes the line of a request as pino would, in less time. */
-  request(level: 'info' | 'debug', fields: RequestFields): void {
+  /**
+   * Writes the line of a request as pino would, in less time.
+   *
+   * @param fields never the body, the token or the query of the request
+   */
+  request(level: 'info' | 'debug', fields: object): void {
     if (!this.pino.isLevelEnabled(level)) return;
     const start = `{"level":${pino.levels.values[level]},"time":${Date.now()},`;
     this.writer.write(`${start}${JSON.stringify(fields).slice(1)}\n`);
   }
 
-  fatal(message: unknown, ...rest: unknown[]): void {
-    this.write('fatal', message, rest);
-  }
-
-  error(message: unknown, ...rest: unknown[]): void {
-    this.write('error', message, rest);
-  }
-
-  warn(message: unknown, ...rest: unknown[]): void {
-    this.write('warn', message, rest);
-  }
+  readonly fatal = this.createMethod('fatal');
+  readonly error = this.createMethod('error');
+  readonly warn = this.createMethod('warn');
+  readonly debug = this.createMethod('debug');
+  readonly verbose = this.createMethod('trace');
 
   log(message: unknown, ...rest: unknown[]): void {
     this.write(FRAMEWORK.has(rest.at(-1)) ? 'debug' : 'info', message, rest);
   }
 
-  debug(message: unknown, ...rest: unknown[]): void {
-    this.write('debug', message, rest);
-  }
-
-  verbose(message: unknown, ...rest: unknown[]): void {
-    this.write('trace', message, rest);
-  }
-
   /** Writes the buffered lines within a second; see {@link LogWriter.flush}. */
   flush(): Promise<boolean> {
     return this.writer.flush();
+  }
+
+  private createMethod(level: pino.Level): (message: unknown, ...rest: unknown[]) => void {
+    return (message, ...rest) => this.write(level, message, rest);
   }
 
   /**

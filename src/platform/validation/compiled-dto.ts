@@ -195,9 +195,11 @@ function getShape({ nested, valueType, isList }: Member): Shape {
 }
 
 function readMember(member: Member, json: Json): unknown {
-  return member.isList && Array.isArray(json)
-    ? json.map((element) => readValue(member, element))
-    : readValue(member, json);
+  if (!member.isList || !Array.isArray(json)) return readValue(member, json);
+  // A second array of a long list would take more time than all its values.
+  const values: unknown[] = json;
+  for (const [index, element] of json.entries()) values[index] = readValue(member, element);
+  return values;
 }
 
 function readValue({ nested, valueType }: Member, json: Json): unknown {
