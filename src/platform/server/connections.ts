@@ -1,11 +1,16 @@
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import type { Express, Request, Response } from 'express';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Env, WAIT_TIMEOUT_MS } from '../config/env.js';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { droppedConnections, openConnections } from '../observability/metrics.js';
+import { PinoLogger } from '../observability/pino-logger.js';
 import { stopParsing } from './fast-express-adapter.js';
+import { refuseInput, toApiError } from './refuse-input.js';
 import { breakOff } from './send-stream.js';
 
 /** How many headers a request may have. */
@@ -47,8 +52,9 @@ interface Connection {
 }
 
 /**
- * The connections of the server: limits their number, lets each have one request at a time, closes
- * those whose clients do not read, and closes all when the server stops.
+ * The connections of the server: limits their number, passes the requests of each to Express one at
+ * a time, refuses input that is no request, closes those whose clients do not read, and closes all
+ * when the server stops.
  */
 @Injectable()
 export class Connections implements OnModuleInit, BeforeApplicationShutdown {
@@ -60,70 +66,60 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
    * Resolves when a stopping server has accepted all connections. No request is handled meanwhile.
    * Undefined until the server stops.
    */
-  acceptingEnded: Promise<void> | undefined;
+  private acceptingEnded: Promise<void> | undefined;
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
     private readonly env: Env,
+    private readonly logger: PinoLogger,
   ) {}
 
   onModuleInit(): void {
     const { server, env } = this;
     server.maxConnections = env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
+    server.headersTimeout = env.HEADERS_TIMEOUT_MS;
+    // Each reader of a body limits its time, since an import may last for hours.
+    server.requestTimeout = 0;
+    server.keepAliveTimeout = env.KEEP_ALIVE_TIMEOUT_MS;
+    // Node drops further headers silently, so one more shows that there are too many.
+    server.maxHeadersCount = MAX_HEADERS + 1;
+    // The timer of a socket starts anew whenever its client sends or takes something.
+    server.timeout = env.SEND_TIMEOUT_MS;
+
     server.on('drop', () => droppedConnections.inc());
     server.on('connection', (socket: Socket) => this.add(socket));
-    // The timer of a socket starts anew whenever its client sends or takes something. With a
-    // listener, Node does not close the connection itself.
-    server.timeout = env.SEND_TIMEOUT_MS;
+    // With a listener, Node does not close the connection itself.
     server.on('timeout', (socket: Socket) => {
       if (socket.writableLength > 0) socket.resetAndDestroy();
       else if (this.getCurrent(socket) === undefined) socket.destroy();
     });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      // Each further piece of malformed input is reported again.
+      if (!socket.writable) return;
+      const current = this.getCurrent(socket);
+      if (current?.req.complete === true) this.endAfterCurrent(socket);
+      else if (current?.headersSent === true) breakOff(current);
+      else refuseInput(socket, toApiError(error), this.logger);
+    });
+    const handle = (req: IncomingMessage, res: ServerResponse): void => {
+      if (!this.begin(req, res)) return;
+      if (this.acceptingEnded === undefined) this.passToExpress(req, res);
+      else void this.acceptingEnded.then(() => this.passToExpress(req, res));
+    };
+    server.removeAllListeners('request').on('request', handle);
+    // The body reader sends 100 (Continue) once the token is accepted, and the first middleware
+    // refuses other expectations.
+    server.on('checkContinue', handle).on('checkExpectation', handle);
   }
 
   isOverLimit(socket: Socket): boolean {
     return this.open.get(socket)?.isOverLimit === true;
   }
 
-  /** Returns the answer to the request that is being handled on a connection. */
-  getCurrent(socket: Socket): ServerResponse | undefined {
-    return this.open.get(socket)?.current;
-  }
-
-  /**
-   * Begins to handle a request. Returns false if it must not be handled: while another request of
-   * its connection has no answer yet, or after an answer that ended the connection.
-   */
-  begin(req: IncomingMessage, res: ServerResponse): boolean {
-    const { socket } = req;
-    const connection = this.open.get(socket);
-    if (connection === undefined || !socket.writable) return false;
-    if (connection.current !== undefined) {
-      this.endAfterCurrent(socket);
-      return false;
-    }
-    connection.current = res;
-    if (this.isStopping || isEndUncertain(req)) res.setHeader('Connection', 'close');
-    return true;
-  }
-
   /** Lets the next request of a connection begin, once the answer to the current one is over. */
   end(socket: Socket): void {
     const connection = this.open.get(socket);
     if (connection !== undefined) connection.current = undefined;
-  }
-
-  /**
-   * Closes a connection after its current answer, and handles no further input. The client sends
-   * again what was not answered (RFC 9112 section 9.3.2).
-   */
-  endAfterCurrent(socket: Socket): void {
-    const current = this.getCurrent(socket);
-    stopParsing(socket);
-    // Node resumes the socket at the end of a request.
-    setImmediate(() => socket.pause());
-    if (current?.headersSent === false) current.setHeader('Connection', 'close');
-    else current?.once('close', () => socket.destroySoon());
   }
 
   /** Begins to close every connection after the answer to its request. */
@@ -147,6 +143,49 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
       }
     }, SWEEP_MS);
     server.once('close', () => clearInterval(sweep));
+  }
+
+  /** Returns the answer to the request that is being handled on a connection. */
+  private getCurrent(socket: Socket): ServerResponse | undefined {
+    return this.open.get(socket)?.current;
+  }
+
+  /**
+   * Begins to handle a request. Returns false if it must not be handled: while another request of
+   * its connection has no answer yet, or after an answer that ended the connection.
+   */
+  private begin(req: IncomingMessage, res: ServerResponse): boolean {
+    const { socket } = req;
+    const connection = this.open.get(socket);
+    if (connection === undefined || !socket.writable) return false;
+    if (connection.current !== undefined) {
+      this.endAfterCurrent(socket);
+      return false;
+    }
+    connection.current = res;
+    if (this.isStopping || isEndUncertain(req)) res.setHeader('Connection', 'close');
+    return true;
+  }
+
+  private passToExpress(req: IncomingMessage, res: ServerResponse): void {
+    const express = this.adapterHost.httpAdapter.getInstance<Express>();
+    express(req as Request, res as Response, () => {
+      const error = new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
+      refuseInput(req.socket, error, this.logger);
+    });
+  }
+
+  /**
+   * Closes a connection after its current answer, and handles no further input. The client sends
+   * again what was not answered (RFC 9112 section 9.3.2).
+   */
+  private endAfterCurrent(socket: Socket): void {
+    const current = this.getCurrent(socket);
+    stopParsing(socket);
+    // Node resumes the socket at the end of a request.
+    setImmediate(() => socket.pause());
+    if (current?.headersSent === false) current.setHeader('Connection', 'close');
+    else current?.once('close', () => socket.destroySoon());
   }
 
   /**

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
+export const REQUEST_ID = 'X-Request-Id';
+
 /** Headers of every answer: caches must not store it, and browsers must not run it. */
 export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',

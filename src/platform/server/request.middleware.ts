@@ -8,10 +8,8 @@ import type { PinoLogger, RequestLocals, RequestOrigin } from '../observability/
 import { countRequest } from '../observability/metrics.js';
 import { endTurnOfClosed } from '../requests/turns.js';
 import { type Connections, hasTooManyHeaders } from './connections.js';
-import { addDefaultHeaders, SECURITY_HEADER_LIST } from './default-headers.js';
+import { addDefaultHeaders, REQUEST_ID, SECURITY_HEADER_LIST } from './default-headers.js';
 import { readTrace } from '../observability/trace-context.js';
-
-export const REQUEST_ID = 'X-Request-Id';
 
 /** The ids that a client may choose: they are logged, and returned to the client. */
 const REQUEST_ID_PATTERN = /^[\w.:/+=@-]{1,128}$/;

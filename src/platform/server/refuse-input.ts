@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { countRequest } from '../observability/metrics.js';
+import type { PinoLogger } from '../observability/pino-logger.js';
+import { REQUEST_ID, SECURITY_HEADERS } from './default-headers.js';
+import { JSON_TYPE } from './send-error.js';
+
+/** How long a refused connection stays open for its client to read the answer, in milliseconds. */
+const LINGER_MS = 2_000;
+
+/** Converts an error of Node's parser. */
+export function toApiError({ code }: NodeJS.ErrnoException): ApiError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError(ErrorCatalogue.HEADERS_TOO_LARGE);
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new ApiError(ErrorCatalogue.BODY_TOO_LARGE, 'The chunk extensions are too large');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError(ErrorCatalogue.REQUEST_TIMEOUT);
+    default:
+      return new ApiError(ErrorCatalogue.MALFORMED_REQUEST);
+  }
+}
+
+/**
+ * Answers input that is not a request in the Error shape, where Node would answer without a body,
+ * and closes the connection.
+ */
+export function refuseInput(
+  socket: Socket,
+  { status, headers, body }: ApiError,
+  logger: PinoLogger,
+): void {
+  const requestId = randomUUID();
+  const text = JSON.stringify(body);
+  const fields = Object.entries({
+    ...headers,
+    ...SECURITY_HEADERS,
+    [REQUEST_ID]: requestId,
+    Date: new Date().toUTCString(),
+    Connection: 'close',
+    'Content-Type': JSON_TYPE,
+    'Content-Length': Buffer.byteLength(text),
+  });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...fields.map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+  // A client that is still sending would lose the answer if the connection closed at once.
+  socket.resume();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  logger.request('info', { requestId, status, error: body.error, msg: body.message });
+  countRequest(undefined, undefined, status, 0);
+}
