@@ -5,10 +5,22 @@ import { AppModule } from './app.module.js';
 import { Env } from './platform/config/env.js';
 import { DocsModule } from './platform/openapi/docs.module.js';
 import { Connections } from './platform/server/connections.js';
-import { createCorsOptions } from './platform/server/cors-options.js';
 import { requestMiddleware } from './platform/server/request.middleware.js';
 import { createExpress, FastExpressAdapter } from './platform/server/fast-express-adapter.js';
 import { PinoLogger } from './platform/observability/pino-logger.js';
+
+/** Lets pages of other origins call the service, read its headers, and send their own request ids. */
+const CORS = {
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
+  exposedHeaders: [
+    ...['Accept-Patch', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy'],
+    ...['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
+  ],
+  maxAge: 600,
+  // OPTIONS is answered as without CORS: 204 with Allow, or an error.
+  preflightContinue: true,
+};
 
 /**
  * Creates the application as it runs in production, configured by the environment. The program, its
@@ -31,7 +43,7 @@ export async function createApp(features: readonly Type[] = []): Promise<NestExp
   app.set('trust proxy', env.TRUST_PROXY);
   app.use(requestMiddleware(logger, app.get(Connections)));
   const origins = env.CORS_ORIGINS;
-  if (origins.length > 0) app.enableCors(createCorsOptions(origins));
+  if (origins.length > 0) app.enableCors({ origin: origins, ...CORS });
   app.get(DocsModule).document(app);
   return app;
 }
