@@ -46,7 +46,9 @@ await register(
   rename(migration.slice(0, -3)),
 );
 await register('src/app.module.ts', 'imports', `${Plural}Module`, `${plural}.module`);
-console.log(`Now: npm run openapi && npm test -- ${MODULES}/${plural}`);
+console.log(
+  `Now: npm run openapi && npm run jest -- --selectProjects sqlite -- ${MODULES}/${plural}`,
+);
 
 /** Renames the module, its error codes and its migrations in a text. */
 function rename(text) {
