@@ -14,7 +14,7 @@ import {
   sendChangesRequest,
   untilWaiting,
 } from '../support/change-feed.js';
-import { holdTimeouts, resetClocks } from '../support/clock.js';
+import { resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { TOKEN } from '../support/token.js';
 import { type Answer, TestApp } from '../support/test-app.js';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { BODY_LIMIT } from '../../src/platform/requests/body-reader.js';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
-import { INVALID_UTF8, REFUSED_BODIES, VALID_BODIES, VALID_STRINGS } from '../cases/bodies.js';
-import { INVALID_IDS, VALID_IDS } from '../cases/ids.js';
+import { REFUSED_BODIES, VALID_BODIES, VALID_STRINGS } from '../cases/bodies.js';
+import { VALID_IDS } from '../cases/ids.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 

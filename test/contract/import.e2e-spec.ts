@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ImportResultDto } from '../../src/platform/rest/import.js';
 import { exchange } from '../support/http/connection.js';
-import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 

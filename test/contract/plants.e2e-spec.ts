@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseYaml } from '@redocly/openapi-core';
-
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const UNIT = 'deploy/plant-store.service';
@@ -12,8 +11,12 @@ function readText(path: string): string {
 
 const SETTINGS = [...readText('.env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
 
-describe(UNIT, () => {
+it(`${UNIT} runs the program with settings that it knows`, () => {
   const unit = readText(UNIT);
+  expect(unit).toMatch(/^ExecStart=\/usr\/bin\/node dist\/main\.js$/m);
+  const [, variables = ''] = /^Environment=(.*)$/m.exec(unit) ?? [];
+  const names = variables.split(' ').map((variable) => variable.split('=')[0]);
+  expect(names.filter((name) => !SETTINGS.includes(name ?? ''))).toEqual([]);
 });
 
 describe.each(['compose.yaml', 'deploy/compose.sqlite.yaml'])('%s', (path) => {

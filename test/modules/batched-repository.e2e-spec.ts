@@ -4,7 +4,6 @@ import {
   Check,
   Column,
   Entity,
-  type EntityManager,
   ForeignKey,
   Index,
   type ObjectLiteral,
@@ -24,7 +23,6 @@ import {
   nullable,
   text,
 } from '../../src/platform/database/columns.js';
-import type { ConstraintError } from '../../src/platform/database/constraint.error.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
 import { resetClocks, stopClock } from '../support/clock.js';
 import { type EntityStore, openEntityStore } from '../support/store.js';

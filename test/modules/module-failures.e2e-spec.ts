@@ -5,13 +5,10 @@ import { rename } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 import { ENGINE } from '../support/test-store.js';
 
-/** More than any transaction of these tests takes on a busy machine. */
-const TRANSACTION_TIMEOUT_MS = 200_000;
 const PLANT: Plant = { id: '1', name: 'n', tag: null };
 
 /** Uses TypeORM as modules do, without catching errors. */
@@ -22,14 +19,6 @@ class NeighboursController {
   @Get('save')
   async save(): Promise<Plant> {
     return await this.dataSource.getRepository(Plant).save(PLANT);
-  }
-
-  @Get('take-long')
-  async takeLong(): Promise<void> {
-    await this.dataSource.transaction(async (manager) => {
-      await manager.insert(Plant, PLANT);
-      passTimeouts(TRANSACTION_TIMEOUT_MS);
-    });
   }
 
   @Get('lose-connection')
@@ -45,13 +34,11 @@ let app: TestApp;
 let logged: jest.Spied<Logger['error']>;
 
 beforeEach(async () => {
-  const env = { TRANSACTION_TIMEOUT_MS: String(TRANSACTION_TIMEOUT_MS) };
-  app = await TestApp.start(env, NeighboursModule);
+  app = await TestApp.start({}, NeighboursModule);
   logged = jest.spyOn(Logger.prototype, 'error');
 });
 
 afterEach(async () => {
-  resetClocks();
   logged.mockRestore();
   await app.close();
 });
@@ -67,13 +54,6 @@ async function expectUnavailable(path: string, reason: unknown): Promise<void> {
 }
 
 describe("a module's request that catches nothing is answered", () => {
-  it('50300 when its transaction takes too long', async () => {
-    holdTimeouts();
-    const message = expect.stringContaining('took longer than 200000 ms');
-    await expectUnavailable('/neighbours/take-long', expect.objectContaining({ message }));
-    expect(await app.rows()).toEqual([]);
-  });
-
   it('50300 while the store fails', async () => {
     if (ENGINE === 'postgres') {
       const driverError = expect.objectContaining({ code: '57P01' });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';

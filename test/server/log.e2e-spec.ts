@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
 import { exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';

@@ -3,26 +3,6 @@ import fc from 'fast-check';
 import { Decimal } from './decimal.js';
 
 describe('a decimal', () => {
-  it.each([
-    ['12.5', 4, 2, '12.50'],
-    ['-0.05', 4, 2, '-0.05'],
-    ['1e1', 4, 2, '10.00'],
-    ['0.010', 4, 2, '0.01'],
-    ['-0', 4, 2, '0.00'],
-    ['1e-7', 18, 7, '0.0000001'],
-  ])('%s of %i digits with %i after the point is %s', (source, precision, scale, text) => {
-    expect(String(Decimal.parse(source, precision, scale))).toBe(text);
-  });
-
-  it.each([
-    ['100', 4, 2],
-    ['0.001', 4, 2],
-    ['1e-7', 4, 2],
-    ['1e400', 18, 0],
-  ])('cannot be %s with %i digits, %i of them after the point', (source, precision, scale) => {
-    expect(Decimal.parse(source, precision, scale)).toBeUndefined();
-  });
-
   it('takes another number of digits after the point if none is lost', () => {
     expect(String(new Decimal(1250n, 2).rescale(3, 1))).toBe('12.5');
     expect(String(new Decimal(125n, 1).rescale(4, 2))).toBe('12.50');

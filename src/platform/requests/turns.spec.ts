@@ -55,20 +55,6 @@ it('gives a turn to one of each client that waits before the second of any', asy
   for (const { response } of waiting) endTurn(response);
 });
 
-it('lets requests beyond the quota begin in the next turn of the event loop', async () => {
-  await nextTurn();
-  for (let index = 0; index < MAX_PAGES; index++) {
-    const [request, response] = ask('192.0.2.1');
-    expect(Turns.ofPages.take(request, response)).toBeUndefined();
-    endTurn(response);
-  }
-  const [request, response] = ask('192.0.2.1');
-  const turn = Turns.ofPages.take(request, response);
-  expect(turn).toBeDefined();
-  await turn;
-  endTurn(response);
-});
-
 it('waits for no disconnected client, and for none longer than its deadline', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   const holders = await takeAll();

@@ -3,12 +3,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { Type as TypeOf } from 'class-transformer';
-import { IsDefined, IsInt, IsOptional, IsString, Min, ValidateNested } from 'class-validator';
-import { Decimal } from '../json/decimal.js';
+import { IsDefined, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { type JsonObject, parseJson } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { CompiledDto, joinFaults } from './compiled-dto.js';
-import { IsDecimal, IsInt32, IsInt64, IsJson, IsText } from './types.decorators.js';
+import { IsInt64, IsJson, IsText } from './types.decorators.js';
 
 function read(type: Type<object>, text: string): object {
   return CompiledDto.compile(type).read(parseJson(text) as JsonObject);

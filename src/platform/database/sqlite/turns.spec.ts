@@ -41,14 +41,6 @@ describe('a turn', () => {
     expect(begun).toEqual(['module', 'batch', 'module', 'batch']);
   });
 
-  it('goes to the others if all that wait are of one kind', async () => {
-    const end = await turns.take('module');
-    const writes = (['module', 'module', 'batch'] as const).map((caller) => write(caller));
-    end();
-    await Promise.all(writes);
-    expect(begun).toEqual(['batch', 'module', 'module']);
-  });
-
   it('is passed on once, however often it is ended', async () => {
     const endFirst = await turns.take('batch');
     const second = turns.take('module');
