@@ -132,14 +132,9 @@ describe('GET /plants with a query that no page has', () => {
   it.each([
     ['name=', 'name must have 1 to 64 characters'],
     [`name=${'a'.repeat(65)}`, 'name must have 1 to 64 characters'],
-    ['name=%00', 'name must not contain U+0000'],
     ['name=a&sort=id', 'sort must be name or -name when name is given'],
     ['name=a&tag=t', 'tag must not be given together with name or a sort by name'],
-    ['sort=-name&tag=t', 'tag must not be given together with name or a sort by name'],
-    ['sort=tag', 'sort must be one of'],
-    ['sort=name&after=WyJ4Il0', 'after must be taken from a Link'],
     ['sort=name&after=x', 'after must be taken from the Link'],
-    ['sort=-id&after=WyJ4Il0', 'after must be an integer'],
     [`tag=${'é'.repeat(683)}`, 'tag must not be longer than 4096 bytes'],
     ['limit=1001', 'limit must not be greater than 1000'],
   ])('refuses %.60s with 40003: %s', async (query, fault) => {

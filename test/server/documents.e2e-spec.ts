@@ -124,7 +124,7 @@ describe('openapi.json', () => {
 });
 
 it('every route needs a token and is in the document, unless it is listed here', async () => {
-  const { router } = app.nest.getHttpAdapter().getInstance() as Express;
+  const { router }: Express = app.nest.getHttpAdapter().getInstance();
   const closed: string[] = [];
   for (const { route } of router.stack) {
     for (const { method } of (route?.stack ?? []) as { method?: string }[]) {

@@ -46,7 +46,7 @@ class Bad {
     return [name];
   }
 
-  twice(@Body() body: Text, @Body() other: Shade): unknown {
+  twice(@Body() body: Text, @Body() other: List): unknown {
     return [body, other];
   }
 

@@ -7,7 +7,7 @@ import { IsDefined, IsInt, IsOptional, IsString, ValidateNested } from 'class-va
 import { type JsonObject, parseJson } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { CompiledDto, joinFaults } from './compiled-dto.js';
-import { IsInt64, IsJson, IsText } from './types.decorators.js';
+import { IsInt64, IsJson } from './types.decorators.js';
 
 function read(type: Type<object>, text: string): object {
   return CompiledDto.compile(type).read(parseJson(text) as JsonObject);
