@@ -1,5 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { DataSource } from 'typeorm';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { ConstraintError } from '../../src/platform/database/constraint.error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../../src/platform/errors/error-catalogue.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
@@ -12,7 +11,11 @@ import { TokenIssuer } from '../support/token-issuer.js';
 const PLANT = '{"id":1,"name":"n"}';
 const POST = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
 
-const SHORT_TIMEOUTS = { HEADERS_TIMEOUT_MS: '200', REQUEST_TIMEOUT_MS: '200' };
+/** The settings that the causes of these errors need, and others cannot have. */
+const SETTINGS: Partial<Record<keyof typeof ErrorCatalogue, Record<string, string>>> = {
+  REQUEST_TIMEOUT: { HEADERS_TIMEOUT_MS: '200', REQUEST_TIMEOUT_MS: '200' },
+  TOO_MANY_REQUESTS: { RATE_LIMIT: '3/60' },
+};
 
 /** One way to get each error of the platform. */
 const CAUSES: Record<keyof typeof ErrorCatalogue, (app: TestApp) => Promise<Answer>> = {
@@ -27,11 +30,7 @@ const CAUSES: Record<keyof typeof ErrorCatalogue, (app: TestApp) => Promise<Answ
   NOT_FOUND: (app) => app.request('GET', '/nothing'),
   METHOD_NOT_ALLOWED: (app) => app.request('PATCH', '/plants'),
   REQUEST_TIMEOUT: (app) => raw(app, `${POST}Content-Length: 19\r\n\r\n`),
-  CONFLICT: (app) => {
-    app.nest.get(PlantsService).create = () =>
-      Promise.reject(new ConstraintError('unique', 'plants', ['name']));
-    return app.create(PLANT);
-  },
+  CONFLICT: (app) => failWith(app, new ConstraintError('unique', 'plants', ['name'])),
   CHANGES_GONE: (app) => app.get('/changes?after=0.0123456789ab'),
   PRECONDITION_FAILED: async (app) => {
     await app.create(PLANT);
@@ -45,16 +44,19 @@ const CAUSES: Record<keyof typeof ErrorCatalogue, (app: TestApp) => Promise<Answ
     return await app.create(PLANT);
   },
   HEADERS_TOO_LARGE: (app) => raw(app, `${POST}X-A: ${'x'.repeat(20_000)}\r\n\r\n`),
-  INTERNAL: async (app) => {
-    app.nest.get(PlantsService).create = () =>
-      Promise.reject(new TypeError('a bug at /secret/path'));
-    return await app.create(PLANT);
-  },
+  INTERNAL: (app) => failWith(app, new TypeError('a bug at /secret/path')),
   UNAVAILABLE: async (app) => {
-    await app.nest.get(DataSource).query('ALTER TABLE plants RENAME TO elsewhere');
-    return await app.create(PLANT);
+    await app.query('ALTER TABLE plants RENAME TO elsewhere');
+    const answer = await app.create(PLANT);
+    await app.query('ALTER TABLE elsewhere RENAME TO plants');
+    return answer;
   },
 };
+
+async function failWith(app: TestApp, error: Error): Promise<Answer> {
+  jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValueOnce(error);
+  return await app.create(PLANT);
+}
 
 async function raw(app: TestApp, request: string): Promise<Answer> {
   const [answer] = listAnswers(await exchange(app.port, request));
@@ -68,25 +70,28 @@ let issuer: TokenIssuer;
 
 beforeAll(async () => {
   issuer = await TokenIssuer.start();
+  app = await start();
 });
 
-afterAll(() => issuer.stop());
+afterAll(async () => {
+  await app.close();
+  await issuer.stop();
+});
 
-afterEach(() => app.close());
+function start(env: Record<string, string> = {}): Promise<TestApp> {
+  const common = { RATE_LIMIT: 'off', CHANGE_FEED: 'on', AUTH_SCOPE: 'plants:write' };
+  return TestApp.start({ ...common, ...issuer.env, ...env });
+}
 
 it.each(Object.keys(CAUSES))(
   'every error of the catalogue %s is answered, with its headers',
   async (name) => {
     const key = name as keyof typeof ErrorCatalogue;
     const entry: ErrorEntry = ErrorCatalogue[key];
-    app = await TestApp.start({
-      ...(key === 'REQUEST_TIMEOUT' && SHORT_TIMEOUTS),
-      RATE_LIMIT: key === 'TOO_MANY_REQUESTS' ? '3/60' : 'off',
-      CHANGE_FEED: 'on',
-      AUTH_SCOPE: 'plants:write',
-      ...issuer.env,
-    });
-    const answer = await CAUSES[key](app);
+    const settings = SETTINGS[key];
+    const own = settings === undefined ? app : await start(settings);
+    const answer = await CAUSES[key](own);
+    if (own !== app) await own.close();
     expectError(answer, entry, expect.not.stringMatching(/secret|SQL|node_modules|TypeError/i));
     for (const [header, value] of Object.entries(entry.headers ?? {})) {
       // The time to wait depends on the clock, and the scope on the configuration.

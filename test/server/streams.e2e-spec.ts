@@ -65,6 +65,12 @@ class StreamsController {
     return { body, etag: makeEtag(PIECE.length) };
   }
 
+  @Get('buffer')
+  @ApiBytes(['text/plain'], 'Bytes in memory')
+  buffer(): Representation<Buffer> {
+    return { body: Buffer.from(PIECE), etag: makeEtag(PIECE.length) };
+  }
+
   @Get('file-fails')
   failFile(): StreamableFile {
     return new StreamableFile(Readable.from(makePieces(1, 0)));
@@ -95,17 +101,19 @@ describe('a stream', () => {
     expect(made.ended).toBe(1);
   });
 
-  it('of a file has an ETag, and is closed for a client that has it or wants another', async () => {
-    const etag = makeEtag(PIECE.length);
-    const { text, headers } = await app.get('/streams/file');
-    expect([text, headers.get('etag')]).toEqual([PIECE, etag]);
-    expect(headers.get('content-length')).toBe(String(PIECE.length));
-    expect(await app.get('/streams/file', { 'If-None-Match': etag })).toMatchObject({
-      status: 304,
-    });
-    expectError(await app.get('/streams/file', { 'If-Match': '"x"' }), 'PRECONDITION_FAILED');
-    expect(made).toEqual({ pieces: 1, ended: 1 });
-  });
+  it.each(['file', 'buffer'])(
+    'of bytes has an ETag, and ends if it is not sent: a %s',
+    async (from) => {
+      const path = `/streams/${from}`;
+      const etag = makeEtag(PIECE.length);
+      const { text, headers } = await app.get(path);
+      expect([text, headers.get('etag')]).toEqual([PIECE, etag]);
+      expect(headers.get('content-length')).toBe(String(PIECE.length));
+      expect(await app.get(path, { 'If-None-Match': etag })).toMatchObject({ status: 304 });
+      expectError(await app.get(path, { 'If-Match': '"x"' }), 'PRECONDITION_FAILED');
+      expect(made.ended).toBe(made.pieces);
+    },
+  );
 
   it.each(['fails-first', 'file-fails'])(
     'that fails before its first byte is answered in the Error shape: %s',
