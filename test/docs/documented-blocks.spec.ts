@@ -1,20 +1,11 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import ts from 'typescript';
-import { type Block, listBlocks, DOCUMENTS, ROOT } from '../support/documents.js';
+import { listBlocks, DOCUMENTS, ROOT } from '../support/documents.js';
 
 const BLOCKS = DOCUMENTS.flatMap(listBlocks);
 
-/**
- * The languages of blocks that are not run: output, diagrams, files of other programs. A block with
- * the name of a file shows a part of it.
- */
-const SHOWN = ['', 'json', 'mermaid', 'yaml'];
-/** The tests that run the blocks of a document in their own way. */
-const OTHER_TESTS: readonly (readonly [document: string, language: string, test: string])[] = [
-  ['README.md', 'console', 'test/server/readme.e2e-spec.ts'],
-];
 /** The declarations that blocks of TypeScript assume, by document. */
 const GIVEN: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': `
@@ -44,25 +35,10 @@ const PACKAGES = `declare module 'better-sqlite3' {
   }
 }`;
 const commands = BLOCKS.filter(({ language }) => language === 'sh');
-const programs = BLOCKS.filter(
-  ({ language, file, document }) => language === 'ts' && file === '' && document in GIVEN,
-);
+const programs = BLOCKS.filter(({ language, file }) => language === 'ts' && file === '');
 
-it('every block of a document is checked', () => {
-  const others = BLOCKS.filter(({ document, language }) =>
-    OTHER_TESTS.some((one) => one[0] === document && one[1] === language),
-  );
-  const checked = new Set([...commands, ...programs, ...others]);
-  const isShown = ({ language, file }: Block): boolean => SHOWN.includes(language) || file !== '';
-  const missed = BLOCKS.filter((block) => !checked.has(block) && !isShown(block));
-  expect(missed.map(nameBlock)).toEqual([]);
-  expect(OTHER_TESTS.filter(([, , test]) => !existsSync(ROOT + test))).toEqual([]);
-});
-
-describe('a block of commands', () => {
-  it('is one that a shell understands', () => {
-    for (const { text } of commands) execFileSync('sh', ['-n'], { input: text });
-  });
+it('a block of commands is one that a shell understands', () => {
+  for (const { text } of commands) execFileSync('sh', ['-n'], { input: text });
 });
 
 it('a block with the name of a file shows lines of it, or a file of a module to come', () => {
@@ -73,7 +49,7 @@ it('a block with the name of a file shows lines of it, or a file of a module to 
       existsSync(ROOT + file) &&
       !read(readFileSync(ROOT + file, 'utf8')).includes(read(text)),
   );
-  expect(stale.map(nameBlock)).toEqual([]);
+  expect(stale.map(({ document, line }) => `${document}:${line}`)).toEqual([]);
 });
 
 it('a block of TypeScript is compiled', () => {
@@ -115,7 +91,3 @@ it('a block of TypeScript is compiled', () => {
     faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
   ).toEqual([]);
 });
-
-function nameBlock({ document, line }: Block): string {
-  return `${document}:${line}`;
-}
