@@ -1,23 +1,24 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { DataSourceOptions, EntityMetadata, ObjectLiteral } from 'typeorm';
+import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import { parseDatabaseUrl } from '../platform/config/database-url.js';
 import { BatchedRepository } from '../platform/database/batched-repository.js';
 import { isBytes } from '../platform/database/batching/entity-columns.js';
 import { ConstraintError } from '../platform/database/constraint.error.js';
 import {
-  createDataSource,
   createDataSourceOptions,
   openDatabase,
+  type StoreOptions,
 } from '../platform/database/data-source/open-database.js';
 import {
   compareMigrations,
+  DatabaseStartError,
   type StoreDataSource,
 } from '../platform/database/data-source/store-data-source.js';
 import { JobRun } from '../platform/database/jobs.js';
 import { schema } from '../schema.js';
 import { CommandError } from './command.js';
-import { assertNoCompanion } from './sqlite-reader.js';
+import { assertNoCompanion } from './sqlite-file.js';
 
 /** How many rows are copied at a time. A row may have 100 KB. */
 const PAGE_ROWS = 100;
@@ -59,29 +60,23 @@ export async function copyStore(
 }
 
 /** Opens a store without changing its schema, which must be that of this program. */
-async function openSource(options: DataSourceOptions): Promise<StoreDataSource> {
-  const source = createDataSource(options);
-  try {
+async function openSource(options: StoreOptions): Promise<StoreDataSource> {
+  return await openDatabase(options, async (source) => {
     await source.initialize();
     const executed = await source.query<{ name: string }[]>('SELECT name FROM migrations');
     const { unknown, missing } = compareMigrations(source.migrationNames, executed);
-    if (unknown.length + missing.length === 0) return source;
-    throw new CommandError(
-      unknown.length > 0
-        ? 'The store to copy from is newer than this program'
-        : 'The store to copy from is older than this program: start the program on it first',
-    );
-  } catch (error) {
-    await source.destroy();
-    if (error instanceof CommandError) throw error;
-    throw new CommandError(
-      `The store to copy from cannot be used, ${source.description}: ${source.describeError(error)}`,
-      { cause: error },
-    );
-  }
+    if (unknown.length > 0) {
+      throw new DatabaseStartError('The store to copy from is newer than this program');
+    }
+    if (missing.length > 0) {
+      throw new DatabaseStartError(
+        'The store to copy from is older than this program: start the program on it first',
+      );
+    }
+  });
 }
 
-function toOptions(url: string): DataSourceOptions {
+function toOptions(url: string): StoreOptions {
   if (parseDatabaseUrl(url) === undefined) {
     throw new CommandError('A store is named as in DATABASE_URL: sqlite:<path> or postgres://...');
   }

@@ -3,7 +3,7 @@ import { link, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { assertWritable, flush, flushFolder } from '../platform/database/sqlite/store-files.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
-import { assertNoCompanion, SqliteReader } from './sqlite-reader.js';
+import { assertNoCompanion, findIntegrityFaults, openFile } from './sqlite-file.js';
 
 // npm run db:backup -- <file>: copies the store, as of one moment, while the program serves from
 // it. The copy appears under its name once it is complete, sound and on disk.
@@ -39,18 +39,18 @@ await runCommand(async (target, ...others) => {
 });
 
 async function copy(store: string, partial: string): Promise<void> {
-  const file = await SqliteReader.open(store, 'rw');
+  const file = await openFile(store, 'rw');
   try {
     // A single statement reads a snapshot, even while rows are created.
-    await file.all('VACUUM INTO ?', resolve(partial));
+    await file.all('VACUUM INTO ?', [resolve(partial)]);
   } finally {
     await file.close();
   }
 }
 
 async function assertSound(partial: string): Promise<void> {
-  const file = await SqliteReader.open(partial, 'ro');
-  const faults = await file.findIntegrityFaults().finally(() => file.close());
+  const file = await openFile(partial, 'ro');
+  const faults = await findIntegrityFaults(file).finally(() => file.close());
   if (faults.length > 0) {
     throw new CommandError(`The copy is damaged, check the disk: ${faults.join('; ')}`);
   }

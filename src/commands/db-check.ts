@@ -1,17 +1,18 @@
 import { resolve } from 'node:path';
 import { compareMigrations } from '../platform/database/data-source/store-data-source.js';
+import type { SqliteConnection } from '../platform/database/sqlite/sqlite-connection.js';
 import { schema } from '../schema.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
-import { SqliteReader } from './sqlite-reader.js';
+import { findIntegrityFaults, openFile } from './sqlite-file.js';
 
 // npm run db:check -- [file]: checks a store, as of one moment, without changing it.
 
 await runCommand(async (path = getStorePath(), ...others) => {
   if (others.length > 0) throw new CommandError('Name one file: npm run db:check -- [file]');
-  const file = await SqliteReader.open(path, 'ro');
+  const file = await openFile(path, 'ro');
   try {
     await file.all('BEGIN');
-    const faults = [...(await checkSchema(file, path)), ...(await file.findIntegrityFaults())];
+    const faults = [...(await checkSchema(file, path)), ...(await findIntegrityFaults(file))];
     if (faults.length > 0) throw new CommandError(`${path} is damaged:\n${faults.join('\n')}`);
     await printCounts(file);
   } finally {
@@ -21,7 +22,7 @@ await runCommand(async (path = getStorePath(), ...others) => {
 });
 
 /** Prints the last migration. Resolves with a fault for each migration that is unknown here. */
-async function checkSchema(file: SqliteReader, path: string): Promise<string[]> {
+async function checkSchema(file: SqliteConnection, path: string): Promise<string[]> {
   const tables = await file.all("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'");
   if (tables.length === 0) {
     throw new CommandError(`${resolve(path)} is not a store that this program made`);
@@ -34,7 +35,7 @@ async function checkSchema(file: SqliteReader, path: string): Promise<string[]> 
   return unknown.map((name) => `the schema is newer than this program: ${name}`);
 }
 
-async function printCounts(file: SqliteReader): Promise<void> {
+async function printCounts(file: SqliteConnection): Promise<void> {
   const tables = await file.all<{ name: string }>(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name != 'migrations'
      AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name`,

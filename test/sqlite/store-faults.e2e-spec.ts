@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { cp, mkdtemp, rename, rm, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SqliteReader } from '../../src/commands/sqlite-reader.js';
+import { findIntegrityFaults, openFile } from '../../src/commands/sqlite-file.js';
 import { expectError } from '../support/expect-error.js';
 import { commitConnection } from '../support/store.js';
 import { type Answer, TestApp } from '../support/test-app.js';
@@ -126,8 +126,8 @@ describe('while the store', () => {
     const stored = (await app.rows()).map(({ id }) => id);
     await app.close();
     expect(acknowledged.filter((id) => !stored.includes(id))).toEqual([]);
-    const reader = await SqliteReader.open(store, 'ro');
-    expect(await reader.findIntegrityFaults()).toEqual([]);
+    const reader = await openFile(store, 'ro');
+    expect(await findIntegrityFaults(reader)).toEqual([]);
     await reader.close();
   });
 
@@ -135,6 +135,6 @@ describe('while the store', () => {
     await unlink(store);
     await expectUnavailable();
     await app.close();
-    await expect(SqliteReader.open(store, 'ro')).rejects.toThrow('There is no store');
+    await expect(openFile(store, 'ro')).rejects.toThrow('There is no store');
   });
 });

@@ -76,7 +76,7 @@ describe('a transaction that follows another', () => {
 
   /** A connection outside of the program's turns, which waits for no lock. */
   function openAsAnotherProcess(): Promise<SqliteConnection> {
-    return SqliteConnection.open(String(dataSource.options.database), 0);
+    return SqliteConnection.open(String(dataSource.options.database));
   }
 
   beforeEach(() => dataSource.transaction((manager) => manager.insert(Plant, plant(1))));

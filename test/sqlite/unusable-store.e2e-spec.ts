@@ -55,7 +55,7 @@ describe('a start on a store that cannot be used says', () => {
   it('that it has tables of another program', async () => {
     await expectRefusal(
       'DELETE FROM migrations',
-      /its tables are not those that this program makes \(.*table "plants" already exists\)$/,
+      /plants\.db: SQLITE_ERROR: table "plants" already exists$/,
     );
   });
 });

@@ -70,7 +70,8 @@ export function addToSchema({ entities, migrations }: Schema): void {
 
 /** Returns the connection with which an application on SQLite commits batches of rows. */
 export function commitConnection(app: TestApp): SqliteConnection {
-  return app.nest.get<SqliteDataSource>(DataSource).driver.connections.commits;
+  const { writers } = app.nest.get<SqliteDataSource>(DataSource).pools;
+  return writers.connection as SqliteConnection;
 }
 
 /** Runs a statement on a SQLite file, as another program may do. */

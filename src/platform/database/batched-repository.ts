@@ -146,7 +146,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       nameViolations(tableName, { byProperty: violations ?? {}, referenced });
     }
 
-    const { dialect, errors, entityMetadatas, maxPages } = store;
+    const { dialect, errors, entityMetadatas } = store;
     const { writers, rowReaders, pageReaders } = store.pools;
     const sql = new TableSql(columns, dialect);
     this.sql = sql;
@@ -155,7 +155,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.finds = new BatchQueue(tableName, findRows(sql), 'read', rowReaders, MAX_READ);
     this.bytes = new BatchQueue(tableName, readBytes(sql), 'read', pageReaders, 1);
     this.lists = new BatchQueue(tableName, readRows(sql), 'read', pageReaders, 1);
-    this.pages = new BatchQueue(tableName, readPages(sql), 'read', pageReaders, maxPages);
+    this.pages = new BatchQueue(tableName, readPages(sql), 'read', pageReaders, dialect.maxPages);
   }
 
   /**

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -117,7 +116,7 @@ interface Refusal {
 }
 
 const refuseStore = (call: string, path: string): string[] => [
-  `The user ${userInfo().username} cannot use the store: ${call} '${folder.file(path)}'`,
+  `The user with the id ${process.getuid?.()} cannot use the store: ${call} '${folder.file(path)}'`,
 ];
 const makeReadOnly = (path: string): void => chmodSync(folder.file(path), 0o555);
 

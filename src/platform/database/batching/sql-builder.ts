@@ -83,6 +83,9 @@ export interface SqlDialect {
   jsonArray(values: readonly string[]): string;
   jsonArrayOf(column: string): string;
 
+  /** The most pages that one statement reads. */
+  readonly maxPages: number;
+
   /** The FROM of a statement that reads pages, and the value with an index of a page there. */
   readonly fromPages: string;
   pageValue(index: number): string;

@@ -102,7 +102,7 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
       return await session.transaction((within) => this.write(within, changes, isDirect));
     } catch (error) {
       const cause = error instanceof ConstraintError ? 'row' : this.errors.findCause(error);
-      if (cause === 'store') throw error;
+      if (cause === 'store' || cause === 'statement') throw error;
       if (changes.length === 1) {
         if (cause === 'lock') return [RETRY];
         const isNamed = error instanceof ConstraintError;

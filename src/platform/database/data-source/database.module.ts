@@ -1,10 +1,14 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import type { DataSourceOptions } from 'typeorm';
 import { Env } from '../../config/env.js';
 import { PinoLogger } from '../../observability/pino-logger.js';
 import { Jobs } from '../jobs.js';
-import { createDataSourceOptions, openDatabase, type Schema } from './open-database.js';
+import {
+  createDataSourceOptions,
+  openDatabase,
+  type Schema,
+  type StoreOptions,
+} from './open-database.js';
 
 @Module({})
 export class DatabaseModule {
@@ -19,7 +23,7 @@ export class DatabaseModule {
         // A store that cannot be opened stops the start at once.
         toRetry: () => false,
       }),
-      dataSourceFactory: (options) => openDatabase(options as DataSourceOptions),
+      dataSourceFactory: (options) => openDatabase(options as StoreOptions),
     });
     return {
       module: DatabaseModule,

@@ -2,16 +2,15 @@ import { type EntityMetadata, QueryFailedError } from 'typeorm';
 import type { ConstraintError } from '../constraint.error.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 
-/** The cause of a failed statement: one of its rows, a lock of another session, or the store. */
-export type FailureCause = 'row' | 'lock' | 'store';
+/**
+ * The cause of a failed statement: one of its rows, a lock of another session, the statement, or
+ * the store.
+ */
+export type FailureCause = 'row' | 'lock' | 'statement' | 'store';
 
 /** Explains the errors of an engine's driver. */
 export interface DriverErrors {
-  /** Finds the cause of a failed statement on many rows. */
   findCause: (error: unknown) => FailureCause;
-
-  /** Whether the store failed, rather than the statement. */
-  isStoreFailure: (error: unknown) => boolean;
 
   /**
    * Converts an error that reports a violated constraint; undefined for others.
@@ -51,9 +50,10 @@ export function explainFailure(
   entities: readonly EntityMetadata[],
 ): Error {
   if (error instanceof StoreUnavailableError) return error;
-  const cause = (error instanceof QueryFailedError ? error.driverError : error) as Error;
-  if (errors.isStoreFailure(cause)) return new StoreUnavailableError(cause);
-  return errors.toConstraintError(cause, entities, findWritten(sql)) ?? (error as Error);
+  const reason = (error instanceof QueryFailedError ? error.driverError : error) as Error;
+  const cause = errors.findCause(reason);
+  if (cause === 'store' || cause === 'lock') return new StoreUnavailableError(reason);
+  return errors.toConstraintError(reason, entities, findWritten(sql)) ?? (error as Error);
 }
 
 /** Returns the code of an error of a driver or the system; an empty string if there is none. */

@@ -1,11 +1,15 @@
-import type { DataSourceOptions, MigrationInterface } from 'typeorm';
+import { type MigrationInterface, QueryFailedError } from 'typeorm';
+import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
+import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnectionOptions.js';
 import { parseDatabaseUrl } from '../../config/database-url.js';
 import type { Env } from '../../config/env.js';
 import { PostgresDataSource } from '../postgres/postgres-data-source.js';
 import { createPostgresOptions } from '../postgres/postgres-options.js';
 import { SqliteDataSource } from '../sqlite/sqlite-data-source.js';
-import { createSqliteOptions } from '../sqlite/sqlite-options.js';
+import { getErrorCode } from './driver-errors.js';
 import { DatabaseStartError, type StoreDataSource, type StoreExtra } from './store-data-source.js';
+
+export type StoreOptions = SqliteConnectionOptions | PostgresConnectionOptions;
 
 type Class<Instance = object> = new () => Instance;
 
@@ -28,7 +32,7 @@ export function createDataSourceOptions(
   { DATABASE_URL, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS, CHANGE_FEED }: DatabaseEnv,
   schema: Schema,
   logMigration?: StoreExtra['logMigration'],
-): DataSourceOptions {
+): StoreOptions {
   const url = parseDatabaseUrl(DATABASE_URL);
   if (url === undefined) throw new TypeError('not a database URL');
   const extra: StoreExtra = {
@@ -36,9 +40,9 @@ export function createDataSourceOptions(
     changeFeed: CHANGE_FEED,
     logMigration,
   };
-  const options =
+  const options: StoreOptions =
     url.type === 'sqlite'
-      ? createSqliteOptions(url)
+      ? { type: 'sqlite', database: url.path }
       : createPostgresOptions(url, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS);
   return {
     ...options,
@@ -48,28 +52,35 @@ export function createDataSourceOptions(
   };
 }
 
-export function createDataSource(options: DataSourceOptions): StoreDataSource {
+export function createDataSource(options: StoreOptions): StoreDataSource {
   return options.type === 'postgres'
     ? new PostgresDataSource(options)
     : new SqliteDataSource(options);
 }
 
 /**
- * Opens the store, and brings its schema up to date.
+ * Opens the store.
  *
+ * @param prepare by default brings the schema up to date
  * @throws DatabaseStartError
  */
-export async function openDatabase(options: DataSourceOptions): Promise<StoreDataSource> {
+export async function openDatabase(
+  options: StoreOptions,
+  prepare = (dataSource: StoreDataSource): Promise<void> => dataSource.open(),
+): Promise<StoreDataSource> {
   const dataSource = createDataSource(options);
   try {
-    await dataSource.open();
+    await prepare(dataSource);
     return dataSource;
   } catch (error) {
     await dataSource.destroy();
     if (error instanceof DatabaseStartError) throw error;
-    throw new DatabaseStartError(
-      `The store cannot be used, ${dataSource.description}: ${dataSource.describeError(error)}`,
-      { cause: error },
-    );
+    // The messages of engines and of the system contain no password.
+    const cause = error instanceof QueryFailedError ? error.driverError : (error as Error);
+    // A failure to connect to each of several addresses has no message of its own.
+    const reason = cause.message || getErrorCode(cause);
+    throw new DatabaseStartError(`The store cannot be used, ${dataSource.description}: ${reason}`, {
+      cause: error,
+    });
   }
 }

@@ -40,8 +40,6 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
   abstract readonly dialect: SqlDialect;
   abstract readonly errors: DriverErrors;
   abstract readonly changeLog: ChangeLog;
-  /** The most pages that one statement reads. */
-  abstract readonly maxPages: number;
   /** Makes a durable commit that changes nothing. */
   protected abstract readonly probe: Statement;
 
@@ -59,9 +57,6 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
   abstract open(): Promise<void>;
 
   abstract createSchemaSteps(queryRunner: QueryRunner): SchemaSteps;
-
-  /** Describes for the operator why the store cannot be opened. */
-  abstract describeError(error: unknown): string;
 
   /** Checks that the store is writable. */
   async probeWrite(): Promise<void> {

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import type { DataSourceOptions, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
+import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getErrorCode } from '../data-source/driver-errors.js';
 import {
   DatabaseStartError,
   type SessionPools,
@@ -35,8 +35,6 @@ export class PostgresDataSource extends StoreDataSource {
   readonly dialect = postgresDialect;
   readonly errors = postgresErrors;
   readonly changeLog = new PostgresChangeLog();
-  /** Each page is a statement of its own. */
-  readonly maxPages = 1;
   /** A message without readers in the write-ahead log, which contains every commit. */
   protected readonly probe = {
     name: 'probe',
@@ -45,7 +43,7 @@ export class PostgresDataSource extends StoreDataSource {
   private readonly log = new Logger(PostgresDataSource.name);
   private opened: Record<keyof SessionPools, PostgresPool> | undefined;
 
-  constructor(options: DataSourceOptions) {
+  constructor(options: PostgresConnectionOptions) {
     super(options);
     this.driver = new StorePostgresDriver(this);
   }
@@ -94,13 +92,6 @@ export class PostgresDataSource extends StoreDataSource {
 
   createSchemaSteps(queryRunner: QueryRunner): PostgresSchemaSteps {
     return new PostgresSchemaSteps(queryRunner);
-  }
-
-  /** The messages of the server and of the system name the objects concerned, and no password. */
-  describeError(error: unknown): string {
-    const cause = (error as { driverError?: Error }).driverError ?? (error as Error);
-    // The failure to connect to each of several addresses has no message of its own.
-    return cause.message || getErrorCode(cause);
   }
 
   override async destroy(): Promise<void> {

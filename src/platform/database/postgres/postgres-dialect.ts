@@ -65,6 +65,7 @@ export const postgresDialect: SqlDialect = {
   jsonArray: (values: readonly string[]) => `json_build_array(${values.join(', ')})`,
   jsonArrayOf: (column: string) => `json_agg(${column})::text`,
 
+  maxPages: 1,
   // Values in a table, as for several pages, would hide from the planner how many rows match.
   fromPages: '',
   pageValue: (index: number) => `$${index + 2}`,

@@ -8,18 +8,17 @@ import {
 } from '../data-source/driver-errors.js';
 
 /** The classes of SQLSTATE for refused rows: bad data, constraints, limits. */
-const ROW_ERRORS = ['22', '23', '54'];
+const ROW_ERRORS = new Set(['22', '23', '54']);
 
 /**
- * The classes for faulty statements: also not implemented, transaction state, syntax and access.
+ * The classes for faulty statements: not implemented, transaction state, syntax and access.
  */
-const STATEMENT_ERRORS = [...ROW_ERRORS, '0A', '21', '25', '2B', '3B', '42', '44', 'P0'];
+const STATEMENT_ERRORS = new Set(['0A', '21', '25', '2B', '3B', '42', '44', 'P0']);
 
-/** The codes of the same classes for a server that is read-only or has ended a transaction. */
+/** The codes of these classes for a server that is read-only or has ended a transaction. */
 const STORE_ERRORS = new Set(['25006', '25P03', '25P04']);
-const LOCK_NOT_AVAILABLE = '55P03';
-/** Serialization failure and deadlock. */
-const CONFLICTS = new Set(['40001', '40P01']);
+/** Lock not available, serialization failure and deadlock. */
+const LOCK_ERRORS = new Set(['55P03', '40001', '40P01']);
 
 const KINDS: Record<string, ConstraintKind> = {
   // ON DELETE RESTRICT, since PostgreSQL 18.
@@ -40,25 +39,11 @@ interface ServerError {
 }
 
 function findCause(error: unknown): FailureCause {
-  if (isLocked(error) || CONFLICTS.has(getErrorCode(error))) return 'lock';
-  return hasClass(ROW_ERRORS, error) ? 'row' : 'store';
-}
-
-/**
- * Whether the statement failed because another session holds a lock, on a row or on the key of an
- * uncommitted row.
- */
-export function isLocked(error: unknown): boolean {
-  return getErrorCode(error) === LOCK_NOT_AVAILABLE;
-}
-
-function isStoreFailure(error: unknown): boolean {
-  return STORE_ERRORS.has(getErrorCode(error)) || !hasClass(STATEMENT_ERRORS, error);
-}
-
-function hasClass(classes: readonly string[], error: unknown): boolean {
   const code = getErrorCode(error);
-  return code.length === 5 && classes.includes(code.slice(0, 2));
+  const codeClass = code.length === 5 ? code.slice(0, 2) : '';
+  if (LOCK_ERRORS.has(code)) return 'lock';
+  if (ROW_ERRORS.has(codeClass)) return 'row';
+  return STATEMENT_ERRORS.has(codeClass) && !STORE_ERRORS.has(code) ? 'statement' : 'store';
 }
 
 /** The texts of the server may be in any language. */
@@ -99,4 +84,4 @@ function findReferencedTable(
     ?.foreignKeys.find(({ name }) => name === constraint)?.referencedEntityMetadata.tableName;
 }
 
-export const postgresErrors: DriverErrors = { findCause, isStoreFailure, toConstraintError };
+export const postgresErrors: DriverErrors = { findCause, toConstraintError };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import pg, { type CustomTypesConfig, type PoolClient } from 'pg';
-import type { DataSourceOptions } from 'typeorm';
+import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import type { PostgresUrl } from '../../config/database-url.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 import { ANSWER_MARGIN_MS, CONNECT_TIMEOUT_MS, setUpConnection } from './postgres-connections.js';
@@ -13,7 +13,7 @@ export function createPostgresOptions(
   url: PostgresUrl,
   poolSize: number,
   transactionTimeout: number | undefined,
-): DataSourceOptions {
+): PostgresConnectionOptions {
   const { host, port, username, password, database } = url;
   return {
     type: 'postgres',

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner, TableColumnOptions } from 'typeorm';
 import type { ColumnType } from '../columns.js';
 import { type ColumnDefinition, isNullable, SchemaSteps } from '../migration-steps.js';
-import { isLocked } from './postgres-errors.js';
+import { postgresErrors } from './postgres-errors.js';
 
 /**
  * How long a change of a table waits for its lock, in milliseconds. All other statements on the
@@ -33,7 +33,7 @@ export async function withBriefLocks(
       return;
     } catch (error) {
       await queryRunner.rollbackTransaction();
-      if (!isLocked(error) || attempt === ATTEMPTS) throw error;
+      if (postgresErrors.findCause(error) !== 'lock' || attempt === ATTEMPTS) throw error;
       await sleep(PAUSE_MS);
     }
   }

@@ -4,7 +4,7 @@ import { SqliteConnection } from './sqlite-connection.js';
 let connection: SqliteConnection;
 
 beforeEach(async () => {
-  connection = await SqliteConnection.open(':memory:', 0);
+  connection = await SqliteConnection.open(':memory:');
   await connection.exec('CREATE TABLE notes (text)');
 });
 

@@ -31,29 +31,26 @@ export class SqliteConnection {
   private constructor(readonly database: Database) {}
 
   /**
-   * Opens a database and sets the connection up: a commit is flushed to disk before it is reported,
-   * foreign keys are enforced, and a row that is replaced fires the triggers of a deletion.
+   * Opens a database.
    *
-   * @param path of an existing file
-   * @param busyTimeout how long one statement waits for another process's lock, in milliseconds
+   * @param setUp the first statements
+   * @param mode the flags of sqlite3, by default for writing to an existing file
    */
-  static async open(path: string, busyTimeout: number): Promise<SqliteConnection> {
+  static async open(
+    path: string,
+    setUp = '',
+    mode = sqlite3.OPEN_READWRITE,
+  ): Promise<SqliteConnection> {
     const database = await new Promise<Database>((resolve, reject) => {
-      const opened: Database = new sqlite3.Database(
-        path,
-        sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX,
-        (error) => (error === null ? resolve(opened) : reject(error)),
+      const opened: Database = new sqlite3.Database(path, mode | sqlite3.OPEN_FULLMUTEX, (error) =>
+        error === null ? resolve(opened) : reject(error),
       );
     });
     // Otherwise a second statement would hold a thread while it waits for the first.
     database.serialize();
     const connection = new SqliteConnection(database);
     try {
-      await connection.exec(`PRAGMA busy_timeout = ${busyTimeout};
-        PRAGMA journal_mode = WAL;
-        PRAGMA synchronous = FULL;
-        PRAGMA foreign_keys = ON;
-        PRAGMA recursive_triggers = ON`);
+      await connection.exec(setUp);
     } catch (error) {
       await connection.close();
       throw error;
@@ -81,7 +78,7 @@ export class SqliteConnection {
   }
 
   /** Executes a statement, and resolves with its rows. */
-  all<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+  all<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       this.prepare(sql, parameters, reject).all<Row>(parameters, (error, rows) =>
         error === null ? resolve(rows) : reject(error),

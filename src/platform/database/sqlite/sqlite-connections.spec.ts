@@ -1,5 +1,4 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inNewFolder } from '../../../../test/support/new-folder.js';
@@ -10,9 +9,7 @@ afterEach(() => {
 });
 
 async function open(folder: string): Promise<SqliteConnections> {
-  const path = join(folder, 'store.db');
-  await writeFile(path, '');
-  return await SqliteConnections.open(path, 1_000);
+  return await SqliteConnections.open(join(folder, 'store.db'));
 }
 
 it('refuses a module that reads once it has waited five seconds for others to end', async () => {

@@ -7,7 +7,8 @@ import {
 } from '../batching/session.js';
 import type { SessionPools } from '../data-source/store-data-source.js';
 import { SqliteConnection } from './sqlite-connection.js';
-import { StoreFiles } from './store-files.js';
+import { lockStore } from './sqlite-process-lock.js';
+import { assertWritable, StoreFiles } from './store-files.js';
 import { Turns } from './turns.js';
 
 /**
@@ -15,6 +16,18 @@ import { Turns } from './turns.js';
  * writer, and the readers of rows by key and of pages, share the others.
  */
 const MAX_MODULE_READS = 2;
+
+/**
+ * Sets a connection up: a commit is flushed to disk before it is reported, foreign keys are
+ * enforced, and a row that is replaced fires the triggers of a deletion. A statement waits 2
+ * seconds for a lock of another process, such as a backup.
+ */
+const SET_UP = `
+  PRAGMA busy_timeout = 2000;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA foreign_keys = ON;
+  PRAGMA recursive_triggers = ON`;
 
 /** A connection for one statement or one transaction of a module. */
 export interface ModuleTurn {
@@ -25,40 +38,44 @@ export interface ModuleTurn {
 
 /**
  * The connections of one program to a SQLite file: one commits batches of rows, one reads rows by
- * key, one reads pages, and a few for modules are opened on demand.
+ * key, one reads pages, and a few are for modules. Each is opened when it is first needed.
  */
 export class SqliteConnections implements SessionPools {
-  readonly writers: SessionPool = { size: 1, acquire: () => this.acquireWriter() };
-  readonly rowReaders: SessionPool;
-  readonly pageReaders: SessionPool;
-
-  private readonly writes = new Turns('to write');
+  readonly writers = new BatchConnection(this, SqliteSession, new Turns('to write'));
+  readonly rowReaders = new BatchConnection(this, ReadingSession, new Turns('to read'));
+  readonly pageReaders = new BatchConnection(this, ReadingSession, new Turns('to read'));
   private readonly moduleReads = new Turns('to read', MAX_MODULE_READS);
-  private readonly batchReads = [new Turns('to read'), new Turns('to read')] as const;
   /** The connections for modules that are not in use. */
   private readonly idle: SqliteConnection[] = [];
-  private readonly files: StoreFiles;
+  readonly files: StoreFiles;
 
+  /** @param first stays open: with the last connection SQLite removes the files beside the store */
   private constructor(
     private readonly path: string,
-    private readonly busyTimeout: number,
-    /** The connection that commits batches. */
-    public commits: SqliteConnection,
-    private readonly readers: readonly [SqliteConnection, SqliteConnection],
+    private readonly lock: SqliteConnection,
+    first: SqliteConnection,
   ) {
+    this.rowReaders.connection = first;
     this.files = new StoreFiles(path);
-    this.rowReaders = this.createReaders(readers[0], this.batchReads[0]);
-    this.pageReaders = this.createReaders(readers[1], this.batchReads[1]);
   }
 
   /**
-   * @param path of an existing file
-   * @param busyTimeout how long one statement waits for another process's lock, in milliseconds
+   * Opens the file of a store, and creates it if it is missing.
+   *
+   * @throws DatabaseStartError when this user may not write to it, or another program uses it
    */
-  static async open(path: string, busyTimeout: number): Promise<SqliteConnections> {
-    const open = (): Promise<SqliteConnection> => SqliteConnection.open(path, busyTimeout);
-    const commits = await open();
-    return new SqliteConnections(path, busyTimeout, commits, [await open(), await open()]);
+  static async open(path: string): Promise<SqliteConnections> {
+    await assertWritable(path);
+    const lock = await lockStore(path);
+    try {
+      const first = await SqliteConnection.open(path, SET_UP);
+      // SQLite creates the files beside that of the store when it first reads.
+      await first.exec('PRAGMA schema_version');
+      return new SqliteConnections(path, lock, first);
+    } catch (error) {
+      await lock.close();
+      throw error;
+    }
   }
 
   /**
@@ -68,7 +85,7 @@ export class SqliteConnections implements SessionPools {
    * @throws StoreUnavailableError when no turn is free in time, or the store is not the same file
    */
   async take(access: 'read' | 'write', origin: Error): Promise<ModuleTurn> {
-    const turns = access === 'read' ? this.moduleReads : this.writes;
+    const turns = access === 'read' ? this.moduleReads : this.writers.turns;
     const endTurn = await turns.take('module', origin);
     try {
       const connection = this.idle.pop() ?? (await this.openConnection());
@@ -84,48 +101,9 @@ export class SqliteConnections implements SessionPools {
     }
   }
 
-  /** @throws StoreUnavailableError when the file of the store was removed or replaced */
-  assertSameStore(): void {
+  async openConnection(): Promise<SqliteConnection> {
     this.files.assertSame();
-  }
-
-  /** Closes the store once all statements and transactions have ended that began before. */
-  async close(): Promise<void> {
-    const turns = [this.writes, ...this.batchReads, this.moduleReads, this.moduleReads];
-    await Promise.all(turns.map(takeAtLast));
-    for (const connection of [...this.idle, ...this.readers, this.commits]) {
-      await connection.close();
-    }
-  }
-
-  private async acquireWriter(): Promise<PooledSession> {
-    const endTurn = await this.writes.take('batch');
-    try {
-      if (this.commits.isClosed) this.commits = await this.openConnection();
-    } catch (error) {
-      endTurn();
-      throw error;
-    }
-    const release = async (isBroken: boolean): Promise<void> => {
-      // Nobody may write as a part of a transaction that a batch has left open.
-      if (isBroken && !(await this.commits.rollBack())) await this.commits.close();
-      endTurn();
-    };
-    return new SqliteSession(this.commits, () => this.files.assertSame(), release);
-  }
-
-  private createReaders(connection: SqliteConnection, turns: Turns): SessionPool {
-    const assertSameStore = (): void => this.files.assertSameUnlessFresh();
-    return {
-      size: 1,
-      acquire: async () =>
-        new SqliteReadingSession(connection, assertSameStore, await turns.take('batch')),
-    };
-  }
-
-  private async openConnection(): Promise<SqliteConnection> {
-    this.files.assertSame();
-    const connection = await SqliteConnection.open(this.path, this.busyTimeout);
+    const connection = await SqliteConnection.open(this.path, SET_UP);
     try {
       this.files.assertSame();
       return connection;
@@ -134,6 +112,15 @@ export class SqliteConnections implements SessionPools {
       throw error;
     }
   }
+
+  /** Closes the store once all statements and transactions have ended that began before. */
+  async close(): Promise<void> {
+    const batches = [this.writers, this.rowReaders, this.pageReaders];
+    const turns = [...batches.map((one) => one.turns), this.moduleReads, this.moduleReads];
+    await Promise.all(turns.map(takeAtLast));
+    const connections = [...this.idle, ...batches.map((one) => one.connection), this.lock];
+    for (const connection of connections) await connection?.close();
+  }
 }
 
 /** Takes a turn, however long it has to wait. */
@@ -141,13 +128,36 @@ async function takeAtLast(turns: Turns): Promise<void> {
   await turns.take('module').catch(() => takeAtLast(turns));
 }
 
+/** The connection for one kind of batches, which take turns on it. */
+class BatchConnection implements SessionPool {
+  readonly size = 1;
+  /** Undefined until the first batch. */
+  connection: SqliteConnection | undefined;
+
+  constructor(
+    private readonly store: SqliteConnections,
+    private readonly Session: typeof SqliteSession,
+    readonly turns: Turns,
+  ) {}
+
+  async acquire(): Promise<PooledSession> {
+    const endTurn = await this.turns.take('batch');
+    try {
+      if (this.connection?.isClosed !== false) this.connection = await this.store.openConnection();
+      return new this.Session(this.connection, this.store.files, endTurn);
+    } catch (error) {
+      endTurn();
+      throw error;
+    }
+  }
+}
+
 /** Statements on one connection to a SQLite database. */
 class SqliteSession extends SqlSession {
-  /** @param giveBack ends the turn; a broken connection is replaced first */
   constructor(
     protected readonly connection: SqliteConnection,
-    readonly assertSameStore: () => void,
-    private readonly giveBack: (isBroken: boolean) => Promise<void> | void,
+    protected readonly files: StoreFiles,
+    private readonly endTurn: () => void,
   ) {
     // After a failed BEGIN, the statements behind it would commit one by one.
     super('BEGIN IMMEDIATE', false);
@@ -161,13 +171,19 @@ class SqliteSession extends SqlSession {
     return this.connection.exec(sql);
   }
 
+  assertSameStore(): void {
+    this.files.assertSame();
+  }
+
   async release(): Promise<void> {
-    await this.giveBack(this.isBroken);
+    // Nobody may write as a part of a transaction that a batch has left open.
+    if (this.isBroken && !(await this.connection.rollBack())) await this.connection.close();
+    this.endTurn();
   }
 }
 
 /** A session that only reads. It aborts a statement whose requests have got 503 meanwhile. */
-class SqliteReadingSession extends SqliteSession {
+class ReadingSession extends SqliteSession {
   override async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     // More than once, since an interrupt has no effect before the statement has begun.
     const timer = setInterval(() => this.connection.interrupt(), WAIT_TIMEOUT_MS);
@@ -176,5 +192,9 @@ class SqliteReadingSession extends SqliteSession {
     } finally {
       clearInterval(timer);
     }
+  }
+
+  override assertSameStore(): void {
+    this.files.assertSameUnlessFresh();
   }
 }

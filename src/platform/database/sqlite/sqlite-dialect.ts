@@ -60,7 +60,8 @@ export const sqliteDialect: SqlDialect = {
   jsonArray: (values: readonly string[]) => `json_array(${values.join(', ')})`,
   jsonArrayOf: (column: string) => `json_group_array(json(${column}))`,
 
-  // Passing a statement to a thread takes as long as reading a page, so one reads several.
+  // Passing a statement to a thread takes as long as reading a page.
+  maxPages: 8,
   fromPages: 'FROM json_each(?2) AS given ORDER BY given.key',
   pageValue: (index: number) => `(given.value ->> ${index})`,
   encodePages: (pages: readonly (readonly unknown[])[]) => [JSON.stringify(pages)],

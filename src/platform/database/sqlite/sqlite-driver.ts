@@ -1,11 +1,9 @@
-import type { Database } from 'sqlite3';
 import { type DataSource, TypeORMError } from 'typeorm';
 import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { SqliteConnections } from './sqlite-connections.js';
 import { StoreSqliteQueryRunner } from './sqlite-query-runner.js';
 import { SQLITE_TYPES } from './sqlite-schema-steps.js';
-import { assertWritable } from './store-files.js';
 
 // This file and sqlite-query-runner.ts depend on internals of TypeORM's SQLite driver.
 // sqlite-driver.spec.ts fails if an upgrade changes them.
@@ -41,11 +39,8 @@ export class StoreSqliteDriver extends SqliteDriver {
     return new StoreSqliteQueryRunner(this, this.connections);
   }
 
-  protected override async createDatabaseConnection(): Promise<Database> {
-    const { database, busyTimeout = 0 } = this.options;
-    await assertWritable(database);
-    this.opened = await SqliteConnections.open(database, busyTimeout);
-    return this.opened.commits.database;
+  override async connect(): Promise<void> {
+    this.opened = await SqliteConnections.open(this.options.database);
   }
 
   override async disconnect(): Promise<void> {

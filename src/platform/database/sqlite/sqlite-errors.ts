@@ -1,6 +1,6 @@
 import type { EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { ConstraintError } from '../constraint.error.js';
+import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
 import {
   type DriverErrors,
   type FailureCause,
@@ -12,13 +12,15 @@ import {
 const ROW_ERRORS = new Set(['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']);
 
 /** The codes for faulty statements. */
-const STATEMENT_ERRORS = new Set([...ROW_ERRORS, 'SQLITE_ERROR', 'SQLITE_RANGE', 'SQLITE_MISUSE']);
+const STATEMENT_ERRORS = new Set(['SQLITE_ERROR', 'SQLITE_RANGE', 'SQLITE_MISUSE']);
 
 /** The message for a violated constraint: its kind, and its columns or its name. */
 const CONSTRAINT = /(UNIQUE|FOREIGN KEY|CHECK|NOT NULL) constraint failed(?:: (.+))?$/;
 
 function findCause(error: unknown): FailureCause {
-  return ROW_ERRORS.has(getErrorCode(error)) ? 'row' : 'store';
+  const code = getErrorCode(error);
+  if (ROW_ERRORS.has(code)) return 'row';
+  return !code.startsWith('SQLITE_') || STATEMENT_ERRORS.has(code) ? 'statement' : 'store';
 }
 
 function toConstraintError(
@@ -26,50 +28,29 @@ function toConstraintError(
   entities: readonly EntityMetadata[],
   written?: Written,
 ): ConstraintError | undefined {
-  const [, kind, subject] = CONSTRAINT.exec((error as Error).message) ?? [];
-  const table = written?.table;
-  const options = { cause: error };
-  switch (kind) {
-    case 'UNIQUE':
-    case 'NOT NULL': {
-      const names = subject?.split(', ') ?? [];
-      const entity = entities.find(({ tableName }) => names[0]?.startsWith(`${tableName}.`));
-      const columns = entity?.columns.filter(({ databaseName }) =>
-        names.includes(`${entity.tableName}.${databaseName}`),
-      );
-      return new ConstraintError(
-        kind === 'UNIQUE' ? 'unique' : 'not null',
-        entity?.tableName ?? table,
-        listProperties(columns),
-        undefined,
-        options,
-      );
-    }
-    case 'CHECK':
-      return new ConstraintError('check', table, [], subject, options);
-    case 'FOREIGN KEY': {
-      const entity = entities.find(({ tableName }) => tableName === table);
-      if (written?.isRemoval === true) {
-        const key = listProperties(entity?.primaryColumns);
-        return new ConstraintError('referenced', table, key, undefined, options);
-      }
-      // SQLite does not report which one of several.
-      const [key, ...others] = entity?.foreignKeys ?? [];
-      const properties = others.length === 0 ? listProperties(key?.columns) : [];
-      return new ConstraintError('foreign key', table, properties, undefined, options);
-    }
-    default:
-      return undefined;
-  }
+  const [, name, subject = ''] = CONSTRAINT.exec((error as Error).message) ?? [];
+  if (name === undefined) return undefined;
+  const isReferenced = name === 'FOREIGN KEY' && written?.isRemoval === true;
+  const kind = isReferenced ? 'referenced' : (name.toLowerCase() as ConstraintKind);
+  const hasColumns = kind === 'unique' || kind === 'not null';
+  const table = hasColumns ? subject.split('.', 1)[0] : written?.table;
+  const entity = entities.find(({ tableName }) => tableName === table);
+  const columns = entity === undefined ? [] : findColumns(entity, kind, subject.split(', '));
+  const properties = columns.map(({ propertyPath }) => propertyPath);
+  const constraint = kind === 'check' ? subject : undefined;
+  return new ConstraintError(kind, table, properties, constraint, { cause: error });
 }
 
-function listProperties(columns: readonly ColumnMetadata[] = []): string[] {
-  return columns.map(({ propertyPath }) => propertyPath);
+/** @param names of the columns, with that of the table in front */
+function findColumns(
+  { tableName, columns, primaryColumns, foreignKeys }: EntityMetadata,
+  kind: ConstraintKind,
+  names: readonly string[],
+): readonly ColumnMetadata[] {
+  if (kind === 'referenced') return primaryColumns;
+  // SQLite does not report which one of several foreign keys.
+  if (kind === 'foreign key' && foreignKeys.length === 1) return foreignKeys[0]?.columns ?? [];
+  return columns.filter(({ databaseName }) => names.includes(`${tableName}.${databaseName}`));
 }
 
-function isStoreFailure(error: unknown): boolean {
-  const code = getErrorCode(error);
-  return code.startsWith('SQLITE_') && !STATEMENT_ERRORS.has(code);
-}
-
-export const sqliteErrors: DriverErrors = { findCause, isStoreFailure, toConstraintError };
+export const sqliteErrors: DriverErrors = { findCause, toConstraintError };

@@ -131,7 +131,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
         : await this.send(sql, values, isStructured);
       if (sql === BEGIN) this.isInTransaction = true;
       else if (sql === 'COMMIT' || sql === 'ROLLBACK') this.endTransaction();
-      if (!isRead && !this.isInTransaction) this.connections.assertSameStore();
+      if (!isRead && !this.isInTransaction) this.connections.files.assertSame();
       return result;
     } catch (error) {
       const { entityMetadatas } = this.connection;

@@ -1,6 +1,5 @@
-import { realpathSync, statSync } from 'node:fs';
-import { access, constants, mkdir, open, realpath, stat } from 'node:fs/promises';
-import { userInfo } from 'node:os';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { access, constants, mkdir, open, realpath } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { getErrorCode } from '../data-source/driver-errors.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
@@ -25,19 +24,16 @@ export async function assertWritable(path: string): Promise<void> {
     // SQLite keeps its other files beside the file itself, not beside a link to it.
     const realPath = await realpath(path);
     await access(dirname(realPath), constants.W_OK | constants.X_OK);
-    for (const suffix of SUFFIXES) {
-      await access(realPath + suffix, constants.W_OK | constants.R_OK).catch(passUnlessMissing);
+    for (const other of SUFFIXES.map((suffix) => realPath + suffix)) {
+      if (existsSync(other)) await access(other, constants.W_OK | constants.R_OK);
     }
-  } catch (error) {
-    const { message } = error as Error;
-    throw new DatabaseStartError(`The user ${getUserName()} cannot use the store: ${message}`, {
-      cause: error,
-    });
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new DatabaseStartError(
+      `The user with the id ${process.getuid?.()} cannot use the store: ${message}`,
+      { cause },
+    );
   }
-}
-
-function passUnlessMissing(error: unknown): void {
-  if (getErrorCode(error) !== 'ENOENT') throw error;
 }
 
 /**
@@ -45,25 +41,9 @@ function passUnlessMissing(error: unknown): void {
  * created in an existing parent, as in /proc.
  */
 async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder);
-  } catch (error) {
-    if (getErrorCode(error) === 'ENOENT' && dirname(folder) !== folder) {
-      await makeFolder(dirname(folder));
-      await mkdir(folder);
-    } else if (!(await stat(folder).catch(() => undefined))?.isDirectory()) {
-      throw error;
-    }
-  }
-}
-
-/** In a container, the user may have a number but no name. */
-function getUserName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return String(process.getuid?.());
-  }
+  if (existsSync(folder)) return;
+  await makeFolder(dirname(folder));
+  await mkdir(folder);
 }
 
 /** The user may enter the folder but not read it, or its file system cannot flush folders. */
