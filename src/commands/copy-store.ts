@@ -48,8 +48,18 @@ export async function copyStore(
     const target = await openDatabase(targetOptions);
     try {
       const entities = source.entityMetadatas.filter((metadata) => metadata.target !== JobRun);
-      for (const metadata of sortParentsFirst(entities)) {
-        onCopied(metadata.tableName, await copyTable(source, target, metadata));
+      let copies: TableCopy[];
+      do {
+        copies = [];
+        for (const metadata of entities) copies.push(await copyTable(source, target, metadata));
+        // A row may refer to a row that is copied after it, which is there the next time.
+      } while (
+        copies.some(({ orphans }) => orphans > 0) &&
+        copies.some(({ created }) => created > 0)
+      );
+      for (const copy of copies) {
+        await finishTable(target, copy);
+        onCopied(copy.metadata.tableName, copy.rows);
       }
     } finally {
       await target.destroy();
@@ -84,47 +94,40 @@ function toOptions(url: string): StoreOptions {
   return createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2 }, schema);
 }
 
-/** Sorts tables so that each follows those that its foreign keys refer to. */
-function sortParentsFirst(entities: readonly EntityMetadata[]): EntityMetadata[] {
-  const sorted = new Set<EntityMetadata>();
-  const add = (metadata: EntityMetadata, children: readonly EntityMetadata[]): void => {
-    if (children.includes(metadata)) return;
-    for (const { referencedEntityMetadata } of metadata.foreignKeys) {
-      add(referencedEntityMetadata, [...children, metadata]);
-    }
-    sorted.add(metadata);
-  };
-  for (const metadata of entities) add(metadata, []);
-  return [...sorted];
+/** The copy of a table: how many rows it has, and how many were created or refer to missing rows. */
+interface TableCopy {
+  readonly metadata: EntityMetadata;
+  rows: number;
+  created: number;
+  orphans: number;
 }
 
-/** @returns the number of rows, which is the same in both stores */
 async function copyTable(
   source: StoreDataSource,
   target: StoreDataSource,
   metadata: EntityMetadata,
-): Promise<number> {
-  const table = metadata.tableName;
+): Promise<TableCopy> {
   const from = new BatchedRepository(source.getRepository<ObjectLiteral>(metadata.target));
   const to = new BatchedRepository(target.getRepository<ObjectLiteral>(metadata.target));
-  let rows: number;
-  let orphans: number;
-  let created: number;
-  do {
-    [rows, orphans, created] = [0, 0, 0];
-    for await (const page of readPages(from, metadata)) {
-      const outcomes = await Promise.all(page.map((row) => createRow(to, row)));
-      if (outcomes.includes('different')) {
-        throw new CommandError(
-          `${table} of the target has another row with the key of a row to copy: nothing is overwritten`,
-        );
-      }
-      rows += page.length;
-      orphans += outcomes.filter((outcome) => outcome === 'orphan').length;
-      created += outcomes.filter((outcome) => outcome === 'created').length;
+  const copy: TableCopy = { metadata, rows: 0, created: 0, orphans: 0 };
+  for await (const page of readPages(from, metadata)) {
+    const outcomes = await Promise.all(page.map((row) => createRow(to, row)));
+    if (outcomes.includes('different')) {
+      throw new CommandError(
+        `${metadata.tableName} of the target has another row with the key of a row to copy: nothing is overwritten`,
+      );
     }
-    // A row may refer to a later row of its own table, which is there the next time.
-  } while (orphans > 0 && created > 0);
+    copy.rows += page.length;
+    copy.created += outcomes.filter((outcome) => outcome === 'created').length;
+    copy.orphans += outcomes.filter((outcome) => outcome === 'orphan').length;
+  }
+  return copy;
+}
+
+/** Checks that the target has all rows of a table and no others. */
+async function finishTable(target: StoreDataSource, copy: TableCopy): Promise<void> {
+  const { metadata, rows, orphans } = copy;
+  const table = metadata.tableName;
   if (orphans > 0) throw new CommandError(`${table} has rows that refer to missing rows`);
   await raiseCounters(target, metadata);
   const stored = await target.getRepository(metadata.target).count();
@@ -133,7 +136,6 @@ async function copyTable(
       `${table} has ${rows} rows in the first store and ${stored} in the second: does a program write to one of them?`,
     );
   }
-  return rows;
 }
 
 async function createRow(

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import sqlite3 from 'sqlite3';
+import { Plant } from '../../src/modules/plants/plant.entity.js';
+import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { schema } from '../../src/schema.js';
 import { openStore } from '../support/store.js';
 import { FEED } from '../support/change-feed.js';
@@ -74,6 +76,13 @@ describe.each(VERSIONS)('a store that version %s has made', (version) => {
       expect((await app.create(plant)).body).toMatchObject({ error: 40901 });
     expect(await app.create('{"id":2,"name":"new"}')).toMatchObject({ status: 200 });
     await app.close();
+  });
+
+  it('takes plants of a command that upgrades it without a setting of the feed', async () => {
+    const dataSource = await openStore(store.url);
+    const plants = new BatchedRepository(dataSource.getRepository(Plant));
+    expect(await plants.create({ id: '2', name: 'new' })).toBe('created');
+    await dataSource.destroy();
   });
 
   it('has a feed that begins at the upgrade', async () => {

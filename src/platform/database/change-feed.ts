@@ -10,7 +10,7 @@ import {
   type ChangeQuery,
   LATEST,
   parseNumber,
-  ReadChanges,
+  readChanges,
 } from './change-feed/read-changes.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { storeFailures } from './data-source/store-failures.js';
@@ -20,7 +20,7 @@ export { CURSOR, LATEST } from './change-feed/read-changes.js';
 /** How long the feed pauses between looks for new changes while requests wait, in milliseconds. */
 const LOOK_MS = 50;
 /**
- * How long the feed pauses after a change for each waiting request, in milliseconds. The changes of
+ * How long the feed pauses for each request that it has answered, in milliseconds. The changes of
  * this time share an answer. Otherwise many waiting requests would slow down every write.
  */
 const PAUSE_MS_PER_REQUEST = 0.2;
@@ -46,8 +46,6 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   private readonly pages: BatchQueue<ChangeQuery, ChangePage>;
   private readonly retentionMs: number;
   private readonly waiting = new Set<Waiting>();
-  /** The cursor that the last look has found; undefined while nobody looks. */
-  private newest: string | undefined;
   private isLooking = false;
   private isStopping = false;
 
@@ -55,15 +53,8 @@ export class ChangeFeed implements BeforeApplicationShutdown {
     @InjectDataSource() private readonly store: StoreDataSource,
     { CHANGE_RETENTION }: Env,
   ) {
-    const readChanges = new ReadChanges(store.changeLog.settle);
-    const { pageReaders } = store.pools;
-    this.pages = new BatchQueue<ChangeQuery, ChangePage>(
-      'changes',
-      readChanges,
-      'read',
-      pageReaders,
-      MAX_PAGES,
-    );
+    const operation = readChanges(store.changeLog.settle);
+    this.pages = new BatchQueue('changes', operation, 'read', store.pools.pageReaders, MAX_PAGES);
     this.retentionMs = CHANGE_RETENTION;
   }
 
@@ -82,8 +73,7 @@ export class ChangeFeed implements BeforeApplicationShutdown {
    * does not have.
    */
   async waitForChange(cursor: string | undefined, signal: AbortSignal): Promise<void> {
-    const isBehind = parseNumber(this.newest) > parseNumber(cursor);
-    if (isBehind || this.isStopping || signal.aborted) return;
+    if (this.isStopping || signal.aborted) return;
     await new Promise<void>((resolve) => {
       const wake = (): void => {
         signal.removeEventListener('abort', wake);
@@ -109,27 +99,18 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   private async look(): Promise<void> {
     if (this.isLooking) return;
     this.isLooking = true;
-    // Requests that are being answered wait again soon.
-    let crowd = 0;
-    do {
+    while (this.waiting.size > 0) {
       // A request that comes meanwhile may know a newer change than the one that is found.
       const waiting = [...this.waiting];
-      crowd = Math.max(waiting.length, 0.9 * crowd);
       // The queue reports failures of the store. The next look may succeed.
       const page = await this.read(LATEST, 0).catch(() => undefined);
-      let pause = LOOK_MS;
-      if (page !== undefined) {
-        const { cursor: newest } = page;
-        if (newest !== this.newest) pause = Math.max(LOOK_MS, crowd * PAUSE_MS_PER_REQUEST);
-        this.newest = newest;
-        for (const { cursor, wake } of waiting) {
-          const mayRead = cursor === undefined ? parseNumber(newest) > 0 : cursor !== newest;
-          if (mayRead) wake();
-        }
-      }
+      const answered = waiting.filter(
+        ({ cursor }) => page !== undefined && isOther(page.cursor, cursor),
+      );
+      for (const { wake } of answered) wake();
+      const pause = Math.max(LOOK_MS, answered.length * PAUSE_MS_PER_REQUEST);
       await sleep(pause, undefined, { ref: false });
-    } while ((crowd >= 1 || this.waiting.size > 0) && !this.isStopping);
-    this.newest = undefined;
+    }
     this.isLooking = false;
   }
 
@@ -157,4 +138,9 @@ export class ChangeFeed implements BeforeApplicationShutdown {
       await this.store.query('DELETE FROM changes WHERE number < $1', [found.last]);
     }
   }
+}
+
+/** @param known by default the beginning of the feed */
+function isOther(newest: string, known: string | undefined): boolean {
+  return known === undefined ? parseNumber(newest) > 0 : newest !== known;
 }

@@ -2,6 +2,7 @@ import {
   type DataSource,
   type QueryRunner,
   Table,
+  TableColumn,
   type TableColumnOptions,
   type TableForeignKeyOptions,
 } from 'typeorm';
@@ -89,7 +90,12 @@ export abstract class SchemaSteps {
    *
    * @throws Error of the driver when the table is in use for two minutes
    */
-  abstract addColumn(column: ColumnDefinition): Promise<void>;
+  async addColumn({ table, column, type }: ColumnDefinition): Promise<void> {
+    const described = new TableColumn(this.describeColumn(column, type, false));
+    const fullType = this.queryRunner.connection.driver.createFullType(described);
+    const collation = described.collation === undefined ? '' : `COLLATE "${described.collation}"`;
+    await this.alterTable(table, `ADD COLUMN ${this.escape(column)} ${fullType} ${collation}`);
+  }
 
   /**
    * Creates an index for an order of pages or a filter, unless it exists. Unless the migration has
@@ -130,6 +136,9 @@ export abstract class SchemaSteps {
 
   /** Returns how to create an index: a part of the statement; undefined if the index exists. */
   protected abstract prepareIndex(name: string, table: string): Promise<string | undefined>;
+
+  /** Executes an ALTER TABLE, without blocking other statements on the table for long. */
+  protected abstract alterTable(table: string, change: string): Promise<void>;
 
   protected escape(name: string): string {
     return this.queryRunner.connection.driver.escape(name);

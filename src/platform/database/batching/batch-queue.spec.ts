@@ -34,6 +34,7 @@ function makeReadQueue(
   table: string,
   work: () => Promise<unknown>,
   maxItems = 1,
+  sessions = 1,
 ): BatchQueue<number, string> {
   const operation: BatchOperation<number, string> = {
     name: 'page',
@@ -43,16 +44,21 @@ function makeReadQueue(
       return items.map((item) => `done ${item}`);
     },
   };
-  return new BatchQueue(table, operation, 'read', makeSessions(1), maxItems);
+  return new BatchQueue(table, operation, 'read', makeSessions(sessions), maxItems);
 }
 
 /** Makes a queue whose batches take these times one after another, in milliseconds. */
-function makeQueue(table: string, times: number[] = [], maxItems = 1): BatchQueue<number, string> {
+function makeQueue(
+  table: string,
+  times: number[] = [],
+  maxItems = 1,
+  sessions = 1,
+): BatchQueue<number, string> {
   const work = async (): Promise<void> => {
     await nextTurn();
     now += times.shift() ?? 0;
   };
-  return makeReadQueue(table, work, maxItems);
+  return makeReadQueue(table, work, maxItems, sessions);
 }
 
 /** Makes a queue whose batches end when they are told to. */
@@ -80,12 +86,19 @@ it('refuses nothing because one batch was slow', async () => {
   expect(outcomes).toEqual(ITEMS.map((item) => `done ${item}`));
 });
 
-it.each([
-  ['the only batch before was slow', [300]],
-  ['the last batches were all slow', [300, 300]],
-])('refuses at once what would wait too long when %s', async (reason, times) => {
-  const queue = makeQueue(reason, [...times]);
-  for (const item of times.keys()) await queue.add(item);
+it.each([1, 2])(
+  'refuses nothing since each of %i sessions was slow to connect',
+  async (sessions) => {
+    const queue = makeQueue(`cold ${sessions}`, Array<number>(sessions).fill(300), 1, sessions);
+    await Promise.all(ITEMS.slice(0, sessions).map((item) => queue.add(item)));
+    const outcomes = await Promise.all(ITEMS.map((item) => queue.add(item)));
+    expect(outcomes).toEqual(ITEMS.map((item) => `done ${item}`));
+  },
+);
+
+it('refuses at once what would wait too long when the last batches were all slow', async () => {
+  const queue = makeQueue('slow', [300, 300]);
+  for (const item of [0, 1]) await queue.add(item);
   const outcomes = await Promise.allSettled(ITEMS.map((item) => queue.add(item)));
   const refused = outcomes.filter(({ status }) => status === 'rejected');
   expect(refused.length).toBeGreaterThan(0);

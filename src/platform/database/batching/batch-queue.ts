@@ -100,7 +100,7 @@ export class BatchQueue<Item, Outcome> {
   private readonly inFlight = new Set<readonly Pending<Item, Outcome>[]>();
   /** The keys of the rows that running batches change, or that another session holds. */
   private readonly busyKeys = new Set<string>();
-  /** How long each of the last two batches took, in milliseconds. */
+  /** How long each of the last batches took, in milliseconds: of one more than there are sessions. */
   private batchTimes: readonly number[] = [];
   private delayTimer: NodeJS.Timeout | undefined;
   private expiryTimer: NodeJS.Timeout | undefined;
@@ -175,9 +175,10 @@ export class BatchQueue<Item, Outcome> {
    * a store that was slow is tried again.
    */
   private estimateWait(): number {
-    if (this.inFlight.size === 0 || this.batchTimes.length === 0) return 0;
-    const before = Math.floor(this.fullBatches / this.sessions.size);
-    // The minimum of the last two, so that one slow batch does not skew the estimate.
+    const { size } = this.sessions;
+    if (this.inFlight.size === 0 || this.batchTimes.length <= size) return 0;
+    const before = Math.floor(this.fullBatches / size);
+    // The minimum, so that the estimate is right though the first batch of each session connects.
     return (before + 1) * Math.min(...this.batchTimes);
   }
 
@@ -213,7 +214,7 @@ export class BatchQueue<Item, Outcome> {
     const results = await this.execute(batch);
     const time = performance.now() - began;
     if (batch.length > 0) {
-      this.batchTimes = [time, ...this.batchTimes.slice(0, 1)];
+      this.batchTimes = [time, ...this.batchTimes.slice(0, this.sessions.size)];
       this.metrics.observeBatch(batch.length, time / 1_000);
     }
     this.inFlight.delete(batch);

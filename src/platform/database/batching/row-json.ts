@@ -2,18 +2,29 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DecimalTransformer, jsonTransformer } from '../columns.js';
 import type { EntityColumns } from './entity-columns.js';
 
-/** How a column's values are written in JSON. */
-export type JsonKind = 'number' | 'boolean' | 'string' | 'json' | { readonly scale: number };
+/** The SQL of JSON that differs between engines. */
+export interface JsonDialect {
+  /** The text of a column's value, in its canonical spelling. */
+  asText(sql: string, type: unknown): string;
 
-export function getJsonKind({ type, transformer }: ColumnMetadata): JsonKind {
-  if (transformer instanceof DecimalTransformer) return { scale: transformer.scale };
-  if (transformer === jsonTransformer) return 'json';
-  if (type === 'integer' || type === 'bigint') return 'number';
-  return type === 'boolean' ? 'boolean' : 'string';
+  /** The JSON string of a text. */
+  quoteJson(text: string): string;
 }
 
 /** Writes the SQL that makes JSON of a column's value. */
-export type WriteValue = (sql: string, column: ColumnMetadata) => string;
+export function writeValue(dialect: JsonDialect, sql: string, column: ColumnMetadata): string {
+  const { type, transformer } = column;
+  if (transformer === jsonTransformer) return sql;
+  if (type === 'boolean') return `CASE WHEN ${sql} THEN 'true' ELSE 'false' END`;
+  if (transformer instanceof DecimalTransformer && transformer.scale > 0) {
+    const unit = `1${'0'.repeat(transformer.scale)}`;
+    const whole = dialect.asText(`abs(${sql}) / ${unit}`, type);
+    const fraction = dialect.asText(`abs(${sql}) % ${unit} + ${unit}`, type);
+    return `CASE WHEN ${sql} < 0 THEN '-' ELSE '' END || ${whole} || '.' || substr(${fraction}, 2)`;
+  }
+  const text = dialect.asText(sql, type);
+  return type === 'integer' || type === 'bigint' ? text : dialect.quoteJson(text);
+}
 
 /** Lists the columns of a row as JSON, those of the key first, and without bytes. */
 export function listJsonColumns({ keys, plain }: EntityColumns): readonly ColumnMetadata[] {
@@ -29,13 +40,13 @@ export function listJsonColumns({ keys, plain }: EntityColumns): readonly Column
 export function writeObject(
   columns: EntityColumns,
   members: readonly ColumnMetadata[],
-  writeValue: WriteValue,
+  dialect: JsonDialect,
   row = '',
 ): string {
   const written = members.map((column, index) => {
     const sql = row + columns.quoteColumn(column);
     const name = JSON.stringify(column.propertyName).replaceAll("'", "''");
-    const member = `'${index === 0 ? '' : ','}${name}:' || ${writeValue(sql, column)}`;
+    const member = `'${index === 0 ? '' : ','}${name}:' || ${writeValue(dialect, sql, column)}`;
     return column.isNullable ? `CASE WHEN ${sql} IS NULL THEN '' ELSE ${member} END` : member;
   });
   return `'{' || ${written.join(' || ')} || '}'`;

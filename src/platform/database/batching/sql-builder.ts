@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { type EntityColumns, isBytes, type Values } from './entity-columns.js';
 import { type Condition, describeShape, INDEXED_LENGTH, type Page, type SortKey } from './pages.js';
-import { listJsonColumns, writeObject, type WriteValue } from './row-json.js';
+import { type JsonDialect, listJsonColumns, writeObject } from './row-json.js';
 import type { Statement } from './session.js';
 
 /** The most bytes that a date, a number or another value without a length has as JSON. */
@@ -16,7 +16,7 @@ export interface JsonFormat {
 }
 
 /** The SQL that differs between engines. */
-export interface SqlDialect {
+export interface SqlDialect extends JsonDialect {
   /** The placeholder of the parameter with this number, from 1. */
   parameter(number: number): string;
 
@@ -55,9 +55,6 @@ export interface SqlDialect {
   /** The ORDER BY of inserted rows, which prevents deadlocks between commits; may be empty. */
   insertOrder(columns: EntityColumns): string;
 
-  /** The text of a column's value, for continuing pages. */
-  asText(sql: string, type: unknown): string;
-
   /** A column in the list of a SELECT, without loss of digits. */
   selected(columns: EntityColumns, column: ColumnMetadata): string;
 
@@ -75,9 +72,6 @@ export interface SqlDialect {
 
   /** The first code points of a text, with A to Z as small letters. */
   caseless(sql: string, length: number): string;
-
-  /** Writes the SQL that makes JSON of a value. */
-  readonly writeValue: WriteValue;
 
   /** A JSON array of values, and the JSON array of a column of such arrays. */
   jsonArray(values: readonly string[]): string;
@@ -279,7 +273,7 @@ export class TableSql {
       const from = (selected: string, range: string): string =>
         `FROM (${this.selectPage(selected, page, (index) => dialect.pageValue(index))} LIMIT ${range}) AS found`;
       const bytes = `${this.countBytes(members)} AS bytes`;
-      const json = `${writeObject(columns, members, dialect.writeValue)} AS json`;
+      const json = `${writeObject(columns, members, dialect)} AS json`;
       const sorted = `${dialect.jsonArray(this.sortTexts(page))} AS sorted`;
       return `
         SELECT CASE WHEN ${limit} = 1 OR (SELECT coalesce(sum(bytes), 0) ${from(bytes, limit)}) <= ${maxBytes}

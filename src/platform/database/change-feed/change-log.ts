@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { EntityColumns } from '../batching/entity-columns.js';
-import { listJsonColumns, writeObject } from '../batching/row-json.js';
+import { listJsonColumns, writeObject, writeValue } from '../batching/row-json.js';
 import type { Statement } from '../batching/session.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 import { getRecordedName } from '../record-changes.decorator.js';
@@ -49,7 +49,7 @@ interface RowAsJson {
 /** Lists the tables whose changes are recorded. */
 export function listRecordedTables(
   { entityMetadatas }: DataSource,
-  { writeValue }: SqlDialect,
+  dialect: SqlDialect,
 ): RecordedTable[] {
   return entityMetadatas.flatMap((metadata): RecordedTable[] => {
     const name = getRecordedName(metadata.target);
@@ -59,9 +59,9 @@ export function listRecordedTables(
     const write = (row: 'OLD.' | 'NEW.'): RowAsJson => ({
       id:
         key === undefined || others.length > 0
-          ? writeObject(columns, columns.keys, writeValue, row)
-          : writeValue(row + columns.quoteColumn(key), key),
-      data: writeObject(columns, listJsonColumns(columns), writeValue, row),
+          ? writeObject(columns, columns.keys, dialect, row)
+          : writeValue(dialect, row + columns.quoteColumn(key), key),
+      data: writeObject(columns, listJsonColumns(columns), dialect, row),
     });
     const prefix = PREFIX + hash('sha256', metadata.tableName).slice(0, 16);
     return [{ table: columns.table, name, prefix, old: write('OLD.'), next: write('NEW.') }];

@@ -59,30 +59,29 @@ const GONE = new ApiError(ErrorCatalogue.CHANGES_GONE);
 /** Another program has switched the feed off. */
 const IS_OFF = new ApiError(ErrorCatalogue.UNAVAILABLE);
 
-/** Reads pages of the feed. */
-export class ReadChanges implements BatchOperation<ChangeQuery, ChangePage> {
-  readonly name = 'page';
-
-  constructor(private readonly settle: Statement) {}
-
-  /** All statements go to one server. After a failover another one may have other changes. */
-  async execute(
-    session: Session,
-    queries: readonly ChangeQuery[],
-  ): Promise<(ChangePage | ApiError)[]> {
-    const [row] = await session.query<{ settled: number | string }>(this.settle, []);
-    const settled = Number(row?.settled ?? 0);
-    // Many requests that have waited read the same page.
-    const pages = new Map<string, ChangePage | ApiError>();
-    for (const query of queries) {
-      const key = JSON.stringify(query);
-      if (!pages.has(key)) pages.set(key, await readPage(session, query, settled));
-    }
-    return queries.map((query) => pages.get(JSON.stringify(query)) ?? IS_OFF);
-  }
+/**
+ * Makes the operation that reads pages of the feed.
+ *
+ * @param settle returns the number of the newest change up to which none is missing
+ */
+export function readChanges(settle: Statement): BatchOperation<ChangeQuery, ChangePage> {
+  return {
+    name: 'page',
+    /** All statements go to one server. After a failover another one may have other changes. */
+    async execute(session, queries) {
+      const [row] = await session.query<{ settled: number | string }>(settle, []);
+      const settled = Number(row?.settled ?? 0);
+      // Many requests that have waited read the same page.
+      const pages = new Map<string, ChangePage | ApiError>();
+      for (const query of queries) {
+        const key = JSON.stringify(query);
+        if (!pages.has(key)) pages.set(key, await readPage(session, query, settled));
+      }
+      return queries.map((query) => pages.get(JSON.stringify(query)) ?? IS_OFF);
+    },
+  };
 }
 
-/** @param settled the number of the newest change up to which none is missing */
 async function readPage(
   session: Session,
   { after, limit }: ChangeQuery,

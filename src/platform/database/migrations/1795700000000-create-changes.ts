@@ -1,5 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { instant, int64, nullable, text } from '../columns.js';
+import type { StoreDataSource } from '../data-source/store-data-source.js';
 import { changeSchema } from '../migration-steps.js';
 
 /** Does nothing: some stores have executed an older migration of this name. */
@@ -9,7 +10,7 @@ export class CreateChanges1795600000000 implements MigrationInterface {
   }
 
   async down(): Promise<void> {
-    // Nothing is left to undo.
+    // And it removes the table.
   }
 }
 
@@ -33,6 +34,8 @@ export class RecreateChanges1795700000000 implements MigrationInterface {
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
+    // The triggers of an older feed write to another table than the new one.
+    await (queryRunner.connection as StoreDataSource).changeLog.switchOff(queryRunner);
     await queryRunner.query('DROP TABLE IF EXISTS change_feed');
     await queryRunner.query('DROP TABLE IF EXISTS changes');
   }

@@ -114,7 +114,7 @@ export class PostgresPool implements SessionPool {
 
   /** Closes the pool once all sessions are released. */
   async close(): Promise<void> {
-    await this.pool.end();
+    if (!this.pool.ending) await this.pool.end();
   }
 }
 

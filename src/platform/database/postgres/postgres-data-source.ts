@@ -41,11 +41,17 @@ export class PostgresDataSource extends StoreDataSource {
     text: `SELECT pg_logical_emit_message(true, 'plant-store', '')`,
   };
   private readonly log = new Logger(PostgresDataSource.name);
-  private opened: Record<keyof SessionPools, PostgresPool> | undefined;
+  /** Pools of their own, which TypeORM's transactions cannot exhaust. */
+  readonly pools: Record<keyof SessionPools, PostgresPool>;
 
   constructor(options: PostgresConnectionOptions) {
     super(options);
     this.driver = new StorePostgresDriver(this);
+    this.pools = {
+      writers: new PostgresPool(options, options.poolSize ?? 1, ROW_LOCK_TIMEOUT_MS),
+      rowReaders: new PostgresPool(options, READERS),
+      pageReaders: new PostgresPool(options, READERS),
+    };
   }
 
   get description(): string {
@@ -53,16 +59,6 @@ export class PostgresDataSource extends StoreDataSource {
     // A path is the folder of a Unix socket, and only an IPv6 address has colons.
     const address = host.includes(':') ? `[${host}]` : host;
     return `the PostgreSQL database ${String(database)} at ${address}:${port} as the user ${String(username)}`;
-  }
-
-  /** Pools of their own, which TypeORM's transactions cannot exhaust. */
-  get pools(): SessionPools {
-    const { options } = this.driver;
-    return (this.opened ??= {
-      writers: new PostgresPool(options, options.poolSize ?? 1, ROW_LOCK_TIMEOUT_MS),
-      rowReaders: new PostgresPool(options, READERS),
-      pageReaders: new PostgresPool(options, READERS),
-    });
   }
 
   async open(): Promise<void> {
@@ -95,9 +91,7 @@ export class PostgresDataSource extends StoreDataSource {
   }
 
   override async destroy(): Promise<void> {
-    const pools = Object.values(this.opened ?? {});
-    this.opened = undefined;
-    for (const pool of pools) await pool.close();
+    for (const pool of Object.values(this.pools)) await pool.close();
     await super.destroy();
   }
 }

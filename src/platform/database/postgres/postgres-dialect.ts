@@ -1,7 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
-import { getJsonKind } from '../batching/row-json.js';
 
 /**
  * The SQL of PostgreSQL. Rows are one parameter, a JSON array of objects, so that a statement has a
@@ -60,7 +59,7 @@ export const postgresDialect: SqlDialect = {
 
   caseless: (sql: string, length: number) => `lower(left(${sql}, ${length}) COLLATE "C")`,
 
-  writeValue,
+  quoteJson: (text: string) => `to_json(${text})::text`,
 
   jsonArray: (values: readonly string[]) => `json_build_array(${values.join(', ')})`,
   jsonArrayOf: (column: string) => `json_agg(${column})::text`,
@@ -74,26 +73,6 @@ export const postgresDialect: SqlDialect = {
 
 function toJsonObject(names: readonly string[], values: readonly unknown[]): string {
   return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, values[index]])));
-}
-
-/** Writes the SQL that makes JSON of a value. */
-function writeValue(sql: string, column: ColumnMetadata): string {
-  const kind = getJsonKind(column);
-  switch (kind) {
-    case 'number':
-    case 'boolean':
-      return `${sql}::text`;
-    case 'json':
-      return sql;
-    case 'string':
-      return `to_json(${writeText(sql, column.type)})::text`;
-    default: {
-      const { scale } = kind;
-      if (scale === 0) return `${sql}::text`;
-      const unit = `1${'0'.repeat(scale)}`;
-      return `CASE WHEN ${sql} < 0 THEN '-' ELSE '' END || abs(${sql}) / ${unit} || '.' || lpad((abs(${sql}) % ${unit})::text, ${scale}, '0')`;
-    }
-  }
 }
 
 /** Writes a value in its canonical spelling, whatever the settings of the session. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner, TableColumnOptions } from 'typeorm';
 import type { ColumnType } from '../columns.js';
-import { type ColumnDefinition, isNullable, SchemaSteps } from '../migration-steps.js';
+import { isNullable, SchemaSteps } from '../migration-steps.js';
 import { postgresErrors } from './postgres-errors.js';
 
 /**
@@ -41,15 +41,6 @@ export async function withBriefLocks(
 
 /** Other programs use the database meanwhile, so nothing here blocks a table for long. */
 export class PostgresSchemaSteps extends SchemaSteps {
-  async addColumn({ table, column, type }: ColumnDefinition): Promise<void> {
-    const { driver } = this.queryRunner.connection;
-    const collation = type.collation === undefined ? '' : ` COLLATE "${type.collation}"`;
-    await this.alterTable(
-      table,
-      `ADD COLUMN ${this.escape(column)} ${driver.createFullType({ ...type } as never)}${collation}`,
-    );
-  }
-
   async dropIndex(name: string): Promise<void> {
     const how = this.queryRunner.isTransactionActive ? '' : 'CONCURRENTLY';
     await this.queryRunner.query(`DROP INDEX ${how} IF EXISTS ${this.escape(name)}`);
@@ -74,7 +65,7 @@ export class PostgresSchemaSteps extends SchemaSteps {
     };
   }
 
-  private async alterTable(table: string, change: string): Promise<void> {
+  protected async alterTable(table: string, change: string): Promise<void> {
     const { queryRunner } = this;
     const sql = `ALTER TABLE ${this.escape(table)} ${change}`;
     await withBriefLocks(queryRunner, () => queryRunner.query(sql));

@@ -4,10 +4,7 @@ import { type ChangeLog, hasBegun, PREFIX, type RecordedTable } from '../change-
 const NOW = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
 const NONCE = 'lower(hex(randomblob(6)))';
 
-interface Trigger {
-  readonly name: string;
-  readonly sql: string;
-}
+type Trigger = readonly [name: string, sql: string];
 
 /**
  * Records changes by triggers. SQLite commits one transaction after another, so every visible
@@ -20,11 +17,11 @@ export class SqliteChangeLog implements ChangeLog {
     const triggers = tables.flatMap(writeTriggers);
     const known = await listTriggers(queryRunner);
     const isRecording =
-      known.length === triggers.length && triggers.every(({ name }) => known.includes(name));
+      known.length === triggers.length && triggers.every(([name]) => known.includes(name));
     await queryRunner.startTransaction();
     await dropTriggers(queryRunner, known);
     // A column may have been added since the last start.
-    for (const { sql } of triggers) await queryRunner.query(sql);
+    for (const [, sql] of triggers) await queryRunner.query(sql);
     if (!isRecording || !(await hasBegun(queryRunner))) {
       await queryRunner.query('DELETE FROM changes');
       await queryRunner.query(
@@ -52,7 +49,7 @@ function writeTriggers({ table, name: rowName, prefix, old, next }: RecordedTabl
   const write = (what: string, event: string, condition: string, actions: string): Trigger => {
     const name = `${prefix}_${what}`;
     const sql = `CREATE TRIGGER ${name} AFTER ${event} ON ${table} ${condition} BEGIN ${actions} END`;
-    return { name, sql };
+    return [name, sql];
   };
   const isSameRow = `${old.id} = ${next.id}`;
   const isReplaced = `WHEN ${isSameRow} AND ${old.data} <> ${next.data}`;

@@ -1,7 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
-import { getJsonKind } from '../batching/row-json.js';
 
 const CAST_TO_INTEGER = new Set<unknown>(['integer', 'bigint', 'boolean']);
 
@@ -55,7 +54,7 @@ export const sqliteDialect: SqlDialect = {
 
   caseless: (sql: string, length: number) => `lower(substr(${sql}, 1, ${length}))`,
 
-  writeValue,
+  quoteJson: (text: string) => `json_quote(${text})`,
 
   jsonArray: (values: readonly string[]) => `json_array(${values.join(', ')})`,
   jsonArrayOf: (column: string) => `json_group_array(json(${column}))`,
@@ -66,23 +65,3 @@ export const sqliteDialect: SqlDialect = {
   pageValue: (index: number) => `(given.value ->> ${index})`,
   encodePages: (pages: readonly (readonly unknown[])[]) => [JSON.stringify(pages)],
 };
-
-/** Writes the SQL that makes JSON of a value. */
-function writeValue(sql: string, column: ColumnMetadata): string {
-  const kind = getJsonKind(column);
-  switch (kind) {
-    case 'number':
-    case 'json':
-      return sql;
-    case 'string':
-      return `json_quote(${sql})`;
-    case 'boolean':
-      return `CASE WHEN ${sql} THEN 'true' ELSE 'false' END`;
-    default: {
-      const { scale } = kind;
-      if (scale === 0) return sql;
-      const unit = `1${'0'.repeat(scale)}`;
-      return `printf('%s%d.%0${scale}d', CASE WHEN ${sql} < 0 THEN '-' ELSE '' END, abs(${sql}) / ${unit}, abs(${sql}) % ${unit})`;
-    }
-  }
-}

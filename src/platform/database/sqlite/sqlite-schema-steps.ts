@@ -1,6 +1,6 @@
 import type { TableColumnOptions } from 'typeorm';
 import type { ColumnType } from '../columns.js';
-import { type ColumnDefinition, isNullable, SchemaSteps } from '../migration-steps.js';
+import { isNullable, SchemaSteps } from '../migration-steps.js';
 
 /** The declared types of columns for which SQLite has no type. */
 export const SQLITE_TYPES: Readonly<Record<string, string>> = {
@@ -12,10 +12,8 @@ export const SQLITE_TYPES: Readonly<Record<string, string>> = {
 /** No other program uses the file during a migration, so no step has to avoid locks. */
 export class SqliteSchemaSteps extends SchemaSteps {
   /** The addColumn() of TypeORM would copy the whole table. */
-  async addColumn({ table, column, type: { type } }: ColumnDefinition): Promise<void> {
-    await this.queryRunner.query(
-      `ALTER TABLE ${this.escape(table)} ADD COLUMN ${this.escape(column)} ${SQLITE_TYPES[type] ?? type}`,
-    );
+  protected async alterTable(table: string, change: string): Promise<void> {
+    await this.queryRunner.query(`ALTER TABLE ${this.escape(table)} ${change}`);
   }
 
   protected prepareIndex(): Promise<string> {
