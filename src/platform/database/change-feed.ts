@@ -114,28 +114,28 @@ export class ChangeFeed implements BeforeApplicationShutdown {
     this.isLooking = false;
   }
 
-  @Interval(RETENTION_MS)
-  protected async removeOldChanges(): Promise<void> {
-    await this.removeOld().catch((error: unknown) => storeFailures.report(error as Error));
-  }
-
   /**
    * Removes changes that are too old. The last of them stays, since a client that has read all
    * changes has its cursor. So the feed always has a row, and an idle program writes nothing.
    */
+  @Interval(RETENTION_MS)
   async removeOld(): Promise<void> {
     const oldest = Date.now() - this.retentionMs;
     if (oldest < 0) return;
-    const { cursor } = await this.read(LATEST, 0);
-    for (;;) {
-      const [found] = await this.store.query<Record<'first' | 'last', number | string | null>[]>(
-        `SELECT min(number) AS first, max(number) AS last
-         FROM (SELECT number, at FROM changes WHERE number <= $1 ORDER BY number LIMIT $2) AS oldest
-         WHERE at < $3`,
-        [parseNumber(cursor), REMOVED_AT_ONCE, new Date(oldest).toISOString()],
-      );
-      if (found === undefined || found.first === found.last) return;
-      await this.store.query('DELETE FROM changes WHERE number < $1', [found.last]);
+    try {
+      const { cursor } = await this.read(LATEST, 0);
+      for (;;) {
+        const [found] = await this.store.query<Record<'first' | 'last', number | string | null>[]>(
+          `SELECT min(number) AS first, max(number) AS last
+           FROM (SELECT number, at FROM changes WHERE number <= $1 ORDER BY number LIMIT $2) AS oldest
+           WHERE at < $3`,
+          [parseNumber(cursor), REMOVED_AT_ONCE, new Date(oldest).toISOString()],
+        );
+        if (found === undefined || found.first === found.last) return;
+        await this.store.query('DELETE FROM changes WHERE number < $1', [found.last]);
+      }
+    } catch (error) {
+      storeFailures.report(error as Error);
     }
   }
 }

@@ -17,7 +17,10 @@ export class PostgresChangeLog implements ChangeLog {
   readonly settle = { name: 'settle changes', text: 'SELECT settle_changes() AS settled' };
 
   async switchOn(queryRunner: QueryRunner, tables: readonly RecordedTable[]): Promise<void> {
-    const schema = await readSchema(queryRunner);
+    // Writing sessions may have another search path.
+    const [place] = (await queryRunner.query('SELECT quote_ident(current_schema()) AS schema')) as {
+      schema: string;
+    }[];
     const known = await listFunctions(queryRunner);
     const isRecording =
       known.length === tables.length &&
@@ -28,7 +31,8 @@ export class PostgresChangeLog implements ChangeLog {
     await withBriefLocks(queryRunner, async () => {
       if (!isRecording) await dropFunctions(queryRunner, known);
       // A column may have been added since the last start.
-      for (const table of tables) await queryRunner.query(writeFunction(table, schema));
+      for (const table of tables)
+        await queryRunner.query(writeFunction(table, place?.schema ?? ''));
       await queryRunner.query(SETTLE_CHANGES);
       if (isRecording) return;
       for (const { table, prefix } of tables) {
@@ -150,16 +154,6 @@ BEGIN
   RETURN NULL;
 END
 $record$`;
-}
-
-/**
- * Reads the quoted name of the tables' schema, since writing sessions may have another search path.
- */
-async function readSchema(queryRunner: QueryRunner): Promise<string> {
-  const [row] = (await queryRunner.query('SELECT quote_ident(current_schema()) AS schema')) as {
-    schema: string;
-  }[];
-  return row?.schema ?? '';
 }
 
 interface RecordFunction {

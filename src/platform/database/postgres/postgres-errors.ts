@@ -57,8 +57,10 @@ function toConstraintError(
   const { table, constraint, column, detail = '' } = error as ServerError;
   const isReferenced =
     kind === 'referenced' || (kind === 'foreign key' && written?.isRemoval === true);
+  const writer = entities.find(({ tableName }) => tableName === table);
+  const foreignKey = writer?.foreignKeys.find(({ name }) => name === constraint);
   const named = isReferenced
-    ? (findReferencedTable(entities, table, constraint) ?? written?.table)
+    ? (foreignKey?.referencedEntityMetadata.tableName ?? written?.table)
     : table;
   const entity = entities.find(({ tableName }) => tableName === named);
   // Key (name, size)=(...) already exists. In every language the columns are written like this. For
@@ -71,17 +73,6 @@ function toConstraintError(
   return new ConstraintError(isReferenced ? 'referenced' : kind, named, properties, constraint, {
     cause: error,
   });
-}
-
-/** Finds the table that a foreign key refers to. */
-function findReferencedTable(
-  entities: readonly EntityMetadata[],
-  table: string | undefined,
-  constraint: string | undefined,
-): string | undefined {
-  return entities
-    .find(({ tableName }) => tableName === table)
-    ?.foreignKeys.find(({ name }) => name === constraint)?.referencedEntityMetadata.tableName;
 }
 
 export const postgresErrors: DriverErrors = { findCause, toConstraintError };
