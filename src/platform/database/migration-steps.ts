@@ -124,9 +124,6 @@ export abstract class SchemaSteps {
 
   abstract dropIndex(name: string): Promise<void>;
 
-  /** Sorts texts by code point in a table that was created without `text()`. */
-  abstract sortByCodePoint(table: string, columns: readonly string[]): Promise<void>;
-
   /** @param isOnlyKey whether the column alone is the primary key */
   protected abstract describeColumn(
     name: string,

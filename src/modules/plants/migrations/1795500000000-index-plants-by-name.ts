@@ -7,10 +7,6 @@ export class IndexPlantsByName1795500000000 implements MigrationInterface {
   readonly transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
-    // Otherwise an engine may rebuild the indexes of a changed column while it locks the table.
-    for (const index of ['plants_tag', 'plants_name'])
-      await changeSchema(queryRunner).dropIndex(index);
-    await changeSchema(queryRunner).sortByCodePoint('plants', ['name', 'tag']);
     await changeSchema(queryRunner).createIndex({
       name: 'plants_name',
       table: 'plants',

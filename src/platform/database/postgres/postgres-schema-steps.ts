@@ -46,13 +46,6 @@ export class PostgresSchemaSteps extends SchemaSteps {
     await this.queryRunner.query(`DROP INDEX ${how} IF EXISTS ${this.escape(name)}`);
   }
 
-  async sortByCodePoint(table: string, columns: readonly string[]): Promise<void> {
-    const changes = columns.map(
-      (column) => `ALTER COLUMN ${this.escape(column)} TYPE text COLLATE "C"`,
-    );
-    await this.alterTable(table, changes.join(', '));
-  }
-
   protected describeColumn(name: string, type: ColumnType): TableColumnOptions {
     const { type: typeName, collation, precision, default: standard } = type;
     return {

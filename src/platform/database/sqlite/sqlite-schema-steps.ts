@@ -24,10 +24,6 @@ export class SqliteSchemaSteps extends SchemaSteps {
     await this.queryRunner.query(`DROP INDEX IF EXISTS ${this.escape(name)}`);
   }
 
-  async sortByCodePoint(): Promise<void> {
-    // SQLite sorts every text by code point.
-  }
-
   protected describeColumn(name: string, type: ColumnType, isOnlyKey: boolean): TableColumnOptions {
     const { default: standard } = type;
     // Exactly this type makes the key the rowid: one B-tree, and int64 enforced.
