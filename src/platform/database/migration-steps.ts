@@ -46,12 +46,13 @@ export interface IndexDefinition {
 /** A data source that makes the steps for its engine. */
 export interface SchemaChanger extends DataSource {
   readonly dialect: SqlDialect;
-  createSchemaSteps(queryRunner: QueryRunner): SchemaSteps;
+  readonly SchemaSteps: new (queryRunner: QueryRunner) => SchemaSteps;
 }
 
 /** Makes the steps of a migration for the engine of its store. */
 export function changeSchema(queryRunner: QueryRunner): SchemaSteps {
-  return (queryRunner.connection as SchemaChanger).createSchemaSteps(queryRunner);
+  const { SchemaSteps } = queryRunner.connection as SchemaChanger;
+  return new SchemaSteps(queryRunner);
 }
 
 /** Steps of a migration, which also suit a table that is large and in use. */

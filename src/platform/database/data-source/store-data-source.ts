@@ -40,6 +40,7 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
   abstract readonly dialect: SqlDialect;
   abstract readonly errors: DriverErrors;
   abstract readonly changeLog: ChangeLog;
+  abstract readonly SchemaSteps: new (queryRunner: QueryRunner) => SchemaSteps;
   /** Makes a durable commit that changes nothing. */
   protected abstract readonly probe: Statement;
 
@@ -55,8 +56,6 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
    * @throws DatabaseStartError
    */
   abstract open(): Promise<void>;
-
-  abstract createSchemaSteps(queryRunner: QueryRunner): SchemaSteps;
 
   /** Checks that the store is writable. */
   async probeWrite(): Promise<void> {

@@ -35,6 +35,7 @@ export class PostgresDataSource extends StoreDataSource {
   readonly dialect = postgresDialect;
   readonly errors = postgresErrors;
   readonly changeLog = new PostgresChangeLog();
+  readonly SchemaSteps = PostgresSchemaSteps;
   /** A message without readers in the write-ahead log, which contains every commit. */
   protected readonly probe = {
     name: 'probe',
@@ -84,10 +85,6 @@ export class PostgresDataSource extends StoreDataSource {
       // This closes the connection, since it has other time limits, and so ends the lock.
       await queryRunner.release();
     }
-  }
-
-  createSchemaSteps(queryRunner: QueryRunner): PostgresSchemaSteps {
-    return new PostgresSchemaSteps(queryRunner);
   }
 
   override async destroy(): Promise<void> {

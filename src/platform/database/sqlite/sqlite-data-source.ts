@@ -2,7 +2,6 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import type { QueryRunner } from 'typeorm';
 import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnectionOptions.js';
 import { StoreDataSource } from '../data-source/store-data-source.js';
 import { SqliteChangeLog } from './sqlite-change-log.js';
@@ -19,6 +18,7 @@ export class SqliteDataSource extends StoreDataSource {
   readonly dialect = sqliteDialect;
   readonly errors = sqliteErrors;
   readonly changeLog = new SqliteChangeLog();
+  readonly SchemaSteps = SqliteSchemaSteps;
   /** SQLite writes and flushes the page even if the number is unchanged. */
   protected readonly probe = { name: 'probe', text: 'PRAGMA user_version = 0' };
   /** Whether the file is in a folder that is removed when the store is closed. */
@@ -59,10 +59,6 @@ export class SqliteDataSource extends StoreDataSource {
 
   get pools(): SqliteConnections {
     return this.driver.connections;
-  }
-
-  createSchemaSteps(queryRunner: QueryRunner): SqliteSchemaSteps {
-    return new SqliteSchemaSteps(queryRunner);
   }
 
   /** SQLite sorts every text by code point, and knows no collation `C`. */
