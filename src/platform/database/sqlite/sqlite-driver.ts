@@ -5,8 +5,8 @@ import { SqliteConnections } from './sqlite-connections.js';
 import { StoreSqliteQueryRunner } from './sqlite-query-runner.js';
 import { SQLITE_TYPES } from './sqlite-schema-steps.js';
 
-// This file and sqlite-query-runner.ts depend on internals of TypeORM's SQLite driver.
-// sqlite-driver.spec.ts fails if an upgrade changes them.
+// This file and sqlite-query-runner.ts depend on internals of TypeORM's SQLite driver. The tests in
+// test/sqlite and test/modules fail if an upgrade changes them.
 
 /** The column types that TypeORM does not know for SQLite. */
 const OWN_TYPES = Object.keys(SQLITE_TYPES) as SqliteDriver['supportedDataTypes'];

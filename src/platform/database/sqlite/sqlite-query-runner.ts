@@ -11,8 +11,8 @@ import type { SqliteCalls } from './sqlite-connection.js';
 import type { ModuleTurn, SqliteConnections } from './sqlite-connections.js';
 import { sqliteErrors } from './sqlite-errors.js';
 
-// This file depends on internals of TypeORM's SQLite driver. sqlite-driver.spec.ts fails if an
-// upgrade changes them.
+// This file depends on internals of TypeORM's SQLite driver. The tests in test/sqlite and
+// test/modules fail if an upgrade changes them.
 
 const COMMENTS = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)+/;
 const READS = /^(?:select|values|explain|with\b(?![^]*\b(?:insert|update|delete|replace)\b))\b/i;
