@@ -10,7 +10,7 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { droppedConnections, openConnections } from '../observability/metrics.js';
 import { PinoLogger } from '../observability/pino-logger.js';
 import { stopParsing } from './fast-express-adapter.js';
-import { refuseInput, toApiError } from './refuse-input.js';
+import { refuseInput, toApiError } from './send-error.js';
 import { breakOff } from './send-stream.js';
 
 /** How many headers a request may have. */

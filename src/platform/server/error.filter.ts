@@ -39,9 +39,7 @@ export class ErrorFilter implements ExceptionFilter {
       this.logger.error({ requestId, err: exception });
     }
     // The connection may be closed, or may have been refused with another answer.
-    if (request.socket.writable) {
-      sendError(request, response, error.status, error.headers, error.body);
-    }
+    if (request.socket.writable) sendError(request, response, error);
   }
 }
 

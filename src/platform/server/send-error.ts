@@ -1,6 +1,13 @@
 import { Logger } from '@nestjs/common';
 import type { Response } from 'express';
-import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { countRequest } from '../observability/metrics.js';
+import type { PinoLogger } from '../observability/pino-logger.js';
+import { REQUEST_ID, SECURITY_HEADERS } from './default-headers.js';
 import { breakOff } from './send-stream.js';
 
 const logger = new Logger('Http');
@@ -8,9 +15,11 @@ const logger = new Logger('Http');
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** How much of an unread body is read and discarded after an early answer, in bytes. */
-export const DISCARD_LIMIT = 8 * 1024 * 1024;
+const DISCARD_LIMIT = 8 * 1024 * 1024;
 /** How long reading and discarding it may take, in milliseconds. */
-export const DISCARD_MS = 5_000;
+const DISCARD_MS = 5_000;
+/** How long refused input keeps a connection open for its client to read the answer, in milliseconds. */
+const LINGER_MS = 2_000;
 
 /** The methods whose answers depend on `Accept`. */
 const READING = new Set<string | undefined>(['GET', 'HEAD']);
@@ -19,9 +28,7 @@ const READING = new Set<string | undefined>(['GET', 'HEAD']);
 export function sendError(
   req: IncomingMessage,
   res: Response,
-  status: number,
-  headers: OutgoingHttpHeaders,
-  body: object,
+  { status, headers, body }: ApiError,
 ): void {
   const text = JSON.stringify(body);
   const allHeaders = {
@@ -70,4 +77,50 @@ function discardBody(req: IncomingMessage, done: () => void): void {
     if (left < 0) finish();
   });
   req.on('end', finish).on('close', finish).resume();
+}
+
+/** Converts an error of Node's parser. */
+export function toApiError({ code }: NodeJS.ErrnoException): ApiError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError(ErrorCatalogue.HEADERS_TOO_LARGE);
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new ApiError(ErrorCatalogue.BODY_TOO_LARGE, 'The chunk extensions are too large');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError(ErrorCatalogue.REQUEST_TIMEOUT);
+    default:
+      return new ApiError(ErrorCatalogue.MALFORMED_REQUEST);
+  }
+}
+
+/**
+ * Answers input that is not a request in the Error shape, where Node would answer without a body,
+ * and closes the connection.
+ */
+export function refuseInput(
+  socket: Socket,
+  { status, headers, body }: ApiError,
+  logger: PinoLogger,
+): void {
+  const requestId = randomUUID();
+  const text = JSON.stringify(body);
+  const fields = Object.entries({
+    ...headers,
+    ...SECURITY_HEADERS,
+    [REQUEST_ID]: requestId,
+    Date: new Date().toUTCString(),
+    Connection: 'close',
+    'Content-Type': JSON_TYPE,
+    'Content-Length': Buffer.byteLength(text),
+  });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...fields.map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+  // A client that is still sending would lose the answer if the connection closed at once.
+  socket.resume();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  logger.request('info', { requestId, status, error: body.error, msg: body.message });
+  countRequest(undefined, undefined, status, 0);
 }
