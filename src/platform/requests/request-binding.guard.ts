@@ -63,7 +63,7 @@ export function BodyByRule(rule: BodyRule): ParameterDecorator {
 /** The properties of a handler that are read at start. */
 interface Handler {
   readonly parameters: Partial<HandlerParameters>;
-  /** The bodies that it takes; undefined if it takes none, or reads the body itself. */
+  /** The body that it takes; undefined if it takes none. */
   readonly bodyRule: BodyRule | undefined;
   /** The turns that `@TakesTurns()` names. */
   readonly turns: Turns | undefined;
