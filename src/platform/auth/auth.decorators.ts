@@ -1,5 +1,5 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
-import { ApiSecurity } from '@nestjs/swagger';
+import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 
 /** The security scheme of bearer tokens in the OpenAPI document. */
 export const BEARER = 'bearer';
@@ -11,9 +11,10 @@ const publicPlaces = new WeakSet<object>();
 
 /** Opens a route, or all routes of a controller, to requests without a token. */
 export function Public(): MethodDecorator & ClassDecorator {
-  return (target: object, _name?: unknown, handler?: { readonly value?: unknown }) => {
+  const register = (target: object, _name?: unknown, handler?: { value?: unknown }): void => {
     publicPlaces.add((handler?.value as object | undefined) ?? target);
   };
+  return applyDecorators(register, ApiExtension('x-public', true));
 }
 
 /** Whether a handler of a controller is open to requests without a token. */

@@ -45,7 +45,7 @@ const LITERALS = [
   ['null', null],
 ] as const;
 
-/** Which parts of a value are kept. The others are checked, but take no memory. */
+/** Names the parts of a value that are kept. The others are checked, but take no memory. */
 export interface Shape {
   /** Returns the shape of a member of an object; undefined if it is not kept. */
   getMember(name: string): Shape | undefined;

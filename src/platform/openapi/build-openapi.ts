@@ -2,7 +2,7 @@ import { type INestApplication, RequestMethod, type Type } from '@nestjs/common'
 import { METHOD_METADATA } from '@nestjs/common/internal';
 import { ModulesContainer } from '@nestjs/core';
 import { ApiExtension, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { BEARER, isPublic } from '../auth/auth.decorators.js';
+import { BEARER } from '../auth/auth.decorators.js';
 import { BatchedRepository } from '../database/batched-repository.js';
 import {
   ErrorCatalogue,
@@ -18,8 +18,9 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   'x-errors'?: ErrorEntry[];
   /** From `@ApiCreated()`: 50300 with another description. */
   'x-own-unavailable'?: ErrorEntry[];
-  /** From {@link describeHandlers}. */
+  /** From {@link describeRemovals}. */
   'x-removal-errors'?: ErrorKind[];
+  /** From `@Public()`. */
   'x-public'?: boolean;
   /** From `@ApiTag()`. */
   'x-tag-description'?: string;
@@ -50,8 +51,6 @@ const WITH_TOKEN: readonly ErrorEntry[] = [
   ErrorCatalogue.TOKEN_REFUSED,
   ErrorCatalogue.INSUFFICIENT_SCOPE,
 ];
-const WITH_PARAMETERS: readonly ErrorEntry[] = [ErrorCatalogue.INVALID_PARAMETERS];
-const WITH_PRECONDITIONS: readonly ErrorEntry[] = [ErrorCatalogue.PRECONDITION_FAILED];
 const WITH_BODY: readonly ErrorEntry[] = [
   ErrorCatalogue.UNREADABLE_BODY,
   ErrorCatalogue.INVALID_BODY,
@@ -82,7 +81,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: TOKENS }, BEARER)
     .addSecurityRequirements(BEARER)
     .build();
-  describeHandlers(app);
+  describeRemovals(app);
   const document = SwaggerModule.createDocument(app, config, { extraModels: [ErrorDto] });
 
   delete document.info.contact;
@@ -103,26 +102,20 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
   return document;
 }
 
-/**
- * Marks the handlers that are public, and gives those that remove rows the errors of foreign keys
- * that may prevent this.
- */
-function describeHandlers(app: INestApplication): void {
+/** Gives handlers that remove rows the errors of foreign keys that may prevent this. */
+function describeRemovals(app: INestApplication): void {
   for (const { controllers, providers } of app.get(ModulesContainer).values()) {
     const errors = [...providers.values()].flatMap(({ instance }) =>
       instance instanceof BatchedRepository ? (instance.removalError ?? []) : [],
     );
+    if (errors.length === 0) continue;
     for (const { metatype } of controllers.values()) {
-      const controller = metatype as Type<object>;
-      const prototype = controller.prototype as object;
+      const prototype = (metatype as Type<object>).prototype as object;
       for (const [name, handler] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
         const method: unknown = handler.value;
         if (typeof method !== 'function') continue;
-        if (isPublic(method, controller)) ApiExtension('x-public', true)(prototype, name, handler);
-        const isRemoval = Reflect.getMetadata(METHOD_METADATA, method) === RequestMethod.DELETE;
-        if (isRemoval && errors.length > 0) {
-          ApiExtension('x-removal-errors', errors)(prototype, name, handler);
-        }
+        if (Reflect.getMetadata(METHOD_METADATA, method) !== RequestMethod.DELETE) continue;
+        ApiExtension('x-removal-errors', errors)(prototype, name, handler);
       }
     }
   }
@@ -176,9 +169,11 @@ function describeErrors(operation: Operation): void {
     ANY_OPERATION,
     operation.security.length === 0 ? [] : WITH_TOKEN,
     hasParameter(operation, ({ in: place }) => place === 'query' || place === 'path')
-      ? WITH_PARAMETERS
+      ? [ErrorCatalogue.INVALID_PARAMETERS]
       : [],
-    hasParameter(operation, ({ name }) => name === 'If-Match') ? WITH_PRECONDITIONS : [],
+    hasParameter(operation, ({ name }) => name === 'If-Match')
+      ? [ErrorCatalogue.PRECONDITION_FAILED]
+      : [],
     errorsOfBody(content),
     content !== undefined && 'application/merge-patch+json' in content ? WITH_PATCH : [],
     operation['x-errors'] ?? [],

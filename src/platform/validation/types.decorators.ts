@@ -154,10 +154,8 @@ export function IsText({
   const most = maxLength ?? Infinity;
   const hasLength = (text: string): boolean => {
     if (least === 0 && most === Infinity) return true;
-    let length = 0;
-    for (let index = 0; index < text.length; index++, length++) {
-      if ((text.codePointAt(index) ?? 0) > 0xffff) index++;
-    }
+    // Each code point beyond U+FFFF is a pair of surrogates.
+    const { length } = text.replaceAll(/[\ud800-\udbff]/g, '');
     return length >= least && length <= most;
   };
   return IsOfType('isText', {
