@@ -37,18 +37,6 @@ describe('while the application closes', () => {
     resetClocks();
   });
 
-  it('requests that are being handled are answered with Connection: close', async () => {
-    const client = new ClientConnection(app.port);
-    await create(client);
-    await arrived;
-    const closed = app.nest.close();
-    while (app.nest.getHttpServer().listening) await nextTurn();
-    finish();
-    await client.closed;
-    expect(client.answers).toMatchObject([{ status: 200, headers: { connection: 'close' } }]);
-    await closed;
-  });
-
   it('all connections in the backlog are answered, also if accepting them takes long', async () => {
     stopClock();
     app.nest.getHttpServer().on('connection', () => passSeconds(0.005));
