@@ -130,15 +130,15 @@ export class PlantStoreError extends Error {
 /** A request under way. It ends when its caller aborts it, or the service is silent for too long. */
 class Attempt extends AbortController {
   private readonly timeoutMs: number;
-  private readonly caller: AbortSignal | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(timeoutMs: number, caller: AbortSignal | undefined) {
     super();
     this.timeoutMs = timeoutMs;
-    this.caller = caller;
-    if (caller?.aborted) this.leave();
-    caller?.addEventListener('abort', this.leave);
+    const leave = (): void => this.abort(caller?.reason);
+    if (caller?.aborted) leave();
+    // The end of the attempt removes the listener.
+    caller?.addEventListener('abort', leave, { signal: this.signal });
   }
 
   startTimer(): void {
@@ -155,11 +155,8 @@ class Attempt extends AbortController {
   /** Also closes the connection of an answer that was not read to its end. */
   end(): void {
     this.stopTimer();
-    this.caller?.removeEventListener('abort', this.leave);
     this.abort();
   }
-
-  private readonly leave = (): void => this.abort(this.caller?.reason);
 }
 
 /**
@@ -231,13 +228,15 @@ export class PlantStoreClient {
     const makeBody = (attempt: Attempt): ReadableStream<Uint8Array> =>
       makeStream(generateLines(plants), attempt);
     const options = { ...call, makeBody, headers: { 'Content-Type': NDJSON } };
-    return await this.change<ImportResult>('POST', '/plants/import', options);
+    const { text } = await this.ask('POST', '/plants/import', options);
+    return JSON.parse(text) as ImportResult;
   }
 
   /** @param ifMatch the ETag that the plant must still have, if that matters */
   async replacePlant(id: Id, plant: Plant, ifMatch?: string, call?: CallOptions): Promise<Plant> {
     const options = { ...call, body: JSON.stringify(withoutId(plant)), ifMatch };
-    return await this.change<Plant>('PUT', pathOf(id), options);
+    const { text } = await this.ask('PUT', pathOf(id), options);
+    return JSON.parse(text) as Plant;
   }
 
   /**
@@ -251,12 +250,10 @@ export class PlantStoreClient {
     ifMatch?: string,
     call?: CallOptions,
   ): Promise<Plant> {
-    return await this.change<Plant>('PATCH', pathOf(id), {
-      ...call,
-      body: JSON.stringify(patch),
-      headers: { 'Content-Type': 'application/merge-patch+json' },
-      ifMatch,
-    });
+    const headers = { 'Content-Type': 'application/merge-patch+json' };
+    const options = { ...call, body: JSON.stringify(patch), headers, ifMatch };
+    const { text } = await this.ask('PATCH', pathOf(id), options);
+    return JSON.parse(text) as Plant;
   }
 
   /** @param ifMatch the ETag that the plant must still have, if that matters */
@@ -296,14 +293,6 @@ export class PlantStoreClient {
       }
       if (wait === 0) await sleep(PAUSE_MS, signal);
     }
-  }
-
-  private async change<Result>(
-    method: string,
-    path: string,
-    options: RequestOptions,
-  ): Promise<Result> {
-    return JSON.parse((await this.ask(method, path, options)).text) as Result;
   }
 
   private async ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
@@ -373,25 +362,19 @@ async function readText(response: Response, attempt: Attempt): Promise<Answer> {
   return { status, headers, text };
 }
 
-/** Answers of a proxy have another shape. */
+/** Answers of a proxy have another shape. `Retry-After` is seconds, or a date. */
 async function readError(response: Response): Promise<PlantStoreError> {
   const { status, headers } = response;
   const parsed: unknown = await response.json().catch(() => undefined);
   const body = parsed as Partial<ErrorBody> | null | undefined;
-  const isOwn = typeof body?.error === 'number' && typeof body.message === 'string';
-  const message = `The answer has the status ${status}, and is not the service's`;
-  return new PlantStoreError(
-    status,
-    isOwn ? (body as ErrorBody) : { error: status * 100, message },
-    readRetryAfter(headers.get('retry-after')),
-  );
-}
-
-/** Seconds, or a date (RFC 9110 section 10.2.3). */
-function readRetryAfter(text: string | null): number | undefined {
-  if (text === null) return undefined;
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
-  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+  const {
+    error = status * 100,
+    message = `The answer has the status ${status}, and is not the service's`,
+  } = typeof body?.error === 'number' && typeof body.message === 'string' ? body : {};
+  const retry = headers.get('retry-after') ?? '';
+  const seconds = /^\d+$/.test(retry) ? Number(retry) : (Date.parse(retry) - Date.now()) / 1_000;
+  const retryAfter = Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+  return new PlantStoreError(status, { error, message }, retryAfter);
 }
 
 /** Reads the lines of an answer. The timer runs only while it waits for the service. */
@@ -504,12 +487,7 @@ function toStoredPlant(parsed: unknown): StoredPlant {
   return { id: BigInt(id), ...rest };
 }
 
-interface ParsedChange {
-  readonly cursor: string;
-  readonly type: string;
-  readonly id: string;
-  readonly data?: unknown;
-}
+type ParsedChange = Pick<PlantChange, 'cursor' | 'type' | 'at'> & { id: string; data?: unknown };
 
 function toPlantChange({ id, data, ...change }: ParsedChange): PlantChange {
   const row = data === undefined ? {} : { data: toStoredPlant(data) };
