@@ -16,6 +16,11 @@ export interface ProgramAnswer {
   readonly text: string;
 }
 
+/** Makes the environment with which a program runs this ES module before its own. */
+export function preload(script: string): Record<string, string> {
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
+}
+
 /** The built program as a separate process. */
 export class Program {
   output = '';

@@ -6,18 +6,14 @@ import {
   type Request,
 } from 'playwright-core';
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { ProgramFolder } from '../../support/program-folder.js';
+import { TOKEN } from '../../support/token.js';
 
-const TOKEN = 'correct-horse-battery-staple';
-const WIDE = { width: 1000, height: 700 };
 /** No JavaScript number has these digits. */
 const GREATEST_ID = '9223372036854775807';
-
-const takesPictures = process.argv.includes('--screenshots');
 
 /** The browser that CHROMIUM names, or the first of the usual ones on the PATH. */
 function findChromium(): string {
@@ -44,8 +40,7 @@ let faults: string[];
 
 before(async () => {
   folder = await ProgramFolder.create();
-  const PORT = takesPictures ? '3000' : '0';
-  origin = await folder.start({ ACCESS_TOKENS: TOKEN, PORT }).listening();
+  origin = await folder.serve().listening();
 });
 
 after(async () => {
@@ -64,7 +59,7 @@ afterEach(async () => {
 });
 
 async function open(): Promise<void> {
-  context = await browser.newContext({ viewport: WIDE });
+  context = await browser.newContext();
   context.on('request', (request) => {
     const url = new URL(request.url());
     if (url.origin !== origin && url.protocol !== 'data:') faults.push(`request to ${url.href}`);
@@ -86,7 +81,6 @@ describe('Swagger UI in a browser', () => {
     await openOperation('createPlant');
     await execute();
     assert.deepEqual(await answer(), { status: '200', body: { name: 'Monstera', tag: 'indoor' } });
-    await takePicture();
   });
 
   it('sends and shows every digit of an id', async () => {
@@ -116,19 +110,6 @@ describe('Swagger UI in a browser', () => {
     );
   });
 });
-
-if (takesPictures) {
-  it('shows the first minute of a newcomer in a terminal', async () => {
-    const program = folder.start({ PORT: '0', DATABASE_URL: 'sqlite:first.db' });
-    const [command] = await program.printed(/^curl .*\n/m, 'errors');
-    const answer = execFileSync('sh', ['-c', command], { encoding: 'utf8', stdio: 'pipe' });
-    const log = program.output.replaceAll(`${folder.path}/`, '');
-    await page.setContent('<pre style="white-space:pre-wrap;padding:1em;margin:0"></pre>');
-    const text = `$ npm start\n${log}${program.errors}$ ${command}${answer}`;
-    await page.locator('pre').evaluate((pre, shown) => (pre.textContent = shown), text);
-    await page.locator('pre').screenshot({ path: 'docs/images/terminal.png' });
-  });
-}
 
 async function authorize(): Promise<void> {
   await page.getByRole('button', { name: 'Authorize', exact: true }).click();
@@ -183,24 +164,4 @@ async function shownStatus(): Promise<string> {
 
 async function shownBody(): Promise<string> {
   return await shownAnswer().locator('code.language-json').first().innerText();
-}
-
-/** Takes a picture of the operation, from its name down to the body of the answer. */
-async function takePicture(): Promise<void> {
-  if (!takesPictures) return;
-  const top = await page.locator('.opblock.is-open').boundingBox();
-  const end = await page.locator('.live-responses-table .highlight-code').first().boundingBox();
-  assert.ok(top !== null && end !== null);
-  const scrolled = await page.evaluate(() => scrollY);
-  await page.screenshot({
-    path: 'docs/images/swagger-ui.png',
-    fullPage: true,
-    animations: 'disabled',
-    clip: {
-      x: 0,
-      y: top.y + scrolled,
-      width: top.width + 2 * top.x,
-      height: end.y + end.height - top.y + 4,
-    },
-  });
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Faults } from '../../support/faults.js';
 import { ClientConnection } from '../../support/http/connection.js';
 import { LARGE, writeCreateRequest } from '../../support/plant-requests.js';
-import type { Program } from '../../support/program.js';
+import { preload, type Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { TOKEN } from '../../support/token.js';
 
@@ -22,10 +22,6 @@ async function start(env: Record<string, string>): Promise<void> {
   port = Number(new URL(await program.listening()).port);
 }
 
-function connect(count: number): ClientConnection[] {
-  return Array.from({ length: count }, () => new ClientConnection(port));
-}
-
 async function create(client: ClientConnection): Promise<void> {
   await client.write(writeCreateRequest(TOKEN));
 }
@@ -43,7 +39,7 @@ describe('the program, when it stops', () => {
   it('answers on connections that were idle, and closes those that stay idle', async () => {
     // The grace time of a stop begins with the signal.
     await start({ SHUTDOWN_GRACE_MS: '' });
-    const idle = connect(10);
+    const idle = Array.from({ length: 10 }, () => new ClientConnection(port));
     for (const client of idle) await create(client);
     for (const client of idle) expect(await client.next()).toMatchObject({ status: 200 });
     // Ctrl-C may reach the program several times.
@@ -63,12 +59,10 @@ describe('the program, when it stops', () => {
 
   it('does not wait for ever for clients that send half a request, or do not read', async () => {
     await start({ SHUTDOWN_GRACE_MS: '' });
-    const [silent, halfHead, halfBody, deaf] = connect(4) as [
-      ClientConnection,
-      ClientConnection,
-      ClientConnection,
-      ClientConnection,
-    ];
+    const silent = new ClientConnection(port);
+    const halfHead = new ClientConnection(port);
+    const halfBody = new ClientConnection(port);
+    const deaf = new ClientConnection(port);
     await halfHead.write('POST /plants HTTP/1.1\r\nHost:');
     await halfBody.write(writeCreateRequest(TOKEN).slice(0, -1));
     deaf.pause();
@@ -88,7 +82,7 @@ describe('the program, when it stops', () => {
     ],
     ['waits for it only briefly', 'setInterval(()=>0,1e3)', /"msg":"Stopped"/],
   ])('%s', async (_, script, output) => {
-    await start({ NODE_OPTIONS: `--import data:text/javascript,${script}` });
+    await start(preload(script));
     expect(await program.end()).toBe(0);
     expect(program.output).toMatch(output);
   });
@@ -99,11 +93,10 @@ const itWithFaults = Faults.areSupported ? it : it.skip;
 itWithFaults('errors that nothing caught are logged, all are answered, it exits 1', async () => {
   const bugs =
     'process.on("SIGUSR2",()=>{Promise.reject(new Error("lost"));throw new Error("boom")})';
-  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(bugs)}`;
   const faults = new Faults(folder.path, 'plants.db-wal');
-  await start({ NODE_OPTIONS, ...faults.env });
+  await start({ ...preload(bugs), ...faults.env });
   // Requests are being handled when the program begins to stop.
-  const busy = connect(8);
+  const busy = Array.from({ length: 8 }, () => new ClientConnection(port));
   faults.set({ flushHang: 1 });
   await Promise.all(busy.map(create));
   await faults.hang();
