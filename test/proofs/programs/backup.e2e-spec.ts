@@ -1,16 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import sqlite3 from 'sqlite3';
+import { cp, mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { schema } from '../../../src/schema.js';
 import { Faults } from '../../support/faults.js';
 import type { Program } from '../../support/program.js';
 import { type Ended, ProgramFolder } from '../../support/program-folder.js';
 import { querySqlite } from '../../support/store.js';
-import { TOKEN } from '../../support/token.js';
 
 const CLIENTS = 16;
 
@@ -22,74 +18,22 @@ let program: Program;
 
 beforeAll(async () => {
   folder = await ProgramFolder.create();
-  program = start('plants.db');
+  program = start();
 });
-
 afterAll(() => folder.remove());
 
-function start(store: string): Program {
-  return folder.start({ ACCESS_TOKENS: TOKEN, DATABASE_URL: `sqlite:${store}` });
+function start(): Program {
+  return folder.serve({ DATABASE_URL: 'sqlite:plants.db' });
 }
 
 /** Runs a built command in the folder of the store. */
-async function run(
-  command: string,
-  args: string[],
-  url = 'sqlite:plants.db',
-  others: Record<string, string> = {},
-): Promise<Ended> {
-  return await folder.run(command, args, { DATABASE_URL: url, ...others });
-}
-
-async function create(url: string, id: number): Promise<number> {
-  const response = await fetch(`${url}/plants`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ id, name: `plant ${id}` }),
-  });
-  const { error = response.status } = (await response.json()) as { error?: number };
-  return error;
-}
-
-/** Creates plants until it is stopped, and records the acknowledged ids. */
-class Load {
-  readonly acknowledged: number[] = [];
-  private isStopped = false;
-  private lastId = 0;
-  private readonly clients: Promise<unknown>;
-  private moreThan: { count: number; resolve: () => void } | undefined;
-
-  constructor(private readonly url: string) {
-    this.clients = Promise.all(Array.from({ length: CLIENTS }, () => this.client()));
-  }
-
-  async created(count: number): Promise<void> {
-    await new Promise<void>((resolve) => (this.moreThan = { count, resolve }));
-  }
-
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    await this.clients;
-  }
-
-  private async client(): Promise<void> {
-    while (!this.isStopped) {
-      const id = ++this.lastId;
-      if ((await create(this.url, id)) === 200) this.acknowledged.push(id);
-      if (this.acknowledged.length >= (this.moreThan?.count ?? Infinity)) this.moreThan?.resolve();
-    }
-  }
+async function run(command: string, args: string[], env = {}): Promise<Ended> {
+  return await folder.run(command, args, { DATABASE_URL: 'sqlite:plants.db', ...env });
 }
 
 async function idsIn(store: string): Promise<Set<number>> {
-  return await new Promise((resolve, reject) => {
-    const database = new sqlite3.Database(folder.file(store), sqlite3.OPEN_READONLY);
-    database.all<{ id: number }>('SELECT id FROM plants', (error, rows) => {
-      database.close();
-      if (error === null) resolve(new Set(rows.map(({ id }) => id)));
-      else reject(error);
-    });
-  });
+  const rows = await querySqlite(folder.file(store), 'SELECT id FROM plants');
+  return new Set((rows as { id: number }[]).map(({ id }) => id));
 }
 
 describe('a backup taken while plants are being created', () => {
@@ -97,32 +41,36 @@ describe('a backup taken while plants are being created', () => {
   let backup: Ended;
 
   beforeAll(async () => {
-    const load = new Load(await program.listening());
-    await load.created(300);
-    acknowledged = [...load.acknowledged];
+    let lastId = 0;
+    let isOver = false;
+    const ids: number[] = [];
+    const clients = Array.from({ length: CLIENTS }, async () => {
+      while (!isOver) {
+        const id = ++lastId;
+        if ((await program.create(id)) === 200) ids.push(id);
+      }
+    });
+    while (ids.length < 300) await program.send('GET', '/health/live');
+    acknowledged = [...ids];
     backup = await run('db-backup', ['copy.db']);
-    await load.stop();
+    isOver = true;
+    await Promise.all(clients);
   });
 
-  it('is complete, and says so', async () => {
+  it('is complete, says so, and may be read by its owner only', async () => {
     expect(backup).toMatchObject({
       exitCode: 0,
       output: expect.stringMatching(/^copy\.db: .+\n$/),
     });
     const files = await readdir(folder.path);
     expect(files.filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
-  });
-
-  it('holds every plant that was acknowledged before', async () => {
-    const copied = await idsIn('copy.db');
-    expect(acknowledged.filter((id) => !copied.has(id))).toEqual([]);
+    expect((await stat(folder.file('copy.db'))).mode & 0o777).toBe(0o600);
   });
 
   it('passes the check, as does the store while it serves', async () => {
-    const copied = await idsIn('copy.db');
     const { output, ...rest } = await run('db-check', ['copy.db']);
     expect(rest).toEqual({ exitCode: 0, errors: '' });
-    expect(output).toContain(`plants: ${copied.size}\n`);
+    expect(output).toContain(`plants: ${(await idsIn('copy.db')).size}\n`);
     expect(output).toContain(`schema: ${schema.migrations.at(-1)?.name ?? ''}\n`);
     expect(output).toMatch(/^integrity: ok$/m);
     expect(await run('db-check', [])).toMatchObject({ exitCode: 0 });
@@ -134,109 +82,56 @@ describe('a backup taken while plants are being created', () => {
     expect(before.equals(await readFile(folder.file('copy.db')))).toBe(true);
   });
 
-  it('may be read by its owner only', async () => {
-    expect((await stat(folder.file('copy.db'))).mode & 0o777).toBe(0o600);
-  });
-
-  it('is a store after the documented commands, and the former store is kept', async () => {
-    program.kill('SIGTERM');
-    expect(await program.exited()).toBe(0);
+  it('has every plant acknowledged before it, and is a store after the documented commands', async () => {
+    expect(await program.end()).toBe(0);
     await promisify(execFile)('sh', ['-ec', RESTORE], { cwd: folder.path });
-    program = start('plants.db');
-    const url = await program.listening();
-    expect(await create(url, acknowledged.at(-1) ?? 0)).toBe(40901);
-    expect(await create(url, -1)).toBe(200);
-    program.kill('SIGTERM');
-    expect(await program.exited()).toBe(0);
-    const ids = await idsIn('plants.db');
-    expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
-    expect((await idsIn('before/plants.db')).size).toBeGreaterThanOrEqual(acknowledged.length);
+    program = start();
+    expect(await program.create(acknowledged.at(-1) ?? 0)).toBe(40901);
+    expect(await program.create(-1)).toBe(200);
+    expect(await program.end()).toBe(0);
+    const restored = await idsIn('plants.db');
+    expect(acknowledged.filter((id) => !restored.has(id))).toEqual([]);
+    const former = await idsIn('before/plants.db');
+    expect(acknowledged.filter((id) => !former.has(id))).toEqual([]);
   });
 });
 
-const REFUSALS: readonly {
-  what: string;
-  command: string;
-  args: string[];
-  message: RegExp;
-  url?: string;
-}[] = [
-  { what: 'no name', command: 'db-backup', args: [], message: /^Name the file/ },
-  {
-    what: 'a wrong URL',
-    command: 'db-backup',
-    args: ['new.db'],
-    message: /^DATABASE_URL must/,
-    url: 'mysql://me:pass@host',
-  },
-  {
-    what: 'PostgreSQL',
-    command: 'db-backup',
-    args: ['new.db'],
-    message: /use pg_dump/,
-    url: 'postgres://me:pass@host/plants',
-  },
-  {
-    what: 'a missing store to copy',
-    command: 'db-backup',
-    args: ['new.db'],
-    message: /^There is no store at /,
-    url: 'sqlite:none.db',
-  },
-  { what: 'an existing file', command: 'db-backup', args: ['./plants.db'], message: /exists/ },
+it.each<readonly [what: string, command: string, args: string[], message: RegExp, url?: string]>([
+  ['no name', 'db-backup', [], /^Name the file/],
+  ['a wrong URL', 'db-backup', ['new.db'], /^DATABASE_URL must/, 'mysql://me:pass@host'],
+  ['PostgreSQL', 'db-backup', ['new.db'], /use pg_dump/, 'postgres://me:pass@host/plants'],
+  ['no store to copy', 'db-backup', ['new.db'], /^There is no store at /, 'sqlite:none.db'],
+  ['an existing file', 'db-backup', ['./plants.db'], /exists/],
   // A start would delete this file as the journal of an interrupted commit.
-  {
-    what: 'a file beside the store',
-    command: 'db-backup',
-    args: ['plants.db-journal'],
-    message: /would be a file of another store/,
-  },
-  {
-    what: 'a missing folder',
-    command: 'db-backup',
-    args: ['none/copy.db'],
-    message: /SQLITE_CANTOPEN: unable to open database/,
-  },
-  {
-    what: 'a missing store',
-    command: 'db-check',
-    args: ['none.db'],
-    message: /^There is no store/,
-  },
-  {
-    what: 'two names',
-    command: 'db-check',
-    args: ['plants.db', 'copy.db'],
-    message: /^Name one file/,
-  },
-];
-
-it.each(REFUSALS)(
-  '$command $args fails with one line and leaves no file: $what',
-  async ({ command, args, message, url }) => {
-    const before = await readdir(folder.path);
-    const { exitCode, output, errors } = await run(command, args, url);
-    expect({ exitCode, output }).toEqual({ exitCode: 1, output: '' });
-    expect(errors).toMatch(message);
-    expect(errors).toMatch(/^[^\n]+\n$/);
-    expect(errors).not.toContain('pass');
-    // The command may have completed the store after a crash.
-    expect(before).toEqual(expect.arrayContaining(await readdir(folder.path)));
-  },
-);
+  ['a file beside the store', 'db-backup', ['plants.db-journal'], /a file of another store/],
+  ['a missing folder', 'db-backup', ['none/copy.db'], /SQLITE_CANTOPEN: unable to open database/],
+  ['a missing store', 'db-check', ['none.db'], /^There is no store/],
+  ['two names', 'db-check', ['plants.db', 'copy.db'], /^Name one file/],
+])('%s: %s %p fails with one line and leaves no file', async (_, command, args, message, url) => {
+  const before = await readdir(folder.path);
+  const env = url === undefined ? {} : { DATABASE_URL: url };
+  const { exitCode, output, errors } = await run(command, args, env);
+  expect({ exitCode, output }).toEqual({ exitCode: 1, output: '' });
+  expect(errors).toMatch(message);
+  expect(errors).toMatch(/^[^\n]+\n$/);
+  expect(errors).not.toContain('pass');
+  // The command may have completed the store after a crash.
+  expect(before).toEqual(expect.arrayContaining(await readdir(folder.path)));
+});
 
 (Faults.areSupported ? it : it.skip).each([
   ['the copy', '.partial'],
   ['its folder', '/flushed'],
 ])('a backup succeeds only once %s is flushed (Linux, cc)', async (_, suffix) => {
-  const faulty = await mkdtemp(join(tmpdir(), 'plant-store-'));
-  const faults = new Faults(faulty, suffix);
+  const place = await ProgramFolder.create();
+  const faults = new Faults(place.path, suffix);
   faults.set({ flushFailures: -1 });
-  await mkdir(folder.file('flushed'), { recursive: true });
-  const backup = await run('db-backup', ['flushed/copy.db'], 'sqlite:copy.db', faults.env);
-  expect(backup).toMatchObject({ exitCode: 1, output: '' });
-  expect(await readdir(folder.file('flushed'))).toEqual([]);
-  await rm(faulty, { recursive: true });
+  await mkdir(place.file('flushed'));
+  const env = { ...faults.env, DATABASE_URL: `sqlite:${folder.file('copy.db')}` };
+  const ended = await place.run('db-backup', ['flushed/copy.db'], env);
+  expect(ended).toMatchObject({ exitCode: 1, output: '' });
+  expect(await readdir(place.file('flushed'))).toEqual([]);
+  await place.remove();
 });
 
 describe('a check', () => {
@@ -257,11 +152,7 @@ describe('a check', () => {
   });
 
   it.each([
-    [
-      'that is no database',
-      'not a database\n'.repeat(1_000),
-      /SQLITE_NOTADB: file is not a database/,
-    ],
+    ['that is no database', 'not a database\n'.repeat(1_000), /SQLITE_NOTADB/],
     ['of another program', '', /is not a store that this program made/],
   ])('exits 1 for a file %s', async (_, contents, message) => {
     await writeFile(folder.file('other'), contents);
@@ -277,12 +168,7 @@ describe('a check', () => {
       1,
       /the schema is newer than this program: Later9/,
     ],
-    [
-      'names the missing migrations',
-      'DELETE FROM migrations',
-      0,
-      /the next start adds CreatePlants/,
-    ],
+    ['names missing migrations', 'DELETE FROM migrations', 0, /the next start adds CreatePlants/],
   ])('%s', async (_, sql, exitCode, message) => {
     await cp(folder.file('copy.db'), folder.file('changed.db'));
     await querySqlite(folder.file('changed.db'), sql);

@@ -1,56 +1,37 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { listAnswers, ClientConnection, exchange } from '../../support/http/connection.js';
+import { expect, it } from '@jest/globals';
+import { ClientConnection, exchange, listAnswers } from '../../support/http/connection.js';
 import { writeCreateRequest } from '../../support/plant-requests.js';
-import { Program } from '../../support/program.js';
+import { ProgramFolder } from '../../support/program-folder.js';
 import { LONG_TIMEOUTS } from '../../support/test-app.js';
 import { TOKEN } from '../../support/token.js';
 
 const CONNECTIONS = 10_000;
 /** Connections that are opened at a time: the system queues only some thousands. */
 const AT_A_TIME = 500;
-
-let program: Program;
-let port: number;
-const idle: Socket[] = [];
-
-beforeEach(async () => {
-  const env = { ACCESS_TOKENS: TOKEN, DATABASE_URL: 'sqlite::memory:', ...LONG_TIMEOUTS };
-  program = Program.start('.', env);
-  port = Number(new URL(await program.listening()).port);
-});
-
-afterEach(async () => {
-  for (const socket of idle) socket.destroy();
-  program.kill('SIGTERM');
-  await program.exited();
-});
-
-async function open(): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1' });
-  await once(socket, 'connect');
-  return socket;
-}
+const MAX_MEMORY_MIB = 200;
 
 it(`${CONNECTIONS} idle connections cost little memory, and one more is refused`, async () => {
+  const folder = await ProgramFolder.create();
+  const program = folder.serve({ DATABASE_URL: 'sqlite::memory:', ...LONG_TIMEOUTS });
+  const port = Number(new URL(await program.listening()).port);
   const before = await program.residentMemory();
   const client = new ClientConnection(port);
   await client.opened;
+  const idle: ClientConnection[] = [];
   while (idle.length < CONNECTIONS - 1) {
-    const missing = CONNECTIONS - 1 - idle.length;
-    idle.push(...(await Promise.all(Array.from({ length: Math.min(AT_A_TIME, missing) }, open))));
+    const count = Math.min(AT_A_TIME, CONNECTIONS - 1 - idle.length);
+    const opened = Array.from({ length: count }, () => new ClientConnection(port));
+    await Promise.all(opened.map((one) => one.opened));
+    idle.push(...opened);
   }
-  for (let round = 0; round < 20; round++) {
-    await client.write(writeCreateRequest(TOKEN));
-    expect(await client.next()).toMatchObject({ status: 200 });
-  }
-
-  expect((await program.residentMemory()) - before).toBeLessThan(200);
+  await client.write(writeCreateRequest(TOKEN));
+  expect(await client.next()).toMatchObject({ status: 200 });
+  expect((await program.residentMemory()) - before).toBeLessThan(MAX_MEMORY_MIB);
 
   const refused = await exchange(port, writeCreateRequest(TOKEN));
   expect(listAnswers(refused)).toMatchObject([{ status: 503, headers: { connection: 'close' } }]);
   await client.write(writeCreateRequest(TOKEN));
   expect(await client.next()).toMatchObject({ status: 200 });
-  client.reset();
+  for (const one of [client, ...idle]) one.reset();
+  await folder.remove();
 });

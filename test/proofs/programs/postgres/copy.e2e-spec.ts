@@ -4,14 +4,9 @@ import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { copyStore } from '../../../../src/commands/copy-store.js';
-import {
-  createDataSource,
-  createDataSourceOptions,
-} from '../../../../src/platform/database/data-source/open-database.js';
 import { Plant } from '../../../../src/modules/plants/plant.entity.js';
 import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
 import { JobRun } from '../../../../src/platform/database/jobs.js';
-import { schema } from '../../../../src/schema.js';
 import { querySqlite, useStore } from '../../../support/store.js';
 import { TestStore } from '../../../support/test-store.js';
 
@@ -69,39 +64,13 @@ describe('copying a store to another engine', () => {
     await back.remove();
   });
 
-  it('copies more long rows than may wait for a commit', async () => {
-    const name = 'x'.repeat(100_000);
-    for (let start = 10_000; start < 10_400; start += 100) {
-      await create(
-        from,
-        Array.from({ length: 100 }, (_, index) => ({ id: String(start + index), name, tag: null })),
-      );
-    }
-    const rows = PLANTS.length + 400;
-    expect(await copy()).toEqual({ plants: rows });
-  });
-
-  it('does not need memory for a thousand long rows at once', async () => {
-    await querySqlite(
-      from.url.replace('sqlite:', ''),
-      `WITH RECURSIVE numbers(n) AS (SELECT 10000 UNION ALL SELECT n + 1 FROM numbers WHERE n < 11999)
-       INSERT INTO plants (id, name) SELECT n, printf('%.*c', 100000, 'x') FROM numbers`,
-    );
-    const args = ['--max-old-space-size=100', COMMAND, from.url, to.url];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: '/' });
-    expect(stdout).toMatch(/^plants: 4503, the same in both$/m);
-  });
-
   it('leaves the jobs of both stores as they are', async () => {
-    for (const [store, doneFor] of [
-      [from, '1'],
-      [to, '2'],
-    ] as const) {
-      const run = { name: 'remove old changes', doneFor };
-      await useStore(store, (dataSource) => dataSource.getRepository(JobRun).insert(run));
-    }
+    const insertRun = (store: TestStore, doneFor: string): Promise<unknown> =>
+      useStore(store, (source) => source.getRepository(JobRun).insert({ name: 'job', doneFor }));
+    await insertRun(from, '1');
+    await insertRun(to, '2');
     expect(await copy()).toEqual({ plants: PLANTS.length });
-    const runs = await useStore(to, (dataSource) => dataSource.getRepository(JobRun).find());
+    const runs = await useStore(to, (source) => source.getRepository(JobRun).find());
     expect(runs).toMatchObject([{ doneFor: '2' }]);
   });
 
@@ -121,9 +90,9 @@ describe('copying a store to another engine', () => {
   });
 
   it('copies from no store that is missing, and makes none', async () => {
-    for (let attempt = 0; attempt < 2; attempt++) {
-      await expect(copy(`${from.url}.missing`)).rejects.toThrow('There is no store to copy from');
-    }
+    const missing = `${from.url}.missing`;
+    await expect(copy(missing)).rejects.toThrow('There is no store to copy from');
+    await expect(copy(missing)).rejects.toThrow('There is no store to copy from');
   });
 
   it.each([
@@ -131,12 +100,7 @@ describe('copying a store to another engine', () => {
     ["INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')", 'newer than this program'],
     ['DROP TABLE migrations', 'The store to copy from cannot be used'],
   ])('copies from no store with another schema: %s', async (sql, sentence) => {
-    const dataSource = createDataSource(
-      createDataSourceOptions({ DATABASE_URL: from.url, DATABASE_POOL_SIZE: 1 }, schema),
-    );
-    await dataSource.initialize();
-    await dataSource.query(sql);
-    await dataSource.destroy();
+    await querySqlite(from.url.replace('sqlite:', ''), sql);
     await expect(copy()).rejects.toThrow(sentence);
   });
 
@@ -148,23 +112,28 @@ describe('copying a store to another engine', () => {
     );
   });
 
-  it.each(['-wal', '-shm', '-journal', '-lock'])(
-    'copies no store into its own file plants.db%s, and from none',
-    async (suffix) => {
-      const folder = dirname(from.url.replace('sqlite:', ''));
-      const before = await readdir(folder);
-      const message = 'would be a file of another store';
-      await expect(copy(from.url, from.url + suffix)).rejects.toThrow(message);
-      await expect(copy(from.url + suffix, to.url)).rejects.toThrow(message);
-      expect(await readdir(folder)).toEqual(before);
-    },
-  );
+  it('copies no store into a file of its own, and from none', async () => {
+    const folder = dirname(from.url.replace('sqlite:', ''));
+    const before = await readdir(folder);
+    const message = 'would be a file of another store';
+    await expect(copy(from.url, `${from.url}-wal`)).rejects.toThrow(message);
+    await expect(copy(`${from.url}-lock`, to.url)).rejects.toThrow(message);
+    expect(await readdir(folder)).toEqual(before);
+  });
 
-  it('is a command, with DATABASE_URL as the second store', async () => {
+  it('is a command, with DATABASE_URL as the second store, and needs little memory', async () => {
+    await querySqlite(
+      from.url.replace('sqlite:', ''),
+      `WITH RECURSIVE numbers(n) AS (SELECT 10000 UNION ALL SELECT n + 1 FROM numbers WHERE n < 11999)
+       INSERT INTO plants (id, name) SELECT n, printf('%.*c', 100000, 'x') FROM numbers`,
+    );
     const run = (args: string[], env = {}): Promise<{ stdout: string; stderr: string }> =>
-      promisify(execFile)(process.execPath, [COMMAND, ...args], { env, cwd: '/' });
+      promisify(execFile)(process.execPath, ['--max-old-space-size=100', COMMAND, ...args], {
+        env,
+        cwd: '/',
+      });
     const { stdout } = await run([from.url], { DATABASE_URL: to.url });
-    expect(stdout).toMatch(/^plants: 2503, the same in both$/m);
+    expect(stdout).toMatch(/^plants: 4503, the same in both$/m);
     await expect(run([])).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^Name two stores/),
