@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -21,9 +20,6 @@ const POSTGRESQL = '/usr/lib/postgresql';
  * Patroni's times, in seconds. It replaces a primary that was silent for `ttl`, here its minimum.
  */
 const TIMES = { ttl: 20, loop_wait: 5, retry_timeout: 5 };
-
-/** How long the servers may take to stop, in milliseconds. */
-const PATIENCE_MS = 120_000;
 
 const SUPERUSER = 'postgres';
 const REPLICATOR = 'replicator';
@@ -70,7 +66,7 @@ export class Cluster {
     const members = [await member('one'), await member('two')];
     const ids = await findUnprivilegedUser();
     const cluster = new Cluster(folder, await freePort(), await freePort(), members, ids);
-    process.once('exit', () => cluster.kill());
+    process.once('exit', () => cluster.remove());
     await cluster.startEtcd();
     for (const { name } of members) cluster.startPatroni(name);
     cluster.startHaproxy();
@@ -111,18 +107,8 @@ export class Cluster {
     this.run(name, 'patroni', file);
   }
 
-  /** Stops the servers in an orderly way, and then all processes. */
-  async remove(): Promise<void> {
-    const patronis = this.members.flatMap(({ name }) => this.processes.get(name) ?? []);
-    const ends = patronis.map((child) =>
-      once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE_MS) }),
-    );
-    for (const child of patronis) child.kill('SIGTERM');
-    await Promise.allSettled(ends);
-    this.kill();
-  }
-
-  private kill(): void {
+  /** Ends all processes. */
+  remove(): void {
     for (const child of this.processes.values()) child.kill('SIGKILL');
     for (const { name } of this.members) this.killPostgres(name);
   }

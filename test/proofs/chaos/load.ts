@@ -1,5 +1,5 @@
 import { SeededRandom } from '../../support/seeded-random.js';
-import { Creates } from './creates.js';
+import { Imports } from './imports.js';
 import { Mirror } from './mirror.js';
 import { Moves } from './moves.js';
 import { Registers } from './registers.js';
@@ -39,7 +39,7 @@ export class Load {
     const random = new SeededRandom(seed);
     this.workloads = [
       new Registers(seed, send),
-      new Creates(random, send),
+      new Imports(random, send),
       new Moves(random, send, longestMs),
     ];
     this.mirror = new Mirror(send);

@@ -1,14 +1,6 @@
 import type { Request, Send } from './replicas.js';
 
 export const JSON_TYPE = { 'Content-Type': 'application/json' };
-export const LINES_TYPE = { 'Content-Type': 'application/x-ndjson' };
-
-/** A row as it is stored. */
-export interface Row {
-  readonly id: string;
-  /** The JSON of its name and tag. */
-  readonly state: string;
-}
 
 /** @param state the JSON of its name and tag */
 export function makeCreate(id: bigint, state: string): Request {

@@ -7,7 +7,7 @@ import { JSON_TYPE } from '../chaos/requests.js';
 
 const SEED = 20_261_124;
 /** After so many audits at the latest, the load is stopped. */
-const AUDITS = 10;
+const AUDITS = 100;
 
 let folder: ProgramFolder;
 let replicas: Replicas;
@@ -27,9 +27,11 @@ const BUGS: readonly (readonly [fault: string, forge: () => Forge])[] = [
   [
     'an acknowledged plant is lost',
     () => async (request, send) => {
-      const isForgotten = request.method === 'POST' && /"id":\d{18}7,/.test(request.body ?? '');
-      if (request.path !== '/plants' || !isForgotten) return await send(request);
-      return { status: 200, headers: {}, body: '{}' };
+      if (request.path !== '/plants/import') return await send(request);
+      const [, ...kept] = (request.body ?? '').split(/(?<=\n)/);
+      const answer = await send({ ...request, body: kept.join('') });
+      const body = JSON.stringify({ created: kept.length + 1, identical: 0 });
+      return answer?.status === 200 ? { ...answer, body } : answer;
     },
   ],
   [
