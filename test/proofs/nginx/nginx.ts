@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Server } from 'node:net';
-import { after, before, beforeEach, afterEach, describe, it } from 'node:test';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type NewPlant, PlantStoreClient } from '../../../client/plant-store-client.js';
 import { freePort } from '../../support/free-port.js';
 import type { Program } from '../../support/program.js';
@@ -47,23 +47,7 @@ async function startNginx(upstream: number, readTimeout = '30s'): Promise<void> 
     stdio: 'ignore',
   });
   origin = `http://127.0.0.1:${port}`;
-  await until(() =>
-    fetch(origin, { redirect: 'manual' }).then(
-      () => true,
-      () => false,
-    ),
-  );
-}
-
-async function startProgram(): Promise<void> {
-  program = folder.serve({ TRUST_PROXY: '1' });
-  await startNginx(Number(new URL(await program.listening()).port));
-}
-
-async function stopNginx(): Promise<void> {
-  const exited = once(nginx, 'exit');
-  nginx.kill('SIGTERM');
-  await exited;
+  await until(async () => (await fetch(origin).catch(() => undefined)) !== undefined);
 }
 
 beforeEach(async () => {
@@ -71,7 +55,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await stopNginx();
+  nginx.kill('SIGTERM');
+  await once(nginx, 'exit');
   await folder.remove();
 });
 
@@ -91,7 +76,10 @@ async function assertError(
 }
 
 describe('the program behind the shipped nginx.conf', () => {
-  beforeEach(startProgram);
+  beforeEach(async () => {
+    program = folder.serve({ TRUST_PROXY: '1' });
+    await startNginx(Number(new URL(await program.listening()).port));
+  });
 
   it('is used as without it', async () => {
     const client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000 });
@@ -120,11 +108,9 @@ describe('the program behind the shipped nginx.conf', () => {
 
   it('answers a body that is too large itself', async () => {
     const headers = { ...HEADERS, 'Content-Type': 'application/json' };
-    for (const length of [200 * 1024, 2 * 1024 * 1024, 5 * 1024 * 1024]) {
-      const body = `{"id":1,"name":"${'x'.repeat(length)}"}`;
-      const answer = fetch(`${origin}/plants`, { method: 'POST', headers, body });
-      await assertError(answer, 413, 41300, null);
-    }
+    const body = `{"id":1,"name":"${'x'.repeat(5 * 1024 * 1024)}"}`;
+    const answer = fetch(`${origin}/plants`, { method: 'POST', headers, body });
+    await assertError(answer, 413, 41300, null);
   });
 
   it('stores the lines of an import while it is sent, however long it takes', async () => {
@@ -164,18 +150,10 @@ describe('the program behind the shipped nginx.conf', () => {
   });
 });
 
-describe('nginx before a program that is silent', () => {
-  let silent: Server;
-
-  before(async () => {
-    silent = createServer(() => undefined).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-  });
-
-  after(() => silent.close());
-
-  it('answers in the shape of its errors', async () => {
-    await startNginx((silent.address() as AddressInfo).port, '100ms');
-    await assertError(fetch(`${origin}/plants/1`, { headers: HEADERS }), 504, 50400, '1');
-  });
+it('nginx answers in the shape of its errors for a program that is silent', async () => {
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  await startNginx((silent.address() as AddressInfo).port, '100ms');
+  await assertError(fetch(`${origin}/plants/1`, { headers: HEADERS }), 504, 50400, '1');
+  silent.close();
 });

@@ -3,39 +3,37 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
-/** A span of OTLP in JSON, with its attributes by name. Times are in nanoseconds. */
+/** A span of OTLP in JSON. Times are in nanoseconds. */
 export interface Span {
-  readonly scope: string;
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
-  readonly attributes: Record<string, unknown>;
-}
-
-type OtlpSpan = Omit<Span, 'scope' | 'attributes'> & {
   readonly attributes: readonly { readonly key: string; readonly value: object }[];
-};
+}
 
 interface OtlpRequest {
   readonly resourceSpans: readonly {
     readonly scopeSpans: readonly {
       readonly scope: { readonly name: string };
-      readonly spans: readonly OtlpSpan[];
+      readonly spans: readonly Span[];
     }[];
   }[];
 }
 
 /** Collects the spans that a program exports with OTLP as JSON over HTTP. */
 export class Collector {
-  readonly spans: Span[] = [];
+  private readonly spans = new Map<string, Span[]>();
 
   private constructor(private readonly server: Server) {
     server.on('request', (req, res) => {
       void json(req).then((body) => {
-        this.spans.push(...spansIn(body as OtlpRequest));
+        const { resourceSpans } = body as OtlpRequest;
+        for (const { scope, spans } of resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)) {
+          this.spans.set(scope.name, [...(this.spans.get(scope.name) ?? []), ...spans]);
+        }
         res.setHeader('Content-Type', 'application/json').end('{}');
       });
     });
@@ -52,8 +50,8 @@ export class Collector {
   }
 
   /** Returns the spans of an instrumentation, such as `http`. */
-  of(instrumentation: string): Span[] {
-    return this.spans.filter(({ scope }) => scope.endsWith(`/instrumentation-${instrumentation}`));
+  of(instrumentation: string): readonly Span[] {
+    return this.spans.get(`@opentelemetry/instrumentation-${instrumentation}`) ?? [];
   }
 
   stop(): void {
@@ -62,16 +60,7 @@ export class Collector {
   }
 }
 
-function spansIn({ resourceSpans }: OtlpRequest): Span[] {
-  return resourceSpans
-    .flatMap(({ scopeSpans }) => scopeSpans)
-    .flatMap(({ scope, spans }) =>
-      spans.map((span) => ({
-        ...span,
-        scope: scope.name,
-        attributes: Object.fromEntries(
-          span.attributes.map(({ key, value }) => [key, Object.values(value)[0]]),
-        ),
-      })),
-    );
+export function getAttribute({ attributes }: Span, name: string): string {
+  const found = attributes.find(({ key }) => key === name);
+  return String(Object.values(found?.value ?? {})[0]);
 }
