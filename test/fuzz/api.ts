@@ -6,6 +6,14 @@ import type { ApiDocument, Operation } from './api-document.js';
 /** Sends one request. Rejects if there is no answer, or one that is not HTTP. */
 export type Send = (request: HttpRequest) => Promise<HttpAnswer>;
 
+export interface FuzzOptions {
+  readonly seed: number;
+  /** How many sequences of commands, or calls of operations, are sent. */
+  readonly runs: number;
+  /** Whether the first failure is reported as it is, and not made smaller. */
+  readonly endOnFailure?: boolean;
+}
+
 /** An answer is wrong. */
 export class Fault extends Error {
   constructor(fault: string, request: HttpRequest, answer?: HttpAnswer) {

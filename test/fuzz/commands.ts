@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { CONTENT_TYPE } from '../support/plant-requests.js';
-import { toMembers } from './body.js';
 import { command, type Command, type CommandMaker, describe } from './command.js';
 import { type Condition, CONDITIONS } from './conditions.js';
 import { draftImport, makeImport } from './import-command.js';
@@ -20,6 +19,7 @@ import {
   FLAWS,
   HARMLESS,
   type PlantOperation,
+  toMembers,
   type Variation,
   writeRequest,
 } from './variations.js';

@@ -38,6 +38,6 @@ it('any sequence of requests is answered as the model says, and stored so', asyn
 
 it('every operation, also of the example module, answers any request as documented', async () => {
   const { requests } = api;
-  await fuzzOperations(api, { seed: SEED, runs: 25 });
+  await fuzzOperations(api, { seed: SEED, runs: 250 });
   expect(api.requests - requests).toBe(250);
 });

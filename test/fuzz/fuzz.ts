@@ -1,18 +1,10 @@
 import fc from 'fast-check';
 import { makeEmptyRequest } from '../support/plant-requests.js';
-import type { Api, Send } from './api.js';
+import type { Api, FuzzOptions, Send } from './api.js';
 import { COMMANDS, listRows } from './commands.js';
 import { audit } from './list-command.js';
 import { Model } from './model.js';
 import { ensureStored } from './plant-commands.js';
-
-interface Options {
-  readonly seed: number;
-  /** How many sequences of commands are sent. */
-  readonly runs: number;
-  /** Whether the first failure is reported as it is, and not made smaller. */
-  readonly endOnFailure?: boolean;
-}
 
 /**
  * Sends random sequences of commands, each to an empty store, and compares the store with the model
@@ -20,7 +12,7 @@ interface Options {
  *
  * @param send sends the requests that empty the store
  */
-export async function fuzzPlants(api: Api, send: Send, options: Options): Promise<void> {
+export async function fuzzPlants(api: Api, send: Send, options: FuzzOptions): Promise<void> {
   const { seed, runs, endOnFailure = false } = options;
   const sequences = fc.commands([...COMMANDS], { maxCommands: 40, size: 'max' });
   const property = fc.asyncProperty(sequences, async (sequence) => {

@@ -3,10 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Field } from '../support/http/request.js';
 import { AUTHORIZATION } from '../support/plant-requests.js';
 import { Fault, parseJson } from './api.js';
-import { spellings, toMembers, writeObject } from './body.js';
 import { command, type CommandMaker, contents, createOutcome, describe, ids } from './command.js';
 import type { Content, Model } from './model.js';
-import { BODY_LIMIT, type Draft, writeRequest } from './variations.js';
+import { BODY_LIMIT, type Draft, toMembers, writeBody, writeRequest } from './variations.js';
 
 const LINES_TYPE: Field = ['Content-Type', 'application/x-ndjson'];
 
@@ -15,10 +14,9 @@ type Line =
   | { readonly plant: Content & { readonly id: bigint }; readonly text: string }
   | { readonly plant?: undefined; readonly text: string; readonly error: number | undefined };
 
-const plantLines = fc.tuple(ids, contents, spellings).map(([id, content, spelling]): Line => {
-  const oneLine = { ...spelling, gap: spelling.gap.replaceAll(/[\r\n]/g, ' ') };
-  const members = toMembers({ id, ...content }, oneLine);
-  return { plant: { id, ...content }, text: writeObject(members, oneLine) };
+const plantLines = fc.tuple(ids, contents).map(([id, content]): Line => {
+  const plant = { id, ...content };
+  return { plant, text: writeBody(toMembers(plant)).toString() };
 });
 const otherLines = fc.constantFrom<Line[]>(
   { text: ' \t ', error: undefined },

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
-import type { HttpAnswer } from '../support/http/answer.js';
 import type { Field, HttpRequest } from '../support/http/request.js';
 import { AUTHORIZATION } from '../support/plant-requests.js';
-import { type Api, Fault, parseJson } from './api.js';
+import { type Api, Fault, type FuzzOptions } from './api.js';
 import type { ApiDocument, Operation } from './api-document.js';
-import { Known, makeValue } from './schema.arbitrary.js';
+import { makeValue } from './schema.arbitrary.js';
 import { EXTRA_FIELDS } from './variations.js';
 
-/** The parts of a request to an operation; a {@link Known} in them is still to be replaced. */
+/** The parts of a request to an operation. */
 interface Call {
   readonly operation: Operation;
   readonly method: string;
@@ -29,24 +28,16 @@ const tokens = fc.oneof(
  * Sends random requests to every operation of the document. It has no opinion about what an
  * operation does: each answer must be a documented one, and a request without a good token a 401.
  */
-export async function fuzzOperations(
-  api: Api,
-  { seed, runs, endOnFailure = false }: { seed: number; runs: number; endOnFailure?: boolean },
-): Promise<void> {
+export async function fuzzOperations(api: Api, options: FuzzOptions): Promise<void> {
+  const { seed, runs, endOnFailure = false } = options;
   const { document } = api;
-  const known: unknown[] = [];
   const calls = fc.oneof(...document.operations.map((one) => makeCall(one, document)));
-  const sequences = fc.array(calls, { minLength: 10, maxLength: 10 });
-  const property = fc.asyncProperty(sequences, async (all) => {
-    for (const call of all) {
-      const request = writeRequest(call, known);
-      const answer = await api.ask(request);
-      const isRefused = call.token !== AUTHORIZATION && !call.operation.isPublic;
-      if (isRefused && answer.status !== 401) {
-        throw new Fault('a request without a good token is not refused', request, answer);
-      }
-      if (answer.status < 300) known.unshift(...findKeys(answer));
-      known.splice(20);
+  const property = fc.asyncProperty(calls, async (call) => {
+    const request = writeRequest(call);
+    const answer = await api.ask(request);
+    const isRefused = call.token !== AUTHORIZATION && !call.operation.isPublic;
+    if (isRefused && answer.status !== 401) {
+      throw new Fault('a request without a good token is not refused', request, answer);
     }
   });
   await fc.assert(property, { seed, numRuns: runs, endOnFailure, includeErrorInReport: true });
@@ -86,10 +77,9 @@ function makeCall(operation: Operation, document: ApiDocument): fc.Arbitrary<Cal
     .map(({ content, ...parts }) => ({ ...parts, ...content }));
 }
 
-function writeRequest(call: Call, known: readonly unknown[]): HttpRequest {
+function writeRequest(call: Call): HttpRequest {
   const { method, type, inPath, field, token } = call;
-  const text = (value: unknown): string =>
-    encodeURIComponent(String(settle(value, known)).toWellFormed());
+  const text = (value: unknown): string => encodeURIComponent(String(value).toWellFormed());
   const path = call.operation.path.replaceAll(
     /\{(\w+)\}/g,
     (_, name: string) => text(inPath[name]) || '1',
@@ -100,7 +90,7 @@ function writeRequest(call: Call, known: readonly unknown[]): HttpRequest {
   if (type === undefined) {
     return { method, target, headers, body: Buffer.alloc(0), framing: 'none' };
   }
-  const body = writeBody(settle(call.body, known), type);
+  const body = writeBody(call.body, type);
   return { method, target, headers: [...headers, ['Content-Type', type]], body };
 }
 
@@ -109,22 +99,4 @@ function writeBody(body: unknown, type: string): Buffer {
   // A body that is no JSON has a schema of a text.
   if (typeof body === 'string' && !type.endsWith('json')) return Buffer.from(body);
   return Buffer.from(JSON.stringify(body));
-}
-
-/** Replaces the known values, also inside of others. */
-function settle(value: unknown, known: readonly unknown[]): unknown {
-  if (value instanceof Known) return known[value.index % known.length] ?? 1;
-  if (value instanceof Uint8Array || typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => settle(item, known));
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, settle(one, known)]));
-}
-
-/** Finds the members that may name a resource in an answer, or in the items of one. */
-function findKeys({ body }: HttpAnswer): unknown[] {
-  return [parseJson(body)]
-    .flat()
-    .slice(0, 5)
-    .flatMap((item) => (item instanceof Object ? Object.entries(item) : []))
-    .filter(([name, value]) => /id$/i.test(name) && ['string', 'number'].includes(typeof value))
-    .map(([, value]) => value as unknown);
 }

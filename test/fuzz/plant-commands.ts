@@ -4,7 +4,6 @@ import type { HttpAnswer } from '../support/http/answer.js';
 import type { Field, HttpRequest } from '../support/http/request.js';
 import { AUTHORIZATION, CONTENT_TYPE } from '../support/plant-requests.js';
 import { type Api, Fault, parseJson } from './api.js';
-import { PLAIN, spellings, toMembers } from './body.js';
 import {
   command,
   type CommandMaker,
@@ -18,16 +17,16 @@ import {
 } from './command.js';
 import { type Condition, toFields } from './conditions.js';
 import { applyPatch, type Content, type Model, type Patch } from './model.js';
-import { BODY_LIMIT, type Draft, writeRequest } from './variations.js';
+import { BODY_LIMIT, type Draft, toMembers, writeRequest } from './variations.js';
 
 // Commands about one plant.
 
 const PATCH_TYPE: Field = ['Content-Type', 'application/merge-patch+json'];
 
-export function draftCreate(id: bigint, content: Content, spelling = PLAIN): Draft {
+export function draftCreate(id: bigint, content: Content): Draft {
   const headers = [AUTHORIZATION, CONTENT_TYPE];
-  const members = toMembers({ id, ...content }, spelling);
-  return { method: 'POST', target: '/plants', headers, members, spelling };
+  const members = toMembers({ id, ...content });
+  return { method: 'POST', target: '/plants', headers, members };
 }
 
 export function draftItem(method: string, id: bigint, headers: readonly Field[] = []): Draft {
@@ -35,9 +34,9 @@ export function draftItem(method: string, id: bigint, headers: readonly Field[] 
 }
 
 export const makeCreate: CommandMaker = (anyVariations) =>
-  fc.tuple(ids, contents, spellings, anyVariations).map(([id, content, spelling, variations]) =>
+  fc.tuple(ids, contents, anyVariations).map(([id, content, variations]) =>
     command(id, describe('create', id, content, variations), async (model, api) => {
-      const request = writeRequest(draftCreate(id, content, spelling), variations);
+      const request = writeRequest(draftCreate(id, content), variations);
       const wanted = bodyOutcome(request) ?? createOutcome(model.get(id), content);
       const answer = await api.expect(request, wanted);
       if (wanted !== 200) return;
@@ -92,12 +91,12 @@ function makeChange(
 ): CommandMaker {
   return (anyVariations, anyConditions) =>
     fc
-      .tuple(ids, changes, spellings, anyConditions, anyVariations)
-      .map(([id, change, spelling, conditions, variations]) =>
+      .tuple(ids, changes, anyConditions, anyVariations)
+      .map(([id, change, conditions, variations]) =>
         command(id, describe(method, id, change, conditions, variations), async (model, api) => {
           const headers = [type, ...(await conditionFields(id, conditions, model, api))];
-          const members = toMembers(change, spelling);
-          const draft = { ...draftItem(method, id, headers), members, spelling };
+          const members = toMembers(change);
+          const draft = { ...draftItem(method, id, headers), members };
           const request = writeRequest(draft, variations);
           const before = model.get(id);
           const wanted = bodyOutcome(request) ?? changeOutcome(before, conditions, 200);

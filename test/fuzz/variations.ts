@@ -2,11 +2,14 @@ import { INVALID_UTF8 } from '../cases/bodies.js';
 import { INVALID_IDS } from '../cases/ids.js';
 import type { Field, Framing, HttpRequest } from '../support/http/request.js';
 import { TOKEN } from '../support/token.js';
-import { type Members, PLAIN, type Spelling, writeObject } from './body.js';
+import type { Patch } from './model.js';
 import { NOT_TEXTS, words } from './texts.js';
 
 /** The operations on plants. */
 export type PlantOperation = 'create' | 'put' | 'patch' | 'remove' | 'read' | 'list' | 'import';
+
+/** The members of an object with their values as JSON. */
+export type Members = readonly (readonly [name: string, json: string])[];
 
 /** A request before its body is written. */
 export interface Draft {
@@ -14,7 +17,6 @@ export interface Draft {
   readonly target: string;
   readonly headers: readonly Field[];
   readonly members?: Members;
-  readonly spelling?: Spelling;
   /** In place of the members. */
   readonly body?: Buffer;
   readonly framing?: Framing;
@@ -29,6 +31,7 @@ enum Stage {
   NoBody,
   MediaType,
   Length,
+  Spelling,
   Text,
   /** Changes that never cause an error. */
   Others,
@@ -70,20 +73,30 @@ const TAKEN: readonly (readonly [PlantOperation, string])[] = [
 /** Writes a request with these changes. */
 export function writeRequest(draft: Draft, variations: readonly Variation[] = []): HttpRequest {
   const inOrder = [...variations].sort((a, b) => b.stage - a.stage);
-  const { members, spelling, ...request } = inOrder.reduce((one, { change }) => change(one), draft);
-  const body = request.body ?? (members && writeBody(members, spelling));
+  const { members, ...request } = inOrder.reduce((one, { change }) => change(one), draft);
+  const body = request.body ?? (members && writeBody(members));
   if (body === undefined) return { ...request, body: Buffer.alloc(0), framing: 'none' };
   return { ...request, body };
 }
 
-function writeBody(members: Members = [], spelling = PLAIN): Buffer {
-  return Buffer.from(writeObject(members, spelling));
+/** The members of a plant, or of a merge patch of one. */
+export function toMembers({ id, ...others }: Patch & { readonly id?: bigint }): Members {
+  const members = Object.entries(others).map(
+    ([name, value]) => [name, JSON.stringify(value)] as const,
+  );
+  return id === undefined ? members : [['id', String(id)], ...members];
+}
+
+export function writeBody(members: Members = []): Buffer {
+  return Buffer.from(
+    `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join()}}`,
+  );
 }
 
 /** Replaces the whole body, given as text. */
 function rewrite(change: (text: string) => string | Buffer): Change {
   return (draft) => {
-    const { members, spelling, body = writeBody(members, spelling) } = draft;
+    const { members, body = writeBody(members) } = draft;
     return { ...draft, body: Buffer.from(change(body.toString()) as string) };
   };
 }
@@ -145,6 +158,8 @@ const giveTwice =
   (name: string): Change =>
   (draft) => ({ ...draft, members: [...(draft.members ?? []), [name, '"a"'], [name, '"a"']] });
 
+const toHex = (unit: string): string => unit.charCodeAt(0).toString(16).padStart(4, '0');
+
 /** Queries of a list that are refused because of their first parameter. */
 const BAD_QUERIES: readonly string[] = [
   ...words`limit=0 limit=1001 limit=1.0 limit= after=-0 after=9223372036854775808 sort=ID sort= name=
@@ -193,6 +208,16 @@ export const HARMLESS: readonly Variation[] = [
     rewrite(() => text),
   ),
   ...vary(Stage.Length, undefined, WITH_JSON, [BODY_LIMIT], padTo),
+  ...vary(Stage.Spelling, undefined, WITH_JSON, ['\t', '\r\n  '], (gap) =>
+    rewrite((text) => gap + text.replaceAll(/(?<=^\{)|(?=\}$)/g, gap) + gap),
+  ),
+  ...vary(Stage.Spelling, undefined, WITH_JSON, ['\\u'], (escape) =>
+    rewrite((text) => text.replaceAll(/[^ -~]/g, (unit) => escape + toHex(unit))),
+  ),
+  ...vary(Stage.Text, undefined, WITH_JSON, ['reversed'], () => (draft) => ({
+    ...draft,
+    members: draft.members?.toReversed() ?? [],
+  })),
   ...vary(
     Stage.Text,
     undefined,

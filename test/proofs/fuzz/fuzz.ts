@@ -56,7 +56,7 @@ async function fuzz(
     await sendRows(api, client.send, seed);
     for (; api.requests < requests; seed++) {
       await fuzzPlants(api, client.send, { seed, runs: RUNS });
-      await fuzzOperations(api, { seed, runs: RUNS });
+      await fuzzOperations(api, { seed, runs: 10 * RUNS });
     }
   } catch (error) {
     faults.push(`with --seed ${seed}: ${(error as Error).message}`);
