@@ -18,8 +18,7 @@ export type SchemaObject = Readonly<
     Partial<Record<Bound, number>>
 >;
 
-type Bound =
-  'minimum' | 'maximum' | 'multipleOf' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems';
+type Bound = 'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems';
 
 type Content = Readonly<Record<string, { readonly schema?: SchemaObject }>>;
 
