@@ -7,7 +7,7 @@ import { JSON_TYPE } from '../chaos/requests.js';
 
 const SEED = 20_261_124;
 /** After so many audits at the latest, the load is stopped. */
-const AUDITS = 100;
+const AUDITS = 30;
 
 let folder: ProgramFolder;
 let replicas: Replicas;
