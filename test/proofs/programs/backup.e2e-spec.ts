@@ -8,6 +8,7 @@ import type { Program } from '../../support/program.js';
 import { type Ended, ProgramFolder } from '../../support/program-folder.js';
 import { querySqlite } from '../../support/store.js';
 
+const STORE = 'sqlite:plants.db';
 const CLIENTS = 16;
 
 /** The commands of docs/operations.md between the stop and the start of the program. */
@@ -23,12 +24,12 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 function start(): Program {
-  return folder.serve({ DATABASE_URL: 'sqlite:plants.db' });
+  return folder.serve({ DATABASE_URL: STORE });
 }
 
 /** Runs a built command in the folder of the store. */
-async function run(command: string, args: string[], env = {}): Promise<Ended> {
-  return await folder.run(command, args, { DATABASE_URL: 'sqlite:plants.db', ...env });
+function run(command: string, args: string[]): Promise<Ended> {
+  return folder.run(command, args, { DATABASE_URL: STORE });
 }
 
 async function idsIn(store: string): Promise<Set<number>> {
@@ -96,21 +97,20 @@ describe('a backup taken while plants are being created', () => {
   });
 });
 
-it.each<readonly [what: string, command: string, args: string[], message: RegExp, url?: string]>([
-  ['no name', 'db-backup', [], /^Name the file/],
+it.each<readonly [what: string, command: string, args: string[], message: RegExp, url: string]>([
+  ['no name', 'db-backup', [], /^Name the file/, STORE],
   ['a wrong URL', 'db-backup', ['new.db'], /^DATABASE_URL must/, 'mysql://me:pass@host'],
   ['PostgreSQL', 'db-backup', ['new.db'], /use pg_dump/, 'postgres://me:pass@host/plants'],
   ['no store to copy', 'db-backup', ['new.db'], /^There is no store at /, 'sqlite:none.db'],
-  ['an existing file', 'db-backup', ['./plants.db'], /exists/],
+  ['an existing file', 'db-backup', ['./plants.db'], /exists/, STORE],
   // A start would delete this file as the journal of an interrupted commit.
-  ['a file beside the store', 'db-backup', ['plants.db-journal'], /a file of another store/],
-  ['a missing folder', 'db-backup', ['none/copy.db'], /SQLITE_CANTOPEN: unable to open database/],
-  ['a missing store', 'db-check', ['none.db'], /^There is no store/],
-  ['two names', 'db-check', ['plants.db', 'copy.db'], /^Name one file/],
+  ['a file beside the store', 'db-backup', ['plants.db-journal'], /a file of another store/, STORE],
+  ['a missing folder', 'db-backup', ['none/copy.db'], /SQLITE_CANTOPEN: unable to open/, STORE],
+  ['a missing store', 'db-check', ['none.db'], /^There is no store/, STORE],
+  ['two names', 'db-check', ['plants.db', 'copy.db'], /^Name one file/, STORE],
 ])('%s: %s %p fails with one line and leaves no file', async (_, command, args, message, url) => {
   const before = await readdir(folder.path);
-  const env = url === undefined ? {} : { DATABASE_URL: url };
-  const { exitCode, output, errors } = await run(command, args, env);
+  const { exitCode, output, errors } = await folder.run(command, args, { DATABASE_URL: url });
   expect({ exitCode, output }).toEqual({ exitCode: 1, output: '' });
   expect(errors).toMatch(message);
   expect(errors).toMatch(/^[^\n]+\n$/);
