@@ -6,8 +6,8 @@ import { type Answer, PROGRAM_ENV, Replicas, type Request, type Send } from '../
 import { JSON_TYPE } from '../chaos/requests.js';
 
 const SEED = 20_261_124;
-/** After so many audits at the latest, the load is stopped. */
-const AUDITS = 30;
+/** After so many moves at the latest, the load is stopped. */
+const MOVES = 40;
 
 let folder: ProgramFolder;
 let replicas: Replicas;
@@ -75,8 +75,14 @@ const BUGS: readonly (readonly [fault: string, forge: () => Forge])[] = [
 
 it.each(BUGS)('the proof finds a program with the bug: %s', async (fault, forge) => {
   const forged = forge();
-  const load = new Load((request) => forged(request, replicas.send), SEED, 1);
-  for (let audit = 0; audit < AUDITS && load.faults.length === 0; audit++) await load.audit();
+  let moves = 0;
+  const send: Send = (request) => {
+    if (request.method === 'POST' && request.path.startsWith('/moves')) moves++;
+    return forged(request, replicas.send);
+  };
+  const load = new Load(send, SEED, 1);
+  do await load.audit();
+  while (load.faults.length === 0 && moves < MOVES);
   await load.stop();
   expect(load.faults[0]).toContain(fault);
 });
