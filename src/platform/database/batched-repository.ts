@@ -84,7 +84,7 @@ export interface RepositoryOptions<Row> {
   readonly uncompared?: readonly (keyof Row & string)[];
 }
 
-/** Which part of a list to read. */
+/** The part of a list to read. */
 export interface PageQuery {
   readonly limit: number;
   /** The name of an order, with a minus in front for its reverse; by default the order of the key. */

@@ -7,7 +7,7 @@ const AFTER = new RegExp(`^${LATEST}$|${CURSOR.source}`);
 const MAX_LIMIT = 1_000;
 const MAX_WAIT = 25;
 
-/** Which changes to read. */
+/** The query for a page of changes. */
 export class ListChangesDto {
   @IsInt()
   @Min(1)

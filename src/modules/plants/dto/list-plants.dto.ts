@@ -6,7 +6,7 @@ import {
   Satisfies,
 } from '../../../platform/validation/types.decorators.js';
 
-/** Which plants to list, and in which order. */
+/** The query for a list of plants. */
 export class ListPlantsDto extends PageQueryDto {
   @IsOptionalNotNull()
   @IsText({ minLength: 1, maxLength: 64 })

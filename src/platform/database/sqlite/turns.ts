@@ -1,7 +1,7 @@
 import { WAIT_TIMEOUT_MS } from '../../config/env.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 
-/** Who takes a turn: a batch serves many requests, a statement or transaction of a module one. */
+/** Kinds of writers. A batch serves many requests, a statement or transaction of a module one. */
 export type Caller = 'batch' | 'module';
 
 interface Turn {
