@@ -17,12 +17,8 @@ interface RecordedParameter {
   readonly schema?: unknown;
 }
 
-/** The classes of the parameters of a handler; undefined for each that it does not have. */
-export interface HandlerParameters {
-  readonly body: CompiledDto | undefined;
-  readonly query: CompiledDto | undefined;
-  readonly path: CompiledDto | undefined;
-}
+/** The classes of the parameters that a handler has. */
+export type HandlerParameters = Partial<Record<'body' | 'query' | 'path', CompiledDto>>;
 
 const DECORATORS = { body: '@Body()', query: '@Query()', path: '@Param()' };
 const CLASS = 'AClass, a class whose members have validation rules (imported without "type")';
@@ -38,21 +34,17 @@ const PLACES = new Map<number, keyof HandlerParameters>([
 ]);
 
 /**
- * Reads the parameters that a handler declares with `@Body()`, `@Query()` and `@Param()`; undefined
- * if it uses none of the three.
+ * Reads the parameters that a handler declares with `@Body()`, `@Query()` and `@Param()`.
  *
  * @throws TypeError when a parameter would not be checked; the message says what to write
  */
-export function readHandlerParameters(
-  controller: Type<object>,
-  method: string,
-): HandlerParameters | undefined {
+export function readHandlerParameters(controller: Type<object>, method: string): HandlerParameters {
   const recorded = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as
     Record<string, RecordedParameter> | undefined;
   const prototype = controller.prototype as object;
   const types = Reflect.getMetadata('design:paramtypes', prototype, method) as
     Type<object>[] | undefined;
-  const found: Partial<Record<keyof HandlerParameters, CompiledDto>> = {};
+  const found: HandlerParameters = {};
   for (const [key, parameter] of Object.entries(recorded ?? {})) {
     const place = PLACES.get(Number(key.split(':')[0]));
     if (place !== undefined) {
@@ -68,8 +60,7 @@ export function readHandlerParameters(
       }
     }
   }
-  const { body, query, path } = found;
-  return Object.keys(found).length === 0 ? undefined : { body, query, path };
+  return found;
 }
 
 /** @returns undefined for a single parameter, which its own pipe checks */

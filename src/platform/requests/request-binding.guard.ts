@@ -62,7 +62,7 @@ export function BodyByRule(rule: BodyRule): ParameterDecorator {
 
 /** The properties of a handler that are read at start. */
 interface Handler {
-  readonly parameters: Partial<HandlerParameters>;
+  readonly parameters: HandlerParameters;
   /** The body that it takes; undefined if it takes none. */
   readonly bodyRule: BodyRule | undefined;
   /** The turns that `@TakesTurns()` names. */
@@ -99,7 +99,7 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
       const controller = metatype as Type<object>;
       const prototype = controller.prototype as Record<string, unknown>;
       for (const method of this.scanner.getAllMethodNames(prototype)) {
-        const parameters: Handler['parameters'] = readHandlerParameters(controller, method) ?? {};
+        const parameters = readHandlerParameters(controller, method);
         const handler = prototype[method] as Type<object>;
         const turns = this.reflector.get<Turns | undefined>(TURNS, handler);
         const converter = this.reflector.get<Handler['converter']>(RESULT_CONVERTER, handler);
