@@ -44,7 +44,7 @@ export async function untilWaiting(app: TestApp, count: number): Promise<void> {
 }
 
 /** @param name of a metric, with its labels, as a regular expression */
-export async function readMetric(app: TestApp, name: string): Promise<number> {
+async function readMetric(app: TestApp, name: string): Promise<number> {
   const { text } = await app.get('/metrics');
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
 }

@@ -19,7 +19,7 @@ export interface HeldCalls {
 }
 
 /** Keeps the calls of a method waiting until they are released, and then gives this result. */
-export function holdCalls<Result>(
+function holdCalls<Result>(
   method: { mockImplementation: (work: () => Promise<Result>) => unknown },
   result: Result,
 ): HeldCalls {
