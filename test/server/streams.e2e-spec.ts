@@ -130,7 +130,8 @@ describe('a stream', () => {
   it('that fails later breaks the connection, and the log says so', async () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const requests = jest.spyOn(app.nest.get(PinoLogger), 'request');
-    await expect(app.get('/streams/fails-later')).rejects.toThrow('terminated');
+    // A reset may also discard what has arrived, which fetch() calls 'fetch failed'.
+    await expect(app.get('/streams/fails-later')).rejects.toThrow(TypeError);
     expect(requests).toHaveBeenCalledWith(
       'info',
       expect.objectContaining({ status: 200, incomplete: true }),
