@@ -76,7 +76,7 @@ export async function openDatabase(
     await dataSource.destroy();
     if (error instanceof DatabaseStartError) throw error;
     // The messages of engines and of the system contain no password.
-    const cause = error instanceof QueryFailedError ? error.driverError : (error as Error);
+    const cause = (error instanceof QueryFailedError ? error.driverError : error) as Error;
     // A failure to connect to each of several addresses has no message of its own.
     const reason = cause.message || getErrorCode(cause);
     throw new DatabaseStartError(`The store cannot be used, ${dataSource.description}: ${reason}`, {
