@@ -92,8 +92,9 @@ async function health(name: string): Promise<number> {
   return (await app.request('GET', `/health/${name}`)).status;
 }
 
-/** Begins an outage, and resolves with a function that ends it. */
-type Outage = () => Promise<() => Promise<unknown>>;
+type End = () => Promise<void> | void;
+/** Begins an outage, and returns the function that ends it. */
+type Outage = () => Promise<End> | End;
 
 const OUTAGES: readonly (readonly [what: string, begin: Outage])[] = [
   [
@@ -127,9 +128,9 @@ const OUTAGES: readonly (readonly [what: string, begin: Outage])[] = [
   ],
   [
     'is silent',
-    async () => {
+    () => {
       proxy.befall({ kind: 'silence' });
-      return () => Promise.resolve(proxy.befall());
+      return () => proxy.befall();
     },
   ],
   [
@@ -137,7 +138,7 @@ const OUTAGES: readonly (readonly [what: string, begin: Outage])[] = [
     async () => {
       proxy.befall({ kind: 'silence from', bytes: 'set_config' });
       await breakConnections();
-      return () => Promise.resolve(proxy.befall());
+      return () => proxy.befall();
     },
   ],
 ];
