@@ -14,7 +14,6 @@ export async function ask(
   method: Operation['method'],
   path: string,
   body?: object,
-  headers: Record<string, string> = {},
 ): Promise<Answer> {
   const answer = await fetch(new URL(path, origin), {
     method,
@@ -22,16 +21,12 @@ export async function ask(
       authorization: `Bearer ${TOKEN}`,
       connection: 'close',
       ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...headers,
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
+  const { status, headers } = answer;
   const text = await answer.text();
-  return {
-    status: answer.status,
-    headers: answer.headers,
-    body: text === '' ? undefined : JSON.parse(text),
-  };
+  return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
 }
 
 /**
@@ -41,16 +36,19 @@ export async function ask(
  * @throws Error with the first answer that differs
  */
 export async function checkAnswers(origin: string, name: string): Promise<void> {
-  const content = { name: 'Aloe', tag: 'checked' };
-  const plants = [-3, -2, -1].map((id) => ({ id, ...content }));
+  const plants = [-3, -2, -1].map((id) => ({ id, name: 'Aloe', tag: 'checked' }));
   const replaced = { ...PLANT, tag: REPLACED_TAG };
   type Row = [Operation['method'], string, object | undefined, status: number, body?: unknown];
   const rows: Row[] = [
-    ...plants.map((plant): Row => ['POST', '/plants', plant, 200, content]),
+    ...plants.map((plant): Row => [
+      'POST',
+      '/plants',
+      plant,
+      200,
+      { name: 'Aloe', tag: 'checked' },
+    ]),
     ['GET', '/plants/-3', undefined, 200, plants[0]],
-    ['GET', '/plants?limit=2&after=-4&tag=checked', undefined, 200, plants.slice(0, 2)],
-    ['GET', '/plants?limit=2&after=-2&tag=checked', undefined, 200, plants.slice(2)],
-    ['GET', '/plants?limit=0', undefined, 400],
+    ['GET', '/plants?limit=2&after=-4', undefined, 200, plants.slice(0, 2)],
     ['PUT', '/plants/-3', replaced, 200, replaced],
     ['GET', '/plants/-3', undefined, 200, { id: -3, ...replaced }],
     ...plants.map(({ id }): Row => ['DELETE', `/plants/${id}`, undefined, 204]),
@@ -59,16 +57,13 @@ export async function checkAnswers(origin: string, name: string): Promise<void> 
     ['DELETE', '/plants/-3', undefined, 404],
   ];
   for (const [method, path, sent, status, expected] of rows) {
-    const { headers, ...answer } = await ask(origin, method, path, sent);
+    const answer = await ask(origin, method, path, sent);
     const isSame = expected === undefined || isDeepStrictEqual(answer.body, expected);
-    const isRead = method === 'GET' && path === '/plants/-3' && status === 200;
-    const isLinked = path.includes('after=-4');
-    const etag = headers.get('etag') ?? '';
-    const again = isRead
-      ? await ask(origin, method, path, undefined, { 'if-none-match': etag })
-      : undefined;
-    const hasHeaders = (!isRead || again?.status === 304) && headers.has('link') === isLinked;
+    const isRead = path === '/plants/-3' && method === 'GET' && status === 200;
+    const hasHeaders =
+      answer.headers.has('etag') === isRead && answer.headers.has('link') === path.includes('?');
     if (answer.status === status && isSame && hasHeaders) continue;
-    throw new Error(`${name} answers ${method} ${path} ${answer.status} ${JSON.stringify(answer)}`);
+    const { status: wrong, body } = answer;
+    throw new Error(`${name} answers ${method} ${path} ${wrong} ${JSON.stringify(body)}`);
   }
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { OPERATION_NAMES, type OperationName, TOKEN } from './operations.js';
+import { OPERATION_NAMES, type OperationName } from './operations.js';
 
 /** A program that is measured. It runs in a folder of its own. */
 export interface Contestant {
@@ -15,7 +15,6 @@ export interface Contestant {
 }
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
-const LIFE: readonly OperationName[] = ['create', 'read', 'page', 'replace', 'remove'];
 
 /** @param folder has the built program in dist */
 export function program(name: string, title: string, folder = here('..')): Contestant {
@@ -23,7 +22,7 @@ export function program(name: string, title: string, folder = here('..')): Conte
   return { name, title, args, operations: OPERATION_NAMES, isStoring: true };
 }
 
-function peer(file: string, title: string, operations: readonly OperationName[]): Contestant {
+function peer(file: string, title: string, operations = OPERATION_NAMES): Contestant {
   const args = ['--import', import.meta.resolve('tsx'), here(`peers/${file}`)];
   return { name: path.parse(file).name, title, args, operations, isStoring: true };
 }
@@ -34,20 +33,15 @@ const SHIPPED = program('program', 'Plant Store');
 export const CONTESTANTS: Readonly<Record<'sqlite' | 'postgres', readonly Contestant[]>> = {
   sqlite: [
     SHIPPED,
-    peer('fastify.mjs', 'Fastify + better-sqlite3', [...LIFE, 'import']),
-    peer('nest-typeorm.ts', 'Nest + TypeORM save()', LIFE),
+    peer('fastify.mjs', 'Fastify + better-sqlite3'),
+    peer('nest-typeorm.ts', 'Nest + TypeORM save()', [
+      'create',
+      'read',
+      'page',
+      'replace',
+      'remove',
+    ]),
     { ...peer('bare-http.mjs', 'node:http, stores nothing', ['create']), isStoring: false },
   ],
-  postgres: [SHIPPED, peer('fastify.mjs', 'Fastify + pg', [...LIFE, 'import'])],
+  postgres: [SHIPPED, peer('fastify.mjs', 'Fastify + pg')],
 };
-
-/** The environment of each contestant, which takes what it needs. */
-export function makeEnvironment(port: number, url: string): Record<string, string> {
-  return {
-    NODE_ENV: 'production',
-    PORT: String(port),
-    ACCESS_TOKENS: TOKEN,
-    DATABASE_URL: url,
-    TSX_TSCONFIG_PATH: here('../tsconfig.json'),
-  };
-}

@@ -6,92 +6,72 @@ import { PostgresServer } from '../test/support/postgres-server.js';
 
 /** Where contestants store plants: each has a folder, and a database of its own. */
 export interface Engine {
-  /** The value of DATABASE_URL for the contestant in this folder. */
+  /** Returns the value of DATABASE_URL for the contestant in this folder. */
   readonly url: (folder: string) => string;
-  readonly create: (folder: string) => Promise<void>;
-  /** Fills the table that the contestant has created with plants, with ids from 1. */
-  readonly fill: (folder: string, rows: number) => Promise<void>;
-  /** Counts the plants, or those with this tag. */
-  readonly count: (folder: string, tag?: string) => Promise<number>;
+  /** Creates the database of the contestant in this folder. */
+  readonly create: (folder: string) => Promise<unknown>;
+  /** Executes a statement in it. */
+  readonly query: (folder: string, sql: string) => Promise<unknown[]>;
+  /** The statement after a table was filled. */
+  readonly tidy: string;
   readonly close: () => Promise<void>;
 }
 
 const FILE = 'plants.db';
-const COUNT = 'SELECT count(*) AS count FROM plants';
 
 export function openSqlite(): Engine {
-  const query = (folder: string, sql: string, ...values: unknown[]): unknown[] => {
-    const database = new Database(path.join(folder, FILE));
-    try {
-      const statement = database.prepare(sql);
-      if (statement.reader) return statement.all(...values);
-      statement.run(...values);
-      return [];
-    } finally {
-      database.close();
-    }
-  };
   return {
     url: () => `sqlite:${FILE}`,
     create: () => Promise.resolve(),
-    fill: (folder, rows) => {
-      query(
-        folder,
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?)
-         INSERT INTO plants (id, name, tag) SELECT i, 'Monstera deliciosa', 'indoor' FROM n`,
-        rows,
-      );
-      return Promise.resolve();
+    query: (folder, sql) => {
+      const database = new Database(path.join(folder, FILE));
+      const statement = database.prepare(sql);
+      const rows = statement.reader ? statement.all() : [statement.run()];
+      database.close();
+      return Promise.resolve(rows);
     },
-    count: (folder, tag) => {
-      const condition = tag === undefined ? '' : ' WHERE tag = ?';
-      const values = tag === undefined ? [] : [tag];
-      return Promise.resolve(readCount(query(folder, COUNT + condition, ...values)));
-    },
+    tidy: 'PRAGMA wal_checkpoint',
     close: () => Promise.resolve(),
   };
 }
 
 /** Starts a PostgreSQL server with its shipped settings, and its data in this folder. */
-export async function openPostgres(folder: string): Promise<Engine> {
+export async function openPostgres(parent: string): Promise<Engine> {
   // The server runs as another user when this program runs as root.
-  await chmod(folder, 0o755);
-  process.env.TMPDIR = folder;
+  await chmod(parent, 0o755);
+  process.env.TMPDIR = parent;
   const server = await PostgresServer.start();
-  const url = (own: string): string => server.url(path.basename(own));
+  const url = (folder: string): string => server.url(path.basename(folder));
+  const query = async (database: string, sql: string): Promise<unknown[]> => {
+    const client = new pg.Client(database);
+    await client.connect();
+    const { rows } = await client.query<object>(sql);
+    await client.end();
+    return rows;
+  };
   return {
     url,
-    create: async (own) => {
-      await query(server.url(), `CREATE DATABASE "${path.basename(own)}"`);
-    },
-    fill: async (own, rows) => {
-      await query(
-        url(own),
-        `INSERT INTO plants (id, name, tag)
-         SELECT id, 'Monstera deliciosa', 'indoor' FROM generate_series(1, $1::int) AS id`,
-        rows,
-      );
-      await query(url(own), 'VACUUM ANALYZE plants');
-    },
-    count: async (own, tag) => {
-      const condition = tag === undefined ? '' : ' WHERE tag = $1';
-      const values = tag === undefined ? [] : [tag];
-      return readCount(await query(url(own), COUNT + condition, ...values));
-    },
+    create: (folder) => query(server.url(), `CREATE DATABASE "${path.basename(folder)}"`),
+    query: (folder, sql) => query(url(folder), sql),
+    tidy: 'VACUUM ANALYZE plants',
     close: () => server.remove(),
   };
 }
 
-async function query(url: string, sql: string, ...values: unknown[]): Promise<unknown[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query<object>(sql, values)).rows;
-  } finally {
-    await client.end();
-  }
+/** Fills the table that a contestant has created with plants, with ids from 1. */
+export async function fill(engine: Engine, folder: string, rows: number): Promise<void> {
+  await engine.query(
+    folder,
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})
+     INSERT INTO plants (id, name, tag) SELECT i, 'Monstera deliciosa', 'indoor' FROM n`,
+  );
+  await engine.query(folder, engine.tidy);
 }
 
-function readCount(rows: unknown[]): number {
-  return Number((rows as [{ count: number | string }])[0].count);
+/** Counts the plants, or those with this tag. */
+export async function count(engine: Engine, folder: string, tag?: string): Promise<number> {
+  const condition = tag === undefined ? '' : `WHERE tag = '${tag}'`;
+  const sql = `SELECT count(*) AS count FROM plants ${condition}`;
+  const [row] = (await engine.query(folder, sql)) as [{ count: number | string }];
+  return Number(row.count);
 }

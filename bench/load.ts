@@ -36,7 +36,8 @@ export async function sendRequests(
   origin: string,
   { method, path, body = '' }: Operation,
   ids: Ids,
-  { connections, seconds }: { connections: number; seconds: number },
+  connections: number,
+  seconds: number,
 ): Promise<Tally> {
   const { stdout } = await promisify(execFile)('wrk', [
     '--threads=1',
@@ -47,11 +48,7 @@ export async function sendRequests(
     ...['--', seconds, ids.next, ids.rows, TOKEN, method, path, body].map(String),
   ]);
   const line = stdout.trim().split('\n').at(-1) ?? '';
-  const { issued, answered, refused } = JSON.parse(line) as Record<string, number> & {
-    issued: number;
-    answered: number;
-    refused: number;
-  };
+  const [issued = 0, answered = 0, refused = 0] = JSON.parse(line) as number[];
   ids.next += issued + 1;
   const acknowledged = answered - refused;
   // At the end of the time, each connection still waits for the answer to one request.

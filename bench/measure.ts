@@ -2,12 +2,12 @@ import { mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
 import { checkAnswers } from './answers.js';
 import type { Contestant } from './contestants.js';
-import type { Engine } from './engines.js';
+import { count, type Engine, fill } from './engines.js';
 import { type Ids, sendImport, sendRequests, type Tally } from './load.js';
 import { type OperationName, OPERATIONS, REPLACED_TAG } from './operations.js';
 import type { Options } from './options.js';
 import { readProcessorUs, type Server, start } from './server.js';
-import { formatNumber, formatSummary, printTable, summarize } from './statistics.js';
+import { formatNumber, formatRange, median, printTable } from './statistics.js';
 
 /** Far beyond the rows of any table: the ids of creates and imports. */
 const FIRST_NEW_ID = 1_000_000_000;
@@ -27,6 +27,8 @@ interface Started {
   /** How many plants must be stored, and how many more or less may be. */
   stored: number;
   unknown: number;
+  /** The runs of the operation that is being measured. The first one is the warm-up. */
+  runs: Run[];
 }
 
 /**
@@ -49,11 +51,9 @@ export async function measure(
   const faults: string[] = [];
   for (const name of options.operations) {
     const able = started.filter(({ contestant }) => contestant.operations.includes(name));
-    const runs = await measureOperation(name, able, options);
-    print(name, able, runs, options);
-    for (const [index, one] of able.entries()) {
-      faults.push(...(await findFaults(name, one, runs[index] ?? [], engine)));
-    }
+    await measureOperation(name, able, options);
+    print(name, able, options);
+    for (const one of able) faults.push(...(await findFaults(name, one, engine)));
   }
   for (const { server } of started) await server.stop();
   return faults;
@@ -70,104 +70,91 @@ async function startFilled(
   const url = engine.url(folder);
   const newIds = { next: FIRST_NEW_ID, rows: 0 };
   await (await start(contestant, folder, url, newIds.next++)).stop();
-  if (contestant.isStoring && rows > 0) await engine.fill(folder, rows);
+  if (contestant.isStoring) await fill(engine, folder, rows);
   const server = await start(contestant, folder, url, newIds.next++);
-  // Only contestants with the same answers can be compared.
   if (contestant.operations.includes('read')) await checkAnswers(server.origin, contestant.name);
-  return { contestant, folder, server, newIds, stored: rows + STARTS, unknown: 0 };
+  return { contestant, folder, server, newIds, stored: rows + STARTS, unknown: 0, runs: [] };
 }
 
-/** Resolves with the runs of each contestant, and the warm-up before them. */
 async function measureOperation(
   name: OperationName,
   started: readonly Started[],
-  { rows, rounds, seconds, warmUp, connections }: Options,
-): Promise<Run[][]> {
+  { rows, rounds, seconds, connections }: Options,
+): Promise<void> {
   const operation = OPERATIONS[name];
   const loads = started.map((one) => {
+    one.runs = [];
     const ids = name === 'create' ? one.newIds : { next: 0, rows };
-    const send = (time: number): Promise<Tally> =>
+    const send = (): Promise<Tally> =>
       operation === undefined
         ? sendImport(one.server.origin, one.newIds)
-        : sendRequests(one.server.origin, operation, ids, { connections, seconds: time });
-    return { server: one.server, send, runs: [] as Run[] };
+        : sendRequests(one.server.origin, operation, ids, connections, seconds);
+    return { one, send };
   });
   for (let round = 0; round <= rounds; round++) {
     console.error(`${name}: ${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}`);
     // No contestant always follows the same one.
     const first = round % loads.length;
-    for (const { server, send, runs } of [...loads.slice(first), ...loads.slice(0, first)]) {
-      const before = await readProcessorUs(server.pid);
-      const tally = await send(round === 0 ? warmUp : seconds);
-      const used = (await readProcessorUs(server.pid)) - before;
-      runs.push({ ...tally, processorUs: used / tally.acknowledged });
+    for (const { one, send } of [...loads.slice(first), ...loads.slice(0, first)]) {
+      const before = await readProcessorUs(one.server.pid);
+      const tally = await send();
+      const used = (await readProcessorUs(one.server.pid)) - before;
+      one.runs.push({ ...tally, processorUs: used / tally.acknowledged });
     }
   }
-  return loads.map(({ runs }) => runs);
 }
 
 function print(
   name: OperationName,
   started: readonly Started[],
-  runs: readonly Run[][],
   { rows, connections, rounds, seconds }: Options,
 ): void {
-  const measured = runs.map((one) => one.slice(1));
-  const [first = []] = measured;
   const title = OPERATIONS[name]?.title ?? 'imported lines';
   const how = name === 'import' ? '' : ` of ${seconds} s on ${connections} connections`;
+  const [first] = started;
   printTable(
     `${title}, ${formatNumber(rows)} plants at the start, ${rounds} rounds${how}`,
     ['', 'per second', 'ratio', 'processor µs', 'ratio', 'refused', 'unanswered'],
-    started.map(({ contestant }, index) => {
-      const own = measured[index] ?? [];
+    started.map((one) => {
       const cells = (['rate', 'processorUs'] as const).flatMap((value) => {
-        const ratios = own.map((run, round) => (first[round]?.[value] ?? NaN) / run[value]);
-        const { median } = summarize(own.map((run) => run[value]));
-        return [
-          formatNumber(median, value === 'rate' ? 0 : 1),
-          index === 0 ? '' : formatSummary(summarize(ratios), 3),
-        ];
+        const values = one.runs.slice(1).map((run) => run[value]);
+        const ratios = values.map((own, round) => (first?.runs[round + 1]?.[value] ?? NaN) / own);
+        const digits = value === 'rate' ? 0 : 1;
+        return [formatNumber(median(values), digits), one === first ? '' : formatRange(ratios)];
       });
-      const counts = (['refused', 'unanswered'] as const).map((count) =>
-        formatNumber(sum(own, count)),
-      );
-      return [contestant.title, ...cells, ...counts];
+      const { refused, unanswered } = add(one.runs.slice(1));
+      return [one.contestant.title, ...cells, String(refused), String(unanswered)];
     }),
   );
 }
 
 /** Compares the table with what was acknowledged, in the warm-up and the rounds together. */
-async function findFaults(
-  name: OperationName,
-  one: Started,
-  runs: readonly Run[],
-  engine: Engine,
-): Promise<string[]> {
+async function findFaults(name: OperationName, one: Started, engine: Engine): Promise<string[]> {
   const { contestant, folder } = one;
-  const [acknowledged, refused, unanswered] = (
-    ['acknowledged', 'refused', 'unanswered'] as const
-  ).map((count) => sum(runs, count)) as [number, number, number];
+  const { acknowledged, refused, unanswered } = add(one.runs);
   const faults = refused === 0 ? [] : [`${contestant.name}: ${refused} refused: ${name}`];
   if (!contestant.isStoring) return faults;
   if (name === 'create' || name === 'import') one.stored += acknowledged;
   if (name === 'remove') one.stored -= acknowledged;
   // A change without an answer may or may not be stored; the outcome of any other is known.
   one.unknown += unanswered;
-  const counts = [['plants', one.stored, await engine.count(folder)]] as [string, number, number][];
+  const check = (what: string, wanted: number, found: number): void => {
+    if (Math.abs(found - wanted) <= one.unknown) return;
+    faults.push(`${contestant.name}: ${found} ${what} are stored, not ${wanted}, after ${name}`);
+  };
+  check('plants', one.stored, await count(engine, folder));
   if (name === 'replace') {
-    counts.push(['replaced plants', acknowledged, await engine.count(folder, REPLACED_TAG)]);
+    check('replaced plants', acknowledged, await count(engine, folder, REPLACED_TAG));
   }
-  const wrong = counts.filter(([, wanted, found]) => Math.abs(found - wanted) > one.unknown);
-  return [
-    ...faults,
-    ...wrong.map(
-      ([what, wanted, found]) =>
-        `${contestant.name}: ${found} ${what} are stored, not ${wanted}, after ${name}`,
-    ),
-  ];
+  return faults;
 }
 
-function sum<Key extends string>(all: readonly Readonly<Record<Key, number>>[], key: Key): number {
-  return all.reduce((total, one) => total + one[key], 0);
+function add(runs: readonly Run[]): Omit<Tally, 'rate'> {
+  const total = { acknowledged: 0, refused: 0, unanswered: 0 };
+  for (const run of runs) {
+    total.acknowledged += run.acknowledged;
+    total.refused += run.refused;
+    total.unanswered += run.unanswered;
+  }
+  return total;
 }

@@ -1,7 +1,7 @@
 /** A request that a load sends many times, with another id in place of `{id}` each time. */
 export interface Operation {
   readonly title: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: string;
 }
@@ -26,14 +26,12 @@ export const OPERATIONS = {
   import: undefined,
   read: { title: 'reads by id', method: 'GET', path: '/plants/{id}' },
   page: { title: 'pages of 100', method: 'GET', path: '/plants?limit=100&after={id}' },
-  search: { title: 'pages of 100 by name', method: 'GET', path: '/plants?limit=100&name=mon' },
   replace: {
     title: 'replaces',
     method: 'PUT',
     path: '/plants/{id}',
     body: `{"name":"Monstera deliciosa","tag":"${REPLACED_TAG}"}`,
   },
-  patch: { title: 'patches', method: 'PATCH', path: '/plants/{id}', body: '{"tag":"{id}"}' },
   remove: { title: 'removes', method: 'DELETE', path: '/plants/{id}' },
 } satisfies Record<string, Operation | undefined>;
 

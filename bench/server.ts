@@ -4,16 +4,14 @@ import { closeSync, openSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { freePort } from '../test/support/free-port.js';
 import { ask } from './answers.js';
-import { type Contestant, makeEnvironment } from './contestants.js';
-import { PLANT } from './operations.js';
+import type { Contestant } from './contestants.js';
+import { PLANT, TOKEN } from './operations.js';
 
-/** How long a program may take to answer its first create, or to stop, in milliseconds. */
+/** How long a program may take to answer its first create, in milliseconds. */
 const PATIENCE = 60_000;
-
-/** A contestant does not work as expected. */
-export class ContestantError extends Error {}
 
 /** A started program. It has created one plant. */
 export interface Server {
@@ -26,9 +24,10 @@ export interface Server {
  * Starts a contestant in its folder, where it writes its log to a file, and creates a plant.
  *
  * @param id of the plant
+ * @throws Error when it does not start
  */
 export async function start(
-  contestant: Contestant,
+  { name, args }: Contestant,
   folder: string,
   url: string,
   id: number,
@@ -36,41 +35,36 @@ export async function start(
   const port = await freePort();
   const logFile = path.join(folder, 'log');
   const log = openSync(logFile, 'a');
-  const child = spawn(process.execPath, contestant.args, {
+  const child = spawn(process.execPath, args, {
     cwd: folder,
-    // The settings of the caller are not passed on.
-    env: { PATH: process.env.PATH, ...makeEnvironment(port, url) },
+    // Each contestant takes what it needs. The settings of the caller are not passed on.
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      PORT: String(port),
+      ACCESS_TOKENS: TOKEN,
+      DATABASE_URL: url,
+      TSX_TSCONFIG_PATH: fileURLToPath(new URL('../tsconfig.json', import.meta.url)),
+    },
     stdio: ['ignore', log, log],
   });
   closeSync(log);
   process.on('exit', () => child.kill('SIGKILL'));
   const exited = once(child, 'exit');
-  const origin = `http://127.0.0.1:${port}`;
-  const fail = async (fault: string): Promise<never> => {
-    child.kill('SIGKILL');
-    const lines = (await readFile(logFile, 'utf8')).trim().split('\n').slice(-5).join('\n');
-    throw new ContestantError(`${contestant.name}: ${fault}\n${lines}`);
-  };
   const stop = async (): Promise<void> => {
-    if (child.exitCode !== null) return await fail('it ended under the load');
+    if (child.exitCode !== null) throw new Error(`${name} ended under the load`);
     child.kill('SIGTERM');
-    await Promise.race([exited, sleep(PATIENCE, undefined, { ref: false })]);
-    if (!child.kill(0)) return;
-    await fail('it does not stop');
+    await exited;
   };
 
+  const origin = `http://127.0.0.1:${port}`;
   const deadline = performance.now() + PATIENCE;
   while (performance.now() < deadline && child.exitCode === null) {
     const answer = await ask(origin, 'POST', '/plants', { id, ...PLANT }).catch(() => undefined);
-    if (answer === undefined) {
-      await sleep(10);
-      continue;
-    }
-    const isRight = answer.status === 200 && JSON.stringify(answer.body) === JSON.stringify(PLANT);
-    if (!isRight) return await fail(`it answers a create with ${answer.status}`);
-    return { origin, pid: child.pid ?? NaN, stop };
+    if (answer?.status === 200) return { origin, pid: child.pid ?? NaN, stop };
+    await sleep(10);
   }
-  return await fail('it does not start');
+  throw new Error(`${name} does not start:\n${await readFile(logFile, 'utf8')}`);
 }
 
 /** Reads the processor time of all threads of a process, in microseconds (Linux only). */

@@ -11,7 +11,6 @@ import {
   Delete,
   type ExecutionContext,
   Get,
-  Headers,
   HttpCode,
   Module,
   NotFoundException,
@@ -30,7 +29,7 @@ import Database from 'better-sqlite3';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import type { Request, Response } from 'express';
 import { Column, Entity, MoreThan, PrimaryColumn, type Repository } from 'typeorm';
-import { isAllowed, isCurrent, readId, readPage, toEtag, toPage, toPlant } from './plants.js';
+import { isAllowed, readId, readPage, toEtag, toPage, toPlant } from './plants.js';
 
 @Entity('plants')
 class Plant {
@@ -88,14 +87,10 @@ class PlantsController {
   ): Promise<object[]> {
     const query = readPage(parameters);
     if (query === undefined) throw new BadRequestException();
-    const { limit, after, tag } = query;
     const rows = await this.plants.find({
-      where: {
-        ...(tag !== undefined && { tag }),
-        ...(after !== undefined && { id: MoreThan(after) }),
-      },
+      where: { id: MoreThan(query.after) },
       order: { id: 'ASC' },
-      take: limit + 1,
+      take: query.limit + 1,
     });
     const { plants, link } = toPage(rows, query);
     if (link !== undefined) response.set('link', link);
@@ -105,15 +100,11 @@ class PlantsController {
   @Get(':id')
   async read(
     @Param('id', idPipe) id: number,
-    @Headers('if-none-match') ifNoneMatch: string | undefined,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<object | undefined> {
+  ): Promise<object> {
     const plant = await this.find(id);
-    const etag = toEtag(plant);
-    response.set('etag', etag);
-    if (!isCurrent(ifNoneMatch, etag)) return toPlant(plant);
-    response.status(304);
-    return undefined;
+    response.set('etag', toEtag(plant));
+    return toPlant(plant);
   }
 
   @Put(':id')

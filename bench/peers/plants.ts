@@ -9,8 +9,7 @@ export interface Row {
 
 export interface Page {
   readonly limit: number;
-  readonly after?: number | undefined;
-  readonly tag?: string | undefined;
+  readonly after: number;
 }
 
 type Plant = Omit<Row, 'tag'> & { readonly tag?: string };
@@ -33,19 +32,11 @@ export function readId(text: string): number | undefined {
 
 /** Returns undefined if the query is not valid. */
 export function readPage(query: Readonly<Record<string, string>>): Page | undefined {
-  const { limit = '100', after, tag, ...others } = query;
-  const page = {
-    limit: readId(limit) ?? 0,
-    after: after === undefined ? undefined : readId(after),
-    tag,
-  };
-  const isValid =
-    page.limit >= 1 &&
-    page.limit <= LONGEST_PAGE &&
-    (after === undefined || page.after !== undefined) &&
-    (tag === undefined || typeof tag === 'string') &&
-    Object.keys(others).length === 0;
-  return isValid ? page : undefined;
+  const { limit: size = '100', after: start = String(Number.MIN_SAFE_INTEGER), ...others } = query;
+  const [limit, after] = [readId(size), readId(start)];
+  if (limit === undefined || after === undefined || Object.keys(others).length > 0)
+    return undefined;
+  return limit >= 1 && limit <= LONGEST_PAGE ? { limit, after } : undefined;
 }
 
 /** Makes a plant of a row, without the member `tag` if the row has none. */
@@ -59,28 +50,14 @@ export function toEtag({ name, tag }: Row): string {
   return `"${hash.digest('base64url')}"`;
 }
 
-/** @param ifNoneMatch the header of the request */
-export function isCurrent(ifNoneMatch: string | undefined, etag: string): boolean {
-  const tags = ifNoneMatch?.split(',').map((one) => one.trim().replace(/^W\//, '')) ?? [];
-  return tags.some((tag) => tag === '*' || tag === etag);
-}
-
 /**
  * Makes a page of rows, with a link to the next page if there is one.
  *
  * @param rows one more than the limit, if there are more
  */
-export function toPage(
-  rows: readonly Row[],
-  { limit, tag }: Page,
-): { readonly plants: Plant[]; readonly link?: string } {
+export function toPage(rows: readonly Row[], { limit }: Page): { plants: Plant[]; link?: string } {
   const plants = rows.slice(0, limit).map(toPlant);
   if (rows.length <= limit) return { plants };
   const after = String(plants.at(-1)?.id);
-  const query = new URLSearchParams({
-    limit: String(limit),
-    after,
-    ...(tag !== undefined && { tag }),
-  });
-  return { plants, link: `</plants?${query.toString()}>; rel="next"` };
+  return { plants, link: `</plants?limit=${limit}&after=${after}>; rel="next"` };
 }

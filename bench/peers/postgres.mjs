@@ -38,13 +38,9 @@ export async function find(id) {
 }
 
 /** One row more than the limit, if there are more. */
-export async function list({ limit, after = Number.MIN_SAFE_INTEGER, tag }) {
-  const plain = `${SELECT} WHERE id > $1 ORDER BY id LIMIT $2`;
-  const tagged = `${SELECT} WHERE id > $1 AND tag = $3 ORDER BY id LIMIT $2`;
-  const { rows } = await (tag === undefined
-    ? run('list', plain, after, limit + 1)
-    : run('list-tagged', tagged, after, limit + 1, tag));
-  return rows;
+export async function list({ limit, after }) {
+  const text = `${SELECT} WHERE id > $1 ORDER BY id LIMIT $2`;
+  return (await run('list', text, after, limit + 1)).rows;
 }
 
 /** Resolves with whether there is a plant with this id. */

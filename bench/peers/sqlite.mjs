@@ -15,7 +15,6 @@ const SELECT = 'SELECT id, name, tag FROM plants';
 const insertNew = database.prepare('INSERT OR IGNORE INTO plants (id, name, tag) VALUES (?, ?, ?)');
 const one = database.prepare(`${SELECT} WHERE id = ?`);
 const page = database.prepare(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`);
-const taggedPage = database.prepare(`${SELECT} WHERE id > ? AND tag = ? ORDER BY id LIMIT ?`);
 const update = database.prepare('UPDATE plants SET name = ?, tag = ? WHERE id = ?');
 const deletion = database.prepare('DELETE FROM plants WHERE id = ?');
 
@@ -28,8 +27,7 @@ export const insertAll = database.transaction((plants) => plants.filter(insert).
 export const find = (id) => one.get(id);
 
 /** One row more than the limit, if there are more. */
-export const list = ({ limit, after = Number.MIN_SAFE_INTEGER, tag }) =>
-  tag === undefined ? page.all(after, limit + 1) : taggedPage.all(after, tag, limit + 1);
+export const list = ({ limit, after }) => page.all(after, limit + 1);
 
 /** Returns whether there is a plant with this id. */
 export const replace = (id, { name, tag }) => update.run(name, tag ?? null, id).changes > 0;
