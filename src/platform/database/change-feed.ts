@@ -46,6 +46,8 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   private readonly pages: BatchQueue<ChangeQuery, ChangePage>;
   private readonly retentionMs: number;
   private readonly waiting = new Set<Waiting>();
+  /** The cursor that the last look has found; undefined while nobody looks. */
+  private newest: string | undefined;
   private isLooking = false;
   private isStopping = false;
 
@@ -73,7 +75,8 @@ export class ChangeFeed implements BeforeApplicationShutdown {
    * does not have.
    */
   async waitForChange(cursor: string | undefined, signal: AbortSignal): Promise<void> {
-    if (this.isStopping || signal.aborted) return;
+    const isBehind = parseNumber(this.newest) > parseNumber(cursor);
+    if (isBehind || this.isStopping || signal.aborted) return;
     await new Promise<void>((resolve) => {
       const wake = (): void => {
         signal.removeEventListener('abort', wake);
@@ -104,6 +107,7 @@ export class ChangeFeed implements BeforeApplicationShutdown {
       const waiting = [...this.waiting];
       // The queue reports failures of the store. The next look may succeed.
       const page = await this.read(LATEST, 0).catch(() => undefined);
+      this.newest = page?.cursor;
       const answered = waiting.filter(
         ({ cursor }) => page !== undefined && isOther(page.cursor, cursor),
       );
@@ -111,6 +115,7 @@ export class ChangeFeed implements BeforeApplicationShutdown {
       const pause = Math.max(LOOK_MS, answered.length * PAUSE_MS_PER_REQUEST);
       await sleep(pause, undefined, { ref: false });
     }
+    this.newest = undefined;
     this.isLooking = false;
   }
 
