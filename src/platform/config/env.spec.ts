@@ -107,6 +107,16 @@ describe('loadEnv', () => {
     ]);
   });
 
+  it('names a variable once, also beside rules of several variables', () => {
+    const faults = findFaults({ NODE_ENV: 'production', PORT: 'x', AUTH_JWKS_URL: 'x' });
+    expect(faults.split('\n').map((line) => line.split(' ', 3).join(' '))).toEqual([
+      'PORT must be',
+      'AUTH_JWKS_URL must be',
+      'AUTH_ISSUER must be',
+      'AUTH_AUDIENCE must be',
+    ]);
+  });
+
   it('names every variable at fault, and shows no value', () => {
     const faults = findFaults({
       PORT: '99999',

@@ -146,33 +146,32 @@ export class Env {
  * @throws EnvError
  */
 export function loadEnv(source: NodeJS.ProcessEnv = process.env): Env {
-  const env = loadSettings(Env, source);
-  const faults = findFaults(env);
-  if (faults.length > 0) throw new EnvError(faults.join('\n'));
-  return env;
+  return loadSettings(Env, source, checkTogether);
 }
 
-/** Checks the rules that concern several variables. */
-function findFaults(env: Env): string[] {
-  const faults: string[] = [];
+/** Checks the rules that concern several variables. A variable has the fault of its own, if any. */
+function checkTogether(env: Env, faults: Map<string, string>): void {
+  const add = (name: string, must: string): void => {
+    if (!faults.has(name)) faults.set(name, must);
+  };
   const hasTokens = env.ACCESS_TOKENS.length + env.READ_ACCESS_TOKENS.length > 0;
-  const missing = PROVIDER.filter((name) => env[name] === undefined);
+  const missing = PROVIDER.filter((name) => env[name] === undefined && !faults.has(name));
   const hasProvider = missing.length < PROVIDER.length;
   if (env.NODE_ENV === 'production' && !hasTokens && !hasProvider) {
-    faults.push(
-      'ACCESS_TOKENS must hold a token when NODE_ENV is production and neither READ_ACCESS_TOKENS nor AUTH_JWKS_URL is set',
+    add(
+      'ACCESS_TOKENS',
+      'must hold a token when NODE_ENV is production and neither READ_ACCESS_TOKENS nor AUTH_JWKS_URL is set',
     );
   }
   if (hasProvider) {
     for (const name of missing) {
-      faults.push(`${name} must be set too: ${PROVIDER.join(', ')} belong together`);
+      add(name, `must be set too: ${PROVIDER.join(', ')} belong together`);
     }
   } else {
     for (const name of ['AUTH_SCOPE', 'AUTH_READ_SCOPE'] as const) {
-      if (env[name] !== undefined) faults.push(`${name} must not be set without AUTH_JWKS_URL`);
+      if (env[name] !== undefined) add(name, 'must not be set without AUTH_JWKS_URL');
     }
   }
-  return faults;
 }
 
 @Global()

@@ -37,19 +37,26 @@ export function Setting(format: Format<unknown>, initial?: string): PropertyDeco
   };
 }
 
+/** The rules that variables break, by their names. */
+type Faults = Map<string, string>;
+
 /**
  * Reads the settings of a class, and checks those of all classes. An empty value counts as unset.
  *
+ * @param check adds the faults of settings that do not fit together
  * @throws EnvError
  */
 export function loadSettings<Settings extends object>(
   type: Type<Settings>,
   source: NodeJS.ProcessEnv = process.env,
+  check: (settings: Settings, faults: Faults) => void = () => undefined,
 ): Settings {
-  const faults: string[] = [];
+  const faults: Faults = new Map();
   for (const one of classes.keys()) readSettings(one, source, faults);
-  if (faults.length > 0) throw new EnvError(faults.join('\n'));
-  return readSettings(type, source, faults);
+  const settings = readSettings(type, source, faults);
+  check(settings, faults);
+  if (faults.size === 0) return settings;
+  throw new EnvError(Array.from(faults, ([name, must]) => `${name} ${must}`).join('\n'));
 }
 
 /** Provides a module with its settings: `providers: [provideSettings(GardensSettings)]`. */
@@ -59,18 +66,18 @@ export function provideSettings<Settings extends object>(
   return { provide: type, useFactory: () => loadSettings(type) };
 }
 
-/** @param faults collects the rules of variables that break them */
+/** @param faults collects the faults */
 function readSettings<Settings extends object>(
   type: Type<Settings>,
   source: NodeJS.ProcessEnv,
-  faults: string[],
+  faults: Faults,
 ): Settings {
   const settings = new type();
   for (const { name, format, initial } of classes.get(type) ?? []) {
     const text = source[name] === '' ? initial : (source[name] ?? initial);
     if (text === undefined) continue;
     const value = format.parse(text);
-    if (value === undefined) faults.push(`${name} ${format.must}`);
+    if (value === undefined) faults.set(name, format.must);
     else Object.assign(settings, { [name]: value });
   }
   return settings;
