@@ -42,8 +42,7 @@ export async function createApp(features: readonly Type[] = []): Promise<NestExp
   app.flushLogs();
   app.set('trust proxy', env.TRUST_PROXY);
   app.use(requestMiddleware(logger, app.get(Connections)));
-  const origins = env.CORS_ORIGINS;
-  if (origins.length > 0) app.enableCors({ origin: origins, ...CORS });
+  if (env.CORS_ORIGINS.length > 0) app.enableCors({ origin: env.CORS_ORIGINS, ...CORS });
   app.get(DocsModule).document(app);
   return app;
 }

@@ -46,9 +46,8 @@ async function start(): Promise<void> {
     logger.log(`Listening on ${getUrl(app)}, Swagger UI at ${getUrl(app)}/docs${reach}`);
     logger.log(`Accepting ${describeTokens(app)}`);
     logger.log(`Storing in ${app.get<StoreDataSource>(DataSource).description}`);
-    logger.log(
-      `Settings from the environment${envFile === undefined ? '' : `, and from ${envFile}`}`,
-    );
+    const alsoFrom = envFile === undefined ? '' : `, and from ${envFile}`;
+    logger.log(`Settings from the environment${alsoFrom}`);
     await app.get(PinoLogger).flush();
     printDevelopmentToken(app);
   } catch (error) {
