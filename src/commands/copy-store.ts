@@ -48,18 +48,22 @@ export async function copyStore(
     const target = await openDatabase(targetOptions);
     try {
       const entities = source.entityMetadatas.filter((metadata) => metadata.target !== JobRun);
-      let copies: TableCopy[];
+      const copies = new Map<EntityMetadata, TableCopy>();
+      let left = entities;
+      let created: number;
       do {
-        copies = [];
-        for (const metadata of entities) copies.push(await copyTable(source, target, metadata));
+        created = 0;
+        for (const metadata of left) {
+          const copy = await copyTable(source, target, metadata);
+          copies.set(metadata, copy);
+          created += copy.created;
+        }
         // A row may refer to a row that is copied after it, which is there the next time.
-      } while (
-        copies.some(({ orphans }) => orphans > 0) &&
-        copies.some(({ created }) => created > 0)
-      );
-      for (const copy of copies) {
-        await finishTable(target, copy);
-        onCopied(copy.metadata.tableName, copy.rows);
+        left = left.filter((metadata) => copies.get(metadata)?.orphans !== 0);
+      } while (left.length > 0 && created > 0);
+      for (const [metadata, copy] of copies) {
+        await finishTable(target, metadata, copy);
+        onCopied(metadata.tableName, copy.rows);
       }
     } finally {
       await target.destroy();
@@ -96,7 +100,6 @@ function toOptions(url: string): StoreOptions {
 
 /** The copy of a table: how many rows it has, and how many were created or refer to missing rows. */
 interface TableCopy {
-  readonly metadata: EntityMetadata;
   rows: number;
   created: number;
   orphans: number;
@@ -109,7 +112,7 @@ async function copyTable(
 ): Promise<TableCopy> {
   const from = new BatchedRepository(source.getRepository<ObjectLiteral>(metadata.target));
   const to = new BatchedRepository(target.getRepository<ObjectLiteral>(metadata.target));
-  const copy: TableCopy = { metadata, rows: 0, created: 0, orphans: 0 };
+  const copy: TableCopy = { rows: 0, created: 0, orphans: 0 };
   for await (const page of readPages(from, metadata)) {
     const outcomes = await Promise.all(page.map((row) => createRow(to, row)));
     if (outcomes.includes('different')) {
@@ -125,8 +128,11 @@ async function copyTable(
 }
 
 /** Checks that the target has all rows of a table and no others. */
-async function finishTable(target: StoreDataSource, copy: TableCopy): Promise<void> {
-  const { metadata, rows, orphans } = copy;
+async function finishTable(
+  target: StoreDataSource,
+  metadata: EntityMetadata,
+  { rows, orphans }: TableCopy,
+): Promise<void> {
   const table = metadata.tableName;
   if (orphans > 0) throw new CommandError(`${table} has rows that refer to missing rows`);
   await raiseCounters(target, metadata);
