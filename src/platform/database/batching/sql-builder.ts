@@ -123,24 +123,22 @@ export class TableSql {
     const given = dialect.givenRows(columns);
     const list = (some: readonly ColumnMetadata[]): string =>
       some.map((column) => this.name(column)).join(', ');
-    const select = (some: readonly ColumnMetadata[]): string =>
-      some.map((column) => dialect.selected(columns, column)).join(', ');
     const insert = (some: readonly ColumnMetadata[]): string =>
       `INSERT INTO ${table} (${list(some)}) SELECT ${some.map((column) => this.given(column)).join(', ')}
        FROM ${given} WHERE true`;
     this.insert = this.named(
       'insert',
       `${insert(columns.columns)} ${dialect.insertOrder(columns)}
-       ON CONFLICT (${list(keys)}) DO NOTHING RETURNING ${select(keys)}`,
+       ON CONFLICT (${list(keys)}) DO NOTHING RETURNING ${this.listSelected(keys)}`,
     );
     this.add = this.named(
       'add',
       `${insert(columns.columns.filter((column) => column !== columns.counter))}
-       ORDER BY ${dialect.givenPlace} RETURNING ${select(columns.plain)}`,
+       ORDER BY ${dialect.givenPlace} RETURNING ${this.listSelected(columns.plain)}`,
     );
     const isAmongKeys = dialect.isAmongKeys(columns);
     const { toChange = '', toRemove = '', toKeep = '', skip = '' } = dialect.locks ?? {};
-    const remove = `DELETE FROM ${table} WHERE ${isAmongKeys} RETURNING ${select(keys)}`;
+    const remove = `DELETE FROM ${table} WHERE ${isAmongKeys} RETURNING ${this.listSelected(keys)}`;
     this.remove = this.named('remove', remove);
     this.removeFree = this.named(
       'removeFree',
@@ -149,9 +147,9 @@ export class TableSql {
         : `WITH free AS MATERIALIZED (
              SELECT ${list(keys)} FROM ${table} WHERE ${isAmongKeys} ORDER BY ${list(keys)} ${toRemove} ${skip})
            DELETE FROM ${table} WHERE (${list(keys)}) IN (SELECT ${list(keys)} FROM free)
-           RETURNING ${select(keys)}`,
+           RETURNING ${this.listSelected(keys)}`,
     );
-    const find = `SELECT ${select(columns.plain)} FROM ${table} WHERE ${isAmongKeys}`;
+    const find = `SELECT ${this.listSelected(columns.plain)} FROM ${table} WHERE ${isAmongKeys}`;
     this.find = this.named('find', find);
     // All commits lock rows in the same order, which prevents deadlocks.
     const lock = dialect.locks === undefined ? find : `${find} ORDER BY ${list(keys)} ${toChange}`;
@@ -167,7 +165,7 @@ export class TableSql {
     );
     this.findBytes = this.named(
       'bytes',
-      `SELECT ${select(keys)} FROM ${table} WHERE ${[isAmongKeys, ...hasBytes].join(' AND ')}`,
+      `SELECT ${this.listSelected(keys)} FROM ${table} WHERE ${[isAmongKeys, ...hasBytes].join(' AND ')}`,
     );
   }
 
@@ -201,9 +199,8 @@ export class TableSql {
         given = `(SELECT given.* FROM ${columns.table} AS locked JOIN ${given} ON ${hasKeyOf('locked')}
           ORDER BY ${order} ${toChange} OF locked ${skip}) AS given`;
       }
-      const keys = columns.keys.map((key) => dialect.selected(columns, key)).join(', ');
       return `UPDATE ${columns.table} SET ${assignments.join(', ')} FROM ${given}
-        WHERE ${hasKeyOf(columns.table)} RETURNING ${keys}`;
+        WHERE ${hasKeyOf(columns.table)} RETURNING ${this.listSelected(columns.keys)}`;
     });
     return [statement, this.encodeRows(rows, bytes)];
   }
@@ -252,7 +249,7 @@ export class TableSql {
     const { columns, dialect } = this;
     return this.cached('rows', describeShape(page), () => {
       const selected = [
-        ...columns.plain.map((column) => dialect.selected(columns, column)),
+        this.listSelected(columns.plain),
         ...this.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`),
       ];
       const value = (index: number): string => dialect.parameter(index + 2);
@@ -371,6 +368,11 @@ export class TableSql {
     const isEqual = operator === '=' && !ignoresCase;
     const stored = isEqual ? this.columns.qualifyColumn(column) : this.sortExpression(key);
     return `${stored} ${operator} ${given}`;
+  }
+
+  /** Writes a list of columns to read or to return. */
+  private listSelected(some: readonly ColumnMetadata[]): string {
+    return some.map((column) => this.dialect.selected(this.columns, column)).join(', ');
   }
 
   private name(column: ColumnMetadata | undefined): string {
