@@ -2,7 +2,8 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 
-const CAST_TO_INTEGER = new Set<unknown>(['integer', 'bigint', 'boolean']);
+/** The other types are stored as text. */
+const INTEGERS = new Set<unknown>(['integer', 'bigint', 'boolean']);
 
 /**
  * The SQL of SQLite. Rows are one parameter, a JSON array, so that a statement has a constant text
@@ -36,7 +37,7 @@ export const sqliteDialect: SqlDialect = {
 
   insertOrder: () => '',
 
-  asText: (sql: string) => `CAST(${sql} AS TEXT)`,
+  asText: (sql: string, type: unknown) => (INTEGERS.has(type) ? `CAST(${sql} AS TEXT)` : sql),
 
   selected(columns: EntityColumns, column: ColumnMetadata): string {
     const name = columns.qualifyColumn(column);
@@ -46,7 +47,7 @@ export const sqliteDialect: SqlDialect = {
   },
 
   fromText: (sql: string, { type }: ColumnMetadata) =>
-    CAST_TO_INTEGER.has(type) ? `CAST(${sql} AS INTEGER)` : sql,
+    INTEGERS.has(type) ? `CAST(${sql} AS INTEGER)` : sql,
 
   sorted: (sql: string) => sql,
 
