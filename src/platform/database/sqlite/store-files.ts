@@ -43,7 +43,10 @@ export async function assertWritable(path: string): Promise<void> {
 async function makeFolder(folder: string): Promise<void> {
   if (existsSync(folder)) return;
   await makeFolder(dirname(folder));
-  await mkdir(folder);
+  await mkdir(folder).catch((error: unknown) => {
+    // Another program may have created it in the meantime.
+    if (getErrorCode(error) !== 'EEXIST') throw error;
+  });
 }
 
 /** The user may enter the folder but not read it, or its file system cannot flush folders. */
