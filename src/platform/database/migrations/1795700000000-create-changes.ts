@@ -10,7 +10,7 @@ export class CreateChanges1795600000000 implements MigrationInterface {
   }
 
   async down(): Promise<void> {
-    // And it removes the table.
+    // Undoing the next migration removes the table.
   }
 }
 

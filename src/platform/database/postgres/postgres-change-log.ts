@@ -21,6 +21,7 @@ export class PostgresChangeLog implements ChangeLog {
     const [place] = (await queryRunner.query('SELECT quote_ident(current_schema()) AS schema')) as {
       schema: string;
     }[];
+    const schema = place?.schema ?? '';
     const known = await listFunctions(queryRunner);
     const isRecording =
       known.length === tables.length &&
@@ -31,8 +32,7 @@ export class PostgresChangeLog implements ChangeLog {
     await withBriefLocks(queryRunner, async () => {
       if (!isRecording) await dropFunctions(queryRunner, known);
       // A column may have been added since the last start.
-      for (const table of tables)
-        await queryRunner.query(writeFunction(table, place?.schema ?? ''));
+      for (const table of tables) await queryRunner.query(writeFunction(table, schema));
       await queryRunner.query(SETTLE_CHANGES);
       if (isRecording) return;
       for (const { table, prefix } of tables) {
