@@ -16,6 +16,7 @@ import {
 } from '../support/change-feed.js';
 import { resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
+import { PostgresServer } from '../support/postgres-server.js';
 import { TOKEN } from '../support/token.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 import { ENGINE } from '../support/test-store.js';
@@ -24,6 +25,8 @@ const MONSTERA = '{"id":7,"name":"Monstera"}';
 const CREATED = ['plant.created', 7, { id: 7, name: 'Monstera' }];
 
 let app: TestApp;
+/** A server without other suites; undefined unless a test needs it. */
+let ownServer: PostgresServer | undefined;
 
 beforeEach(async () => {
   app = await TestApp.start(FEED);
@@ -32,6 +35,8 @@ afterEach(async () => {
   jest.restoreAllMocks();
   resetClocks();
   await app.close();
+  await ownServer?.remove();
+  ownServer = undefined;
 });
 
 async function readPage(query = ''): Promise<Answer> {
@@ -198,6 +203,11 @@ describe('the feed', () => {
   });
 
   it('writes nothing while nothing is written to the store', async () => {
+    if (ENGINE === 'postgres') {
+      // Transactions in the other databases of a server count too.
+      ownServer = await PostgresServer.start();
+      await app.restart({ DATABASE_URL: ownServer.url() });
+    }
     await app.create(MONSTERA);
     const cursor = await latestCursor(app);
     const before = await readState();
