@@ -1,22 +1,19 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
-import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RequestAbortedError } from './body-chunks.js';
 import { endTurn, endTurnOfClosed, HANDLED_BYTES, MAX_PAGES, Turns } from './turns.js';
 
 /** A request of a client at this address, and its answer. */
 function ask(ip: string, rawHeaders: string[] = []): [Request, Response & { closed: boolean }] {
-  const response = Object.assign(new EventEmitter(), { locals: {}, closed: false });
   return [
     { ip, rawHeaders, socket: {} } as unknown as Request,
-    response as unknown as Response & { closed: boolean },
+    { locals: {}, closed: false } as unknown as Response & { closed: boolean },
   ];
 }
 
 function leave(response: Response & { closed: boolean }): void {
   response.closed = true;
-  response.emit('close');
   endTurnOfClosed(response);
 }
 

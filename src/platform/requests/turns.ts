@@ -115,7 +115,7 @@ export class Turns {
       const stopWaiting = (): void => {
         clearTimeout(timer);
         holding.end();
-        response.off('close', leave);
+        response.locals.leave = undefined;
       };
       const begin = (): void => {
         stopWaiting();
@@ -131,7 +131,9 @@ export class Turns {
       };
       const timer = setTimeout(leave, this.waitMs);
       const holding = clientMemory.hold(client, leave);
-      response.on('close', leave);
+      // A second listener would make Node put both into an array. V8 allocates these arrays among its
+      // long-lived objects, where they keep requests in memory until the next full collection.
+      response.locals.leave = leave;
       waiting.push(client, begin);
       holding.update(countHead(request) + bodyBytes);
     });
@@ -151,10 +153,11 @@ export function endTurn({ locals }: Response): void {
 }
 
 /**
- * Ends the turn of a request whose connection has closed. If it has no answer yet, its work
- * continues, and its turn is kept for as long as the work may take.
+ * Ends the turn of a request whose connection has closed, or its wait for one. If it has no answer
+ * yet, its work continues, and its turn is kept for as long as the work may take.
  */
 export function endTurnOfClosed(response: Response): void {
+  (response.locals.leave as (() => void) | undefined)?.();
   const end = response.locals.turn as (() => void) | undefined;
   if (response.writableEnded) endTurn(response);
   else if (end !== undefined) setTimeout(end, WAIT_TIMEOUT_MS).unref();
