@@ -54,12 +54,13 @@ export class PostgresServer {
     return `postgres://postgres@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** Starts it again, on the same data and the same port. */
-  async resume(): Promise<void> {
+  /** Starts it again, on the same data and the same port, with these further settings. */
+  async resume(...further: string[]): Promise<void> {
     const settings = [
       `port=${this.port}`,
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
+      ...further,
     ];
     this.process = spawn(
       this.program('postgres'),
@@ -80,9 +81,9 @@ export class PostgresServer {
   }
 
   /** Starts it as the former primary does after a switchover: it only reads, until it is promoted. */
-  async resumeAsStandby(): Promise<void> {
+  async resumeAsStandby(...further: string[]): Promise<void> {
     await this.put(join(this.folder, 'data/standby.signal'), '');
-    await this.resume();
+    await this.resume(...further);
   }
 
   /** SIGQUIT stops it at once as a crash would, SIGINT in an orderly way. */
@@ -93,22 +94,11 @@ export class PostgresServer {
     await once(process, 'exit');
   }
 
-  /** Copies its data, as of the moment of a crash. */
-  async copyData(): Promise<void> {
-    await this.replaceData('data', 'copy');
-  }
-
-  /** Restores the copy of its data. */
-  async restoreData(): Promise<void> {
-    await this.replaceData('copy', 'data');
-  }
-
-  private async replaceData(from: string, to: string): Promise<void> {
-    await this.kill('SIGQUIT');
-    await rm(join(this.folder, to), { recursive: true, force: true });
-    const { uid, gid } = this.ids;
-    await run('cp', ['-r', from, to], { cwd: this.folder, ...(uid && { uid, gid }) });
-    await this.resume();
+  /** Gives it the data of another server. Neither may run. */
+  async copyData(from: PostgresServer): Promise<void> {
+    const { folder, ids } = this;
+    await rm(join(folder, 'data'), { recursive: true });
+    await run('cp', ['-r', join(from.folder, 'data'), folder], { ...ids });
   }
 
   /** Stops it and removes its data. */

@@ -22,7 +22,8 @@ export class TcpProxy {
 
   private constructor(
     private readonly listener: Server,
-    private readonly target: number,
+    /** The port to which it leads new connections. */
+    public target: number,
   ) {
     listener.on('connection', (client) => this.accept(client));
   }

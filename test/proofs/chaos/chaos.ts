@@ -41,7 +41,7 @@ export default (async (args) => {
     seed: parseNumber(values.seed),
   };
   const folder = await ProgramFolder.create();
-  const database = await startDatabase(folder, plan);
+  const database = await startDatabase(plan);
   try {
     return await strikeUnderLoad(plan, folder, database);
   } finally {
@@ -114,10 +114,9 @@ async function strike(nemesis: Nemesis | undefined, target: Target): Promise<voi
   if (nemesis === 'failover' && database instanceof Cluster) await database.failOver();
 }
 
-async function startDatabase(folder: ProgramFolder, { engine, nemeses }: Plan): Promise<Database> {
+async function startDatabase({ engine, nemeses }: Plan): Promise<Database> {
   if (engine === 'sqlite') return undefined;
-  const isCluster = nemeses.includes('failover');
-  return isCluster ? await Cluster.start(folder.file('cluster')) : await PostgresServer.start();
+  return await (nemeses.includes('failover') ? Cluster : PostgresServer).start();
 }
 
 function parseNemeses(text: string, engine: keyof typeof NEMESES): Nemesis[] {
