@@ -30,14 +30,10 @@ const PAGE_ROWS = 100;
  *
  * @param from the store to read, as in DATABASE_URL; no program may write to it meanwhile
  * @param to the store to write; its schema is brought up to date
- * @param onCopied gets the name of each table and its number of rows, which both stores then have
+ * @returns the number of rows of each table, which both stores then have
  * @throws CommandError, DatabaseStartError
  */
-export async function copyStore(
-  from: string,
-  to: string,
-  onCopied: (table: string, rows: number) => void,
-): Promise<void> {
+export async function copyStore(from: string, to: string): Promise<Map<string, number>> {
   const [sourceOptions, targetOptions] = [toOptions(from), toOptions(to)];
   if (from === to) throw new CommandError('Name two different stores');
   if (sourceOptions.type === 'sqlite' && !existsSync(sourceOptions.database)) {
@@ -47,24 +43,7 @@ export async function copyStore(
   try {
     const target = await openDatabase(targetOptions);
     try {
-      const entities = source.entityMetadatas.filter((metadata) => metadata.target !== JobRun);
-      const copies = new Map<EntityMetadata, TableCopy>();
-      let left = entities;
-      let created: number;
-      do {
-        created = 0;
-        for (const metadata of left) {
-          const copy = await copyTable(source, target, metadata);
-          copies.set(metadata, copy);
-          created += copy.created;
-        }
-        // A row may refer to a row that is copied after it, which is there the next time.
-        left = left.filter((metadata) => copies.get(metadata)?.orphans !== 0);
-      } while (left.length > 0 && created > 0);
-      for (const [metadata, copy] of copies) {
-        await finishTable(target, metadata, copy);
-        onCopied(metadata.tableName, copy.rows);
-      }
+      return await copyTables(source, target);
     } finally {
       await target.destroy();
     }
@@ -98,62 +77,61 @@ function toOptions(url: string): StoreOptions {
   return createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2 }, schema);
 }
 
-/** The copy of a table: how many rows it has, and how many were created or refer to missing rows. */
-interface TableCopy {
-  rows: number;
-  created: number;
-  orphans: number;
+async function copyTables(
+  source: StoreDataSource,
+  target: StoreDataSource,
+): Promise<Map<string, number>> {
+  const copied = new Map<string, number>();
+  let left = source.entityMetadatas.filter((metadata) => metadata.target !== JobRun);
+  while (left.length > 0) {
+    const incomplete: EntityMetadata[] = [];
+    let created = 0;
+    for (const metadata of left) {
+      const copy = await copyTable(source, target, metadata);
+      created += copy.created;
+      if (copy.orphans > 0) incomplete.push(metadata);
+      else copied.set(metadata.tableName, copy.rows);
+    }
+    const [first] = incomplete;
+    if (created === 0 && first !== undefined) {
+      throw new CommandError(`${first.tableName} has rows that refer to missing rows`);
+    }
+    // A row may refer to a row that is copied after it, which is there the next time.
+    left = incomplete;
+  }
+  return copied;
 }
 
+/** @throws CommandError when the target has another row with the key of a row, or further rows */
 async function copyTable(
   source: StoreDataSource,
   target: StoreDataSource,
   metadata: EntityMetadata,
-): Promise<TableCopy> {
+): Promise<{ rows: number; created: number; orphans: number }> {
   const from = new BatchedRepository(source.getRepository<ObjectLiteral>(metadata.target));
   const to = new BatchedRepository(target.getRepository<ObjectLiteral>(metadata.target));
-  const copy: TableCopy = { rows: 0, created: 0, orphans: 0 };
+  const table = metadata.tableName;
+  const copy = { rows: 0, created: 0, orphans: 0 };
   for await (const page of readPages(from, metadata)) {
-    const outcomes = await Promise.all(page.map((row) => createRow(to, row)));
-    if (outcomes.includes('different')) {
-      throw new CommandError(
-        `${metadata.tableName} of the target has another row with the key of a row to copy: nothing is overwritten`,
-      );
+    const { created, failures } = await to.createAll(page);
+    for (const failure of failures.values()) {
+      if (failure === 'different') {
+        throw new CommandError(
+          `${table} of the target has another row with the key of a row to copy: nothing is overwritten`,
+        );
+      }
+      if (!(failure instanceof ConstraintError) || failure.kind !== 'foreign key') throw failure;
+      copy.orphans++;
     }
     copy.rows += page.length;
-    copy.created += outcomes.filter((outcome) => outcome === 'created').length;
-    copy.orphans += outcomes.filter((outcome) => outcome === 'orphan').length;
+    copy.created += created;
   }
-  return copy;
-}
-
-/** Checks that the target has all rows of a table and no others. */
-async function finishTable(
-  target: StoreDataSource,
-  metadata: EntityMetadata,
-  { rows, orphans }: TableCopy,
-): Promise<void> {
-  const table = metadata.tableName;
-  if (orphans > 0) throw new CommandError(`${table} has rows that refer to missing rows`);
   await raiseCounters(target, metadata);
   const stored = await target.getRepository(metadata.target).count();
-  if (stored !== rows) {
-    throw new CommandError(
-      `${table} has ${rows} rows in the first store and ${stored} in the second: does a program write to one of them?`,
-    );
-  }
-}
-
-async function createRow(
-  to: BatchedRepository<ObjectLiteral>,
-  row: ObjectLiteral,
-): Promise<'created' | 'identical' | 'different' | 'orphan'> {
-  try {
-    return await to.create(row);
-  } catch (error) {
-    if (error instanceof ConstraintError && error.kind === 'foreign key') return 'orphan';
-    throw error;
-  }
+  if (copy.orphans > 0 || stored === copy.rows) return copy;
+  throw new CommandError(
+    `${table} has ${copy.rows} rows in the first store and ${stored} in the second: does a program write to one of them?`,
+  );
 }
 
 async function* readPages(

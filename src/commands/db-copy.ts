@@ -9,5 +9,7 @@ await runCommand(async (from, to = process.env.DATABASE_URL, ...others) => {
       'Name two stores as in DATABASE_URL, which is the second by default: npm run db:copy -- <from> [to]',
     );
   }
-  await copyStore(from, to, (table, rows) => console.log(`${table}: ${rows}, the same in both`));
+  for (const [table, rows] of await copyStore(from, to)) {
+    console.log(`${table}: ${rows}, the same in both`);
+  }
 });

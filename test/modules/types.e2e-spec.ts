@@ -216,8 +216,8 @@ it('values of all types are copied to the other engine and back as they are', as
   const hasPostgres = process.env.TEST_POSTGRES_URL !== undefined;
   const between = await TestStore.create(hasPostgres ? 'postgres' : ENGINE);
   const last = await TestStore.create('sqlite');
-  await copyStore(store.url, between.url, () => undefined);
-  await copyStore(between.url, last.url, () => undefined);
+  await copyStore(store.url, between.url);
+  await copyStore(between.url, last.url);
   const copied = await openStore(last.url);
   expect(await readPage('array', openRepository(copied))).toBe(stored);
   await copied.destroy();

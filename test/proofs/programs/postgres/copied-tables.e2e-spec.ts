@@ -75,9 +75,7 @@ function useBeds<Result>(
 
 /** Resolves with the number of copied beds. */
 async function copy(): Promise<number | undefined> {
-  const tables = new Map<string, number>();
-  await copyStore(from.url, to.url, (table, rows) => tables.set(table, rows));
-  return tables.get('beds');
+  return (await copyStore(from.url, to.url)).get('beds');
 }
 
 describe.each(DIRECTIONS)('copying from %s to %s', (source, target) => {

@@ -43,9 +43,7 @@ async function create(store: TestStore, plants: readonly Plant[]): Promise<void>
 
 /** Resolves with the number of rows of each table. */
 async function copy(source = from.url, target = to.url): Promise<Record<string, number>> {
-  const tables: Record<string, number> = {};
-  await copyStore(source, target, (table, rows) => (tables[table] = rows));
-  return tables;
+  return Object.fromEntries(await copyStore(source, target));
 }
 
 async function readPlants(store: TestStore): Promise<Plant[]> {
