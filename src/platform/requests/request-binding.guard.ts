@@ -22,11 +22,7 @@ import { setParameters } from './read-parameters.js';
 import { Turns, TURNS } from './turns.js';
 
 /** Makes the body of an answer from the result of a handler, and sets its status and headers. */
-type ResultConverter<Result = never> = (
-  result: Result,
-  request: Request,
-  response: Response,
-) => unknown;
+type ResultConverter<Result = never> = (result: Result, response: Response) => unknown;
 
 const RESULT_CONVERTER = Symbol('result converter');
 
@@ -41,7 +37,7 @@ export function ConvertResult<Result>(convert: ResultConverter<Result>): MethodD
 /** Returns the body of the answer. */
 export function convertResult(result: unknown, response: Response): unknown {
   const convert = response.locals.converter as ResultConverter<unknown> | undefined;
-  return convert === undefined ? result : convert(result, response.req, response);
+  return convert === undefined ? result : convert(result, response);
 }
 
 const BODY_RULE = Symbol('body rule');
@@ -142,7 +138,7 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
     }
     // An unread body would stay in memory until the answer, and hide the end of the connection.
     if (WITHOUT_BODY.has(request.method)) request.resume();
-    return turns?.take(request, response)?.then(() => true) ?? true;
+    return turns?.take(response)?.then(() => true) ?? true;
   }
 
   private async bindBody(
@@ -157,11 +153,11 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
     await Promise.resolve();
     const bytes = await readBody(request, response, rule, this.env.REQUEST_TIMEOUT_MS);
     if (dto === undefined) {
-      await turns?.take(request, response, bytes.length);
+      await turns?.take(response, bytes.length);
       request.body = bytes;
     } else {
       const text = bytes.toString();
-      await turns?.take(request, response, countMemory(text, bytes));
+      await turns?.take(response, countMemory(text, bytes));
       request.body = parseObject(text, dto, 'body');
     }
     return true;

@@ -1,15 +1,13 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RequestAbortedError } from './body-chunks.js';
 import { endTurn, endTurnOfClosed, HANDLED_BYTES, MAX_PAGES, Turns } from './turns.js';
 
-/** A request of a client at this address, and its answer. */
-function ask(ip: string, rawHeaders: string[] = []): [Request, Response & { closed: boolean }] {
-  return [
-    { ip, rawHeaders, socket: {} } as unknown as Request,
-    { locals: {}, closed: false } as unknown as Response & { closed: boolean },
-  ];
+/** The answer to a request of a client at this address. */
+function ask(ip: string): Response & { closed: boolean } {
+  const req = { ip, rawHeaders: [], socket: {} };
+  return { req, locals: {}, closed: false } as unknown as Response & { closed: boolean };
 }
 
 function leave(response: Response & { closed: boolean }): void {
@@ -20,8 +18,8 @@ function leave(response: Response & { closed: boolean }): void {
 /** Takes all turns for pages. */
 async function takeAll(): Promise<(Response & { closed: boolean })[]> {
   const holders = Array.from({ length: MAX_PAGES }, () => {
-    const [request, response] = ask('192.0.2.1');
-    void Turns.ofPages.take(request, response);
+    const response = ask('192.0.2.1');
+    void Turns.ofPages.take(response);
     return response;
   });
   // Some may begin only in the next turn of the event loop.
@@ -39,8 +37,8 @@ it('gives a turn to one of each client that waits before the second of any', asy
   await nextTurn();
   const begun: string[] = [];
   const waiting = ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2'].map((ip, index) => {
-    const [request, response] = ask(ip);
-    const turn = Turns.ofPages.take(request, response)?.then(() => begun.push(`${ip} ${index}`));
+    const response = ask(ip);
+    const turn = Turns.ofPages.take(response)?.then(() => begun.push(`${ip} ${index}`));
     return { response, turn };
   });
   for (const holder of holders.slice(0, 2)) endTurn(holder);
@@ -55,16 +53,16 @@ it('gives a turn to one of each client that waits before the second of any', asy
 it('waits for no disconnected client, and for none longer than its deadline', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   const holders = await takeAll();
-  const [request, gone] = ask('192.0.2.1');
-  const left = Turns.ofPages.take(request, gone);
+  const gone = ask('192.0.2.1');
+  const left = Turns.ofPages.take(gone);
   leave(gone);
   await expect(left).rejects.toThrow(RequestAbortedError);
-  const late = Turns.ofPages.take(...ask('192.0.2.1'));
+  const late = Turns.ofPages.take(ask('192.0.2.1'));
   jest.advanceTimersByTime(5_001);
   await expect(late).rejects.toMatchObject({ status: 503 });
-  const [again, closed] = ask('192.0.2.1');
+  const closed = ask('192.0.2.1');
   closed.closed = true;
-  expect(() => Turns.ofPages.take(again, closed)).toThrow(RequestAbortedError);
+  expect(() => Turns.ofPages.take(closed)).toThrow(RequestAbortedError);
   for (const holder of holders) endTurn(holder);
 });
 
@@ -72,9 +70,9 @@ it('counts the work for a disconnected client until the work has ended', async (
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   const holders = await takeAll();
   await nextTurn();
-  const [request, response] = ask('192.0.2.1');
+  const response = ask('192.0.2.1');
   let hasBegun = false;
-  void Turns.ofPages.take(request, response)?.then(() => (hasBegun = true));
+  void Turns.ofPages.take(response)?.then(() => (hasBegun = true));
   for (const holder of holders) leave(holder);
   await Promise.resolve();
   expect(hasBegun).toBe(false);
@@ -86,10 +84,10 @@ it('counts the work for a disconnected client until the work has ended', async (
 });
 
 it('lets requests wait while the bodies that are handled take all the memory', async () => {
-  const [request, response] = ask('192.0.2.1');
-  await Turns.ofHandlers.take(request, response, HANDLED_BYTES);
-  const [other, itsResponse] = ask('192.0.2.1');
-  const turn = Turns.ofHandlers.take(other, itsResponse);
+  const response = ask('192.0.2.1');
+  await Turns.ofHandlers.take(response, HANDLED_BYTES);
+  const itsResponse = ask('192.0.2.1');
+  const turn = Turns.ofHandlers.take(itsResponse);
   expect(turn).toBeDefined();
   endTurn(response);
   await turn;

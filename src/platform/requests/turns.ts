@@ -1,5 +1,5 @@
 import { SetMetadata } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { WAIT_TIMEOUT_MS } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
@@ -67,14 +67,13 @@ export class Turns {
    * @throws RequestAbortedError when its client has disconnected
    */
   take(
-    request: Request,
     response: Response,
     bodyBytes = 0,
     cost = this === Turns.ofHandlers ? REQUEST_BYTES + bodyBytes : 1,
   ): Promise<void> | undefined {
     if (response.closed) throw new RequestAbortedError();
     endTurn(response);
-    if (!this.mayBegin()) return this.wait(request, response, bodyBytes, cost);
+    if (!this.mayBegin()) return this.wait(response, bodyBytes, cost);
     this.begin(response, cost);
     return undefined;
   }
@@ -103,14 +102,9 @@ export class Turns {
     while (!this.waiting.isEmpty && this.mayBegin()) this.waiting.shift()?.();
   }
 
-  private async wait(
-    request: Request,
-    response: Response,
-    bodyBytes: number,
-    cost: number,
-  ): Promise<void> {
+  private async wait(response: Response, bodyBytes: number, cost: number): Promise<void> {
     const { waiting } = this;
-    const client = getClient(request);
+    const client = getClient(response.req);
     await new Promise<void>((resolve, reject) => {
       const stopWaiting = (): void => {
         clearTimeout(timer);
@@ -135,7 +129,7 @@ export class Turns {
       // long-lived objects, where they keep requests in memory until the next full collection.
       response.locals.leave = leave;
       waiting.push(client, begin);
-      holding.update(countHead(request) + bodyBytes);
+      holding.update(countHead(response.req) + bodyBytes);
     });
   }
 }

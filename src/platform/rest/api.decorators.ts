@@ -6,7 +6,7 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiCreatedResponse, ApiExtension, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { map } from 'rxjs';
 import { type ErrorEntry, MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { ConvertResult } from '../requests/request-binding.guard.js';
@@ -52,9 +52,9 @@ export function ApiCreated(type: Type<Created>, description: string): MethodDeco
 }
 
 /** Sets `Location` (RFC 9110 section 10.2.2) to the path of the request and the id. */
-function setLocation(body: Created, request: Request, response: Response): Created {
+function setLocation(body: Created, response: Response): Created {
   response.status(HttpStatus.CREATED);
-  response.setHeader('Location', `${request.path}/${encodeURIComponent(String(body.id))}`);
+  response.setHeader('Location', `${response.req.path}/${encodeURIComponent(String(body.id))}`);
   return body;
 }
 

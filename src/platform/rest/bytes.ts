@@ -1,6 +1,6 @@
 import { applyDecorators, StreamableFile } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { WAIT_TIMEOUT_MS } from '../config/env.js';
 import { endTurn, Turns } from '../requests/turns.js';
 import { BodyByRule, ConvertResult } from '../requests/request-binding.guard.js';
@@ -49,12 +49,11 @@ export function ApiBytes(
 ): MethodDecorator {
   const convert = (
     result: Representation<Buffer | StreamableFile | StoredBytes>,
-    request: Request,
     response: Response,
   ): unknown => {
     let body: Buffer | StreamableFile | StoredBytes | undefined;
     try {
-      body = convertRepresentation(result, request, response);
+      body = convertRepresentation(result, response);
     } finally {
       // The file of an answer without a body stays open otherwise.
       if (body === undefined && result.body instanceof StreamableFile) {
@@ -63,7 +62,7 @@ export function ApiBytes(
     }
     if (body === undefined || body instanceof StreamableFile) return body;
     if (!Buffer.isBuffer(body)) {
-      return new GeneratedAnswer(body.type, readInTurn(body, request, response), body.length);
+      return new GeneratedAnswer(body.type, readInTurn(body, response), body.length);
     }
     response.type(mediaTypes[0]);
     return body;
@@ -81,11 +80,10 @@ export function ApiBytes(
  */
 async function* readInTurn(
   { length, read }: StoredBytes,
-  request: Request,
   response: Response,
 ): AsyncGenerator<Buffer> {
-  if (request.method === 'HEAD') return;
-  await Turns.ofBytes.take(request, response, 0, length);
+  if (response.req.method === 'HEAD') return;
+  await Turns.ofBytes.take(response, 0, length);
   const timer = setTimeout(() => endTurn(response), WAIT_TIMEOUT_MS);
   try {
     const bytes = await read();

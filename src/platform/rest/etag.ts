@@ -1,6 +1,6 @@
 import { applyDecorators, HttpStatus, type Type } from '@nestjs/common';
 import { ApiOkResponse, ApiResponse, type ApiResponseNoStatusOptions } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { hash } from 'node:crypto';
 import { ConvertResult } from '../requests/request-binding.guard.js';
 import { addDefaultHeaders } from '../server/default-headers.js';
@@ -34,10 +34,9 @@ const ETAG = {
  */
 export function convertRepresentation<Body>(
   { body, etag }: Representation<Body>,
-  request: Request,
   response: Response,
 ): Body | undefined {
-  const isModified = new Preconditions(request.headers).isModified(etag);
+  const isModified = new Preconditions(response.req.headers).isModified(etag);
   addDefaultHeaders(response, 'ETag', etag);
   if (isModified) return body;
   response.status(HttpStatus.NOT_MODIFIED);

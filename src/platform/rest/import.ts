@@ -68,10 +68,10 @@ export async function importLines<Dto extends object>(
   createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
   keyTaken: ErrorKind,
 ): Promise<ImportResultDto> {
-  const { request, response } = body;
+  const { response } = body;
   const result = new ImportResultDto();
   for await (const readLines of body) {
-    await Turns.ofBatches.take(request, response);
+    await Turns.ofBatches.take(response);
     const began = performance.now();
     try {
       await storeLines(readLines(), createAll, keyTaken, result);

@@ -1,6 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import type { JsonPage } from '../database/batched-repository.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
@@ -48,18 +48,13 @@ export async function waitInRequest(
     const { signal } = ending;
     await wait(signal);
     if (signal.reason instanceof ApiError) throw signal.reason;
-    await Turns.ofPages.take(request, response);
+    await Turns.ofPages.take(response);
   } finally {
     holding.end();
     clearTimeout(timer);
     response.off('close', end);
     socket.off('end', end);
   }
-}
-
-function convert({ json, next }: JsonPage, request: Request, response: Response): unknown {
-  setNextLink(request, response, next);
-  return json;
 }
 
 /**
@@ -73,7 +68,10 @@ export function ApiEndlessPage(type: Type, description: string): MethodDecorator
   };
   return applyDecorators(
     TakesTurns(Turns.ofPages),
-    ConvertResult(convert),
+    ConvertResult(({ json, next }: JsonPage, response) => {
+      setNextLink(response, next);
+      return json;
+    }),
     ApiOkResponse({ description, type, isArray: true, headers: { Link } }),
   );
 }

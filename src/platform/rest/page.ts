@@ -7,7 +7,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import { IsIn, IsInt, IsString, Min, ValidateBy } from 'class-validator';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonPage, PageQuery } from '../database/batched-repository.js';
 import { iterate } from '../database/iterate.js';
@@ -107,26 +107,22 @@ function IsCursor(): PropertyDecorator {
 }
 
 /** Returns the rows of a page, and sets the `Link` (RFC 8288) to the next one. */
-function convert({ json, next }: JsonPage, request: Request, response: Response): unknown {
+function convert({ json, next }: JsonPage, response: Response): unknown {
   // With CORS there is one already.
   if (response.hasHeader('Vary')) response.vary('Accept');
   else addDefaultHeaders(response, 'Vary', 'Accept');
-  setNextLink(request, response, next);
+  setNextLink(response, next);
   if (json instanceof JsonText) return json;
-  const { format } = request.query as unknown as PageQueryDto;
+  const { format } = response.req.query as unknown as PageQueryDto;
   const type = format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE;
-  return new GeneratedAnswer(type, readInTurn(json, request, response));
+  return new GeneratedAnswer(type, readInTurn(json, response));
 }
 
 /** Reads the pieces of a page. Each piece takes a turn of its own. */
-function readInTurn(
-  pieces: AsyncIterable<string>,
-  request: Request,
-  response: Response,
-): AsyncIterable<string> {
+function readInTurn(pieces: AsyncIterable<string>, response: Response): AsyncIterable<string> {
   const iterator = pieces[Symbol.asyncIterator]();
   const readNext = async (): Promise<string | undefined> => {
-    await Turns.ofPages.take(request, response);
+    await Turns.ofPages.take(response);
     try {
       const piece = await iterator.next();
       return piece.done === true ? undefined : piece.value;
@@ -168,10 +164,10 @@ export function describeLines(type: Type): { type: 'string'; description: string
  *
  * @param end the cursor at the end of this page; undefined for the last page
  */
-export function setNextLink(request: Request, response: Response, end: string | undefined): void {
+export function setNextLink(response: Response, end: string | undefined): void {
   if (end === undefined) return;
-  const query = request.query as unknown as PageQueryDto;
-  const link = `<${request.path}?${writeQuery(query, end)}>; rel="next"`;
+  const { path, query } = response.req;
+  const link = `<${path}?${writeQuery(query as unknown as PageQueryDto, end)}>; rel="next"`;
   addDefaultHeaders(response, 'Link', link);
 }
 
