@@ -14,11 +14,40 @@ const LONGEST_PAUSE_MS = 3_000;
 /** The longest pause in a transaction. On SQLite, all others wait for it. */
 const LONGEST_TRANSACTION_MS = { sqlite: 10, postgres: 500 };
 
-type Nemesis = 'kill' | 'stop' | 'flushes' | 'outage' | 'failover';
-const NEMESES = {
-  sqlite: ['kill', 'stop', 'flushes'],
-  postgres: ['kill', 'stop', 'outage', 'failover'],
-} as const;
+interface Target {
+  readonly replicas: Replicas;
+  readonly database: PostgresServer | Cluster | undefined;
+  readonly flushes: Faults | undefined;
+  readonly random: SeededRandom;
+}
+
+type Strike = (target: Target) => Promise<void>;
+
+const ON_PROGRAMS: Readonly<Record<string, Strike>> = {
+  kill: ({ replicas }) => replicas.kill(),
+  stop: ({ replicas }) => replicas.restart(),
+};
+const NEMESES: Readonly<Record<'sqlite' | 'postgres', Readonly<Record<string, Strike>>>> = {
+  sqlite: {
+    ...ON_PROGRAMS,
+    flushes: async ({ flushes, random }) => {
+      flushes?.set({ flushMs: 30, flushFailureStep: 5 });
+      await sleep(random.below(LONGEST_PAUSE_MS));
+      flushes?.set({ flushMs: 0, flushFailureStep: 0 });
+    },
+  },
+  postgres: {
+    ...ON_PROGRAMS,
+    outage: async ({ database }) => {
+      if (!(database instanceof PostgresServer)) return;
+      await database.kill('SIGQUIT');
+      await database.resume();
+    },
+    failover: async ({ database }) => {
+      if (database instanceof Cluster) await database.failOver();
+    },
+  },
+};
 
 const OPTIONS = {
   seconds: { type: 'string', default: '60' },
@@ -33,99 +62,62 @@ const OPTIONS = {
 export default (async (args) => {
   const { values } = parseArgs({ args, options: OPTIONS });
   const engine = parseEngine(values);
-  const plan: Plan = {
-    engine,
-    nemeses: parseNemeses(values.nemesis, engine),
-    seconds: parseNumber(values.seconds),
-    replicas: parseNumber(values.replicas),
-    seed: parseNumber(values.seed),
-  };
+  const names = values.nemesis.split(',');
+  const strikes = names.flatMap((name) => NEMESES[engine][name] ?? []);
+  if (strikes.length < names.length) {
+    const known = Object.keys(NEMESES[engine]).join();
+    throw new RangeError(`--nemesis must name some of ${known} on ${engine}`);
+  }
+  const [seed, count] = [parseNumber(values.seed), parseNumber(values.replicas)];
+  const random = new SeededRandom(seed);
   const folder = await ProgramFolder.create();
-  const database = await startDatabase(plan);
+  const database = await startDatabase(engine, names);
   try {
-    return await strikeUnderLoad(plan, folder, database);
+    const flushes = names.includes('flushes') ? new Faults(folder.path, '.db-wal') : undefined;
+    const DATABASE_URL = database?.url() ?? 'sqlite:plants.db';
+    const env = { ...PROGRAM_ENV, DATABASE_URL, ...flushes?.env };
+    const replicas = await Replicas.start(count, folder, env, random);
+    const load = new Load(replicas.send, seed, LONGEST_TRANSACTION_MS[engine]);
+    const target = { replicas, database, flushes, random };
+    const struck = await strikeUnderLoad(strikes, parseNumber(values.seconds), load, target);
+    console.log(`${engine}, ${count} replicas, ${struck} strikes of ${names.join()}, seed ${seed}`);
+    console.log(load.summary());
+    const damage = engine === 'sqlite' ? await checkStore(folder) : [];
+    return [...load.faults, ...replicas.faults, ...damage];
   } finally {
     await folder.remove();
     await database?.remove();
   }
 }) satisfies Proof;
 
-interface Plan {
-  readonly engine: keyof typeof NEMESES;
-  readonly nemeses: readonly Nemesis[];
-  readonly seconds: number;
-  readonly replicas: number;
-  readonly seed: number;
-}
-
-type Database = PostgresServer | Cluster | undefined;
-
+/** Resolves with the number of strikes, once the load and the programs are stopped. */
 async function strikeUnderLoad(
-  { engine, nemeses, seconds, replicas: count, seed }: Plan,
-  folder: ProgramFolder,
-  database: Database,
-): Promise<string[]> {
-  const random = new SeededRandom(seed);
-  const flushes = nemeses.includes('flushes') ? new Faults(folder.path, '.db-wal') : undefined;
-  const DATABASE_URL = database?.url() ?? 'sqlite:plants.db';
-  const env = { ...PROGRAM_ENV, DATABASE_URL, ...flushes?.env };
-  const replicas = await Replicas.start(count, folder, env, random);
-  const load = new Load(replicas.send, seed, LONGEST_TRANSACTION_MS[engine]);
+  strikes: readonly Strike[],
+  seconds: number,
+  load: Load,
+  target: Target,
+): Promise<number> {
+  const { replicas, random } = target;
   const end = performance.now() + seconds * 1_000;
-  let strikes = 0;
+  let count = 0;
   // Each strikes at least once, however slow the machine is.
-  while (strikes < nemeses.length || performance.now() < end) {
+  while (count < strikes.length || performance.now() < end) {
     if (load.faults.length > 0 || replicas.faults.length > 0) break;
     await sleep(random.below(LONGEST_PAUSE_MS));
-    const nemesis = nemeses[strikes++ % nemeses.length];
-    await strike(nemesis, { replicas, database, flushes, random });
+    await strikes[count++ % strikes.length]?.(target);
     await load.audit();
   }
   await load.stop();
   await replicas.stop();
-  console.log(
-    `${engine}, ${count} replicas, ${strikes} strikes of ${nemeses.join()}, seed ${seed}`,
-  );
-  console.log(load.summary());
-  const damage = engine === 'sqlite' ? await checkStore(folder) : [];
-  return [...load.faults, ...replicas.faults, ...damage];
+  return count;
 }
 
-interface Target {
-  readonly replicas: Replicas;
-  readonly database: Database;
-  readonly flushes: Faults | undefined;
-  readonly random: SeededRandom;
-}
-
-async function strike(nemesis: Nemesis | undefined, target: Target): Promise<void> {
-  const { replicas, database, flushes, random } = target;
-  if (nemesis === 'kill') await replicas.kill();
-  if (nemesis === 'stop') await replicas.restart();
-  if (nemesis === 'flushes') {
-    flushes?.set({ flushMs: 30, flushFailureStep: 5 });
-    await sleep(random.below(LONGEST_PAUSE_MS));
-    flushes?.set({ flushMs: 0, flushFailureStep: 0 });
-  }
-  if (nemesis === 'outage' && database instanceof PostgresServer) {
-    await database.kill('SIGQUIT');
-    await database.resume();
-  }
-  if (nemesis === 'failover' && database instanceof Cluster) await database.failOver();
-}
-
-async function startDatabase({ engine, nemeses }: Plan): Promise<Database> {
+async function startDatabase(
+  engine: 'sqlite' | 'postgres',
+  nemeses: readonly string[],
+): Promise<Target['database']> {
   if (engine === 'sqlite') return undefined;
   return await (nemeses.includes('failover') ? Cluster : PostgresServer).start();
-}
-
-function parseNemeses(text: string, engine: keyof typeof NEMESES): Nemesis[] {
-  const known: readonly string[] = NEMESES[engine];
-  const names = text.split(',');
-  if (!names.every((name) => known.includes(name))) {
-    throw new RangeError(`--nemesis must name some of ${known.join()} on ${engine}`);
-  }
-  return names as Nemesis[];
 }
 
 async function checkStore(folder: ProgramFolder): Promise<string[]> {

@@ -3,14 +3,14 @@ import { type Call, isLinearizable } from './checker.js';
 import {
   ABSENT,
   type Condition,
-  toOkResult,
+  getTag,
   type Operation,
   type Result,
   type State,
-  getTag,
+  toOkResult,
 } from './plant-register.js';
 import type { Answer, Request, Send } from './replicas.js';
-import { JSON_TYPE, makeCreate } from './requests.js';
+import { makeCreate } from './requests.js';
 
 /** The states of a plant: few enough that clients often meet, and closed under the patches. */
 export const PLANTS: readonly [State, ...State[]] = [
@@ -45,21 +45,17 @@ export function drawOperations(random: SeededRandom): Operation[][] {
 
 function drawOperation(random: SeededRandom): Operation {
   const plant = random.pick(...PLANTS);
-  const changes = ['create', 'create', 'replace', 'replace', 'patch', 'patch', 'remove'];
-  switch (random.pick('list', 'read', 'read', ...changes)) {
-    case 'create':
-      return { kind: 'create', plant };
-    case 'replace':
-      return { kind: 'replace', plant, condition: drawCondition(random) };
-    case 'patch':
-      return { kind: 'patch', patch: random.pick(...PATCHES), condition: drawCondition(random) };
-    case 'remove':
-      return { kind: 'remove', condition: drawCondition(random) };
-    case 'read':
-      return { kind: 'read', condition: drawCondition(random) };
-    default:
-      return { kind: 'list', tag: random.pick(undefined, getTag(plant)) };
-  }
+  const kind = random.pick(
+    ...(['create', 'create', 'replace', 'replace', 'patch', 'patch'] as const),
+    ...(['remove', 'read', 'read', 'list'] as const),
+  );
+  if (kind === 'create') return { kind, plant };
+  if (kind === 'list') return { kind, tag: random.pick(undefined, getTag(plant)) };
+  const condition = drawCondition(random);
+  if (kind === 'replace') return { kind, plant, condition };
+  return kind === 'patch'
+    ? { kind, patch: random.pick(...PATCHES), condition }
+    : { kind, condition };
 }
 
 function drawCondition(random: SeededRandom): Condition | undefined {
@@ -123,35 +119,22 @@ export class History {
   }
 
   private makeRequest(operation: Operation): Request {
-    const path = `/plants/${this.id}`;
-    const write = (method: string, body: string, condition?: Condition): Request => ({
-      method,
-      path,
-      headers: { ...JSON_TYPE, ...this.toHeaders(condition) },
-      body,
-    });
-    switch (operation.kind) {
-      case 'create':
-        return makeCreate(this.id, operation.plant);
-      case 'replace':
-        return write('PUT', operation.plant, operation.condition);
-      case 'patch':
-        return write('PATCH', operation.patch, operation.condition);
-      case 'list': {
-        const tag = operation.tag === undefined ? '' : `&tag=${operation.tag}`;
-        return { method: 'GET', path: `/plants?after=${this.id - 1n}&limit=1${tag}` };
-      }
-      case 'read':
-      case 'remove': {
-        const method = operation.kind === 'remove' ? 'DELETE' : 'GET';
-        return { method, path, headers: this.toHeaders(operation.condition) };
-      }
+    if (operation.kind === 'create') return makeCreate(this.id, operation.plant);
+    if (operation.kind === 'list') {
+      const tag = operation.tag === undefined ? '' : `&tag=${operation.tag}`;
+      return { method: 'GET', path: `/plants?after=${this.id - 1n}&limit=1${tag}` };
     }
-  }
-
-  private toHeaders(condition: Condition | undefined): Record<string, string> {
-    if (condition === undefined) return {};
-    return { [condition.header]: this.etags.get(condition.state) ?? '' };
+    const { condition } = operation;
+    const path = `/plants/${this.id}`;
+    const headers = condition && { [condition.header]: this.etags.get(condition.state) ?? '' };
+    switch (operation.kind) {
+      case 'replace':
+        return { method: 'PUT', path, headers, body: operation.plant };
+      case 'patch':
+        return { method: 'PATCH', path, headers, body: operation.patch };
+      default:
+        return { method: operation.kind === 'read' ? 'GET' : 'DELETE', path, headers };
+    }
   }
 
   private readResult({ kind }: Operation, { status, headers, body: text }: Answer): Result {

@@ -60,11 +60,15 @@ export class Load {
     return rows;
   }
 
-  /** Stops all clients, and compares the mirror with the store. */
-  async stop(): Promise<void> {
+  /**
+   * Stops all clients, and compares the mirror with the store.
+   *
+   * @param patienceMs how long the last changes may take to come, in milliseconds
+   */
+  async stop(patienceMs = 20_000): Promise<void> {
     this.isOver = true;
     await this.work;
-    await this.mirror.compare(await this.audit());
+    await this.mirror.compare(await this.audit(), patienceMs);
   }
 
   summary(): string {

@@ -5,8 +5,6 @@ import { exportPlants, parseWithIds, toState } from './requests.js';
 
 /** How long a mirror waits after an empty page, in milliseconds. */
 const PAUSE_MS = 20;
-/** How long the last changes may take to come, in milliseconds. */
-const PATIENCE_MS = 20_000;
 
 export interface Change {
   readonly type: string;
@@ -31,8 +29,8 @@ export class Mirror {
   }
 
   /** Follows the feed until the mirror has these rows, and lists the differences if it never does. */
-  async compare(rows: ReadonlyMap<string, string>): Promise<void> {
-    const end = performance.now() + PATIENCE_MS;
+  async compare(rows: ReadonlyMap<string, string>, patienceMs: number): Promise<void> {
+    const end = performance.now() + patienceMs;
     while (this.findDifferences(rows).length > 0 && performance.now() < end) await this.follow();
     this.faults.push(...this.findDifferences(rows));
   }

@@ -13,13 +13,16 @@ export interface Condition {
 /** A request about one id. */
 export type Operation =
   | { readonly kind: 'create'; readonly plant: State }
-  | { readonly kind: 'replace'; readonly plant: State; readonly condition?: Condition | undefined }
-  /** The patch is JSON: a merge patch. */
-  | { readonly kind: 'patch'; readonly patch: string; readonly condition?: Condition | undefined }
-  | { readonly kind: 'remove'; readonly condition?: Condition | undefined }
-  | { readonly kind: 'read'; readonly condition?: Condition | undefined }
   /** Looks for the id on a page, which is filtered by a tag if there is one. */
-  | { readonly kind: 'list'; readonly tag?: string | undefined };
+  | { readonly kind: 'list'; readonly tag?: string | undefined }
+  | ConditionalOperation;
+
+type ConditionalOperation = { readonly condition?: Condition | undefined } & (
+  | { readonly kind: 'replace'; readonly plant: State }
+  /** The patch is JSON: a merge patch. */
+  | { readonly kind: 'patch'; readonly patch: string }
+  | { readonly kind: 'remove' | 'read' }
+);
 
 /** The status or the code of the error, and the plant of a 200. */
 export type Result = string;
@@ -29,41 +32,25 @@ export function apply(
   state: State,
   operation: Operation,
 ): { readonly state: State; readonly result: Result } {
-  switch (operation.kind) {
-    case 'create': {
-      const { plant } = operation;
-      if (state === ABSENT) return { state: plant, result: toOkResult(plant) };
-      return { state, result: state === plant ? '40901' : '40900' };
-    }
-    case 'replace': {
-      const { plant, condition } = operation;
-      const refusal = findRefusal(state, condition);
-      if (refusal !== undefined) return { state, result: refusal };
-      return { state: plant, result: toOkResult(plant) };
-    }
-    case 'patch': {
-      const { patch, condition } = operation;
-      const refusal = findRefusal(state, condition);
-      if (refusal !== undefined) return { state, result: refusal };
-      const next = patchState(state, patch);
-      return { state: next, result: toOkResult(next) };
-    }
-    case 'remove': {
-      const refusal = findRefusal(state, operation.condition);
-      if (refusal !== undefined) return { state, result: refusal };
-      return { state: ABSENT, result: '204' };
-    }
-    case 'read': {
-      const refusal = findRefusal(state, operation.condition);
-      if (refusal === undefined) return { state, result: toOkResult(state) };
-      const isUnchanged = refusal === '41200' && operation.condition?.header === 'If-None-Match';
-      return { state, result: isUnchanged ? '304' : refusal };
-    }
-    case 'list': {
-      const isListed = operation.tag === undefined || getTag(state) === operation.tag;
-      return { state, result: toOkResult(isListed ? state : ABSENT) };
-    }
+  if (operation.kind === 'create') {
+    const { plant } = operation;
+    if (state === ABSENT) return { state: plant, result: toOkResult(plant) };
+    return { state, result: state === plant ? '40901' : '40900' };
   }
+  if (operation.kind === 'list') {
+    const isListed = operation.tag === undefined || getTag(state) === operation.tag;
+    return { state, result: toOkResult(isListed ? state : ABSENT) };
+  }
+  const refusal = findRefusal(state, operation);
+  if (refusal !== undefined) return { state, result: refusal };
+  if (operation.kind === 'remove') return { state: ABSENT, result: '204' };
+  const next = findNext(state, operation);
+  return { state: next, result: toOkResult(next) };
+}
+
+function findNext(state: State, operation: ConditionalOperation): State {
+  if (operation.kind === 'replace') return operation.plant;
+  return operation.kind === 'patch' ? patchState(state, operation.patch) : state;
 }
 
 function patchState(state: State, patch: string): State {
@@ -82,9 +69,10 @@ export function getTag(state: State): string | undefined {
   return state === ABSENT ? undefined : (JSON.parse(state) as { tag?: string }).tag;
 }
 
-function findRefusal(state: State, condition: Condition | undefined): Result | undefined {
+function findRefusal(state: State, { kind, condition }: ConditionalOperation): Result | undefined {
   if (state === ABSENT) return '40401';
   if (condition === undefined) return undefined;
-  const isSame = condition.state === state;
-  return isSame === (condition.header === 'If-Match') ? undefined : '41200';
+  const isMatch = condition.header === 'If-Match';
+  if ((condition.state === state) === isMatch) return undefined;
+  return kind === 'read' && !isMatch ? '304' : '41200';
 }

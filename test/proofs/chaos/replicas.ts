@@ -1,4 +1,10 @@
-import { Agent, type IncomingHttpHeaders, request as openRequest } from 'node:http';
+import { once } from 'node:events';
+import {
+  Agent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as openRequest,
+} from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
@@ -10,7 +16,8 @@ import { TOKEN } from '../../support/token.js';
 export interface Request {
   readonly method: string;
   readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** JSON, unless a header says otherwise. */
   readonly body?: string;
 }
 
@@ -56,12 +63,14 @@ export class Replicas {
     env: Record<string, string>,
     random: SeededRandom,
   ): Promise<Replicas> {
-    const started = Array.from({ length: count }, async () => {
-      const PORT = String(await freePort());
-      const all = { ...env, ACCESS_TOKENS: TOKEN, PORT, SHUTDOWN_GRACE_MS: '' };
-      return await Replica.start(() => folder.start(all), Number(PORT));
-    });
-    return new Replicas(await Promise.all(started), random);
+    const replicas: Replica[] = [];
+    for (let number = 0; number < count; number++) {
+      const port = await freePort();
+      const all = { ...env, PORT: String(port), SHUTDOWN_GRACE_MS: '' };
+      replicas.push(new Replica(() => folder.serve(all), port));
+    }
+    await Promise.all(replicas.map(({ serving }) => serving));
+    return new Replicas(replicas, random);
   }
 
   readonly send: Send = (request) => this.any().send(request);
@@ -98,26 +107,16 @@ export class Replicas {
   }
 }
 
-/** A request got no answer. */
-class NoAnswerError extends Error {
-  /** @param wasAccepted whether the program had accepted its connection */
-  constructor(
-    cause: Error,
-    readonly wasAccepted: boolean,
-  ) {
-    super(cause.message, { cause });
-  }
-}
-
 class Replica {
   private readonly agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
   private program: Program;
   /** When it got SIGTERM; undefined unless it stops. */
   private stopBegan: number | undefined;
   private readonly lost: string[] = [];
-  private serving: Promise<unknown>;
+  /** Settled once it listens. */
+  serving: Promise<unknown>;
 
-  private constructor(
+  constructor(
     private readonly startProgram: () => Program,
     private readonly port: number,
   ) {
@@ -125,22 +124,34 @@ class Replica {
     this.serving = this.program.listening();
   }
 
-  static async start(startProgram: () => Program, port: number): Promise<Replica> {
-    const replica = new Replica(startProgram, port);
-    await replica.serving;
-    return replica;
-  }
-
-  async send(request: Request): Promise<Answer | undefined> {
+  async send({ method, path, headers, body }: Request): Promise<Answer | undefined> {
+    const all = {
+      Authorization: `Bearer ${TOKEN}`,
+      ...(body !== undefined && {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+      }),
+      ...headers,
+    };
+    const { agent, port } = this;
     for (;;) {
+      const sent = openRequest({ agent, host: '127.0.0.1', port, method, path, headers: all });
+      // An answer that breaks off is an error of the answer.
+      sent.on('error', () => undefined);
+      sent.end(body);
+      let isAnswered = false;
       try {
-        const answer = await this.exchange(request);
-        if (answer.status === 503) await sleep(RETRY_AFTER_MS);
+        const [response] = (await once(sent, 'response')) as [IncomingMessage];
+        isAnswered = true;
+        const { statusCode: status = 0, headers: received } = response;
+        const answer = { status, headers: received, body: await text(response) };
+        if (status === 503) await sleep(RETRY_AFTER_MS);
         return answer;
       } catch (error) {
-        const { cause } = error as NoAnswerError;
-        if ((cause as NodeJS.ErrnoException).syscall !== 'connect') {
-          this.noteLoss(request, error as NoAnswerError);
+        const { syscall, message } = error as NodeJS.ErrnoException;
+        if (syscall !== 'connect') {
+          const wasAccepted = isAnswered || sent.reusedSocket;
+          if (wasAccepted) this.noteLoss(`${method} ${path}: ${message}`);
           return undefined;
         }
         // Nothing was sent: the program does not listen.
@@ -156,11 +167,10 @@ class Replica {
    * its end. The system resets connections that nobody has accepted when the program stops
    * listening.
    */
-  private noteLoss({ method, path }: Request, { message, wasAccepted }: NoAnswerError): void {
-    if (this.stopBegan === undefined || !wasAccepted) return;
+  private noteLoss(what: string): void {
+    if (this.stopBegan === undefined) return;
     const ms = performance.now() - this.stopBegan;
-    if (ms > CUT_OFF_MS) return;
-    this.lost.push(`a stop lost an answer after ${ms.toFixed()} ms: ${method} ${path}: ${message}`);
+    if (ms <= CUT_OFF_MS) this.lost.push(`a stop lost an answer after ${ms.toFixed()} ms: ${what}`);
   }
 
   /** @param startMs also kills the next program, this long after its start */
@@ -209,25 +219,5 @@ class Replica {
   private async startAgain(): Promise<void> {
     this.program = this.startProgram();
     await this.program.listening();
-  }
-
-  private async exchange({ method, path, headers, body }: Request): Promise<Answer> {
-    return await new Promise((resolve, reject) => {
-      const all = {
-        Authorization: `Bearer ${TOKEN}`,
-        ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }),
-        ...headers,
-      };
-      const options = { agent: this.agent, port: this.port, method, path, headers: all };
-      const sent = openRequest({ ...options, host: '127.0.0.1' }, (response) => {
-        const { statusCode: status = 0, headers: received } = response;
-        text(response).then(
-          (whole) => resolve({ status, headers: received, body: whole }),
-          (error: unknown) => reject(new NoAnswerError(error as Error, true)),
-        );
-      });
-      sent.on('error', (error) => reject(new NoAnswerError(error, sent.reusedSocket)));
-      sent.end(body);
-    });
   }
 }

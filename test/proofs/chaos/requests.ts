@@ -1,10 +1,8 @@
 import type { Request, Send } from './replicas.js';
 
-export const JSON_TYPE = { 'Content-Type': 'application/json' };
-
 /** @param state the JSON of its name and tag */
 export function makeCreate(id: bigint, state: string): Request {
-  return { method: 'POST', path: '/plants', headers: JSON_TYPE, body: writeRow(id, state) };
+  return { method: 'POST', path: '/plants', body: writeRow(id, state) };
 }
 
 export function writeRow(id: bigint, state: string): string {

@@ -3,7 +3,6 @@ import { ProgramFolder } from '../../support/program-folder.js';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { Load } from '../chaos/load.js';
 import { type Answer, PROGRAM_ENV, Replicas, type Request, type Send } from '../chaos/replicas.js';
-import { JSON_TYPE } from '../chaos/requests.js';
 
 const SEED = 20_261_124;
 /** After so many moves at the latest, the load is stopped. */
@@ -67,7 +66,7 @@ const BUGS: readonly (readonly [fault: string, forge: () => Forge])[] = [
         query.get(name),
       );
       const body = `{"id":${receipt},"name":"${from} ${to} ${quantity}"}`;
-      await send({ method: 'POST', path: '/plants', headers: JSON_TYPE, body });
+      await send({ method: 'POST', path: '/plants', body });
       return { status: 201, headers: {}, body: '' };
     },
   ],
@@ -83,6 +82,6 @@ it.each(BUGS)('the proof finds a program with the bug: %s', async (fault, forge)
   const load = new Load(send, SEED, 1);
   do await load.audit();
   while (load.faults.length === 0 && moves < MOVES);
-  await load.stop();
+  await load.stop(2_000);
   expect(load.faults[0]).toContain(fault);
 });
