@@ -4,7 +4,7 @@ import { ApiError } from '../errors/api-error.js';
 import { type ErrorKind, MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
 import { BatchQueue } from './batching/batch-queue.js';
-import { countBytes, EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
+import { EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
 import { hasOneValue, type Page, readCursor, type SortKey, writeCursor } from './batching/pages.js';
 import {
   ARRAY,
@@ -19,7 +19,6 @@ import {
   readBytes,
   readPages,
   readRows,
-  type SortedRows,
 } from './batching/read-rows.js';
 import { type JsonFormat, TableSql } from './batching/sql-builder.js';
 import { type Decision, REMOVE, type RowChange, WriteRows } from './batching/write-rows.js';
@@ -130,7 +129,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly changes: BatchQueue<RowChange, unknown>;
   private readonly finds: BatchQueue<string, RawRow | undefined>;
   private readonly bytes: BatchQueue<BytesRequest, Bytes>;
-  private readonly lists: BatchQueue<Page, SortedRows>;
+  private readonly lists: BatchQueue<Page, RawRow[]>;
   private readonly pages: BatchQueue<JsonRequest, PageText>;
 
   /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
@@ -172,8 +171,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const change: RowChange = {
       operation: 'create',
       key: this.columns.getKey(values),
-      size: countBytes(values),
-      direct: { kind: 'insert', values, outcome: 'created' },
+      values,
+      direct: 'insert',
       decide: (stored, hasSameBytes) => {
         if (stored === undefined) return { outcome: 'created', write: values };
         return { outcome: this.compare(values, stored, hasSameBytes) };
@@ -242,8 +241,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const change: RowChange = {
       operation: 'add',
       key: isCounted ? '' : this.columns.getKey(values),
-      size: countBytes(values),
-      direct: { kind: isCounted ? 'add' : 'insert', values, outcome: true },
+      values,
+      direct: isCounted ? 'add' : 'insert',
       decide: () => ({ outcome: true, write: values }),
     };
     try {
@@ -275,8 +274,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const change: RowChange = {
       operation: 'replace',
       key: this.columns.getKey(values),
-      size: countBytes(values),
-      direct: check === undefined ? { kind: 'update', values, outcome: true } : undefined,
+      values,
+      direct: check === undefined ? 'update' : undefined,
       decide: (stored) => this.decideIfThere(stored, check, values),
     };
     return (await this.execute(this.changes, change, manager)) as boolean;
@@ -308,8 +307,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const change: RowChange = {
       operation: 'remove',
       key: this.columns.readKey(key),
-      size: 0,
-      direct: check === undefined ? { kind: 'remove', values: [], outcome: true } : undefined,
+      direct: check === undefined ? 'remove' : undefined,
       decide: (stored) => this.decideIfThere(stored, check, REMOVE),
     };
     return (await this.execute(this.changes, change, manager)) as boolean;
@@ -336,7 +334,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const change: RowChange = {
       operation: 'change',
       key: text,
-      size: 0,
       decide: (stored) => {
         const current = stored && (columns.decodeRow(stored) as Row);
         const next = decide(current);
@@ -435,9 +432,10 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const found = await this.execute(this.lists, page, manager);
     const shown = found.slice(0, query.limit);
     const last = found.length > shown.length ? shown.at(-1) : undefined;
+    const end = last && page.order.map((_, index) => last[`page_sort${index}`] as string);
     return {
-      rows: shown.map(({ raw }) => this.columns.decodeRow(raw) as Row),
-      next: last && writeCursor(page, last.sortedBy),
+      rows: shown.map((raw) => this.columns.decodeRow(raw) as Row),
+      next: end && writeCursor(page, end),
     };
   }
 

@@ -6,7 +6,7 @@ import {
   type TableColumnOptions,
   type TableForeignKeyOptions,
 } from 'typeorm';
-import { sortExpression, type SqlDialect } from './batching/sql-builder.js';
+import type { SqlDialect } from './batching/sql-builder.js';
 import type { ColumnType } from './columns.js';
 
 /** A table to create. */
@@ -109,7 +109,7 @@ export abstract class SchemaSteps {
     const { dialect } = this.queryRunner.connection as SchemaChanger;
     const indexed = Object.entries(columns).map(([column, { type }]) => {
       const ignoresCase = ignoringCase.includes(column);
-      const sql = sortExpression(dialect, this.escape(column), type, ignoresCase);
+      const sql = dialect.sorted(this.escape(column), type, ignoresCase);
       // An index needs parentheses around an expression.
       return ignoresCase ? `(${sql})` : sql;
     });

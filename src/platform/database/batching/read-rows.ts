@@ -77,18 +77,11 @@ export function readBytes(sql: TableSql): BatchOperation<BytesRequest, Bytes> {
   });
 }
 
-/** The rows of a page, each with its sort values. */
-export type SortedRows = readonly { readonly raw: RawRow; readonly sortedBy: readonly string[] }[];
-
-/** Reads pages as rows. */
-export function readRows(sql: TableSql): BatchOperation<Page, SortedRows> {
-  return readEach('rows', async (session, page) => {
-    const rows = await session.query<RawRow>(sql.rows(page), [page.limit, ...listValues(page)]);
-    return rows.map((raw) => ({
-      raw,
-      sortedBy: page.order.map((_, index) => raw[`page_sort${index}`] as string),
-    }));
-  });
+/** Reads pages as rows, with their sort values as `page_sort0` and so on. */
+export function readRows(sql: TableSql): BatchOperation<Page, RawRow[]> {
+  return readEach('rows', (session, page) =>
+    session.query<RawRow>(sql.rows(page), [page.limit, ...listValues(page)]),
+  );
 }
 
 /** Reads pages as JSON that the engine writes. Pages of the same shape and limit share a statement. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { type EntityColumns, isBytes, type Values } from './entity-columns.js';
-import { type Condition, describeShape, INDEXED_LENGTH, type Page, type SortKey } from './pages.js';
+import { type Condition, describeShape, type Page, type SortKey } from './pages.js';
 import { type JsonDialect, listJsonColumns, writeObject } from './row-json.js';
 import type { Statement } from './session.js';
 
@@ -61,17 +61,17 @@ export interface SqlDialect extends JsonDialect {
   /** Converts a value given as text, so that it compares with a column. */
   fromText(sql: string, column: ColumnMetadata): string;
 
-  /** The sort expression of a column: text is sorted by code point. */
-  sorted(sql: string, type: unknown): string;
+  /**
+   * The sort expression of a column, on which an index has to be. Text is sorted by code point, on
+   * every engine: the whole text, or its first 64 code points with A to Z as small letters.
+   */
+  sorted(sql: string, type: unknown, ignoresCase: boolean): string;
 
   /**
    * Whether the engine searches an index by a comparison of rows, such as (a, b) > (1, 2). Any other
    * engine must return the parts of a UNION ALL one after the other.
    */
   readonly searchesByRow: boolean;
-
-  /** The first code points of a text, with A to Z as small letters. */
-  caseless(sql: string, length: number): string;
 
   /** A JSON array of values, and the JSON array of a column of such arrays. */
   jsonArray(values: readonly string[]): string;
@@ -97,16 +97,8 @@ export class TableSql {
   readonly insert: Statement;
   /** Inserts rows whose keys the store counts up, and returns the rows. */
   readonly add: Statement;
-  /** Removes the rows with these keys, and returns the keys. */
-  readonly remove: Statement;
-  /** The same, but leaves out the rows to which a transaction of another session refers. */
-  readonly removeFree: Statement;
   /** Reads the rows with these keys. */
   readonly find: Statement;
-  /** Reads and locks the rows with these keys. */
-  readonly lock: Statement;
-  /** The same, but leaves out the rows that other sessions have locked. */
-  readonly lockFree: Statement;
   /** Reads the rows with these keys, and keeps them from being removed. */
   readonly keep: Statement;
   /** Finds the foreign key of a row that refers to a missing row, by its index. */
@@ -121,15 +113,13 @@ export class TableSql {
   ) {
     const { table, keys } = columns;
     const given = dialect.givenRows(columns);
-    const list = (some: readonly ColumnMetadata[]): string =>
-      some.map((column) => this.name(column)).join(', ');
     const insert = (some: readonly ColumnMetadata[]): string =>
-      `INSERT INTO ${table} (${list(some)}) SELECT ${some.map((column) => this.given(column)).join(', ')}
+      `INSERT INTO ${table} (${this.list(some)}) SELECT ${some.map((column) => this.given(column)).join(', ')}
        FROM ${given} WHERE true`;
     this.insert = this.named(
       'insert',
       `${insert(columns.columns)} ${dialect.insertOrder(columns)}
-       ON CONFLICT (${list(keys)}) DO NOTHING RETURNING ${this.listSelected(keys)}`,
+       ON CONFLICT (${this.list(keys)}) DO NOTHING RETURNING ${this.listSelected(keys)}`,
     );
     this.add = this.named(
       'add',
@@ -137,25 +127,9 @@ export class TableSql {
        ORDER BY ${dialect.givenPlace} RETURNING ${this.listSelected(columns.plain)}`,
     );
     const isAmongKeys = dialect.isAmongKeys(columns);
-    const { toChange = '', toRemove = '', toKeep = '', skip = '' } = dialect.locks ?? {};
-    const remove = `DELETE FROM ${table} WHERE ${isAmongKeys} RETURNING ${this.listSelected(keys)}`;
-    this.remove = this.named('remove', remove);
-    this.removeFree = this.named(
-      'removeFree',
-      dialect.locks === undefined
-        ? remove
-        : `WITH free AS MATERIALIZED (
-             SELECT ${list(keys)} FROM ${table} WHERE ${isAmongKeys} ORDER BY ${list(keys)} ${toRemove} ${skip})
-           DELETE FROM ${table} WHERE (${list(keys)}) IN (SELECT ${list(keys)} FROM free)
-           RETURNING ${this.listSelected(keys)}`,
-    );
     const find = `SELECT ${this.listSelected(columns.plain)} FROM ${table} WHERE ${isAmongKeys}`;
     this.find = this.named('find', find);
-    // All commits lock rows in the same order, which prevents deadlocks.
-    const lock = dialect.locks === undefined ? find : `${find} ORDER BY ${list(keys)} ${toChange}`;
-    this.lock = this.named('lock', lock);
-    this.lockFree = this.named('lockFree', `${lock} ${skip}`);
-    this.keep = this.named('keep', `${find} ${toKeep}`);
+    this.keep = this.named('keep', `${find} ${dialect.locks?.toKeep ?? ''}`);
     this.missingParent = this.named(
       'parent',
       `SELECT ${this.findMissingParent()} AS missing FROM ${given}`,
@@ -169,15 +143,37 @@ export class TableSql {
     );
   }
 
+  /** Reads and locks the rows with these keys. */
+  lock(waitsForLocks: boolean): Statement {
+    const clauses = this.lockClauses('toChange', waitsForLocks);
+    return this.cached('lock', clauses, () => `${this.find.text} ${clauses}`);
+  }
+
+  /** Removes the rows with these keys, and returns the keys. */
+  remove(waitsForLocks: boolean): Statement {
+    const { columns, dialect } = this;
+    const clauses = this.lockClauses('toRemove', waitsForLocks);
+    return this.cached('remove', clauses, () => {
+      const keys = this.list(columns.keys);
+      const isAmongKeys = dialect.isAmongKeys(columns);
+      const remove = `DELETE FROM ${columns.table} WHERE`;
+      const returning = `RETURNING ${this.listSelected(columns.keys)}`;
+      if (clauses === '') return `${remove} ${isAmongKeys} ${returning}`;
+      return `
+        WITH locked AS MATERIALIZED (SELECT ${keys} FROM ${columns.table} WHERE ${isAmongKeys} ${clauses})
+        ${remove} (${keys}) IN (SELECT ${keys} FROM locked) ${returning}`;
+    });
+  }
+
   /**
    * Replaces rows, and returns the keys. Bytes that the first of the rows leaves out stay as they
    * are.
    *
-   * @param waitsForLocks false leaves out the rows that other sessions have locked
    * @returns the statement and its parameters
    */
   update(rows: readonly Values[], waitsForLocks: boolean): [Statement, unknown[]] {
     const { columns, dialect } = this;
+    const { table, keys } = columns;
     const [first = []] = rows;
     const isGiven = (column: ColumnMetadata): boolean =>
       first[columns.columns.indexOf(column)] !== undefined;
@@ -185,24 +181,36 @@ export class TableSql {
     const replaced = columns.replaced.filter(
       (column) => !isBytes(column) || bytes.includes(column),
     );
-    const names = replaced.map((column) => this.name(column)).join();
-    const statement = this.cached(waitsForLocks ? 'update' : 'updateFree', names, () => {
+    const clauses = this.lockClauses('toChange', waitsForLocks);
+    const statement = this.cached('update', `${this.list(replaced)} ${clauses}`, () => {
       const assignments = replaced.map(
         (column) => `${this.name(column)} = ${this.given(column, bytes)}`,
       );
-      const hasKeyOf = (table: string): string =>
-        columns.keys.map((key) => `${table}.${this.name(key)} = ${this.given(key)}`).join(' AND ');
-      let given = dialect.givenRows(columns);
-      if (dialect.locks !== undefined && !waitsForLocks) {
-        const { toChange, skip } = dialect.locks;
-        const order = columns.keys.map((key) => `locked.${this.name(key)}`).join(', ');
-        given = `(SELECT given.* FROM ${columns.table} AS locked JOIN ${given} ON ${hasKeyOf('locked')}
-          ORDER BY ${order} ${toChange} OF locked ${skip}) AS given`;
-      }
-      return `UPDATE ${columns.table} SET ${assignments.join(', ')} FROM ${given}
-        WHERE ${hasKeyOf(columns.table)} RETURNING ${this.listSelected(columns.keys)}`;
+      const hasKey = keys
+        .map((key) => `${columns.qualifyColumn(key)} = ${this.given(key)}`)
+        .join(' AND ');
+      const given = dialect.givenRows(columns);
+      const source =
+        clauses === ''
+          ? given
+          : `(SELECT given.* FROM ${table} JOIN ${given} ON ${hasKey} ${clauses}) AS given`;
+      return `UPDATE ${table} SET ${assignments.join(', ')} FROM ${source}
+        WHERE ${hasKey} RETURNING ${this.listSelected(keys)}`;
     });
     return [statement, this.encodeRows(rows, bytes)];
+  }
+
+  /**
+   * The clauses by which a SELECT locks its rows; empty where there is only one writer. All commits
+   * lock rows in the same order, which prevents deadlocks.
+   *
+   * @param waitsForLocks false leaves out the rows that other sessions have locked
+   */
+  private lockClauses(purpose: 'toChange' | 'toRemove', waitsForLocks: boolean): string {
+    const { columns, dialect } = this;
+    if (dialect.locks === undefined) return '';
+    const keys = columns.keys.map((key) => columns.qualifyColumn(key)).join(', ');
+    return `ORDER BY ${keys} ${dialect.locks[purpose]} ${waitsForLocks ? '' : dialect.locks.skip}`;
   }
 
   /** Reads the bytes of a column in the rows with these keys. */
@@ -352,12 +360,7 @@ export class TableSql {
   }
 
   private sortExpression({ column, ignoresCase }: SortKey): string {
-    return sortExpression(
-      this.dialect,
-      this.columns.qualifyColumn(column),
-      column.type,
-      ignoresCase,
-    );
+    return this.dialect.sorted(this.columns.qualifyColumn(column), column.type, ignoresCase);
   }
 
   private condition({ key, operator, value }: Condition, next: () => string): string {
@@ -370,13 +373,17 @@ export class TableSql {
     return `${stored} ${operator} ${given}`;
   }
 
+  private list(some: readonly ColumnMetadata[]): string {
+    return some.map((column) => this.name(column)).join(', ');
+  }
+
   /** Writes a list of columns to read or to return. */
   private listSelected(some: readonly ColumnMetadata[]): string {
     return some.map((column) => this.dialect.selected(this.columns, column)).join(', ');
   }
 
-  private name(column: ColumnMetadata | undefined): string {
-    return column === undefined ? '' : this.columns.quoteColumn(column);
+  private name(column: ColumnMetadata): string {
+    return this.columns.quoteColumn(column);
   }
 
   /** @param bytes the columns of bytes that the statement has parameters for */
@@ -410,17 +417,4 @@ function compareRows(
   const whole = `(${keys.join(', ')}) ${operator} (${values.join(', ')})`;
   // Not every engine searches an index by more than the first sort key.
   return keys.length === 1 ? [whole] : [`${keys[0]} ${operator}= ${values[0]}`, whole];
-}
-
-/**
- * Writes the sort expression of a column, which gives the same order on every engine: text by code
- * point. An index has to be on the same expression.
- */
-export function sortExpression(
-  dialect: SqlDialect,
-  name: string,
-  type: unknown,
-  ignoresCase: boolean,
-): string {
-  return ignoresCase ? dialect.caseless(name, INDEXED_LENGTH) : dialect.sorted(name, type);
 }

@@ -2,7 +2,7 @@ import type { EntityMetadata } from 'typeorm';
 import { ConstraintError } from '../constraint.error.js';
 import type { DriverErrors } from '../data-source/driver-errors.js';
 import { type BatchOperation, RETRY } from './batch-queue.js';
-import type { RawRow, Values } from './entity-columns.js';
+import { countBytes, type RawRow, type Values } from './entity-columns.js';
 import type { Session, Statement } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
@@ -16,25 +16,20 @@ export interface Decision {
   readonly write?: Values | typeof REMOVE | undefined;
 }
 
-/** A write that does not depend on the stored row. */
-export interface DirectWrite {
-  /** An addition is an insert of a row whose key the store counts up: the change has no key then. */
-  readonly kind: 'insert' | 'add' | 'update' | 'remove';
-  /** The row to store. */
-  readonly values: Values;
-  /** The outcome of the change if the write has an effect; that of an addition is the stored row. */
-  readonly outcome: unknown;
-}
+/** The kinds of writes. An addition is an insert of a row whose key the store counts up. */
+const KINDS = ['insert', 'add', 'update', 'remove'] as const;
+type WriteKind = (typeof KINDS)[number];
 
 /** A change of one row. */
 export interface RowChange {
   /** Its name in the metrics. */
   readonly operation: 'create' | 'add' | 'replace' | 'remove' | 'change';
+  /** Empty if the store counts up the key. */
   readonly key: string;
-  /** How many bytes the change holds in memory. */
-  readonly size: number;
+  /** The row to store, if that does not depend on the stored row. */
+  readonly values?: Values;
   /** The write to try first, without reading the stored row; the change decides if it has no effect. */
-  readonly direct?: DirectWrite | undefined;
+  readonly direct?: WriteKind | undefined;
   /**
    * Gets the stored row while nobody else can change it. An error that it throws fails this change
    * alone. It may be called more than once.
@@ -42,12 +37,6 @@ export interface RowChange {
    * @param hasSameBytes whether the stored bytes are those of the row to insert
    */
   readonly decide: (stored: RawRow | undefined, hasSameBytes: boolean) => Decision;
-}
-
-/** A row to write, and the change that has decided on it. */
-interface Write {
-  readonly change: RowChange;
-  readonly values: Values;
 }
 
 type Results = Map<RowChange, unknown>;
@@ -65,12 +54,12 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     private readonly entities: readonly EntityMetadata[],
   ) {}
 
-  measure({ size }: RowChange): number {
-    return size;
+  measure({ values = [] }: RowChange): number {
+    return countBytes(values);
   }
 
   getKey({ key, direct }: RowChange): string | undefined {
-    return direct?.kind === 'add' ? undefined : key;
+    return direct === 'add' ? undefined : key;
   }
 
   getName({ operation }: RowChange): string {
@@ -89,11 +78,11 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     isDirect: boolean,
   ): Promise<unknown[]> {
     try {
-      const kind = changes[0]?.direct?.kind;
+      const kind = changes[0]?.direct;
       const isOneStatement =
         isDirect &&
         kind !== undefined &&
-        changes.every(({ direct }) => direct?.kind === kind) &&
+        changes.every(({ direct }) => direct === kind) &&
         (changes.length === 1 || this.sql.columns.bytes.length === 0);
       // One statement needs no transaction: it is the commit, and the flush.
       if (isOneStatement && !session.isInTransaction) {
@@ -141,29 +130,27 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     changes: readonly RowChange[],
     results: Results,
   ): Promise<void> {
-    const writes: Record<DirectWrite['kind'], Write[]> = {
-      insert: [],
-      add: [],
-      update: [],
-      remove: [],
-    };
-    for (const change of changes) {
-      const { direct } = change;
-      if (direct !== undefined) writes[direct.kind].push({ change, values: direct.values });
-    }
-    for (const kind of ['insert', 'update', 'remove'] as const) {
-      if (writes[kind].length === 0) continue;
-      const keys = this.readKeys(await this.send(session, kind, writes[kind]));
-      for (const { change } of writes[kind]) {
-        if (keys.has(change.key)) results.set(change, change.direct?.outcome);
+    for (const kind of KINDS) {
+      const direct = changes.filter((change) => change.direct === kind);
+      if (direct.length === 0) continue;
+      const values = direct.map((change) => change.values ?? []);
+      const rows =
+        kind === 'remove'
+          ? await this.remove(session, direct)
+          : await this.store(session, kind, values);
+      if (kind === 'add') {
+        const name = this.sql.columns.counter?.databaseName ?? '';
+        // The numbers follow the order of the given rows, but an engine may return the rows in another.
+        rows.sort((one, other) => Number(BigInt(String(one[name])) - BigInt(String(other[name]))));
+        for (const [place, change] of direct.entries()) results.set(change, rows[place]);
+      } else {
+        const done = this.readKeys(rows);
+        for (const change of direct) {
+          const outcome = change.operation === 'create' ? 'created' : true;
+          if (done.has(change.key)) results.set(change, outcome);
+        }
       }
     }
-    if (writes.add.length === 0) return;
-    const rows = await this.send(session, 'add', writes.add);
-    const name = this.sql.columns.counter?.databaseName ?? '';
-    // The numbers follow the order of the given rows, but an engine may return the rows in another.
-    rows.sort((one, other) => Number(BigInt(String(one[name])) - BigInt(String(other[name]))));
-    for (const [place, { change }] of writes.add.entries()) results.set(change, rows[place]);
   }
 
   /** Lets changes decide on their locked rows, and writes what they decide. */
@@ -173,7 +160,8 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     results: Results,
   ): Promise<void> {
     const stored = await this.lock(session, changes);
-    const [removed, updated, inserted]: [Write[], Write[], Write[]] = [[], [], []];
+    const removed: RowChange[] = [];
+    const [updated, inserted] = [new Map<RowChange, Values>(), new Map<RowChange, Values>()];
     for (const change of changes) {
       const row = stored.get(change.key);
       if (row === RETRY) {
@@ -184,22 +172,23 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
         const hasSameBytes = row === undefined || (await this.hasSameBytes(session, change));
         const { outcome, write } = change.decide(row, hasSameBytes);
         results.set(change, outcome);
-        if (write === REMOVE && row !== undefined) removed.push({ change, values: [] });
+        if (write === REMOVE && row !== undefined) removed.push(change);
         if (write === undefined || write === REMOVE) continue;
-        (row === undefined ? inserted : updated).push({ change, values: write });
+        (row === undefined ? inserted : updated).set(change, write);
       } catch (error) {
         results.set(change, error);
       }
     }
     /** Tries the writes again that another session has prevented. */
-    const confirm = (writes: readonly Write[], rows: readonly RawRow[]): void => {
-      if (rows.length === writes.length) return;
+    const confirm = (writes: Iterable<RowChange>, rows: readonly RawRow[]): void => {
       const done = this.readKeys(rows);
-      for (const { change } of writes) if (!done.has(change.key)) results.set(change, RETRY);
+      for (const change of writes) if (!done.has(change.key)) results.set(change, RETRY);
     };
-    if (removed.length > 0) confirm(removed, await this.send(session, 'remove', removed));
-    if (updated.length > 0) await this.send(session, 'update', updated);
-    if (inserted.length > 0) confirm(inserted, await this.send(session, 'insert', inserted));
+    if (removed.length > 0) confirm(removed, await this.remove(session, removed));
+    if (updated.size > 0) await this.store(session, 'update', [...updated.values()]);
+    if (inserted.size > 0) {
+      confirm(inserted.keys(), await this.store(session, 'insert', [...inserted.values()]));
+    }
   }
 
   /** Reads and locks rows. A row that another session has locked is {@link RETRY}. */
@@ -208,48 +197,50 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     changes: readonly RowChange[],
   ): Promise<Map<string, RawRow | typeof RETRY>> {
     const { sql } = this;
-    const { columns, dialect } = sql;
+    const { columns } = sql;
     const read = async (statement: Statement, keys: readonly string[]): Promise<RawRow[]> =>
-      await session.query(statement, [dialect.encodeKeys(columns, keys)]);
+      await session.query(statement, sql.encodeKeys(keys));
     const keys = changes.map(({ key }) => key);
     const stored = new Map<string, RawRow | typeof RETRY>();
-    for (const row of await read(session.waitsForLocks ? sql.lock : sql.lockFree, keys)) {
+    for (const row of await read(sql.lock(session.waitsForLocks), keys)) {
       stored.set(columns.getRawKey(row), row);
     }
     const missing = keys.filter((key) => !stored.has(key));
-    if (missing.length > 0 && dialect.locks !== undefined) {
+    if (missing.length > 0 && sql.dialect.locks !== undefined) {
       for (const row of await read(sql.find, missing)) stored.set(columns.getRawKey(row), RETRY);
     }
     return stored;
   }
 
-  private async hasSameBytes(session: Session, { key, direct }: RowChange): Promise<boolean> {
+  private async hasSameBytes(session: Session, change: RowChange): Promise<boolean> {
     const { sql } = this;
-    if (direct?.kind !== 'insert' || sql.columns.bytes.length === 0) return true;
-    const [, ...bytes] = sql.encodeRows([direct.values]);
+    const { key, direct, values = [] } = change;
+    if (direct !== 'insert' || sql.columns.bytes.length === 0) return true;
+    const [, ...bytes] = sql.encodeRows([values]);
     const found = await session.query(sql.findBytes, [...sql.encodeKeys([key]), ...bytes]);
     return found.length > 0;
   }
 
+  /** Removes rows, and resolves with their keys. */
+  private async remove(session: Session, changes: readonly RowChange[]): Promise<RawRow[]> {
+    const keys = this.sql.encodeKeys(changes.map(({ key }) => key));
+    try {
+      return await session.query(this.sql.remove(session.waitsForLocks), keys);
+    } catch (error) {
+      throw this.toConstraintError(error, true) ?? error;
+    }
+  }
+
   /**
-   * Executes a statement that writes rows, and resolves with their keys; those of additions with
-   * their columns. If the table has columns of bytes, each row is stored by a statement of its own.
+   * Stores rows, and resolves with their keys; those of additions with their columns. If the table
+   * has columns of bytes, each row is stored by a statement of its own.
    */
-  private async send(
+  private async store(
     session: Session,
-    kind: DirectWrite['kind'],
-    writes: readonly Write[],
+    kind: Exclude<WriteKind, 'remove'>,
+    rows: readonly Values[],
   ): Promise<RawRow[]> {
     const { sql } = this;
-    if (kind === 'remove') {
-      const keys = sql.encodeKeys(writes.map(({ change }) => change.key));
-      try {
-        return await session.query(session.waitsForLocks ? sql.remove : sql.removeFree, keys);
-      } catch (error) {
-        throw this.toConstraintError(error, true) ?? error;
-      }
-    }
-    const rows = writes.map(({ values }) => values);
     const parts = sql.columns.bytes.length === 0 ? [rows] : rows.map((row) => [row]);
     const results: RawRow[] = [];
     for (const part of parts) {
@@ -274,7 +265,7 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
   ): Promise<unknown> {
     const { sql } = this;
     const failure = this.toConstraintError(error, false);
-    if (failure?.kind !== 'foreign key' || failure.properties.length > 0) return error;
+    if (failure?.kind !== 'foreign key' || failure.properties.length > 0) return failure ?? error;
     const parameters = sql.encodeRows(row, []);
     const [found] = await session.query<{ missing: number | null }>(sql.missingParent, parameters);
     const { tableName, foreignKeys } = sql.columns.metadata;

@@ -1,5 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
+import { INDEXED_LENGTH } from '../batching/pages.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 
 /**
@@ -53,11 +54,12 @@ export const postgresDialect: SqlDialect = {
   fromText: (sql: string) => sql,
 
   // The order of most locales is not that of the code points.
-  sorted: (sql: string, type: unknown) => (type === 'text' ? `${sql} COLLATE "C"` : sql),
+  sorted(sql: string, type: unknown, ignoresCase: boolean): string {
+    if (ignoresCase) return `lower(left(${sql}, ${INDEXED_LENGTH}) COLLATE "C")`;
+    return type === 'text' ? `${sql} COLLATE "C"` : sql;
+  },
 
   searchesByRow: true,
-
-  caseless: (sql: string, length: number) => `lower(left(${sql}, ${length}) COLLATE "C")`,
 
   quoteJson: (text: string) => `to_json(${text})::text`,
 

@@ -1,5 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns, Values } from '../batching/entity-columns.js';
+import { INDEXED_LENGTH } from '../batching/pages.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 
 /** The other types are stored as text. */
@@ -49,11 +50,10 @@ export const sqliteDialect: SqlDialect = {
   fromText: (sql: string, { type }: ColumnMetadata) =>
     INTEGERS.has(type) ? `CAST(${sql} AS INTEGER)` : sql,
 
-  sorted: (sql: string) => sql,
+  sorted: (sql: string, _: unknown, ignoresCase: boolean) =>
+    ignoresCase ? `lower(substr(${sql}, 1, ${INDEXED_LENGTH}))` : sql,
 
   searchesByRow: false,
-
-  caseless: (sql: string, length: number) => `lower(substr(${sql}, 1, ${length}))`,
 
   quoteJson: (text: string) => `json_quote(${text})`,
 
