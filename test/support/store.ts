@@ -1,16 +1,12 @@
 import { afterAll } from '@jest/globals';
 import sqlite3 from 'sqlite3';
-import { DataSource } from 'typeorm';
 import {
   createDataSourceOptions,
   openDatabase,
   type Schema,
 } from '../../src/platform/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
-import type { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
-import type { SqliteDataSource } from '../../src/platform/database/sqlite/sqlite-data-source.js';
 import { schema } from '../../src/schema.js';
-import type { TestApp } from './test-app.js';
 import { TestStore } from './test-store.js';
 
 /** Opens a store with the tables of the program as the program does, but quietly. */
@@ -66,12 +62,6 @@ export function addToSchema({ entities, migrations }: Schema): void {
     migrations: [...schema.migrations, ...migrations],
   });
   afterAll(() => void Object.assign(schema, own));
-}
-
-/** Returns the connection with which an application on SQLite commits batches of rows. */
-export function commitConnection(app: TestApp): SqliteConnection {
-  const { writers } = app.nest.get<SqliteDataSource>(DataSource).pools;
-  return writers.connection as SqliteConnection;
 }
 
 /** Runs a statement on a SQLite file, as another program may do. */

@@ -113,11 +113,11 @@ export abstract class SqlSession implements PooledSession {
  *
  * @throws TypeError when the manager has none
  */
-export function joinTransaction({ queryRunner }: EntityManager): Session {
-  if (queryRunner?.isTransactionActive !== true) {
+export function joinTransaction(manager: EntityManager): Session {
+  if (manager.queryRunner?.isTransactionActive !== true) {
     throw new TypeError('This manager has no transaction: take the one that transaction() gives');
   }
-  return new ManagerSession(queryRunner);
+  return new ManagerSession(manager, manager.queryRunner);
 }
 
 /** Statements inside a transaction of TypeORM. */
@@ -125,7 +125,10 @@ class ManagerSession implements Session {
   readonly isInTransaction = true;
   readonly waitsForLocks = true;
 
-  constructor(private readonly queryRunner: QueryRunner) {}
+  constructor(
+    private readonly manager: EntityManager,
+    private readonly queryRunner: QueryRunner,
+  ) {}
 
   async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     const sql = prependLineFeed(text);
@@ -134,16 +137,7 @@ class ManagerSession implements Session {
   }
 
   async transaction<Result>(work: (within: Session) => Promise<Result>): Promise<Result> {
-    try {
-      await this.queryRunner.startTransaction();
-      const result = await work(this);
-      await this.queryRunner.commitTransaction();
-      return result;
-    } catch (error) {
-      // A query runner expects this also after a transaction that did not begin.
-      await this.queryRunner.rollbackTransaction().catch(() => undefined);
-      throw error;
-    }
+    return await this.manager.transaction(() => work(this));
   }
 }
 

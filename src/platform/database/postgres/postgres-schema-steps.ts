@@ -24,15 +24,14 @@ export async function withBriefLocks(
   work: () => Promise<unknown>,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    // Within the transaction of a migration this is a savepoint.
-    await queryRunner.startTransaction();
     try {
-      await queryRunner.query(`SET LOCAL lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`);
-      await work();
-      await queryRunner.commitTransaction();
+      // Within the transaction of a migration this is a savepoint.
+      await queryRunner.manager.transaction(async () => {
+        await queryRunner.query(`SET LOCAL lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`);
+        await work();
+      });
       return;
     } catch (error) {
-      await queryRunner.rollbackTransaction();
       if (postgresErrors.findCause(error) !== 'lock' || attempt === ATTEMPTS) throw error;
       await sleep(PAUSE_MS);
     }

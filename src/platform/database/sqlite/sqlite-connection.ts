@@ -25,7 +25,6 @@ export class SqliteConnection {
     all: (sql, parameters, callback) =>
       void this.prepare(sql, parameters, callback).all(parameters, callback),
   };
-  isClosed = false;
   private readonly statements = new Map<string, Statement>();
 
   private constructor(readonly database: Database) {}
@@ -127,7 +126,6 @@ export class SqliteConnection {
   }
 
   async close(): Promise<void> {
-    this.isClosed = true;
     // SQLite does not close a database that has prepared statements.
     for (const statement of this.statements.values()) {
       await new Promise<void>((resolve) => statement.finalize(() => resolve()));

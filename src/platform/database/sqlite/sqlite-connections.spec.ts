@@ -2,7 +2,7 @@ import { afterEach, expect, it, jest } from '@jest/globals';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inNewFolder } from '../../../../test/support/new-folder.js';
-import { type ModuleTurn, SqliteConnections } from './sqlite-connections.js';
+import { type Turn, SqliteConnections } from './sqlite-connections.js';
 
 afterEach(() => {
   jest.useRealTimers();
@@ -15,7 +15,7 @@ async function open(folder: string): Promise<SqliteConnections> {
 it('refuses a module that reads once it has waited five seconds for others to end', async () => {
   await inNewFolder(async (folder) => {
     const connections = await open(folder);
-    const read = (): Promise<ModuleTurn> => connections.take('read', new Error('reads'));
+    const read = (): Promise<Turn> => connections.take('read', new Error('reads'));
     const readers = [await read(), await read()];
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     const refused = expect(read()).rejects.toThrow(/No turn to read was free[^]*Error: reads/);

@@ -9,7 +9,7 @@ import type { SessionPools } from '../data-source/store-data-source.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { lockStore } from './sqlite-process-lock.js';
 import { assertWritable, StoreFiles } from './store-files.js';
-import { Turns } from './turns.js';
+import { type Caller, Turns } from './turns.js';
 
 /**
  * How many statements of modules may read at a time. Each holds one of Node's four threads. The
@@ -29,33 +29,35 @@ const SET_UP = `
   PRAGMA foreign_keys = ON;
   PRAGMA recursive_triggers = ON`;
 
-/** A connection for one statement or one transaction of a module. */
-export interface ModuleTurn {
+/** The use of a connection for one batch, or for one statement or transaction of a module. */
+export interface Turn {
   readonly connection: SqliteConnection;
   /** @param isReusable whether the connection is as it was, with no transaction open */
   end(isReusable: boolean): Promise<void>;
 }
 
 /**
- * The connections of one program to a SQLite file: one commits batches of rows, one reads rows by
- * key, one reads pages, and a few are for modules. Each is opened when it is first needed.
+ * The connections of one program to a SQLite file. Whoever writes or reads takes a turn with a
+ * connection of its own, which is opened if none is idle.
  */
 export class SqliteConnections implements SessionPools {
-  readonly writers = new BatchConnection(this, SqliteSession, new Turns('to write'));
-  readonly rowReaders = new BatchConnection(this, ReadingSession, new Turns('to read'));
-  readonly pageReaders = new BatchConnection(this, ReadingSession, new Turns('to read'));
+  private readonly writes = new Turns('to write');
+  private readonly rowReads = new Turns('to read');
+  private readonly pageReads = new Turns('to read');
   private readonly moduleReads = new Turns('to read', MAX_MODULE_READS);
-  /** The connections for modules that are not in use. */
-  private readonly idle: SqliteConnection[] = [];
+  readonly writers = this.createPool(this.writes, SqliteSession);
+  readonly rowReaders = this.createPool(this.rowReads, ReadingSession);
+  readonly pageReaders = this.createPool(this.pageReads, ReadingSession);
+  /** The connections that nobody uses. Those of batches never see a statement of a module. */
+  private readonly idle: Record<Caller, SqliteConnection[]> = { batch: [], module: [] };
   readonly files: StoreFiles;
 
   /** @param first stays open: with the last connection SQLite removes the files beside the store */
   private constructor(
     private readonly path: string,
     private readonly lock: SqliteConnection,
-    first: SqliteConnection,
+    private readonly first: SqliteConnection,
   ) {
-    this.rowReaders.connection = first;
     this.files = new StoreFiles(path);
   }
 
@@ -84,13 +86,22 @@ export class SqliteConnections implements SessionPools {
    * @param origin where the module takes it, for the log
    * @throws StoreUnavailableError when no turn is free in time, or the store is not the same file
    */
-  async take(access: 'read' | 'write', origin: Error): Promise<ModuleTurn> {
-    const turns = access === 'read' ? this.moduleReads : this.writers.turns;
-    const endTurn = await turns.take('module', origin);
+  async take(access: 'read' | 'write', origin: Error): Promise<Turn> {
+    return await this.begin(access === 'read' ? this.moduleReads : this.writes, 'module', origin);
+  }
+
+  private createPool(turns: Turns, Session: typeof SqliteSession): SessionPool {
+    const acquire = async (): Promise<PooledSession> =>
+      new Session(await this.begin(turns, 'batch'), this.files);
+    return { size: 1, acquire };
+  }
+
+  private async begin(turns: Turns, caller: Caller, origin?: Error): Promise<Turn> {
+    const endTurn = await turns.take(caller, origin);
     try {
-      const connection = this.idle.pop() ?? (await this.openConnection());
+      const connection = this.idle[caller].pop() ?? (await this.openConnection());
       const end = async (isReusable: boolean): Promise<void> => {
-        if (isReusable) this.idle.push(connection);
+        if (isReusable) this.idle[caller].push(connection);
         else await connection.close();
         endTurn();
       };
@@ -101,7 +112,7 @@ export class SqliteConnections implements SessionPools {
     }
   }
 
-  async openConnection(): Promise<SqliteConnection> {
+  private async openConnection(): Promise<SqliteConnection> {
     this.files.assertSame();
     const connection = await SqliteConnection.open(this.path, SET_UP);
     try {
@@ -115,11 +126,11 @@ export class SqliteConnections implements SessionPools {
 
   /** Closes the store once all statements and transactions have ended that began before. */
   async close(): Promise<void> {
-    const batches = [this.writers, this.rowReaders, this.pageReaders];
-    const turns = [...batches.map((one) => one.turns), this.moduleReads, this.moduleReads];
+    const { writes, rowReads, pageReads, moduleReads } = this;
+    const turns = [writes, rowReads, pageReads, moduleReads, moduleReads];
     await Promise.all(turns.map(takeAtLast));
-    const connections = [...this.idle, ...batches.map((one) => one.connection), this.lock];
-    for (const connection of connections) await connection?.close();
+    const { batch, module } = this.idle;
+    for (const connection of [...batch, ...module, this.first, this.lock]) await connection.close();
   }
 }
 
@@ -128,39 +139,17 @@ async function takeAtLast(turns: Turns): Promise<void> {
   await turns.take('module').catch(() => takeAtLast(turns));
 }
 
-/** The connection for one kind of batches, which take turns on it. */
-class BatchConnection implements SessionPool {
-  readonly size = 1;
-  /** Undefined until the first batch. */
-  connection: SqliteConnection | undefined;
-
-  constructor(
-    private readonly store: SqliteConnections,
-    private readonly Session: typeof SqliteSession,
-    readonly turns: Turns,
-  ) {}
-
-  async acquire(): Promise<PooledSession> {
-    const endTurn = await this.turns.take('batch');
-    try {
-      if (this.connection?.isClosed !== false) this.connection = await this.store.openConnection();
-      return new this.Session(this.connection, this.store.files, endTurn);
-    } catch (error) {
-      endTurn();
-      throw error;
-    }
-  }
-}
-
 /** Statements on one connection to a SQLite database. */
 class SqliteSession extends SqlSession {
+  protected readonly connection: SqliteConnection;
+
   constructor(
-    protected readonly connection: SqliteConnection,
+    private readonly turn: Turn,
     protected readonly files: StoreFiles,
-    private readonly endTurn: () => void,
   ) {
     // After a failed BEGIN, the statements behind it would commit one by one.
     super('BEGIN IMMEDIATE', false);
+    this.connection = turn.connection;
   }
 
   query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
@@ -177,8 +166,7 @@ class SqliteSession extends SqlSession {
 
   async release(): Promise<void> {
     // Nobody may write as a part of a transaction that a batch has left open.
-    if (this.isBroken && !(await this.connection.rollBack())) await this.connection.close();
-    this.endTurn();
+    await this.turn.end(!this.isBroken || (await this.connection.rollBack()));
   }
 }
 

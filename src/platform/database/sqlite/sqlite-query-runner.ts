@@ -8,7 +8,7 @@ import { explainFailure } from '../data-source/driver-errors.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
 import type { SqliteCalls } from './sqlite-connection.js';
-import type { ModuleTurn, SqliteConnections } from './sqlite-connections.js';
+import type { Turn, SqliteConnections } from './sqlite-connections.js';
 import { sqliteErrors } from './sqlite-errors.js';
 
 // This file depends on internals of TypeORM's SQLite driver. The tests in test/sqlite and
@@ -37,7 +37,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
   private timeLimit: number | undefined;
   /** Settles when all statements so far have ended. */
   private last: Promise<unknown> = Promise.resolve();
-  private turn: ModuleTurn | undefined;
+  private turn: Turn | undefined;
   private timer: TransactionTimer | undefined;
   /** The timer of the transaction that begins. */
   private begun: TransactionTimer | undefined;
@@ -144,7 +144,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     }
   }
 
-  private async beginTurn(access: 'read' | 'write', timer: TransactionTimer): Promise<ModuleTurn> {
+  private async beginTurn(access: 'read' | 'write', timer: TransactionTimer): Promise<Turn> {
     const turn = await this.connections.take(access, timer.origin);
     this.timer = timer;
     timer.start(this.timeLimit, (reason) => {
