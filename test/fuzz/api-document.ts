@@ -101,7 +101,7 @@ export class ApiDocument {
   resolve(schema: SchemaObject): SchemaObject {
     const { $ref, allOf = [], ...own } = schema;
     const parts = [...($ref === undefined ? [] : [this.lookUp($ref) as SchemaObject]), ...allOf];
-    return parts.map((part) => this.resolve(part)).reduce(merge, own);
+    return Object.assign({}, ...parts.map((part) => this.resolve(part)), own) as SchemaObject;
   }
 
   private read(method: string, path: string, operation: OperationObject): Operation {
@@ -151,15 +151,4 @@ export class ApiDocument {
 
 function makePattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
-}
-
-function merge(one: SchemaObject, other: SchemaObject): SchemaObject {
-  return {
-    ...one,
-    ...other,
-    ...((one.properties ?? other.properties) && {
-      properties: { ...one.properties, ...other.properties },
-      required: [...(one.required ?? []), ...(other.required ?? [])],
-    }),
-  };
 }
