@@ -7,15 +7,8 @@ import { randomInt } from 'node:crypto';
  */
 export type Proof = (args: string[]) => Promise<readonly string[]>;
 
-/** Options of `parseArgs()` that several proofs have. */
-export const ENGINE = { engine: { type: 'string', default: 'sqlite' } } as const;
-/** By default, a proof makes other choices each time. */
+/** An option of `parseArgs()`. By default, a proof makes other choices each time. */
 export const SEED = { seed: { type: 'string', default: String(randomInt(1, 2 ** 31)) } } as const;
-
-export function parseEngine({ engine }: { readonly engine: string }): 'sqlite' | 'postgres' {
-  if (engine === 'sqlite' || engine === 'postgres') return engine;
-  throw new RangeError('--engine must be sqlite or postgres');
-}
 
 /** Reads the value of an option that must be a number from 0. */
 export function parseNumber(value: string): number {

@@ -4,7 +4,7 @@ import { Faults } from '../../support/faults.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { SeededRandom } from '../../support/seeded-random.js';
-import { ENGINE, parseEngine, parseNumber, type Proof, SEED } from '../proof.js';
+import { parseNumber, type Proof, SEED } from '../proof.js';
 import { Cluster } from './cluster.js';
 import { Load } from './load.js';
 import { PROGRAM_ENV, Replicas } from './replicas.js';
@@ -54,14 +54,17 @@ const OPTIONS = {
   /** Some of {@link NEMESES}, with commas between them. */
   nemesis: { type: 'string', default: 'kill,stop' },
   replicas: { type: 'string', default: '1' },
-  ...ENGINE,
+  engine: { type: 'string', default: 'sqlite' },
   ...SEED,
 } as const;
 
 /** Strikes programs under load, and finds nothing lost, stale, half done or unannounced. */
 export default (async (args) => {
   const { values } = parseArgs({ args, options: OPTIONS });
-  const engine = parseEngine(values);
+  const { engine } = values;
+  if (engine !== 'sqlite' && engine !== 'postgres') {
+    throw new RangeError('--engine must be sqlite or postgres');
+  }
   const names = values.nemesis.split(',');
   const strikes = names.flatMap((name) => NEMESES[engine][name] ?? []);
   if (strikes.length < names.length) {

@@ -5,48 +5,21 @@ import { fuzzPlants, sendRows } from '../../fuzz/fuzz.js';
 import { fuzzOperations } from '../../fuzz/operations.js';
 import { HttpClient } from '../../support/http/client.js';
 import { freePort } from '../../support/free-port.js';
-import { inNewFolder } from '../../support/new-folder.js';
-import { setup, teardown } from '../../support/postgres-setup.js';
-import { Program } from '../../support/program.js';
-import { TestStore } from '../../support/test-store.js';
-import { TOKEN } from '../../support/token.js';
-import { ENGINE, parseEngine, parseNumber, type Proof, SEED } from '../proof.js';
+import { ProgramFolder } from '../../support/program-folder.js';
+import { parseNumber, type Proof, SEED } from '../proof.js';
 
 /** Sequences of requests that have one seed. */
 const RUNS = 20;
 
-const OPTIONS = { requests: { type: 'string', default: '50000' }, ...ENGINE, ...SEED } as const;
+const OPTIONS = { requests: { type: 'string', default: '50000' }, ...SEED } as const;
 
 /** Sends generated requests to the program, each of which must get the right answer. */
 export default (async (args) => {
   const { values } = parseArgs({ args, options: OPTIONS });
-  const engine = parseEngine(values);
-  if (engine === 'postgres') await setup();
-  const store = await TestStore.create(engine);
-  const [requests, seed] = [parseNumber(values.requests), parseNumber(values.seed)];
-  try {
-    return await inNewFolder((folder) => fuzz(requests, seed, store, folder));
-  } finally {
-    await store.remove();
-    await teardown();
-  }
-}) satisfies Proof;
-
-async function fuzz(
-  requests: number,
-  firstSeed: number,
-  store: TestStore,
-  folder: string,
-): Promise<string[]> {
+  const [requests, firstSeed] = [parseNumber(values.requests), parseNumber(values.seed)];
+  const folder = await ProgramFolder.create();
   const port = await freePort();
-  const program = Program.start(folder, {
-    ACCESS_TOKENS: TOKEN,
-    CHANGE_FEED: 'on',
-    DATABASE_URL: store.url,
-    LOG_LEVEL: 'error',
-    NODE_ENV: 'production',
-    PORT: String(port),
-  });
+  const program = folder.serve({ CHANGE_FEED: 'on', LOG_LEVEL: 'error', PORT: String(port) });
   const origin = await program.ready(port);
   const client = new HttpClient(() => origin);
   const api = new Api(client.send, await ApiDocument.load(origin));
@@ -63,6 +36,7 @@ async function fuzz(
   }
   client.close();
   const exitCode = await program.end();
+  await folder.remove();
   for (const [answer, count] of [...api.seen].sort()) console.log(`${answer.padEnd(10)} ${count}`);
   console.log(`${api.requests} requests, the last of them with --seed ${seed - 1}`);
 
@@ -70,4 +44,4 @@ async function fuzz(
   if (exitCode !== 0) faults.push(`the program ended with exit code ${String(exitCode)}`);
   if (log !== '') faults.push(`the program logged ${log.slice(-4_000)}`);
   return faults;
-}
+}) satisfies Proof;

@@ -1,77 +1,81 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { afterEach, before, beforeEach, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { TokenIssuer } from '../../support/token-issuer.js';
 import { TOKEN } from '../../support/token.js';
 import { Collector, getAttribute, type Span } from './collector.js';
 
-// Runs the program with OpenTelemetry's package, and checks the spans that a collector gets.
-// Every test stops the program before it checks the spans, which also shows that a stop loses none.
+// Runs the program with OpenTelemetry's package, and checks the spans that a collector gets. The
+// program is stopped before, which also shows that a stop loses none.
 
 const ROOT = new URL('../../../', import.meta.url);
 const REGISTER = new URL('opentelemetry/register.mjs', ROOT).href;
+const TOGETHER = Array.from({ length: 500 }, (_, index) => 1_000 + index);
 
 let folder: ProgramFolder;
 let collector: Collector;
+let postgres: PostgresServer;
+let issuer: TokenIssuer;
 
-before(() => {
-  const install = ['--prefix', 'opentelemetry', 'ci', '--ignore-scripts'];
-  execFileSync('npm', install, { cwd: ROOT, stdio: 'ignore' });
-});
-
-beforeEach(async () => {
-  folder = await ProgramFolder.create();
-  collector = await Collector.start();
-});
-
-afterEach(async () => {
-  collector.stop();
-  await folder.remove();
-});
-
+/** The trace and the span of which a request is a part. */
 interface Caller {
   readonly traceId: string;
   readonly spanId: string;
 }
 
-/**
- * Runs the program while requests are sent, each in the trace of a caller: a create of a plant with
- * this id, or else a read. Resolves with the log.
- */
-async function trace(
-  env: Record<string, string>,
-  work: (send: (id?: number, token?: string) => Promise<Caller>) => Promise<void>,
-): Promise<string> {
+/** The callers of a create, of a read, and of many creates at once. */
+let callers: Caller[];
+let log: string;
+
+before(async () => {
+  const install = ['--prefix', 'opentelemetry', 'ci', '--ignore-scripts'];
+  execFileSync('npm', install, { cwd: ROOT, stdio: 'ignore' });
+  folder = await ProgramFolder.create();
+  collector = await Collector.start();
+  postgres = await PostgresServer.start();
+  issuer = await TokenIssuer.start();
   const program = folder.serve({
     NODE_OPTIONS: `--import ${REGISTER}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    ...env,
+    DATABASE_URL: postgres.url(),
+    DATABASE_POOL_SIZE: '1',
+    ...issuer.env,
   });
   const url = await program.listening();
-  await work(async (id, token = TOKEN) => {
-    const [traceId, spanId] = [16, 8].map((size) => randomBytes(size).toString('hex')) as [
-      string,
-      string,
-    ];
-    const headers = {
-      Authorization: `Bearer ${token}`,
-      'Content-Type': 'application/json',
-      traceparent: `00-${traceId}-${spanId}-01`,
-    };
-    const body = JSON.stringify({ id, name: 'n' });
-    const answer = await (id === undefined
-      ? fetch(`${url}/plants/1`, { headers })
-      : fetch(`${url}/plants`, { method: 'POST', headers, body }));
-    assert.equal(answer.status, 200);
-    return { traceId, spanId };
-  });
+  const jwt = await issuer.token();
+  callers = [await send(`${url}/plants`, 1, jwt), await send(`${url}/plants/1`)];
+  callers.push(...(await Promise.all(TOGETHER.map((id) => send(`${url}/plants`, id)))));
   assert.equal(await program.end(), 0);
   assert.equal(program.errors, '');
-  return program.output;
+  log = program.output;
+});
+
+after(async () => {
+  collector.stop();
+  await issuer.stop();
+  await folder.remove();
+  await postgres.remove();
+});
+
+/** Creates a plant with this id, or else reads one, in the trace of a caller. */
+async function send(url: string, id?: number, token = TOKEN): Promise<Caller> {
+  const [traceId, spanId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    traceparent: `00-${traceId}-${spanId}-01`,
+  };
+  const body = JSON.stringify({ id, name: 'n' });
+  const answer = await fetch(
+    url,
+    id === undefined ? { headers } : { method: 'POST', headers, body },
+  );
+  assert.equal(answer.status, 200);
+  return { traceId, spanId };
 }
 
 /** Finds the span of a caller's request. */
@@ -83,13 +87,7 @@ function findServerSpan({ traceId, spanId }: Caller): Span {
   return span;
 }
 
-it('a request has a span, named by its route, in the trace of its caller, and in its log line', async () => {
-  const issuer = await TokenIssuer.start();
-  const callers: Caller[] = [];
-  const log = await trace({ DATABASE_URL: 'sqlite::memory:', ...issuer.env }, async (send) => {
-    callers.push(await send(1, await issuer.token()), await send());
-  });
-  await issuer.stop();
+it('a request has a span, named by its route, in the trace of its caller, and in its log line', () => {
   const [created, read] = callers.map(findServerSpan) as [Span, Span];
   assert.deepEqual([created.name, read.name], ['POST /plants', 'GET /plants/:id']);
   assert.equal(getAttribute(created, 'http.route'), '/plants');
@@ -104,16 +102,7 @@ it('a request has a span, named by its route, in the trace of its caller, and in
   assert.deepEqual(others, []);
 });
 
-it('a query on PostgreSQL has a span below that of its request, or of one of its requests', async () => {
-  const postgres = await PostgresServer.start();
-  const callers: Caller[] = [];
-  const env = { DATABASE_URL: postgres.url(), DATABASE_POOL_SIZE: '1' };
-  await trace(env, async (send) => {
-    callers.push(await send(1));
-    const ids = Array.from({ length: 500 }, (_, index) => 1_000 + index);
-    callers.push(...(await Promise.all(ids.map((id) => send(id)))));
-  });
-  await postgres.remove();
+it('a query on PostgreSQL has a span below that of its request, or of one of its requests', () => {
   const requests = callers.map(findServerSpan);
   const inserts = collector
     .of('pg')

@@ -1,12 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
+import { ClientConnection } from '../../support/http/connection.js';
 import { inNewFolder } from '../../support/new-folder.js';
 import { PostgresServer, findUnprivilegedUser } from '../../support/postgres-server.js';
+import { until } from '../../support/until.js';
 import type { Proof } from '../proof.js';
 
 /**
@@ -30,7 +30,13 @@ async function testBehindBouncer(folder: string, patterns: readonly string[]): P
     throw new Error('pgbouncer is not installed');
   });
   try {
-    await listening(bouncer, port);
+    await until(async () => {
+      if (bouncer.exitCode !== null) throw new Error('pgbouncer does not start');
+      const client = new ClientConnection(port);
+      const isListening = await client.opened;
+      client.destroy();
+      return isListening;
+    });
     const chosen = patterns.length > 0 ? ['--testPathPatterns', ...patterns] : [];
     const npm = spawn('npm', ['run', 'jest', '--', '--selectProjects', 'postgres', ...chosen], {
       env: {
@@ -60,19 +66,4 @@ auth_file = ${join(folder, 'users')}
 max_client_conn = 1000
 default_pool_size = 50
 `;
-}
-
-async function listening(bouncer: ChildProcess, port: number): Promise<void> {
-  for (;;) {
-    const socket = connect(port, '127.0.0.1');
-    try {
-      await once(socket, 'connect');
-      return;
-    } catch {
-      await sleep(50);
-    } finally {
-      socket.destroy();
-    }
-    if (bouncer.exitCode !== null) throw new Error('pgbouncer does not start');
-  }
 }

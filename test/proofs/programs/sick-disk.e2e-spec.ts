@@ -141,27 +141,6 @@ async function expectNothingLost(): Promise<void> {
       /^The store cannot be used, the SQLite file .*: EIO: i\/o error, fsync\n$/,
     );
   });
-
-  // Unflushed writes of a killed program are still in the system's memory, where the next program
-  // finds them.
-  it('a plant that a crash left unflushed is not acknowledged until it is', async () => {
-    await serve(faults.env);
-    faults.set({ flushHang: 1 });
-    const unanswered = create().catch(() => undefined);
-    await faults.hang();
-    await program.end('SIGKILL');
-    await unanswered;
-    faults.set({ flushHang: 0, flushFailures: -1 });
-    program = folder.serve(faults.env);
-    const code = await create('n', lastId).catch(() => undefined);
-    expect([undefined, 50300]).toContain(code);
-    await program.end('SIGKILL');
-    faults.set({ flushFailures: 0 });
-    program = folder.serve(faults.env);
-    expect(await create('n', lastId)).toBe(40901);
-    acknowledged.add(lastId);
-    await expectNothingLost();
-  });
 });
 
 (hasTool('prlimit') ? it : it.skip)('a file that may not grow is survived (prlimit)', async () => {
