@@ -73,10 +73,12 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+type Plants = AsyncIterable<NewPlant> | Iterable<NewPlant>;
+
 interface RequestOptions extends CallOptions {
   readonly body?: string;
-  /** Makes a body that is sent while it is generated, and so only once. */
-  readonly makeBody?: (attempt: Attempt) => ReadableStream<Uint8Array>;
+  /** Plants to send as lines, which are written while they are sent, and so only once. */
+  readonly lines?: Plants;
   /** `Content-Type` is `application/json` by default. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The ETag that the plant must have to be changed. */
@@ -84,11 +86,13 @@ interface RequestOptions extends CallOptions {
   /** The error of a repeated request that means that an earlier one succeeded. */
   readonly successOfRepeat?: number;
   readonly attempts?: number;
+  /** Whether the answer is read later, while it comes. Its `text` is then empty. */
+  readonly isStreamed?: boolean;
 }
 
 interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
+  readonly response: Response;
+  readonly timeLimit: TimeLimit;
   readonly text: string;
 }
 
@@ -104,10 +108,11 @@ const NDJSON = 'application/x-ndjson';
 const MAX_WAIT = 25;
 /** How long to pause between requests for changes if `timeoutMs` leaves no time to wait. */
 const PAUSE_MS = 500;
-/** How many characters of a body are generated at a time. */
+/** How many characters of a body are written at a time. */
 const PIECE_LENGTH = 64 * 1024;
-/** Matches strings too, so that digits in them are not taken for numbers. */
-const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+/** Matches an integer as `id`, and strings, so that nothing within a string is taken for an id. */
+const ID_OR_STRING = /"id":(-?\d+)(?![\d.eE])|"[^"\\]*(?:\\.[^"\\]*)*"/g;
+const INTEGER = /^-?\d+$/;
 const NEXT_LINK = /<([^>]*)>; *rel="next"/;
 
 /**
@@ -127,25 +132,26 @@ export class PlantStoreError extends Error {
   }
 }
 
-/** A request under way. It ends when its caller aborts it, or the service is silent for too long. */
-class Attempt extends AbortController {
-  private readonly timeoutMs: number;
+/** Aborts when its caller aborts, or when the timer has run for the time limit. */
+class TimeLimit extends AbortController {
+  private readonly milliseconds: number;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(timeoutMs: number, caller: AbortSignal | undefined) {
+  constructor(milliseconds: number, caller: AbortSignal | undefined) {
     super();
-    this.timeoutMs = timeoutMs;
-    const leave = (): void => this.abort(caller?.reason);
+    this.milliseconds = milliseconds;
+    this.startTimer();
+    const leave = (): void => this.end(caller?.reason);
     if (caller?.aborted) leave();
-    // The end of the attempt removes the listener.
+    // The end removes the listener.
     caller?.addEventListener('abort', leave, { signal: this.signal });
   }
 
   startTimer(): void {
     this.stopTimer();
     this.timer = setTimeout(() => {
-      this.abort(new DOMException(`Nothing has come for ${this.timeoutMs} ms`, 'TimeoutError'));
-    }, this.timeoutMs);
+      this.abort(new DOMException(`Nothing has come for ${this.milliseconds} ms`, 'TimeoutError'));
+    }, this.milliseconds);
   }
 
   stopTimer(): void {
@@ -153,9 +159,9 @@ class Attempt extends AbortController {
   }
 
   /** Also closes the connection of an answer that was not read to its end. */
-  end(): void {
+  end(reason?: unknown): void {
     this.stopTimer();
-    this.abort();
+    this.abort(reason);
   }
 }
 
@@ -179,28 +185,27 @@ export class PlantStoreClient {
 
   async createPlant(plant: NewPlant, call?: CallOptions): Promise<Plant> {
     const options = { ...call, body: writeNewPlant(plant), successOfRepeat: ALREADY_EXISTS };
-    const answer = await this.send('POST', '/plants', options, readText);
-    return answer === undefined ? withoutId(plant) : (JSON.parse(answer.text) as Plant);
+    const { text } = await this.send('POST', '/plants', options);
+    return parse(text === '' ? writePlant(plant) : text) as Plant;
   }
 
   async readPlant(id: Id, knownEtag?: undefined, call?: CallOptions): Promise<ReadPlant>;
   /** Reads a plant; `undefined` if it still has this ETag. */
   async readPlant(id: Id, knownEtag: string, call?: CallOptions): Promise<ReadPlant | undefined>;
   async readPlant(id: Id, knownEtag?: string, call?: CallOptions): Promise<ReadPlant | undefined> {
-    const conditions = knownEtag === undefined ? {} : { headers: { 'If-None-Match': knownEtag } };
-    const answer = await this.ask('GET', pathOf(id), { ...call, ...conditions });
-    if (answer.status === NOT_MODIFIED) return undefined;
-    const plant = toStoredPlant(parseExactly(answer.text));
-    return { plant, etag: answer.headers.get('etag') ?? '' };
+    const headers = knownEtag === undefined ? {} : { 'If-None-Match': knownEtag };
+    const { response, text } = await this.send('GET', pathOf(id), { ...call, headers });
+    if (response.status === NOT_MODIFIED) return undefined;
+    return { plant: parse(text) as StoredPlant, etag: response.headers.get('etag') ?? '' };
   }
 
   /** Lists plants in an order. Each page is requested when it is needed. */
   async *listPlants(query: PlantQuery = {}, call?: CallOptions): AsyncGenerator<StoredPlant, void> {
     let path: string | undefined = writePath(query);
     while (path !== undefined) {
-      const { headers, text }: Answer = await this.ask('GET', path, call);
-      for (const plant of parseExactly(text) as unknown[]) yield toStoredPlant(plant);
-      path = NEXT_LINK.exec(headers.get('link') ?? '')?.[1];
+      const { response, text }: Answer = await this.send('GET', path, call);
+      yield* parse(text) as StoredPlant[];
+      path = getNextLink(response);
     }
   }
 
@@ -212,31 +217,26 @@ export class PlantStoreClient {
     query: PlantQuery = {},
     call?: CallOptions,
   ): AsyncGenerator<StoredPlant, void> {
-    const options = { ...call, headers: { Accept: NDJSON } };
-    const lines = await this.send('GET', writePath(query), options, iterateLines);
-    for await (const line of lines ?? []) yield toStoredPlant(parseExactly(line));
+    const options = { ...call, headers: { Accept: NDJSON }, isStreamed: true };
+    const { response, timeLimit } = await this.send('GET', writePath(query), options);
+    for await (const line of iterateLines(response, timeLimit)) yield parse(line) as StoredPlant;
   }
 
   /**
    * Creates any number of plants in one request, which is not repeated by itself. Importing them
    * again is safe.
    */
-  async importPlants(
-    plants: AsyncIterable<NewPlant> | Iterable<NewPlant>,
-    call?: CallOptions,
-  ): Promise<ImportResult> {
-    const makeBody = (attempt: Attempt): ReadableStream<Uint8Array> =>
-      makeStream(generateLines(plants), attempt);
-    const options = { ...call, makeBody, headers: { 'Content-Type': NDJSON } };
-    const { text } = await this.ask('POST', '/plants/import', options);
-    return JSON.parse(text) as ImportResult;
+  async importPlants(plants: Plants, call?: CallOptions): Promise<ImportResult> {
+    const options = { ...call, lines: plants, headers: { 'Content-Type': NDJSON } };
+    const { text } = await this.send('POST', '/plants/import', options);
+    return parse(text) as ImportResult;
   }
 
   /** @param ifMatch the ETag that the plant must still have, if that matters */
   async replacePlant(id: Id, plant: Plant, ifMatch?: string, call?: CallOptions): Promise<Plant> {
-    const options = { ...call, body: JSON.stringify(withoutId(plant)), ifMatch };
-    const { text } = await this.ask('PUT', pathOf(id), options);
-    return JSON.parse(text) as Plant;
+    const body = writePlant(plant);
+    const { text } = await this.send('PUT', pathOf(id), { ...call, body, ifMatch });
+    return parse(text) as Plant;
   }
 
   /**
@@ -252,21 +252,20 @@ export class PlantStoreClient {
   ): Promise<Plant> {
     const headers = { 'Content-Type': 'application/merge-patch+json' };
     const options = { ...call, body: JSON.stringify(patch), headers, ifMatch };
-    const { text } = await this.ask('PATCH', pathOf(id), options);
-    return JSON.parse(text) as Plant;
+    const { text } = await this.send('PATCH', pathOf(id), options);
+    return parse(text) as Plant;
   }
 
   /** @param ifMatch the ETag that the plant must still have, if that matters */
   async removePlant(id: Id, ifMatch?: string, call?: CallOptions): Promise<void> {
     const options = { ...call, ifMatch, successOfRepeat: NOT_FOUND };
-    await this.send('DELETE', pathOf(id), options, readText);
+    await this.send('DELETE', pathOf(id), options);
   }
 
   /** Reads the newest cursor, from which {@link changes} reports all later changes. */
   async latestCursor(call?: CallOptions): Promise<string> {
-    const { headers } = await this.ask('GET', '/changes?after=latest', call);
-    const link = NEXT_LINK.exec(headers.get('link') ?? '')?.[1] ?? '';
-    return new URL(link, this.url).searchParams.get('after') ?? '';
+    const { response } = await this.send('GET', '/changes?after=latest', call);
+    return new URL(getNextLink(response) ?? '', this.url).searchParams.get('after') ?? '';
   }
 
   /**
@@ -285,44 +284,47 @@ export class PlantStoreClient {
     let cursor = options.after ?? (await this.latestCursor({ signal }));
     for (;;) {
       const path = `/changes?after=${encodeURIComponent(cursor)}&wait=${wait}`;
-      const { text } = await this.ask('GET', path, { signal, attempts: Infinity });
-      for (const change of parseExactly(text) as ParsedChange[]) {
+      const { text } = await this.send('GET', path, { signal, attempts: Infinity });
+      for (const change of parse(text) as PlantChange[]) {
         cursor = change.cursor;
         // The feed may have changes of other rows.
-        if (change.type.startsWith('plant.')) yield toPlantChange(change);
+        if (change.type.startsWith('plant.')) yield change;
       }
       if (wait === 0) await sleep(PAUSE_MS, signal);
     }
   }
 
-  private async ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
-    const answer = await this.send(method, path, options, readText);
-    if (answer === undefined) throw new TypeError('no answer');
-    return answer;
-  }
-
   /**
-   * Sends a request. If its outcome is unknown and a repetition is safe, sends it again. Resolves
-   * with undefined if the answer to a repetition shows that an earlier attempt succeeded.
+   * Sends a request. If its outcome is unknown and a repetition is safe, sends it again. If the
+   * answer to a repetition shows that an earlier attempt succeeded, resolves with an empty text.
    */
-  private async send<Result>(
-    method: string,
-    path: string,
-    options: RequestOptions,
-    read: (response: Response, attempt: Attempt) => Result | Promise<Result>,
-  ): Promise<Result | undefined> {
-    const { ifMatch, makeBody, signal, successOfRepeat } = options;
+  private async send(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const { ifMatch, lines, signal, successOfRepeat } = options;
     // An earlier attempt may have changed the ETag. Only the caller can find out.
-    const isRepeatable = ifMatch === undefined && makeBody === undefined;
+    const isRepeatable = ifMatch === undefined && lines === undefined;
     const attempts = isRepeatable ? (options.attempts ?? this.options.attempts ?? 5) : 1;
+    const headers = {
+      Authorization: `Bearer ${this.token}`,
+      ...(options.body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(ifMatch !== undefined && { 'If-Match': ifMatch }),
+      ...options.headers,
+    };
     for (let count = 1; ; count++) {
-      const attempt = new Attempt(this.timeoutMs, signal);
+      const timeLimit = new TimeLimit(this.timeoutMs, signal);
       try {
-        return await read(await this.fetch(attempt, method, path, options), attempt);
+        const body = lines ? streamLines(lines, timeLimit) : (options.body ?? null);
+        const init = { method, headers, body, signal: timeLimit.signal };
+        const response = await this.fetch(path, init);
+        if (options.isStreamed) return { response, timeLimit, text: '' };
+        const text = await response.text();
+        timeLimit.end();
+        return { response, timeLimit, text };
       } catch (error) {
-        attempt.end();
+        timeLimit.end();
         const refusal = error instanceof PlantStoreError ? error : undefined;
-        if (count > 1 && refusal && refusal.error === successOfRepeat) return undefined;
+        if (count > 1 && refusal && refusal.error === successOfRepeat) {
+          return { response: new Response(), timeLimit, text: '' };
+        }
         const isOver = refusal !== undefined && !TEMPORARY.includes(refusal.status);
         if (isOver || count >= attempts || signal?.aborted) throw error;
         // Clients that were refused together must not retry together.
@@ -332,76 +334,77 @@ export class PlantStoreClient {
     }
   }
 
-  private async fetch(
-    attempt: Attempt,
-    method: string,
-    path: string,
-    { body, makeBody, headers: given, ifMatch }: RequestOptions,
-  ): Promise<Response> {
-    const sent = makeBody?.(attempt) ?? body ?? null;
-    const headers = {
-      Authorization: `Bearer ${this.token}`,
-      ...(sent !== null && { 'Content-Type': 'application/json' }),
-      ...(ifMatch !== undefined && { 'If-Match': ifMatch }),
-      ...given,
-    };
-    const { signal } = attempt;
-    attempt.startTimer();
+  private async fetch(path: string, init: RequestInit): Promise<Response> {
     // The types of some platforms lack `duplex`, which a streamed body needs.
-    const init = { method, headers, body: sent, signal, ...(makeBody && { duplex: 'half' }) };
-    const response = await (this.options.fetch ?? fetch)(this.url + path, init);
+    const options = { ...init, duplex: 'half' };
+    const response = await (this.options.fetch ?? fetch)(this.url + path, options);
     if (response.ok || response.status === NOT_MODIFIED) return response;
     throw await readError(response);
   }
 }
 
-async function readText(response: Response, attempt: Attempt): Promise<Answer> {
-  const { status, headers } = response;
-  const text = await response.text();
-  attempt.end();
-  return { status, headers, text };
+function getNextLink({ headers }: Response): string | undefined {
+  return NEXT_LINK.exec(headers.get('link') ?? '')?.[1];
 }
 
 /** Answers of a proxy have another shape. `Retry-After` is seconds, or a date. */
 async function readError(response: Response): Promise<PlantStoreError> {
   const { status, headers } = response;
-  const parsed: unknown = await response.json().catch(() => undefined);
-  const body = parsed as Partial<ErrorBody> | null | undefined;
-  const {
-    error = status * 100,
-    message = `The answer has the status ${status}, and is not the service's`,
-  } = typeof body?.error === 'number' && typeof body.message === 'string' ? body : {};
+  const message = `The answer has the status ${status}, and is not the service's`;
+  const parsed = (await response.json().catch(() => null)) as ErrorBody | null;
+  const body = typeof parsed?.error === 'number' ? parsed : { error: status * 100, message };
   const retry = headers.get('retry-after') ?? '';
-  const seconds = /^\d+$/.test(retry) ? Number(retry) : (Date.parse(retry) - Date.now()) / 1_000;
+  const seconds = INTEGER.test(retry) ? Number(retry) : (Date.parse(retry) - Date.now()) / 1_000;
   const retryAfter = Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
-  return new PlantStoreError(status, { error, message }, retryAfter);
+  return new PlantStoreError(status, body, retryAfter);
 }
 
 /** Reads the lines of an answer. The timer runs only while it waits for the service. */
-async function* iterateLines(response: Response, attempt: Attempt): AsyncGenerator<string, void> {
-  attempt.stopTimer();
-  const reader = response.body?.getReader();
-  const decoder = new TextDecoder();
+async function* iterateLines(
+  response: Response,
+  timeLimit: TimeLimit,
+): AsyncGenerator<string, void> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   try {
     while (reader !== undefined) {
-      attempt.startTimer();
+      timeLimit.startTimer();
       const { done, value } = await reader.read();
-      attempt.stopTimer();
+      timeLimit.stopTimer();
       if (done) break;
-      const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
+      const lines = (rest + value).split('\n');
       rest = lines.pop() ?? '';
       yield* lines;
     }
     if (rest !== '') throw new TypeError('The answer was cut off');
   } finally {
-    attempt.end();
+    timeLimit.end();
   }
 }
 
-async function* generateLines(
-  plants: AsyncIterable<NewPlant> | Iterable<NewPlant>,
-): AsyncGenerator<Uint8Array, undefined> {
+/** Makes a body of plants. The timer runs only while it waits for the service. */
+function streamLines(plants: Plants, timeLimit: TimeLimit): ReadableStream<Uint8Array> {
+  const pieces = writeLines(plants);
+  return new ReadableStream({
+    async pull(stream) {
+      timeLimit.stopTimer();
+      try {
+        const { value } = await pieces.next();
+        if (value === undefined) stream.close();
+        else stream.enqueue(value);
+        timeLimit.startTimer();
+      } catch (error) {
+        timeLimit.end(error);
+        stream.error(error);
+      }
+    },
+    async cancel() {
+      await pieces.return(undefined);
+    },
+  });
+}
+
+async function* writeLines(plants: Plants): AsyncGenerator<Uint8Array, undefined> {
   const encoder = new TextEncoder();
   let text = '';
   for await (const plant of plants) {
@@ -413,33 +416,14 @@ async function* generateLines(
   if (text !== '') yield encoder.encode(text);
 }
 
-/** Sends what a generator yields. The timer runs only while it waits for the service. */
-function makeStream(
-  pieces: AsyncGenerator<Uint8Array, undefined>,
-  attempt: Attempt,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    async pull(stream) {
-      attempt.stopTimer();
-      try {
-        const { value } = await pieces.next();
-        if (value === undefined) stream.close();
-        else stream.enqueue(value);
-        attempt.startTimer();
-      } catch (error) {
-        attempt.abort(error);
-        stream.error(error);
-      }
-    },
-    async cancel() {
-      await pieces.return(undefined);
-    },
-  });
+/** Writes the members of a plant without its id. */
+function writePlant({ name, tag }: Plant): string {
+  return JSON.stringify({ name, tag });
 }
 
 /** JSON.stringify() does not accept a bigint, and a number is exact only up to 2^53. */
 function writeNewPlant(plant: NewPlant): string {
-  return `{"id":${writeId(plant.id)},${JSON.stringify(withoutId(plant)).slice(1)}`;
+  return `{"id":${writeId(plant.id)},${writePlant(plant).slice(1)}`;
 }
 
 function writeId(id: Id): string {
@@ -461,40 +445,16 @@ function writePath({ limit, after, name, sort, tag }: PlantQuery): string {
   return `/plants?${parameters.join('&')}`;
 }
 
-function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
-      resolve();
-    }, milliseconds);
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    signal?.addEventListener('abort', stop, { once: true });
-  });
+/** Sleeps until the time is over, or the caller aborts. */
+async function sleep(milliseconds: number, caller: AbortSignal | undefined): Promise<void> {
+  const { signal } = new TimeLimit(milliseconds, caller);
+  if (!signal.aborted) await new Promise((end) => signal.addEventListener('abort', end));
 }
 
-/** Like JSON.parse(), but reads numbers as text instead of rounding them. */
-function parseExactly(json: string): unknown {
-  return JSON.parse(
-    json.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)),
+/** Like JSON.parse(), but every integer that is an `id` is a bigint, since a number may round it. */
+function parse(json: string): unknown {
+  const quoted = json.replace(ID_OR_STRING, (found, id?: string) => (id ? `"id":"${id}"` : found));
+  return JSON.parse(quoted, (name, value: unknown) =>
+    name === 'id' && typeof value === 'string' && INTEGER.test(value) ? BigInt(value) : value,
   );
-}
-
-function toStoredPlant(parsed: unknown): StoredPlant {
-  const { id, ...rest } = parsed as Plant & { id: string };
-  return { id: BigInt(id), ...rest };
-}
-
-type ParsedChange = Pick<PlantChange, 'cursor' | 'type' | 'at'> & { id: string; data?: unknown };
-
-function toPlantChange({ id, data, ...change }: ParsedChange): PlantChange {
-  const row = data === undefined ? {} : { data: toStoredPlant(data) };
-  return { ...change, id: BigInt(id), ...row } as PlantChange;
-}
-
-/** Picks the members of a plant that a replacement sends, without its id. */
-function withoutId({ name, tag }: Plant): Plant {
-  return tag === undefined ? { name } : { name, tag };
 }

@@ -162,6 +162,7 @@ describe('the typed client', () => {
     await expect(counted.readPlant(id)).rejects.toThrow(RangeError);
     await expect(counted.listPlants({ after: id }).next()).rejects.toThrow(RangeError);
     expect(sent).toBe(0);
+    await expect(counted.importPlants([{ id, name: 'n' }])).rejects.toThrow(RangeError);
   });
 });
 
@@ -263,12 +264,14 @@ describe('the changes of the typed client', () => {
     await changes.return();
   });
 
-  it('are requested again after empty pages, lost answers and any failure of the service', async () => {
+  it('are requested again after pages without plants, lost answers and any failure of the service', async () => {
     const after = await client.latestCursor();
     for (const id of [10, 11, 13]) await client.createPlant({ id, name: 'n' });
     const failures = Array.from({ length: 8 }, () => answer('', 503, { 'Retry-After': '0' }));
+    const other = { cursor: after, type: 'bed.created', id: 'a', at: '', data: { id: 1.5 } };
+    const others = answer(JSON.stringify([other]));
     const changes: PlantChange[] = await take(
-      makeClient(loseAnswer, answer('[]'), ...failures).changes({ after }),
+      makeClient(loseAnswer, answer('[]'), others, ...failures).changes({ after }),
       3,
     );
     expect(changes.map(({ id }) => id)).toEqual([10n, 11n, 13n]);
