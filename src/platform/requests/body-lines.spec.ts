@@ -1,30 +1,38 @@
 import { expect, it } from '@jest/globals';
 import { IsInt } from 'class-validator';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { CLIENT_MEMORY } from '../limits/fair-share.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { BodyLines, NDJSON_TYPE } from './body-lines.js';
+import { BODY_LIMIT } from './body-reader.js';
 
 class CountDto {
   @IsInt()
   count!: number;
 }
 
+const RULE = {
+  mediaTypes: [NDJSON_TYPE],
+  limit: BODY_LIMIT,
+  dto: CompiledDto.compile(CountDto),
+  isLines: true,
+};
+
 /** The lines of a body that arrives as a whole. */
 function receive(body: string, rawHeaders: string[] = []): BodyLines<CountDto> {
   const headers = { 'content-type': NDJSON_TYPE, 'transfer-encoding': 'chunked' };
-  const request = Object.assign(new PassThrough().end(body), {
+  const req = Object.assign(new PassThrough().end(body), {
     complete: true,
     headers,
     rawHeaders,
     socket: new Socket(),
-  }) as unknown as Request;
-  const response = new EventEmitter() as unknown as Response;
+  });
+  const response = Object.assign(new EventEmitter(), { req }) as unknown as Response;
   const { signal } = new AbortController();
-  return new BodyLines<CountDto>(request, response, CompiledDto.compile(CountDto), 1_000, signal);
+  return new BodyLines<CountDto>(response, RULE, 1_000, signal);
 }
 
 /** Reads a body that arrives as a whole, and returns the batches. */

@@ -1,10 +1,9 @@
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import type { CompiledDto } from '../validation/compiled-dto.js';
 import { BodyChunks, GrowingBuffer } from './body-chunks.js';
-import { BODY_LIMIT, checkMediaType, continueIfExpected, parseObject } from './body-reader.js';
+import { checkMediaType, continueIfExpected, type JsonRule, parseObject } from './body-reader.js';
 
 /** JSON with one value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson';
@@ -43,9 +42,8 @@ export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLi
    * @param stop aborts when the server stops
    */
   constructor(
-    readonly request: Request,
     readonly response: Response,
-    private readonly dto: CompiledDto,
+    private readonly rule: JsonRule,
     private readonly timeoutMs: number,
     private readonly stop: AbortSignal,
   ) {}
@@ -56,12 +54,12 @@ export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLi
    * @throws RequestAbortedError
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<() => ReadLines<Dto>, void, undefined> {
-    const { request, response, stop } = this;
-    checkMediaType(request, { mediaTypes: [NDJSON_TYPE], isText: true });
-    continueIfExpected(request, response);
+    const { response, rule, stop } = this;
+    checkMediaType(response.req, rule);
+    continueIfExpected(response.req, response);
     /** The start of an incomplete line; of a line that is too long, only as much as shows that. */
-    const rest = new GrowingBuffer(BODY_LIMIT + 2);
-    const chunks = new BodyChunks(request, this.timeoutMs);
+    const rest = new GrowingBuffer(rule.limit + 2);
+    const chunks = new BodyChunks(response.req, this.timeoutMs);
     const hold = (bytes: number): void =>
       chunks.hold(READ_AHEAD + this.resultBytes + rest.capacity + bytes);
     const refuse = (): void => chunks.fail(ErrorCatalogue.UNAVAILABLE);
@@ -124,15 +122,16 @@ export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLi
    * @throws ApiError 40001, 40002, 41300
    */
   private readLine(line: string | Buffer): Dto | undefined {
-    if (line.length > BODY_LIMIT / 3 && countBytes(line) > BODY_LIMIT) {
-      const message = `The line is longer than ${BODY_LIMIT} bytes`;
+    const { limit, dto } = this.rule;
+    if (line.length > limit / 3 && countBytes(line) > limit) {
+      const message = `The line is longer than ${limit} bytes`;
       throw new ApiError(ErrorCatalogue.BODY_TOO_LARGE, message);
     }
     if (typeof line !== 'string' && !isUtf8(line)) {
       throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The line is not UTF-8');
     }
     const text = line.toString();
-    return BLANK.test(text) ? undefined : (parseObject(text, this.dto, 'line') as Dto);
+    return BLANK.test(text) ? undefined : (parseObject(text, dto, 'line') as Dto);
   }
 }
 

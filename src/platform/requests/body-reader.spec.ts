@@ -4,12 +4,13 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiError } from '../errors/api-error.js';
 import { CLIENT_MEMORY } from '../limits/fair-share.js';
+import type { CompiledDto } from '../validation/compiled-dto.js';
 import { GrowingBuffer } from './body-chunks.js';
-import { BODY_LIMIT, type BodyRule, readBody } from './body-reader.js';
+import { BODY_LIMIT, makeJsonRule, readBody } from './body-reader.js';
 
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
-const RULE: BodyRule = { mediaTypes: ['application/json'], limit: BODY_LIMIT, isText: true };
+const RULE = makeJsonRule({} as CompiledDto);
 
 function request(ip = '192.0.2.1', rawHeaders: string[] = []): PassThrough & IncomingMessage {
   const stream = new PassThrough();

@@ -9,16 +9,22 @@ import { BodyChunks, GrowingBuffer } from './body-chunks.js';
 
 /** The longest body that is read, in bytes. */
 export const BODY_LIMIT = 102_400;
-/** The bodies that an operation takes. */
-export interface BodyRule {
+
+interface Limits {
   readonly mediaTypes: readonly string[];
   /** How many bytes a body, or a line of it, may have. */
   readonly limit: number;
-  /** Whether a body is text, which must be UTF-8. */
-  readonly isText: boolean;
-  /** The class of the lines of a body that is read line by line. */
-  readonly lines?: CompiledDto;
 }
+
+/** The bodies of JSON in UTF-8 that an operation takes. */
+export interface JsonRule extends Limits {
+  /** The class of a body, or of each line of it. */
+  readonly dto: CompiledDto;
+  readonly isLines: boolean;
+}
+
+/** The bodies that an operation takes: JSON, or else bytes. */
+export type BodyRule = JsonRule | (Limits & { readonly dto?: undefined });
 
 /**
  * Reads the body of a request. Before this call, nothing has been read, and a client that sent
@@ -47,7 +53,7 @@ export async function readBody(
   const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req, rule, timeoutMs));
   // The length of a chunked body is known only at its end.
   if (declared === undefined) checkBody(req, bytes.length, rule);
-  if (rule.isText && !isUtf8(bytes)) {
+  if (rule.dto !== undefined && !isUtf8(bytes)) {
     throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is not UTF-8');
   }
   return bytes;
@@ -82,12 +88,12 @@ function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
 /** Resolves with the whole body, or with the start of one that exceeds the limit. */
 async function readBytes(
   req: IncomingMessage,
-  { limit, isText }: BodyRule,
+  { limit, dto }: BodyRule,
   timeoutMs: number,
 ): Promise<Buffer> {
   const body = new GrowingBuffer(limit + 1);
   // A photo may take minutes on a slow network.
-  const chunks = new BodyChunks(req, timeoutMs, isText ? performance.now() + timeoutMs : Infinity);
+  const chunks = new BodyChunks(req, timeoutMs, dto && performance.now() + timeoutMs);
   chunks.hold(body.capacity);
   for await (const chunk of chunks) {
     body.add(chunk);
@@ -103,13 +109,11 @@ async function readBytes(
  * @throws ApiError 41500 with the received and the accepted types; for a PATCH also with
  *   `Accept-Patch` (RFC 5789 section 3.1)
  */
-export function checkMediaType(
-  { method, headers }: IncomingMessage,
-  { mediaTypes, isText }: Pick<BodyRule, 'mediaTypes' | 'isText'>,
-): void {
-  const wrong = findWrongMediaType(headers, mediaTypes, isText);
+export function checkMediaType({ method, headers }: IncomingMessage, rule: BodyRule): void {
+  const wrong = findWrongMediaType(headers, rule);
   if (wrong === undefined) return;
-  const wanted = `${mediaTypes.join(' or ')}${isText ? ' in UTF-8' : ''}`;
+  const { mediaTypes, dto } = rule;
+  const wanted = `${mediaTypes.join(' or ')}${dto === undefined ? '' : ' in UTF-8'}`;
   throw new ApiError(
     ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
     `The body has ${wrong}: send ${wanted}, without a Content-Encoding`,
@@ -119,14 +123,13 @@ export function checkMediaType(
 
 function findWrongMediaType(
   { 'content-type': contentType, 'content-encoding': contentEncoding }: IncomingHttpHeaders,
-  mediaTypes: readonly string[],
-  isText: boolean,
+  { mediaTypes, dto }: BodyRule,
 ): string | undefined {
   if (contentType === undefined) return 'no Content-Type';
   const { type, parameters } = parseContentType(contentType);
   if (!mediaTypes.includes(type)) return `the Content-Type ${quote(contentType)}`;
   const { charset = 'utf-8' } = parameters;
-  if (isText && !/^utf-?8$/i.test(charset)) return `the charset ${quote(charset)}`;
+  if (dto !== undefined && !/^utf-?8$/i.test(charset)) return `the charset ${quote(charset)}`;
   const isIdentity = (contentEncoding ?? 'identity').trim().toLowerCase() === 'identity';
   return isIdentity ? undefined : `the Content-Encoding ${quote(contentEncoding ?? '')}`;
 }
@@ -136,12 +139,11 @@ function quote(text: string): string {
   return JSON.stringify(text.slice(0, 64));
 }
 
-const JSON_TYPES = ['application/json'];
-const MERGE_PATCH_TYPES = ['application/merge-patch+json', ...JSON_TYPES];
-
-/** Lists the media types of bodies for a DTO. */
-export function listMediaTypes({ patched }: CompiledDto): string[] {
-  return patched === undefined ? JSON_TYPES : MERGE_PATCH_TYPES;
+/** Makes the rule for bodies that are one instance of a class. */
+export function makeJsonRule(dto: CompiledDto): JsonRule {
+  const patchTypes = dto.patched === undefined ? [] : ['application/merge-patch+json'];
+  const mediaTypes = [...patchTypes, 'application/json'];
+  return { mediaTypes, limit: BODY_LIMIT, dto, isLines: false };
 }
 
 /**

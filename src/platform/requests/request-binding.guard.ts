@@ -14,8 +14,8 @@ import type { Request, Response } from 'express';
 import { setMaxListeners } from 'node:events';
 import { isPublic } from '../auth/auth.decorators.js';
 import { Env } from '../config/env.js';
-import { compileAnswers, type CompiledDto } from '../validation/compiled-dto.js';
-import { BODY_LIMIT, type BodyRule, listMediaTypes, parseObject, readBody } from './body-reader.js';
+import { compileAnswers } from '../validation/compiled-dto.js';
+import { type BodyRule, makeJsonRule, parseObject, readBody } from './body-reader.js';
 import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { setParameters } from './read-parameters.js';
@@ -99,7 +99,9 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
         const handler = prototype[method] as Type<object>;
         const turns = this.reflector.get<Turns | undefined>(TURNS, handler);
         const converter = this.reflector.get<Handler['converter']>(RESULT_CONVERTER, handler);
-        const bodyRule = readBodyRule(prototype, method, parameters.body);
+        const bodyRule = parameters.body
+          ? makeJsonRule(parameters.body)
+          : (Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined);
         this.handlers.set(handler, { parameters, bodyRule, turns, converter });
         if (bodyRule !== undefined) documentMediaTypes(prototype, method, bodyRule);
         compileAnswers(handler);
@@ -123,42 +125,34 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
     const [request, response] = context.getArgs<[Request, Response]>();
     if (query !== undefined || path !== undefined) setParameters(request, query, path);
     response.locals.converter = handler.converter;
-    if (handler.bodyRule?.lines !== undefined) {
+    const { bodyRule: rule } = handler;
+    if (rule?.dto !== undefined && rule.isLines) {
       // An import may wait for its client for hours. Its batches take turns of their own.
-      const { lines } = handler.bodyRule;
-      const timeoutMs = this.env.REQUEST_TIMEOUT_MS;
-      request.body = new BodyLines(request, response, lines, timeoutMs, this.stop.signal);
+      request.body = new BodyLines(response, rule, this.env.REQUEST_TIMEOUT_MS, this.stop.signal);
       return true;
     }
     // Controllers that extend one another share handlers, and one of them may be public.
     const isOpen = isPublic(context.getHandler(), context.getClass());
     const turns = handler.turns ?? (isOpen ? undefined : Turns.ofHandlers);
-    if (handler.bodyRule !== undefined) {
-      return this.bindBody(request, response, handler.parameters.body, handler.bodyRule, turns);
-    }
+    if (rule !== undefined) return this.bindBody(response, rule, turns);
     // An unread body would stay in memory until the answer, and hide the end of the connection.
     if (WITHOUT_BODY.has(request.method)) request.resume();
     return turns?.take(response)?.then(() => true) ?? true;
   }
 
-  private async bindBody(
-    request: Request,
-    response: Response,
-    dto: CompiledDto | undefined,
-    rule: BodyRule,
-    turns: Turns | undefined,
-  ): Promise<boolean> {
+  private async bindBody(response: Response, rule: BodyRule, turns?: Turns): Promise<boolean> {
+    const { req: request } = response;
     // A guard runs inside of Node's parser, which passes on the body that has arrived with the
     // headers before this continues.
     await Promise.resolve();
     const bytes = await readBody(request, response, rule, this.env.REQUEST_TIMEOUT_MS);
-    if (dto === undefined) {
+    if (rule.dto === undefined) {
       await turns?.take(response, bytes.length);
       request.body = bytes;
     } else {
       const text = bytes.toString();
       await turns?.take(response, countMemory(text, bytes));
-      request.body = parseObject(text, dto, 'body');
+      request.body = parseObject(text, rule.dto, 'body');
     }
     return true;
   }
@@ -167,17 +161,6 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
 /** Estimates the memory of a text, where a character takes one or two bytes. */
 function countMemory(text: string, bytes: Buffer): number {
   return bytes.length === text.length ? text.length : 2 * text.length;
-}
-
-function readBodyRule(
-  prototype: object,
-  method: string,
-  body: CompiledDto | undefined,
-): BodyRule | undefined {
-  if (body === undefined) {
-    return Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined;
-  }
-  return { mediaTypes: listMediaTypes(body), limit: BODY_LIMIT, isText: true };
 }
 
 function documentMediaTypes(prototype: object, method: string, { mediaTypes }: BodyRule): void {

@@ -117,8 +117,8 @@ function toFailure(error: unknown): ApiError {
 
 /** Passes a handler the lines of the body, each checked like a body of this class. */
 export function Lines(type: Type<object>): ParameterDecorator {
-  const lines = CompiledDto.compile(type);
-  return BodyByRule({ mediaTypes: [NDJSON_TYPE], limit: BODY_LIMIT, isText: true, lines });
+  const dto = CompiledDto.compile(type);
+  return BodyByRule({ mediaTypes: [NDJSON_TYPE], limit: BODY_LIMIT, dto, isLines: true });
 }
 
 /**
