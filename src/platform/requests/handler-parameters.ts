@@ -22,11 +22,6 @@ export type HandlerParameters = Partial<Record<'body' | 'query' | 'path', Compil
 
 const DECORATORS = { body: '@Body()', query: '@Query()', path: '@Param()' };
 const CLASS = 'AClass, a class whose members have validation rules (imported without "type")';
-const WHAT_TO_WRITE = {
-  body: `write @Body() body: ${CLASS}`,
-  query: `write @Query() query: ${CLASS}, or give the single parameter a pipe`,
-  path: `write @Param() path: ${CLASS}, or give the single parameter a pipe`,
-};
 const PLACES = new Map<number, keyof HandlerParameters>([
   [RouteParamtypes.BODY, 'body'],
   [RouteParamtypes.QUERY, 'query'],
@@ -71,7 +66,8 @@ function compileParameter(
 ): CompiledDto | undefined {
   if (place !== 'body' && typeof data === 'string' && pipes.length > 0) return undefined;
   if (data !== undefined || schema !== undefined || !isDeclaredClass(type)) {
-    throw new TypeError(WHAT_TO_WRITE[place]);
+    const orPipe = place === 'body' ? '' : ', or give the single parameter a pipe';
+    throw new TypeError(`write ${DECORATORS[place]} ${place}: ${CLASS}${orPipe}`);
   }
   const dto = CompiledDto.compile(type);
   if (place !== 'body') checkParameterDto(dto);

@@ -64,81 +64,69 @@ export function setParameters(
   query: CompiledDto | undefined,
   path: CompiledDto | undefined,
 ): void {
+  const { headers } = request;
   const faults: string[] = [];
   if (path !== undefined) {
-    const ofPath: string[] = [];
-    const parameters = Object.entries(request.params as Record<string, string>);
-    // The class need not name all parameters of the route.
-    const ignore = (): void => undefined;
-    const params = readParameters(parameters, path, request.headers, ofPath, ignore);
-    Object.assign(request, { params });
-    if (ofPath.length > 0) faults.push(`The path is not valid: ${joinFaults(ofPath)}`);
+    const given = Object.entries(request.params as Record<string, string>);
+    request.params = readParameters('path', given, path, headers, faults) as never;
   }
-  if (query !== undefined) {
-    const ofQuery: string[] = [];
+  const given = query && parseQuery(request.url, faults);
+  if (query !== undefined && given !== undefined) {
+    const value = readParameters('query', given, query, headers, faults);
     // In Express, `query` is a getter that parses the URL each time.
-    Object.defineProperty(request, 'query', { value: readQuery(request, query, ofQuery) });
-    if (ofQuery.length > 0) faults.push(`The query is not valid: ${joinFaults(ofQuery)}`);
+    Object.defineProperty(request, 'query', { value });
   }
   if (faults.length === 0) return;
   throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, faults.join('. '));
 }
 
-function readQuery(
-  { url, headers }: Request,
-  query: CompiledDto,
-  faults: string[],
-): object | undefined {
+/** Returns undefined, and adds a fault, if the query cannot be decoded. */
+function parseQuery(url: string, faults: string[]): URLSearchParams | undefined {
   const start = url.indexOf('?');
   const text = start === -1 ? '' : url.slice(start);
   try {
     // URLSearchParams replaces what is not UTF-8.
     decodeURIComponent(text);
+    return new URLSearchParams(text);
   } catch {
-    faults.push('it is not percent-encoded UTF-8');
+    faults.push('The query is not valid: it is not percent-encoded UTF-8');
     return undefined;
   }
-  return readParameters(new URLSearchParams(text), query, headers, faults, (name) => {
-    faults.push(`${JSON.stringify(name)} is not a parameter`);
-  });
 }
 
 /**
- * Reads parameters as an instance of a class, and collects their faults. Text that is no spelling
- * of its member's type stays text, which the rules of the member reject.
- *
- * @param onUnknown gets the name of each parameter that the class does not have
+ * Reads parameters as an instance of a class, and adds their faults to those of the request. Text
+ * that is no spelling of its member's type stays text, which the rules of the member reject.
  */
 function readParameters(
+  place: 'path' | 'query',
   parameters: Iterable<readonly [name: string, value: string]>,
   dto: CompiledDto,
   headers: IncomingHttpHeaders,
-  faults: string[],
-  onUnknown: (name: string) => void,
+  allFaults: string[],
 ): object {
-  const instance = new dto.type() as Record<string, unknown>;
-  if (readsHeaders(instance)) instance.readHeaders(headers);
+  const instance = new dto.type() as Record<string, unknown> & Partial<ReadsHeaders>;
+  instance.readHeaders?.(headers);
+  const faults: string[] = [];
   const given = new Set<string>();
   for (const [name, text] of parameters) {
     const member = dto.members.find((one) => one.name === name);
     if (member === undefined) {
-      onUnknown(name);
-    } else {
-      instance[name] = given.has(name) ? GIVEN_TWICE : (readText(text, member) ?? text);
-      given.add(name);
-      // No engine can store U+0000, so no row can match.
-      if (text.includes('\0')) {
-        faults.push(`${name} must not contain U+0000 or an unpaired surrogate`);
-      }
-      if (member.schema.type === 'string' && encodeURIComponent(text).length > MAX_ENCODED) {
-        faults.push(`${name} must not be longer than ${MAX_ENCODED} bytes, encoded as in a URL`);
-      }
+      // The class of a path need not name all parameters of the route.
+      if (place === 'query') faults.push(`${JSON.stringify(name)} is not a parameter`);
+      continue;
+    }
+    instance[name] = given.has(name) ? GIVEN_TWICE : (readText(text, member) ?? text);
+    given.add(name);
+    // No engine can store U+0000, so no row can match.
+    if (text.includes('\0')) {
+      faults.push(`${name} must not contain U+0000 or an unpaired surrogate`);
+    }
+    if (member.schema.type === 'string' && encodeURIComponent(text).length > MAX_ENCODED) {
+      faults.push(`${name} must not be longer than ${MAX_ENCODED} bytes, encoded as in a URL`);
     }
   }
   dto.check(instance, faults);
+  if (faults.length > 0) allFaults.push(`The ${place} is not valid: ${joinFaults(faults)}`);
   return instance;
-}
-
-function readsHeaders(instance: object): instance is ReadsHeaders {
-  return 'readHeaders' in instance;
 }
