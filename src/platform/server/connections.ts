@@ -44,13 +44,6 @@ export function getMaxDrainMs(graceMs: number): number {
   return graceMs + LAST_ANSWER_MS;
 }
 
-interface Connection {
-  /** Whether there were too many connections when it was opened, so that its requests get 503. */
-  readonly isOverLimit: boolean;
-  /** The answer to the request that is being handled. */
-  current: ServerResponse | undefined;
-}
-
 /**
  * The connections of the server: limits their number, passes the requests of each to Express one at
  * a time, refuses input that is no request, closes those whose clients do not read, and closes all
@@ -58,7 +51,10 @@ interface Connection {
  */
 @Injectable()
 export class Connections implements OnModuleInit, BeforeApplicationShutdown {
-  private readonly open = new Map<Socket, Connection>();
+  /** The open connections, each with the answer to the request that is being handled. */
+  private readonly open = new Map<Socket, ServerResponse | undefined>();
+  /** The connections that were opened when there were too many. Their requests get 503. */
+  private readonly overLimit = new WeakSet<Socket>();
   private accepted = 0;
   /** Whether each answer ends its connection. */
   private isStopping = false;
@@ -91,12 +87,12 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     // With a listener, Node does not close the connection itself.
     server.on('timeout', (socket: Socket) => {
       if (socket.writableLength > 0) socket.resetAndDestroy();
-      else if (this.getCurrent(socket) === undefined) socket.destroy();
+      else if (this.open.get(socket) === undefined) socket.destroy();
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       // Each further piece of malformed input is reported again.
       if (!socket.writable) return;
-      const current = this.getCurrent(socket);
+      const current = this.open.get(socket);
       if (current?.req.complete === true) this.endAfterCurrent(socket);
       else if (current?.headersSent === true) breakOff(current);
       else refuseInput(socket, toApiError(error), this.logger);
@@ -113,13 +109,12 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   isOverLimit(socket: Socket): boolean {
-    return this.open.get(socket)?.isOverLimit === true;
+    return this.overLimit.has(socket);
   }
 
   /** Lets the next request of a connection begin, once the answer to the current one is over. */
   end(socket: Socket): void {
-    const connection = this.open.get(socket);
-    if (connection !== undefined) connection.current = undefined;
+    if (this.open.has(socket)) this.open.set(socket, undefined);
   }
 
   /** Begins to close every connection after the answer to its request. */
@@ -131,23 +126,18 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     this.acceptingEnded = this.acceptBacklog();
     await this.acceptingEnded;
     this.isStopping = true;
-    for (const { current } of open.values()) {
+    for (const current of open.values()) {
       if (current?.headersSent === false) current.setHeader('Connection', 'close');
     }
     const accepted = performance.now();
     const sweep = setInterval(() => {
       const now = performance.now();
-      for (const [socket, { current }] of open) {
+      for (const [socket, current] of open) {
         if (current === undefined && now - accepted > graceMs) socket.destroy();
         else if (current !== undefined && now - began > getMaxDrainMs(graceMs)) breakOff(current);
       }
     }, SWEEP_MS);
     server.once('close', () => clearInterval(sweep));
-  }
-
-  /** Returns the answer to the request that is being handled on a connection. */
-  private getCurrent(socket: Socket): ServerResponse | undefined {
-    return this.open.get(socket)?.current;
   }
 
   /**
@@ -156,13 +146,12 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
    */
   private begin(req: IncomingMessage, res: ServerResponse): boolean {
     const { socket } = req;
-    const connection = this.open.get(socket);
-    if (connection === undefined || !socket.writable) return false;
-    if (connection.current !== undefined) {
+    if (!this.open.has(socket) || !socket.writable) return false;
+    if (this.open.get(socket) !== undefined) {
       this.endAfterCurrent(socket);
       return false;
     }
-    connection.current = res;
+    this.open.set(socket, res);
     if (this.isStopping || isEndUncertain(req)) res.setHeader('Connection', 'close');
     return true;
   }
@@ -180,7 +169,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
    * again what was not answered (RFC 9112 section 9.3.2).
    */
   private endAfterCurrent(socket: Socket): void {
-    const current = this.getCurrent(socket);
+    const current = this.open.get(socket);
     stopParsing(socket);
     // Node resumes the socket at the end of a request.
     setImmediate(() => socket.pause());
@@ -206,7 +195,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   private add(socket: Socket): void {
     const { open, env } = this;
     this.accepted++;
-    open.set(socket, { isOverLimit: open.size >= env.MAX_CONNECTIONS, current: undefined });
+    if (open.size >= env.MAX_CONNECTIONS) this.overLimit.add(socket);
+    open.set(socket, undefined);
     openConnections.set(open.size);
     socket.once('close', () => {
       open.delete(socket);
