@@ -26,9 +26,12 @@ export class Preconditions {
    * @throws ApiError 41200
    */
   isModified(etag: string): boolean {
-    this.checkIfMatch(etag);
-    // A header that cannot be parsed matches no tag, so the client gets the whole answer.
-    return this.ifNoneMatch === undefined || !hasWeakly(this.ifNoneMatch, etag);
+    assertParsed('If-Match', this.ifMatch);
+    const { ifMatch = '*', ifNoneMatch = [] } = this;
+    if (!matches(ifMatch, etag)) throw failed('If-Match does not have the current ETag');
+    // A weak tag counts here. A header that cannot be parsed matches no tag, so the client gets the
+    // whole answer.
+    return !matches(ifNoneMatch, etag) && !matches(ifNoneMatch, `W/${etag}`);
   }
 
   /**
@@ -38,18 +41,10 @@ export class Preconditions {
   check<Row>(getEtag: (row: Row) => string): ((row: Row) => void) | undefined {
     if ((this.ifMatch ?? '*') === '*' && this.ifNoneMatch === undefined) return undefined;
     return (row) => {
-      const etag = getEtag(row);
-      this.checkIfMatch(etag);
-      if (this.ifNoneMatch === undefined) return;
+      const isModified = this.isModified(getEtag(row));
       assertParsed('If-None-Match', this.ifNoneMatch);
-      if (hasWeakly(this.ifNoneMatch, etag)) throw failed('If-None-Match has the current ETag');
+      if (!isModified) throw failed('If-None-Match has the current ETag');
     };
-  }
-
-  private checkIfMatch(etag: string): void {
-    if (this.ifMatch === undefined) return;
-    assertParsed('If-Match', this.ifMatch);
-    if (!hasStrongly(this.ifMatch, etag)) throw failed('If-Match does not have the current ETag');
   }
 }
 
@@ -89,8 +84,8 @@ function parse(header: unknown): Condition | undefined {
 }
 
 /** An unparsable condition must fail, not be ignored. */
-function assertParsed(name: string, condition: Condition): void {
-  if (condition.length > 0) return;
+function assertParsed(name: string, condition: Condition | undefined): void {
+  if (condition?.length !== 0) return;
   throw failed(`${name} must be * or a list of entity tags, each in double quotes`);
 }
 
@@ -99,10 +94,6 @@ function failed(message: string): ApiError {
 }
 
 /** The strong comparison of RFC 9110 section 8.8.3.2 with a strong tag. */
-function hasStrongly(condition: Condition, etag: string): boolean {
+function matches(condition: Condition, etag: string): boolean {
   return condition === '*' || condition.includes(etag);
-}
-
-function hasWeakly(condition: Condition, etag: string): boolean {
-  return hasStrongly(condition, etag) || condition.includes(`W/${etag}`);
 }
