@@ -30,13 +30,13 @@ interface Created {
   readonly id: unknown;
 }
 
-const LOCATION = {
-  Location: {
-    description: 'The path of what was created',
-    required: true,
-    schema: { type: 'string' as const },
-  },
-};
+/** Describes a header of an answer. */
+export function describeHeader(description: string): {
+  description: string;
+  schema: { type: 'string' };
+} {
+  return { description, schema: { type: 'string' } };
+}
 
 /**
  * Answers 201 with the created row and its `Location`. It is for rows whose id is generated: the
@@ -44,9 +44,10 @@ const LOCATION = {
  * row.
  */
 export function ApiCreated(type: Type<Created>, description: string): MethodDecorator {
+  const Location = { ...describeHeader('The path of what was created'), required: true };
   return applyDecorators(
     ConvertResult(setLocation),
-    ApiCreatedResponse({ description, type, headers: LOCATION }),
+    ApiCreatedResponse({ description, type, headers: { Location } }),
     ApiExtension('x-own-unavailable', [MAY_BE_STORED]),
   );
 }
@@ -70,7 +71,7 @@ export function ApiStream(mediaType: string, description: string): MethodDecorat
   // Without an interceptor, Nest would send the iterable in its own way.
   const interceptor: NestInterceptor<AsyncIterable<string>> = {
     intercept: (_, next) =>
-      next.handle().pipe(map((pieces) => new GeneratedAnswer(mediaType, pieces))),
+      next.handle().pipe(map((pieces) => new GeneratedAnswer(pieces, { type: mediaType }))),
   };
   return applyDecorators(
     UseInterceptors(interceptor),

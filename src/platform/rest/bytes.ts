@@ -29,7 +29,7 @@ export interface StoredBytes {
 export function RawBody(mediaTypes: readonly string[], limit: number): ParameterDecorator {
   const schema = { ...BINARY, maxLength: limit, description: `At most ${limit} bytes` };
   return (target, method, index) => {
-    BodyByRule({ mediaTypes, limit, isText: false })(target, method, index);
+    BodyByRule({ mediaTypes, limit })(target, method, index);
     const handler = Object.getOwnPropertyDescriptor(target, method ?? '');
     if (handler) ApiBody({ required: true, schema })(target, method ?? '', handler);
   };
@@ -62,7 +62,7 @@ export function ApiBytes(
     }
     if (body === undefined || body instanceof StreamableFile) return body;
     if (!Buffer.isBuffer(body)) {
-      return new GeneratedAnswer(body.type, readInTurn(body, response), body.length);
+      return new GeneratedAnswer(readInTurn(body, response), body);
     }
     response.type(mediaTypes[0]);
     return body;

@@ -4,6 +4,7 @@ import type { Response } from 'express';
 import { hash } from 'node:crypto';
 import { ConvertResult } from '../requests/request-binding.guard.js';
 import { addDefaultHeaders } from '../server/default-headers.js';
+import { describeHeader } from './api.decorators.js';
 import { ApiPreconditions, Preconditions } from './preconditions.js';
 
 /** The current representation of a row, with its entity tag. */
@@ -23,9 +24,7 @@ export function makeEtag(...values: readonly unknown[]): string {
   return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, LENGTH)}"`;
 }
 
-const ETAG = {
-  ETag: { description: 'Changes with what is stored', schema: { type: 'string' as const } },
-};
+const ETAG = { ETag: describeHeader('Changes with what is stored') };
 
 /**
  * Returns the body of the representation; undefined for 304, if the client has the current version.

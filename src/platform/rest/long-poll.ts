@@ -8,6 +8,7 @@ import { getClient } from '../limits/client.js';
 import { FairShare } from '../limits/fair-share.js';
 import { endTurn, TakesTurns, Turns } from '../requests/turns.js';
 import { ConvertResult } from '../requests/request-binding.guard.js';
+import { describeHeader } from './api.decorators.js';
 import { setNextLink } from './page.js';
 
 /** How many requests of all clients may wait at a time. */
@@ -62,10 +63,7 @@ export async function waitInRequest(
  * handler returns a `JsonPage`.
  */
 export function ApiEndlessPage(type: Type, description: string): MethodDecorator {
-  const Link = {
-    description: 'What follows this page, with rel="next"',
-    schema: { type: 'string' as const },
-  };
+  const Link = describeHeader('What follows this page, with rel="next"');
   return applyDecorators(
     TakesTurns(Turns.ofPages),
     ConvertResult(({ json, next }: JsonPage, response) => {

@@ -18,21 +18,14 @@ import { ConvertResult } from '../requests/request-binding.guard.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
 import { endTurn, TakesTurns, Turns } from '../requests/turns.js';
 import { addDefaultHeaders } from '../server/default-headers.js';
-import { JSON_TYPE as JSON_CONTENT_TYPE } from '../server/send-error.js';
 import { GeneratedAnswer } from '../server/send-stream.js';
+import { describeHeader } from './api.decorators.js';
 import { IsOptionalNotNull, Satisfies } from '../validation/types.decorators.js';
 
 const JSON_TYPE = 'application/json';
 
 /** The most rows of a page of JSON; the number of lines is unlimited. */
 const MAX_LIMIT = 1_000;
-
-const LINK = {
-  Link: {
-    description: 'The next page, with rel="next", while there is more',
-    schema: { type: 'string' as const },
-  },
-};
 
 /** The query of a list. A module extends it with its own filters, and with `sort`. */
 export class PageQueryDto implements PageQuery, ReadsHeaders {
@@ -113,9 +106,7 @@ function convert({ json, next }: JsonPage, response: Response): unknown {
   else addDefaultHeaders(response, 'Vary', 'Accept');
   setNextLink(response, next);
   if (json instanceof JsonText) return json;
-  const { format } = response.req.query as unknown as PageQueryDto;
-  const type = format === 'lines' ? NDJSON_TYPE : JSON_CONTENT_TYPE;
-  return new GeneratedAnswer(type, readInTurn(json, response));
+  return new GeneratedAnswer(readInTurn(json, response), { type: NDJSON_TYPE });
 }
 
 /** Reads the pieces of a page. Each piece takes a turn of its own. */
@@ -138,13 +129,14 @@ function readInTurn(pieces: AsyncIterable<string>, response: Response): AsyncIte
  * as lines to a client that accepts `application/x-ndjson`. The handler returns a `JsonPage`.
  */
 export function ApiPage(type: Type, description: string): MethodDecorator {
+  const Link = describeHeader('The next page, with rel="next", while there is more');
   return applyDecorators(
     TakesTurns(Turns.ofPages),
     ConvertResult(convert),
     ApiExtraModels(type),
     ApiOkResponse({
       description,
-      headers: LINK,
+      headers: { Link },
       content: {
         [JSON_TYPE]: { schema: { type: 'array', items: { $ref: getSchemaPath(type) } } },
         [NDJSON_TYPE]: { schema: describeLines(type) },

@@ -67,18 +67,12 @@ function toErrorKind(exception: HttpException, request: Request): ErrorKind {
   const status = exception.getStatus();
   if (status < 400 || status > 599) return ErrorCatalogue.INTERNAL;
   if (status === 400 && isRejectedByPipes(request)) return ErrorCatalogue.INVALID_PARAMETERS;
-  // CHANGES_GONE belongs to the feed of changes alone.
-  const shared = Object.values(ErrorCatalogue).filter(
-    (kind) => kind !== ErrorCatalogue.CHANGES_GONE,
-  );
   const code = status * 100;
+  const shared = Object.values(ErrorCatalogue).find(({ error }) => error === code);
+  // CHANGES_GONE belongs to the feed of changes alone.
+  if (shared !== undefined && shared !== ErrorCatalogue.CHANGES_GONE) return shared;
   const isTaken = listErrors().some(({ error }) => error === code);
-  return (
-    shared.find(({ error }) => error === code) ?? {
-      error: isTaken ? code + GENERIC : code,
-      message: STATUS_CODES[status] ?? 'Error',
-    }
-  );
+  return { error: isTaken ? code + GENERIC : code, message: STATUS_CODES[status] ?? 'Error' };
 }
 
 /** Reads the message of an exception if clients may read it; undefined otherwise. */

@@ -1,4 +1,4 @@
-import type { StreamableFile } from '@nestjs/common';
+import { StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -6,16 +6,17 @@ import { ApiError } from '../errors/api-error.js';
 import { getClient } from '../limits/client.js';
 import { clientMemory, type Holding } from '../limits/fair-share.js';
 
+type Description = Partial<ReturnType<StreamableFile['getHeaders']>>;
+
 /**
  * An answer that is generated while it is sent. Each piece is requested when the client has taken
  * the one before.
  */
 export class GeneratedAnswer {
-  /** @param length how many bytes it has, if known */
+  /** @param description its media type, and how many bytes it has, if known */
   constructor(
-    readonly type: string,
     readonly pieces: AsyncIterable<string | Uint8Array>,
-    readonly length?: number,
+    readonly description: Description,
   ) {}
 }
 
@@ -31,10 +32,12 @@ export async function sendStream(
   body: GeneratedAnswer | StreamableFile,
   onBroken: (error: unknown) => void,
 ): Promise<void> {
-  const source = body instanceof GeneratedAnswer ? body.pieces : body.getStream();
+  const isFile = body instanceof StreamableFile;
+  const source = isFile ? body.getStream() : body.pieces;
+  const description = isFile ? body.getHeaders() : body.description;
   const pieces = source[Symbol.asyncIterator]() as AsyncIterator<string | Uint8Array>;
   try {
-    while (await writeNext(response, body, pieces)) {
+    while (await writeNext(response, description, pieces)) {
       countUnsent(response);
       if (response.writableNeedDrain) await waitForDrain(response);
       countUnsent(response);
@@ -56,20 +59,18 @@ export async function sendStream(
  */
 async function writeNext(
   response: Response,
-  body: GeneratedAnswer | StreamableFile,
+  description: Description,
   pieces: AsyncIterator<string | Uint8Array>,
 ): Promise<boolean> {
   const piece = await pieces.next();
-  if (!response.headersSent) setHeaders(response, body);
+  if (!response.headersSent) setHeaders(response, description);
   if (piece.done === true || response.req.method === 'HEAD' || response.closed) return false;
   // Node would count the characters of a text, and not its bytes.
   response.write(typeof piece.value === 'string' ? Buffer.from(piece.value) : piece.value);
   return true;
 }
 
-function setHeaders(response: Response, body: GeneratedAnswer | StreamableFile): void {
-  const { type, disposition, length }: Partial<ReturnType<StreamableFile['getHeaders']>> =
-    body instanceof GeneratedAnswer ? body : body.getHeaders();
+function setHeaders(response: Response, { type, disposition, length }: Description): void {
   // nginx would buffer what is generated only as fast as the client reads.
   if (length === undefined) response.setHeader('X-Accel-Buffering', 'no');
   const headers = {
