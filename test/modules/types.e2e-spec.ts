@@ -26,7 +26,7 @@ import {
 import { inRange } from '../../src/platform/database/filters.js';
 import { changeSchema } from '../../src/platform/database/migration-steps.js';
 import { Decimal } from '../../src/platform/json/decimal.js';
-import { type JsonObject, parseJson } from '../../src/platform/json/json.js';
+import { readJson } from '../../src/platform/json/json.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
 import { CompiledDto } from '../../src/platform/validation/compiled-dto.js';
 import { type TypeName, TYPES, ValuesDto } from '../cases/types.js';
@@ -102,7 +102,7 @@ const dto = CompiledDto.compile(ValuesDto);
 
 /** The row that a request with such JSON asks for. */
 function readRow(id: number, type: string, value: string): Row {
-  const values = dto.read(parseJson(writeRow(id, type, value)) as JsonObject) as Row;
+  const values = readJson(writeRow(id, type, value), dto) as Row;
   return { ...values, id: String(id) };
 }
 

@@ -10,13 +10,14 @@ const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE](.+))?$/;
 const ZERO = 0x30;
 /** Digits of the largest int64. */
 const INT64_DIGITS = 19;
+/** Numbers with so many digits in all differ as doubles too, which are read in half the time. */
+const DOUBLE_DIGITS = 15;
 
 /**
  * Parses a JSON number (RFC 8259 section 6) that is an integer from -2^63 to 2^63 - 1, in any
  * spelling: `30e-1` is 3. Undefined for any other number.
  */
 export function parseInt64(text: string): bigint | undefined {
-  if (text.length < INT64_DIGITS && !/[.eE]/.test(text)) return BigInt(text);
   const value = parseScaled(text, 0, INT64_DIGITS);
   return value !== undefined && value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }
@@ -26,6 +27,12 @@ export function parseInt64(text: string): bigint | undefined {
  * digits. Takes time linear in the text, and never builds a longer number.
  */
 export function parseScaled(text: string, scale: number, maxDigits: number): bigint | undefined {
+  if (text.length + scale <= Math.min(maxDigits, DOUBLE_DIGITS) && !/[eE]/.test(text)) {
+    const number = Number(text);
+    const factor = 10 ** scale;
+    const scaled = Math.round(number * factor);
+    return scaled / factor === number ? BigInt(scaled) : undefined;
+  }
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = PARTS.exec(text) ?? [];
   const digits = whole + fraction;
 

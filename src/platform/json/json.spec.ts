@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { heapUsed } from '../../../test/support/heap-used.js';
 import {
-  DuplicateMemberError,
   GIVEN_TWICE,
   type Json,
   JsonNumber,
   JsonSyntaxError,
   parseJson,
+  readJson,
   SCALAR,
   type Shape,
   stringifyJson,
@@ -101,18 +101,24 @@ describe('parseJson', () => {
 
   it('keeps only the parts that a shape has, and of other objects and arrays their kind', () => {
     const shape: Shape = {
+      ...SCALAR,
       getMember: (name) => ({ whole: WHOLE, scalar: SCALAR })[name],
-      elements: undefined,
     };
-    const json = parseJson('{"scalar":{"a":1},"whole":{"a":[{}]},"other":2}', shape);
+    const json = readJson('{"scalar":{"a":1},"whole":{"a":[{}]},"other":2}', shape);
     expect(json).toEqual(
       new Map<string, Json>([
         ['scalar', new Map()],
         ['whole', new Map([['a', [new Map()]]])],
       ]),
     );
-    expect(parseJson('[1,[2]]', SCALAR)).toEqual([]);
-    expect(parseJson('[1,[2]]', { ...shape, elements: SCALAR })).toEqual([new JsonNumber('1'), []]);
+    expect(readJson('[1,[2]]', SCALAR)).toEqual([]);
+    expect(readJson('[1,[2]]', { ...shape, elements: SCALAR })).toEqual([new JsonNumber('1'), []]);
+  });
+
+  it('converts the parts that a shape has before the whole', () => {
+    const number: Shape = { ...SCALAR, convert: (value) => Number((value as JsonNumber).source) };
+    const convert = (values: unknown): number => Math.max(...(values as number[]));
+    expect(readJson('[1, 3, 2]', { ...SCALAR, elements: number, convert })).toBe(3);
   });
 
   it('keeps numbers as they are written', () => {
@@ -158,7 +164,6 @@ describe('stringifyJson', () => {
   });
 
   it('refuses an object with a member twice', () => {
-    const json = parseJson('[{"a":1,"\\u0061":2}]');
-    expect(() => stringifyJson(json)).toThrow(DuplicateMemberError);
+    expect(stringifyJson(parseJson('[{"a":1,"\\u0061":2}]'))).toBeUndefined();
   });
 });

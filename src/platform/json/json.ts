@@ -24,9 +24,6 @@ export type JsonObject = Map<string, Json>;
  */
 export class JsonSyntaxError extends Error {}
 
-/** An object has a member twice. */
-export class DuplicateMemberError extends Error {}
-
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -45,16 +42,22 @@ const LITERALS = [
   ['null', null],
 ] as const;
 
-/** Names the parts of a value that are kept. The others are checked, but take no memory. */
+/** How a value is read. Its parts that are not kept are checked, but take no memory. */
 export interface Shape {
   /** Returns the shape of a member of an object; undefined if it is not kept. */
   getMember(name: string): Shape | undefined;
   /** The shape of the elements of an array; undefined if they are not kept. */
   readonly elements: Shape | undefined;
+  /** Converts the value, whose parts are converted already. */
+  readonly convert: (value: unknown) => unknown;
 }
 
 /** Keeps strings, numbers and literals. An object or an array is read as an empty one. */
-export const SCALAR: Shape = { getMember: () => undefined, elements: undefined };
+export const SCALAR: Shape = {
+  getMember: () => undefined,
+  elements: undefined,
+  convert: (value) => value,
+};
 
 /** Keeps everything. */
 export const WHOLE: Shape = {
@@ -62,10 +65,11 @@ export const WHOLE: Shape = {
   get elements() {
     return WHOLE;
   },
+  convert: (value) => value,
 };
 
-const NO_MEMBERS: JsonObject = new Map();
-const NO_ELEMENTS: Json[] = [];
+const NO_MEMBERS = new Map<string, unknown>();
+const NO_ELEMENTS: unknown[] = [];
 
 /**
  * Reads JSON text without rounding a number, in time linear in the text. A member that an object
@@ -73,34 +77,48 @@ const NO_ELEMENTS: Json[] = [];
  *
  * @throws JsonSyntaxError
  */
-export function parseJson(text: string, shape: Shape = WHOLE): Json {
+export function parseJson(text: string): Json {
+  return readJson(text, WHOLE) as Json;
+}
+
+/**
+ * Reads JSON text as {@link parseJson} does, in the given shape.
+ *
+ * @throws JsonSyntaxError
+ */
+export function readJson(text: string, shape: Shape): unknown {
   return new JsonReader(text).read(shape);
 }
 
 /**
- * Writes a value as it was read, but without white space between its parts.
- *
- * @throws DuplicateMemberError
+ * Writes a value as it was read, but without white space between its parts. Returns undefined if an
+ * object has a member twice.
  */
-export function stringifyJson(json: Json): string {
+export function stringifyJson(json: Json): string | undefined {
   const text = write(json);
   // V8 keeps a concatenation as a tree of its parts until a character is read.
-  text.charCodeAt(0);
+  text?.charCodeAt(0);
   return text;
 }
 
-function write(json: Json): string {
-  if (json === GIVEN_TWICE) throw new DuplicateMemberError();
+function write(json: Json): string | undefined {
+  if (json === GIVEN_TWICE) return undefined;
   if (json instanceof JsonNumber) return json.source;
   let text = '';
   if (json instanceof Map) {
     for (const [name, value] of json) {
-      text += `${text === '' ? '{' : ','}${JSON.stringify(name)}:${write(value)}`;
+      const written = write(value);
+      if (written === undefined) return undefined;
+      text += `${text === '' ? '{' : ','}${JSON.stringify(name)}:${written}`;
     }
     return text === '' ? '{}' : `${text}}`;
   }
   if (Array.isArray(json)) {
-    for (const value of json) text += (text === '' ? '[' : ',') + write(value);
+    for (const value of json) {
+      const written = write(value);
+      if (written === undefined) return undefined;
+      text += (text === '' ? '[' : ',') + written;
+    }
     return text === '' ? '[]' : `${text}]`;
   }
   return JSON.stringify(json);
@@ -111,13 +129,17 @@ class JsonReader {
 
   constructor(private readonly text: string) {}
 
-  read(shape: Shape): Json {
+  read(shape: Shape): unknown {
     const value = this.readValue(1, shape);
     if (!Number.isNaN(this.skipSpace())) this.fail('nothing may follow the value');
     return value;
   }
 
-  private readValue(depth: number, shape: Shape): Json {
+  private readValue(depth: number, shape: Shape): unknown {
+    return shape.convert(this.readParts(depth, shape));
+  }
+
+  private readParts(depth: number, shape: Shape): unknown {
     const first = this.skipSpace();
     if (first === QUOTE) return this.readString();
     if (first === OPEN_BRACE) return this.readObject(depth, shape);
@@ -125,9 +147,9 @@ class JsonReader {
     return this.readNumber() ?? this.readLiteral();
   }
 
-  private readObject(depth: number, shape: Shape): JsonObject {
+  private readObject(depth: number, shape: Shape): ReadonlyMap<string, unknown> {
     this.checkDepth(depth);
-    const members: JsonObject = shape === SCALAR ? NO_MEMBERS : new Map<string, Json>();
+    let members = NO_MEMBERS;
     for (let more = this.enter(CLOSE_BRACE); more; more = this.advance(CLOSE_BRACE)) {
       if (this.skipSpace() !== QUOTE) this.fail('a member name in double quotes was expected');
       const name = this.readString();
@@ -135,17 +157,25 @@ class JsonReader {
       this.position++;
       const member = shape.getMember(name);
       const value = this.readValue(depth + 1, member ?? SCALAR);
-      if (member !== undefined) members.set(name, members.has(name) ? GIVEN_TWICE : value);
+      if (member !== undefined) {
+        // Most of the objects in a long text are small or empty, and a Map takes much memory.
+        if (members === NO_MEMBERS) members = new Map();
+        members.set(name, members.has(name) ? GIVEN_TWICE : value);
+      }
     }
     return members;
   }
 
-  private readArray(depth: number, { elements }: Shape): Json[] {
+  private readArray(depth: number, { elements }: Shape): unknown[] {
     this.checkDepth(depth);
-    const values = elements === undefined ? NO_ELEMENTS : [];
+    let values = elements === undefined ? NO_ELEMENTS : [];
     for (let more = this.enter(CLOSE_BRACKET); more; more = this.advance(CLOSE_BRACKET)) {
       const value = this.readValue(depth + 1, elements ?? SCALAR);
-      if (elements !== undefined) values.push(value);
+      if (elements !== undefined) {
+        // An array that an element is pushed to has room for 16 more.
+        if (values.length === 0) values = [value];
+        else values.push(value);
+      }
     }
     return values;
   }

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { type Json, JsonSyntaxError, parseJson } from '../json/json.js';
+import { JsonSyntaxError, readJson } from '../json/json.js';
 import { type CompiledDto, joinFaults } from '../validation/compiled-dto.js';
 import { BodyChunks, GrowingBuffer } from './body-chunks.js';
 
@@ -153,11 +153,10 @@ export function makeJsonRule(dto: CompiledDto): JsonRule {
  * @throws ApiError 40001, 40002
  */
 export function parseObject(text: string, dto: CompiledDto, noun: 'body' | 'line'): object {
-  const json = parseText(text, dto, noun);
-  if (!(json instanceof Map)) {
+  const object = readText(text, dto, noun);
+  if (!(object instanceof dto.type)) {
     throw new ApiError(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
   }
-  const object = dto.read(json);
   const faults: string[] = [];
   dto.check(object, faults);
   if (faults.length === 0) return object;
@@ -165,9 +164,9 @@ export function parseObject(text: string, dto: CompiledDto, noun: 'body' | 'line
   throw new ApiError(ErrorCatalogue.INVALID_BODY, message);
 }
 
-function parseText(text: string, dto: CompiledDto, noun: string): Json {
+function readText(text: string, dto: CompiledDto, noun: string): unknown {
   try {
-    return parseJson(text, dto);
+    return readJson(text, dto);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${error.message}`);

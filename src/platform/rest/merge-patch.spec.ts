@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { Type as TypeOf } from 'class-transformer';
 import { IsIn, ValidateIf, ValidateNested } from 'class-validator';
-import { type JsonObject, parseJson, stringifyJson } from '../json/json.js';
+import { parseJson, readJson, stringifyJson } from '../json/json.js';
 import type { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
 import { CompiledDto, joinFaults } from '../validation/compiled-dto.js';
@@ -51,7 +51,7 @@ class PotPatch extends MergePatch(Pot) {}
 
 function read<Value extends object>(type: new () => Value, text: string): Value {
   const dto = CompiledDto.compile(type);
-  const value = dto.read(parseJson(text) as JsonObject) as Value;
+  const value = readJson(text, dto) as Value;
   const faults: string[] = [];
   dto.check(value, faults);
   if (faults.length > 0) throw new TypeError(joinFaults(faults));

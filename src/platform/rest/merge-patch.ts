@@ -55,7 +55,10 @@ function merge({ type, members }: CompiledDto, current: object, patch: object): 
 function mergeValue(before: unknown, change: unknown): unknown {
   if (!(change instanceof JsonText)) return change;
   const target = before instanceof JsonText ? parseJson(before.text) : undefined;
-  return new JsonText(stringifyJson(mergeJson(target, parseJson(change.text))));
+  const merged = stringifyJson(mergeJson(target, parseJson(change.text)));
+  if (merged === undefined)
+    throw new TypeError('The stored JSON has an object with a member twice');
+  return new JsonText(merged);
 }
 
 /** Applies a JSON merge patch (RFC 7396 section 2). */

@@ -4,13 +4,13 @@ import type { Type } from '@nestjs/common';
 import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { Type as TypeOf } from 'class-transformer';
 import { IsDefined, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
-import { type JsonObject, parseJson } from '../json/json.js';
+import { readJson } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { CompiledDto, joinFaults } from './compiled-dto.js';
 import { IsInt64, IsJson } from './types.decorators.js';
 
 function read(type: Type<object>, text: string): object {
-  return CompiledDto.compile(type).read(parseJson(text) as JsonObject);
+  return readJson(text, CompiledDto.compile(type)) as object;
 }
 
 /** Describes the faults of a JSON text that is read as a class. */

@@ -1,13 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import {
-  GIVEN_TWICE,
-  type Json,
-  JsonNumber,
-  type JsonObject,
-  SCALAR,
-  type Shape,
-} from '../json/json.js';
+import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape } from '../json/json.js';
 import { describeRules, type DocumentedMember, documentMembers } from './member-schema.js';
 import { explainFaults, type MemberRules, readRules } from './rules.js';
 import { type ValueType, WHOLE_OBJECT_RULE } from './types.decorators.js';
@@ -82,7 +75,7 @@ export class CompiledDto implements Shape {
       try {
         const member = this.createMember(declared, name, rules);
         this.members.push(member);
-        this.shapes.set(name, getShape(member));
+        this.shapes.set(name, createShape(member, this.patched !== undefined));
       } catch (error) {
         const { message } = error as Error;
         throw new TypeError(`${declared.name}.${name}: ${message}`, { cause: error });
@@ -123,20 +116,17 @@ export class CompiledDto implements Shape {
   }
 
   /**
-   * Reads an object as an instance of the class, without the members that the class does not have.
-   * A value of a wrong type is read too, for {@link check} to reject it.
+   * Makes an instance of an object with converted members. A value of a wrong type is kept too, for
+   * {@link check} to reject it.
    */
-  read(json: JsonObject): object {
+  readonly convert = (value: unknown): unknown => {
+    if (!(value instanceof Map)) return toPlain(value);
     const object = new this.type() as Record<string, unknown>;
-    for (const member of this.members) {
-      const value = json.get(member.name);
-      if (value === undefined) continue;
-      // In a patch null removes a member, even if it is a value of the member's type.
-      const isRemoved = value === null && this.patched !== undefined;
-      object[member.name] = isRemoved ? null : readMember(member, value);
+    for (const { name } of this.members) {
+      if (value.has(name)) object[name] = value.get(name);
     }
     return object;
-  }
+  };
 
   /**
    * Checks an instance that was read.
@@ -188,27 +178,22 @@ function findNestedType(type: Type<object>, name: string): Type<object> {
   throw new TypeError('@ValidateNested() needs @Type(() => AClass)');
 }
 
-/** Keeps only the type of a value of a wrong type. */
-function getShape({ nested, valueType, isList }: Member): Shape {
-  const shape = nested ?? valueType?.shape ?? SCALAR;
-  return isList ? { ...SCALAR, elements: shape } : shape;
-}
-
-function readMember(member: Member, json: Json): unknown {
-  if (!member.isList || !Array.isArray(json)) return readValue(member, json);
-  // A second array of a long list would take more time than all its values.
-  const values: unknown[] = json;
-  for (const [index, element] of json.entries()) values[index] = readValue(member, element);
-  return values;
-}
-
-function readValue({ nested, valueType }: Member, json: Json): unknown {
-  if (nested !== undefined && json instanceof Map) return nested.read(json);
-  return valueType?.read(json) ?? toPlain(json);
+/** Returns how a member is read. Of a value of a wrong type, only the type is kept. */
+function createShape({ nested, valueType, isList }: Member, isPatch: boolean): Shape {
+  // In a patch null removes a member, even if it is a value of the member's type.
+  const isNullKept = isPatch && !isList;
+  const shape = nested ?? {
+    ...(valueType?.shape ?? SCALAR),
+    convert: (value: unknown) =>
+      value === null && isNullKept ? null : (valueType?.read(value) ?? toPlain(value)),
+  };
+  if (!isList) return shape;
+  const convert = (value: unknown): unknown => (Array.isArray(value) ? value : toPlain(value));
+  return { ...SCALAR, elements: shape, convert };
 }
 
 /** Only the type of an object or an array matters. */
-function toPlain(json: Json): unknown {
+function toPlain(json: unknown): unknown {
   if (json instanceof JsonNumber) return Number(json.source);
   if (json instanceof Map) return {};
   return Array.isArray(json) ? [] : json;

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { TYPES, ValuesDto } from '../../../test/cases/types.js';
 import { Decimal } from '../json/decimal.js';
-import { type JsonObject, parseJson } from '../json/json.js';
+import { readJson } from '../json/json.js';
 import { writeJson } from '../json/json-writer.js';
 import { CompiledDto } from './compiled-dto.js';
 import { createDecimalType } from './types.decorators.js';
@@ -11,7 +11,7 @@ const dto = CompiledDto.compile(ValuesDto);
 
 /** Reads a body with one member, and returns the member and its faults. */
 function read(type: string, json: string): { value: unknown; faults: string[] } {
-  const object = dto.read(parseJson(`{"${type}":${json}}`) as JsonObject);
+  const object = readJson(`{"${type}":${json}}`, dto) as object;
   const faults: string[] = [];
   dto.check(object, faults);
   return {

@@ -1,13 +1,6 @@
 import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
 import { Decimal } from '../json/decimal.js';
-import {
-  DuplicateMemberError,
-  type Json,
-  JsonNumber,
-  type Shape,
-  stringifyJson,
-  WHOLE,
-} from '../json/json.js';
+import { type Json, JsonNumber, type Shape, stringifyJson, WHOLE } from '../json/json.js';
 import { INTEGER, isInt64Text, parseInt64 } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 
@@ -22,7 +15,7 @@ export interface ValueType {
   /** The parts of an array or an object that {@link read} gets; by default none but its type. */
   readonly shape?: Shape;
   /** Reads a value of a body; undefined if it is of another JSON type. */
-  readonly read: (json: Json) => unknown;
+  readonly read: (json: unknown) => unknown;
   /** Reads a parameter; undefined for text that is no spelling of a value. */
   readonly readParameter: (text: string) => unknown;
   readonly isValid: (value: unknown) => boolean;
@@ -63,7 +56,10 @@ function readString(parse: (text: string) => string): Pick<ValueType, 'read' | '
 const unchanged = readString((text) => text);
 
 /** Concerns only values of bodies: the same text as a parameter is read as a number. */
-const WITHOUT_QUOTES = ', not a string: write it without quotes';
+function adviseOnQuotes(value: unknown, isQuoted: (value: unknown) => boolean): string {
+  const values: unknown[] = Array.isArray(value) ? value : [value];
+  return values.some(isQuoted) ? ', not a string: write it without quotes' : '';
+}
 
 const INT32_MIN = -(2 ** 31);
 const INT32_MAX = 2 ** 31 - 1;
@@ -94,7 +90,7 @@ export const IsInt64 = IsOfType('isInt64', {
   isValid: (value) => typeof value === 'bigint',
   explain: (value) =>
     'must be an integer from -9223372036854775808 to 9223372036854775807' +
-    ([value].flat().some(isInt64Text) ? WITHOUT_QUOTES : ''),
+    adviseOnQuotes(value, isInt64Text),
 });
 
 /** The type of {@link IsDecimal}. */
@@ -120,7 +116,7 @@ export function createDecimalType(precision: number, scale: number): ValueType {
     isValid: (value) => value instanceof Decimal,
     explain: (value) =>
       `must be a number from -${limit} to ${limit} with at most ${count(scale, 'digit')} after the point` +
-      ([value].flat().some(isQuoted) ? WITHOUT_QUOTES : ''),
+      adviseOnQuotes(value, isQuoted),
   };
 }
 
@@ -186,9 +182,8 @@ function count(number: number, noun: string): string {
 const DATE = /^(?!0000)\d{4}-\d\d-\d\d$/;
 
 function isDay(text: string): boolean {
-  const date = new Date(`${text}T00:00:00Z`);
   // For JavaScript, February 30 is March 2.
-  return DATE.test(text) && date.getUTCDate() === Number(text.slice(8));
+  return DATE.test(text) && new Date(text).getUTCDate() === Number(text.slice(8));
 }
 
 export const CALENDAR_DATE: ValueType = {
@@ -206,9 +201,13 @@ const DATE_TIME =
   /^\d{4}-\d\d-\d\d[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
+function isMoment(text: string): boolean {
+  return DATE_TIME.test(text) && isDay(text.slice(0, 10));
+}
+
 /** Converts a moment to UTC; returns the text unchanged if it is no moment. */
 function toUtc(text: string): string {
-  if (!DATE_TIME.test(text) || !isDay(text.slice(0, 10))) return text;
+  if (INSTANT.test(text) || !isMoment(text)) return text;
   const moment = new Date(text.toUpperCase()).toISOString();
   return INSTANT.test(moment) ? moment : text;
 }
@@ -221,8 +220,7 @@ export const INSTANT_TYPE: ValueType = {
     pattern: String.raw`^(?!0000)[^.]*(?:\.\d{1,3}(?!\d).*)?$`,
   },
   ...readString(toUtc),
-  // Every moment that was read has this form, but so has a text such as February 30.
-  isValid: (value) => isString(value) && INSTANT.test(value) && new Date(value).toJSON() === value,
+  isValid: (value) => isString(value) && INSTANT.test(value) && isMoment(value),
   explain: () =>
     'must be a date-time (RFC 3339) in the years 0001 to 9999, with at most 3 digits after the second and no leap second, such as 2026-11-22T10:00:00Z',
 };
@@ -252,12 +250,8 @@ const JSON_TYPE: ValueType = {
   },
   shape: WHOLE,
   read: (json) => {
-    try {
-      return new JsonText(stringifyJson(json));
-    } catch (error) {
-      if (error instanceof DuplicateMemberError) return undefined;
-      throw error;
-    }
+    const text = stringifyJson(json as Json);
+    return text === undefined ? undefined : new JsonText(text);
   },
   readParameter: () => undefined,
   isValid: (value) => value instanceof JsonText,
@@ -266,14 +260,6 @@ const JSON_TYPE: ValueType = {
 
 /** Any JSON value with exact numbers, without white space between its parts; declare the member as JsonText. */
 export const IsJson = IsOfType('isJson', JSON_TYPE);
-
-/** The same for objects only. */
-export const IsJsonObject = IsOfType('isJsonObject', {
-  ...JSON_TYPE,
-  schema: { type: 'object', additionalProperties: true },
-  isValid: (value) => value instanceof JsonText && value.text.startsWith('{'),
-  explain: () => 'must be a JSON object in which no object has a member twice',
-});
 
 /**
  * Makes a member optional: its rules apply only if it is given. Unlike `@IsOptional()`, this does
