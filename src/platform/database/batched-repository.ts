@@ -118,7 +118,11 @@ export interface RowPage<Row> {
  * The rows of an entity. Writes that arrive during a commit share the next one, and its flush to
  * disk. A write is on disk when its promise resolves, and every later read sees it.
  *
- * A call with a manager is part of the manager's transaction, and on disk once that is committed.
+ * A call with a manager is part of the manager's transaction, and on disk once that is committed. A
+ * key is the value of the key column; of several columns it is an object by their properties.
+ *
+ * Every method throws a ConstraintError when a row breaks a rule of the table, and an ApiError 50300
+ * when the store fails or takes too long: it may or may not have made a change.
  */
 export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly columns: EntityColumns;
@@ -157,12 +161,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.pages = new BatchQueue(tableName, readPages(sql), 'read', pageReaders, dialect.maxPages);
   }
 
-  /**
-   * Stores a new row, unless its key is taken.
-   *
-   * @throws ConstraintError when the row breaks another rule of the table
-   * @throws ApiError 50300 when it may or may not be stored
-   */
+  /** Stores a new row, unless its key is taken. */
   async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
     return await this.createValues(this.columns.encodeRow(row), manager);
   }
@@ -187,15 +186,11 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     return isSame ? 'identical' : 'different';
   }
 
-  /**
-   * Stores new rows, each as {@link create} does. Of several rows with the same key, the first wins.
-   *
-   * @throws ApiError 50300 when it is not known which of them are stored
-   */
+  /** Stores new rows, each as {@link create} does. Of several rows with the same key, the first wins. */
   async createAll(rows: readonly RowInput<Row>[]): Promise<ListOutcome> {
     const { columns } = this;
     const outcomes: (CreateOutcome | ConstraintError)[] = [];
-    const create = async (place: number, values: Values): Promise<void> => {
+    const create = async (values: Values, place: number): Promise<void> => {
       try {
         outcomes[place] = await this.createValues(values);
       } catch (error) {
@@ -203,22 +198,24 @@ export class BatchedRepository<Row extends ObjectLiteral> {
         outcomes[place] = error;
       }
     };
-    const firsts = new Map<string, [place: number, Values]>();
-    const repeated: [place: number, Values, key: string][] = [];
-    for (const [place, row] of rows.entries()) {
-      const values = columns.encodeRow(row);
-      const key = columns.getKey(values);
-      if (firsts.has(key)) repeated.push([place, values, key]);
-      else firsts.set(key, [place, values]);
-    }
-    await Promise.all(Array.from(firsts.values(), (first) => create(...first)));
     // Each change of a row is a commit of its own, while many rows are read at a time.
-    const compareAgain = async (place: number, values: Values, key: string): Promise<void> => {
+    const compareAgain = async (values: Values, place: number, key: string): Promise<void> => {
       const stored = columns.bytes.length > 0 ? undefined : await this.finds.add(key);
-      if (stored === undefined) await create(place, values);
+      if (stored === undefined) await create(values, place);
       else outcomes[place] = this.compare(values, stored);
     };
-    await Promise.all(repeated.map((one) => compareAgain(...one)));
+    const firsts = new Map<string, Promise<void>>();
+    const encoded = rows.map((row) => columns.encodeRow(row));
+    const keys = encoded.map((values) => columns.getKey(values));
+    const done = encoded.map((values, place) => {
+      const key = keys[place] ?? '';
+      const first = firsts.get(key);
+      if (first !== undefined) return first.then(() => compareAgain(values, place, key));
+      const created = create(values, place);
+      firsts.set(key, created);
+      return created;
+    });
+    await Promise.all(done);
 
     const counts = { created: 0, identical: 0 };
     const failures = new Map<number, 'different' | Error>();
@@ -230,10 +227,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Stores a new row under a generated key, and resolves with the row.
-   *
-   * @throws ConstraintError when the row breaks a rule of the table
-   * @throws ApiError 50300 when it may or may not be stored: a retry may store it twice
+   * Stores a new row under a generated key, and resolves with the row. After an ApiError 50300 a
+   * retry may store it twice.
    */
   async add(row: Omit<RowInput<Row>, 'id'>, manager?: EntityManager): Promise<Row> {
     const values = this.columns.encodeRow(row);
@@ -262,8 +257,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * Replaces the stored row that has the same key. Resolves with whether there was one.
    *
    * @param check gets the stored row, and throws an error to prevent the replacement
-   * @throws ConstraintError when the row breaks a rule of the table
-   * @throws ApiError 50300 when it may or may not be done
    */
   async replace(
     row: RowInput<Row>,
@@ -294,10 +287,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   /**
    * Removes the row with a key. Resolves with whether there was one.
    *
-   * @param key the value of the key; of several columns an object by their properties
    * @param check gets the stored row, and throws an error to prevent the removal
-   * @throws ConstraintError when rows of other tables refer to it
-   * @throws ApiError 50300 when it may or may not be done
+   * @throws ConstraintError also when rows of other tables refer to it
    */
   async remove(
     key: unknown,
@@ -321,8 +312,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * @param decide gets the current row, or undefined, while nobody else can change it. Returns the
    *   row to store in its place, {@link REMOVE}, or undefined for no change. An error that it
    *   throws fails this change alone. It must be synchronous, and may be called more than once.
-   * @throws ConstraintError when the row breaks a rule of the table
-   * @throws ApiError 50300 when it may or may not be done
    */
   async change(
     key: unknown,
@@ -351,8 +340,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    *
    * @param getNext gets the current row, and returns the row to store in its place
    * @returns the row after the change; undefined if there is none
-   * @throws ConstraintError when the row breaks a rule of the table
-   * @throws ApiError 50300 when it may or may not be done
    */
   async update(
     key: unknown,
@@ -362,12 +349,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     return await this.change(key, (current) => current && getNext(current), manager);
   }
 
-  /**
-   * Finds the row with a key, without its bytes; undefined if there is none.
-   *
-   * @param key the value of the key; of several columns an object by their properties
-   * @throws ApiError 50300
-   */
+  /** Finds the row with a key, without its bytes; undefined if there is none. */
   async find(key: unknown, manager?: EntityManager): Promise<Row | undefined> {
     const text = this.columns.readKey(key);
     const raw = await this.execute(this.finds, text, manager);
@@ -377,8 +359,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   /**
    * Finds a row as {@link find} does, and keeps it from being removed until the transaction ends.
    * Others may change it meanwhile.
-   *
-   * @throws ApiError 50300
    */
   async keep(key: unknown, manager: EntityManager): Promise<Row | undefined> {
     const { columns, sql } = this;
@@ -405,9 +385,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * Reads the bytes of one property in the row with a key; undefined if there is no such row. No
    * other method reads bytes: the rows that they give have none. A replacement or a change that
    * leaves them out keeps the stored ones.
-   *
-   * @param key the value of the key; of several columns an object by their properties
-   * @throws ApiError 50300
    */
   async readBytes(
     key: unknown,
@@ -421,7 +398,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   /**
    * Reads a page of rows, however long they are.
    *
-   * @throws ApiError 40003 when `after` is not from a page of this list; 50300
+   * @throws ApiError also 40003 when `after` is not from a page of this list
    */
   async list(
     query: PageQuery,
@@ -445,7 +422,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * that exists throughout appears exactly once. With a manager, they must be sent before its
    * transaction ends.
    *
-   * @throws ApiError 40003 when `after` is not from a page of this list; 50300
+   * @throws ApiError also 40003 when `after` is not from a page of this list
    */
   async page(query: PageQuery, where: Where<Row> = {}, manager?: EntityManager): Promise<JsonPage> {
     const page = this.readQuery(query, where);
@@ -541,12 +518,9 @@ function readOrders<Row>(
   const named = Object.entries(orders).map(([name, parts]): [string, readonly SortKey[]] => {
     const sortKeys = parts.map((part): SortKey => {
       const ignoresCase = typeof part === 'object';
-      const property = typeof part === 'object' ? part.ignoringCase : part;
-      const sortKey = { column: columns.findColumn(property), ignoresCase };
-      if (sortKey.column.isNullable) {
-        throw new TypeError(`Rows cannot be sorted by ${property}, since it may be null`);
-      }
-      return sortKey;
+      const column = columns.findColumn(ignoresCase ? part.ignoringCase : part);
+      if (!column.isNullable) return { column, ignoresCase };
+      throw new TypeError(`Rows cannot be sorted by ${column.propertyName}, since it may be null`);
     });
     // The key decides between rows that are equal otherwise.
     const rest = key.filter(({ column }) => sortKeys.every((other) => other.column !== column));

@@ -20,8 +20,6 @@ const TYPES = new Set<unknown>([
 const KEY_TYPES = new Set<unknown>(['integer', 'bigint', 'text', 'date', 'uuid']);
 /** Engines store neither U+0000 nor unpaired surrogates. */
 const NOT_TEXT = /[\0\ud800-\udfff]/u;
-/** The canonical spelling of an int64 of up to 18 digits. */
-const SHORT_INT64 = /^(?:0|-?[1-9]\d{0,17})$/;
 
 /**
  * The columns of an entity, from TypeORM's metadata. Encodes rows to values and decodes values to
@@ -41,8 +39,6 @@ export class EntityColumns {
   /** The columns that a replacement gives new values. */
   readonly replaced: readonly ColumnMetadata[];
 
-  private readonly keyIndexes: readonly number[];
-
   /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
   constructor({ metadata }: Pick<Repository<ObjectLiteral>, 'metadata'>) {
     assertFit(metadata);
@@ -54,7 +50,6 @@ export class EntityColumns {
     this.counter = this.keys.find(isCounter);
     const replaced = this.columns.filter(({ isUpdate, isPrimary }) => isUpdate && !isPrimary);
     this.replaced = replaced.length === 0 ? this.keys : replaced;
-    this.keyIndexes = this.keys.map((column) => this.columns.indexOf(column));
   }
 
   /** The quoted name of the table. */
@@ -143,11 +138,7 @@ export class EntityColumns {
 
   /** Makes the key of encoded values, as one text. */
   getKey(values: Values): string {
-    const [first = 0, ...others] = this.keyIndexes;
-    if (others.length === 0) return normalizeKeyPart(values[first], this.keys[0]);
-    return JSON.stringify(
-      this.keyIndexes.map((index, place) => normalizeKeyPart(values[index], this.keys[place])),
-    );
+    return joinKey(this.keys.map((key) => checkKey(values[this.columns.indexOf(key)], key)));
   }
 
   /**
@@ -157,12 +148,10 @@ export class EntityColumns {
    * @throws TypeError when no row can have this key
    */
   readKey(key: unknown): string {
-    const [column, ...others] = this.keys;
-    if (others.length === 0) return normalizeKeyPart(key, column);
+    const [onlyKey, ...others] = this.keys;
+    if (onlyKey !== undefined && others.length === 0) return checkKey(key, onlyKey);
     const parts = key as ObjectLiteral;
-    return JSON.stringify(
-      this.keys.map((part) => normalizeKeyPart(parts[part.propertyName], part)),
-    );
+    return joinKey(this.keys.map((column) => checkKey(parts[column.propertyName], column)));
   }
 
   /** Splits a key into the texts of its columns. */
@@ -172,8 +161,7 @@ export class EntityColumns {
 
   /** Makes the key of a row that was read. */
   getRawKey(raw: RawRow): string {
-    const parts = this.keys.map(({ databaseName }) => String(raw[databaseName]));
-    return parts.length === 1 ? String(parts[0]) : JSON.stringify(parts);
+    return joinKey(this.keys.map(({ databaseName }) => String(raw[databaseName])));
   }
 }
 
@@ -199,17 +187,16 @@ export function isValueText(text: string, { type, transformer }: ColumnMetadata)
   return transformer instanceof TextChecker ? transformer.accepts(text) : !NOT_TEXT.test(text);
 }
 
-/** Writes a part of a key in its canonical spelling. */
-function normalizeKeyPart(value: unknown, column: ColumnMetadata | undefined): string {
-  const text = String(value);
-  if (column === undefined || (column.type === 'bigint' && SHORT_INT64.test(text))) return text;
-  if (column.type === 'bigint' && /^-?\d+$/.test(text)) {
-    const number = BigInt(text);
-    if (BigInt.asIntN(64, number) === number) return String(number);
-  }
-  const spelled = column.type === 'uuid' ? text.toLowerCase() : text;
-  if (isValueText(spelled, column)) return spelled;
+/** @throws TypeError for a value that no row can have in a column of its key */
+function checkKey(value: unknown, column: ColumnMetadata): string {
+  const text = column.type === 'uuid' ? String(value).toLowerCase() : String(value);
+  if (isValueText(text, column)) return text;
   throw new TypeError(`${text.slice(0, 40)} is no value of ${column.propertyName}`);
+}
+
+/** Joins the values of a key to one text. */
+function joinKey(values: readonly string[]): string {
+  return values.length === 1 ? String(values[0]) : JSON.stringify(values);
 }
 
 function decode(value: unknown, { type, transformer }: ColumnMetadata): unknown {
@@ -231,14 +218,13 @@ function isUuidKey({ type, isPrimary, entityMetadata }: ColumnMetadata): boolean
 
 /** Whether `columns.ts` has the type of a column. */
 function isKnown(column: ColumnMetadata): boolean {
-  const { type, transformer } = column;
+  const { type, transformer, isVersion, isCreateDate, isUpdateDate, isDeleteDate } = column;
   const isKnownTransformer =
     transformer === undefined ||
     transformer === jsonTransformer ||
     transformer instanceof DecimalTransformer ||
     transformer instanceof TextChecker;
-  const isGenerated =
-    column.isVersion || column.isCreateDate || column.isUpdateDate || column.isDeleteDate;
+  const isGenerated = isVersion || isCreateDate || isUpdateDate || isDeleteDate;
   const isProperty = !column.isVirtual && column.embeddedMetadata === undefined;
   return TYPES.has(type) && isKnownTransformer && isProperty && !isGenerated;
 }
