@@ -43,6 +43,9 @@ export interface IndexDefinition {
   readonly ignoringCase?: readonly string[];
 }
 
+/** A type as an engine writes it. */
+export type TypeOptions = Pick<TableColumnOptions, 'type' | 'collation' | 'precision'>;
+
 /** A data source that makes the steps for its engine. */
 export interface SchemaChanger extends DataSource {
   readonly dialect: SqlDialect;
@@ -126,11 +129,17 @@ export abstract class SchemaSteps {
   abstract dropIndex(name: string): Promise<void>;
 
   /** @param isOnlyKey whether the column alone is the primary key */
-  protected abstract describeColumn(
-    name: string,
-    type: ColumnType,
-    isOnlyKey: boolean,
-  ): TableColumnOptions;
+  private describeColumn(name: string, type: ColumnType, isOnlyKey: boolean): TableColumnOptions {
+    const { default: standard } = type;
+    return {
+      ...this.describeType(type, isOnlyKey),
+      ...(standard !== undefined && { default: standard }),
+      name,
+      isNullable: isNullable(type),
+    };
+  }
+
+  protected abstract describeType(type: ColumnType, isOnlyKey: boolean): TypeOptions;
 
   /** Returns how to create an index: a part of the statement; undefined if the index exists. */
   protected abstract prepareIndex(name: string, table: string): Promise<string | undefined>;
@@ -143,6 +152,6 @@ export abstract class SchemaSteps {
   }
 }
 
-export function isNullable(type: ColumnType): boolean {
+function isNullable(type: ColumnType): boolean {
   return 'nullable' in type;
 }

@@ -114,7 +114,7 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
     end?.length === scope.order.length &&
     scope.order.every(({ column }, index) => isValueText(end[index] ?? '', column)) &&
     // In a list by an integer key, a client may start after any key.
-    (isPlain(scope) || isInList(scope, end));
+    (isPlain(scope) || hasPrefix(scope, end));
   if (isValid) return end;
   const [{ column } = { column: undefined }] = scope.order;
   const what = isPlain(scope)
@@ -144,17 +144,15 @@ function readParts(scope: CursorScope, cursor: string): string[] | undefined {
 }
 
 /**
- * Whether texts with these sort values may be in the list. A forged cursor before all texts with a
- * prefix could otherwise make an engine read all rows before them.
+ * Whether the first sort value has the prefix of the list, if any. A forged cursor outside of it
+ * could make an engine read all rows between.
  */
-function isInList({ order: [first], conditions }: CursorScope, [text = '']: string[]): boolean {
-  return conditions.every(({ key, operator, value }) => {
-    const isOnText = first !== undefined && isSameKey(key, first) && key.column.type === 'text';
-    if (!isOnText || typeof value !== 'string') return true;
-    const compared = Buffer.compare(Buffer.from(text), Buffer.from(value));
-    const isOnRightSide = operator.startsWith('<') ? compared < 0 : compared > 0;
-    return isOnRightSide || (compared === 0 && operator.endsWith('='));
-  });
+function hasPrefix({ order: [first], conditions }: CursorScope, [text = '']: string[]): boolean {
+  const prefix = conditions.find(
+    ({ key, operator }) =>
+      operator === '>=' && key.ignoresCase && first !== undefined && isSameKey(key, first),
+  );
+  return prefix === undefined || text.startsWith(String(prefix.value));
 }
 
 /** Makes a short digest of the order and the filters. */

@@ -90,20 +90,13 @@ export abstract class SqlSession implements PooledSession {
       await this.control(isNested ? 'RELEASE part' : 'COMMIT');
       return result;
     } catch (error) {
-      await this.rollBack(isNested ? 'ROLLBACK TO part; RELEASE part' : 'ROLLBACK', error);
+      await this.control(isNested ? 'ROLLBACK TO part; RELEASE part' : 'ROLLBACK').catch(() => {
+        this.isBroken = true;
+        throw new Error('A transaction could not be rolled back', { cause: error });
+      });
       throw error;
     } finally {
       this.depth--;
-    }
-  }
-
-  /** @throws Error when the rollback fails: nothing more may be executed on the connection */
-  private async rollBack(sql: string, cause: unknown): Promise<void> {
-    try {
-      await this.control(sql);
-    } catch {
-      this.isBroken = true;
-      throw new Error('A transaction could not be rolled back', { cause });
     }
   }
 }

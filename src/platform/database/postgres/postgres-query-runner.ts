@@ -28,14 +28,8 @@ const [BEGIN, COMMIT] = ['START TRANSACTION', 'COMMIT'];
  * to a savepoint that could not be released.
  */
 const CONTROLS = /^(?:START TRANSACTION|SAVEPOINT|ROLLBACK|COMMIT)\b/;
-/** The code of every statement after a failed one. */
+/** The code of every statement after a failed one, whose error the module has caught. */
 const IN_FAILED_TRANSACTION = '25P02';
-
-/** The server has rolled a transaction back, since its module has caught the error of a statement. */
-class RolledBackError extends TypeORMError {
-  override readonly message =
-    'A statement of this transaction has failed, so the server has rolled it back: let the error pass, or execute the statement in a nested transaction';
-}
 
 /**
  * TypeORM's query runner with time limits. Its statements run one after another. A runner that has
@@ -129,13 +123,16 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
     const client = (await this.connect()) as Client;
     this.connection.logger.logQuery(COMMIT, [], this);
     const { command, rows } = await client.query<object>(COMMIT);
-    if (command !== COMMIT) throw new RolledBackError();
+    if (command !== COMMIT) throw Object.assign(new Error(), { code: IN_FAILED_TRANSACTION });
     return rows;
   }
 
   private explain(error: unknown, sql: string): Error {
-    if (error instanceof RolledBackError) return error;
-    if (getErrorCode(error) === IN_FAILED_TRANSACTION) return new RolledBackError();
+    if (getErrorCode(error) === IN_FAILED_TRANSACTION) {
+      return new TypeORMError(
+        'A statement of this transaction has failed, so the server has rolled it back: let the error pass, or execute the statement in a nested transaction',
+      );
+    }
     return explainFailure(error, sql, postgresErrors, this.connection.entityMetadatas);
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { QueryRunner, TableColumnOptions } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 import type { ColumnType } from '../columns.js';
-import { isNullable, SchemaSteps } from '../migration-steps.js';
+import { SchemaSteps, type TypeOptions } from '../migration-steps.js';
 import { postgresErrors } from './postgres-errors.js';
 
 /**
@@ -45,16 +45,8 @@ export class PostgresSchemaSteps extends SchemaSteps {
     await this.queryRunner.query(`DROP INDEX ${how} IF EXISTS ${this.escape(name)}`);
   }
 
-  protected describeColumn(name: string, type: ColumnType): TableColumnOptions {
-    const { type: typeName, collation, precision, default: standard } = type;
-    return {
-      name,
-      type: typeName,
-      isNullable: isNullable(type),
-      ...(collation !== undefined && { collation }),
-      ...(precision !== undefined && precision !== null && { precision }),
-      ...(standard !== undefined && { default: standard }),
-    };
+  protected describeType(type: ColumnType): TypeOptions {
+    return type;
   }
 
   protected async alterTable(table: string, change: string): Promise<void> {

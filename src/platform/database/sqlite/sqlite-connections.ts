@@ -7,8 +7,7 @@ import {
 } from '../batching/session.js';
 import type { SessionPools } from '../data-source/store-data-source.js';
 import { SqliteConnection } from './sqlite-connection.js';
-import { lockStore } from './sqlite-process-lock.js';
-import { assertWritable, StoreFiles } from './store-files.js';
+import { assertWritable, lockStore, StoreFiles } from './store-files.js';
 import { type Caller, Turns } from './turns.js';
 
 /**

@@ -126,9 +126,7 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
       this.isAltered ||= ALTERS.test(text);
       // A commit that is on its way is waited for.
       if (sql === 'COMMIT') this.timer?.stop();
-      const result = isRead
-        ? await this.read(sql, values, isStructured)
-        : await this.send(sql, values, isStructured);
+      const result = await this.send(sql, values, isStructured, isRead);
       if (sql === BEGIN) this.isInTransaction = true;
       else if (sql === 'COMMIT' || sql === 'ROLLBACK') this.endTransaction();
       if (!isRead && !this.isInTransaction) this.connections.files.assertSame();
@@ -175,18 +173,19 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     this.isInTransaction = false;
   }
 
-  private async send(sql: string, values: unknown[], isStructured: boolean): Promise<unknown> {
+  private async send(
+    sql: string,
+    values: unknown[],
+    isStructured: boolean,
+    isRead: boolean,
+  ): Promise<unknown> {
     // Takes SQLite's lock at once: after a read, SQLite may refuse it for the first write.
     const text = sql === BEGIN ? 'BEGIN IMMEDIATE' : sql;
-    return (await super.query(text, values, isStructured)) as unknown;
-  }
-
-  /** Only query builders ask for a structured result. Others get the rows as the driver does. */
-  private async read(sql: string, values: unknown[], isStructured: boolean): Promise<unknown> {
-    const result = await this.send(sql, values, isStructured);
-    if (!(result instanceof QueryResult)) return result;
+    const result = (await super.query(text, values, isStructured)) as unknown;
+    // Only query builders ask for a structured result. Others get the rows as the driver does.
+    if (!isRead || !(result instanceof QueryResult)) return result;
     const exact = withExactIntegers(sql, result.records as Record<string, unknown>[]);
-    return exact === undefined ? result : await this.send(exact, values, isStructured);
+    return exact === undefined ? result : ((await super.query(exact, values, true)) as unknown);
   }
 
   /**

@@ -1,6 +1,5 @@
-import type { TableColumnOptions } from 'typeorm';
 import type { ColumnType } from '../columns.js';
-import { isNullable, SchemaSteps } from '../migration-steps.js';
+import { SchemaSteps, type TypeOptions } from '../migration-steps.js';
 
 /** The declared types of columns for which SQLite has no type. */
 export const SQLITE_TYPES: Readonly<Record<string, string>> = {
@@ -24,15 +23,9 @@ export class SqliteSchemaSteps extends SchemaSteps {
     await this.queryRunner.query(`DROP INDEX IF EXISTS ${this.escape(name)}`);
   }
 
-  protected describeColumn(name: string, type: ColumnType, isOnlyKey: boolean): TableColumnOptions {
-    const { default: standard } = type;
+  protected describeType({ type }: ColumnType, isOnlyKey: boolean): TypeOptions {
     // Exactly this type makes the key the rowid: one B-tree, and int64 enforced.
-    const isRowid = isOnlyKey && type.type === 'bigint';
-    return {
-      name,
-      type: isRowid ? 'integer' : (SQLITE_TYPES[type.type] ?? type.type),
-      isNullable: isNullable(type),
-      ...(standard !== undefined && { default: standard }),
-    };
+    if (isOnlyKey && type === 'bigint') return { type: 'integer' };
+    return { type: SQLITE_TYPES[type] ?? type };
   }
 }
