@@ -10,8 +10,6 @@ export interface Contestant {
   /** The arguments of Node. */
   readonly args: readonly string[];
   readonly operations: readonly OperationName[];
-  /** Whether it stores what it acknowledges. */
-  readonly isStoring: boolean;
 }
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
@@ -19,12 +17,12 @@ const here = (file: string): string => fileURLToPath(new URL(file, import.meta.u
 /** @param folder has the built program in dist */
 export function program(name: string, title: string, folder = here('..')): Contestant {
   const args = [path.resolve(folder, 'dist/main.js')];
-  return { name, title, args, operations: OPERATION_NAMES, isStoring: true };
+  return { name, title, args, operations: OPERATION_NAMES };
 }
 
 function peer(file: string, title: string, operations = OPERATION_NAMES): Contestant {
   const args = ['--import', import.meta.resolve('tsx'), here(`peers/${file}`)];
-  return { name: path.parse(file).name, title, args, operations, isStoring: true };
+  return { name: path.parse(file).name, title, args, operations };
 }
 
 const SHIPPED = program('program', 'Plant Store');
@@ -41,7 +39,6 @@ export const CONTESTANTS: Readonly<Record<'sqlite' | 'postgres', readonly Contes
       'replace',
       'remove',
     ]),
-    { ...peer('bare-http.mjs', 'node:http, stores nothing', ['create']), isStoring: false },
   ],
   postgres: [SHIPPED, peer('fastify.mjs', 'Fastify + pg')],
 };

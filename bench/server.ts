@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,8 @@ import { ask } from './answers.js';
 import type { Contestant } from './contestants.js';
 import { PLANT, TOKEN } from './operations.js';
 
+/** The unit of times in /proc. */
+const CLOCK_TICK_US = 10_000;
 /** How long a program may take to answer its first create, in milliseconds. */
 const PATIENCE = 60_000;
 
@@ -67,15 +69,10 @@ export async function start(
   throw new Error(`${name} does not start:\n${await readFile(logFile, 'utf8')}`);
 }
 
-/** Reads the processor time of all threads of a process, in microseconds (Linux only). */
+/** Reads the processor time of a process, in microseconds (Linux only). */
 export async function readProcessorUs(pid: number): Promise<number> {
-  const threads = await readdir(`/proc/${pid}/task`);
-  const times = await Promise.all(
-    threads.map(async (thread) => {
-      // A thread may end meanwhile.
-      const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0');
-      return Number(text.split(' ')[0]) / 1_000;
-    }),
-  );
-  return times.reduce((sum, time) => sum + time, 0);
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The name of the program, which comes before, may have spaces.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK_US;
 }

@@ -15,6 +15,7 @@ import {
   Module,
   NotFoundException,
   Param,
+  ParseIntPipe,
   Post,
   Put,
   Query,
@@ -29,7 +30,7 @@ import Database from 'better-sqlite3';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import type { Request, Response } from 'express';
 import { Column, Entity, MoreThan, PrimaryColumn, type Repository } from 'typeorm';
-import { isAllowed, readId, readPage, toEtag, toPage, toPlant } from './plants.js';
+import { isAllowed, readPage, toEtag, toPage, toPlant } from './plants.js';
 
 @Entity('plants')
 class Plant {
@@ -56,14 +57,6 @@ class NewPlantDto extends PlantDto {
   @IsInt()
   id!: number;
 }
-
-const idPipe = {
-  transform(text: string): number {
-    const id = readId(text);
-    if (id === undefined) throw new BadRequestException();
-    return id;
-  },
-};
 
 // The types are named, since the compiler of this file writes none for decorators.
 const isNewPlant = new ValidationPipe({ expectedType: NewPlantDto });
@@ -99,7 +92,7 @@ class PlantsController {
 
   @Get(':id')
   async read(
-    @Param('id', idPipe) id: number,
+    @Param('id', ParseIntPipe) id: number,
     @Res({ passthrough: true }) response: Response,
   ): Promise<object> {
     const plant = await this.find(id);
@@ -109,7 +102,7 @@ class PlantsController {
 
   @Put(':id')
   async replace(
-    @Param('id', idPipe) id: number,
+    @Param('id', ParseIntPipe) id: number,
     @Body(isPlant) { name, tag }: PlantDto,
   ): Promise<PlantDto> {
     await this.plants.save(Object.assign(await this.find(id), { name, tag: tag ?? null }));
@@ -118,7 +111,7 @@ class PlantsController {
 
   @Delete(':id')
   @HttpCode(204)
-  async remove(@Param('id', idPipe) id: number): Promise<void> {
+  async remove(@Param('id', ParseIntPipe) id: number): Promise<void> {
     const { affected } = await this.plants.delete(id);
     if (affected === 0) throw new NotFoundException();
   }
