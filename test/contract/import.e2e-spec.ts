@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ImportResultDto } from '../../src/platform/rest/import.js';
 import { exchange } from '../support/http/connection.js';
-import { type Answer, TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
@@ -15,16 +15,9 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
-async function importPlants(
-  body: string | Uint8Array<ArrayBuffer>,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
-  return await app.post('/plants/import', body, { ...NDJSON, ...headers });
-}
-
 /** Imports a body, and resolves with the outcome. */
 async function importLines(body: string | Uint8Array<ArrayBuffer>): Promise<ImportResultDto> {
-  const answer = await importPlants(body);
+  const answer = await app.post('/plants/import', body, NDJSON);
   expect(answer.status).toBe(200);
   return answer.body as ImportResultDto;
 }
@@ -57,17 +50,14 @@ describe('POST /plants/import', () => {
     ]);
   });
 
-  it.each<[string, string | Uint8Array<ArrayBuffer>, number]>([
-    ['nothing', '', 0],
-    ['blank lines', ' \n\t\r\n\r\n \t \n', 0],
+  it.each([
+    ['no line', ' \n\t\r\n\r\n \t \n', 0],
     ['a line without an end', '{"id":10,"name":"n"}', 1],
-    ['a line with CRLF', '{"id":12,"name":"n"}\r\n', 1],
-    ['a last line that ends with CR', '{"id":13,"name":"n"}\r', 1],
+    ['lines that end with CR', '{"id":12,"name":"n"}\r\n{"id":13,"name":"n"}\r', 2],
     ['lines between blank ones', '\n\n{"id":14,"name":"n"}\n \n{"id":15,"name":"n"}\n\n', 2],
-    ['the longest line', `${longestLine(16)}\r\n${longestLine(17)}`, 2],
     [
-      'many long lines',
-      Array.from({ length: 30 }, (_, id) => longestLine(100 + id)).join('\n'),
+      'the longest lines',
+      Array.from({ length: 30 }, (_, id) => longestLine(100 + id)).join('\r\n'),
       30,
     ],
   ])('takes %s', async (_, body, created) => {
@@ -106,25 +96,18 @@ describe('POST /plants/import', () => {
   it.each<[string, string | Uint8Array<ArrayBuffer>, number, string]>([
     ['no JSON', 'x', 40001, 'The line is not JSON: a value was expected'],
     ['no UTF-8', Buffer.from('{"id":40,"name":"\xff"}', 'latin1'), 40001, 'The line is not UTF-8'],
-    ['deep nesting', `{"id":40,"name":"n","x":${'['.repeat(64)}`, 40001, 'The line nests deeper'],
     ['no object', '[1]', 40002, 'The line must be a JSON object'],
-    [
-      'a byte too many',
-      longestLine(40).replace('x', 'xx'),
-      41300,
-      'The line is longer than 102400 bytes',
-    ],
-    ['many bytes too many', 'x'.repeat(1_000_000), 41300, 'The line is longer than 102400 bytes'],
+    ['a byte too many', `${longestLine(40)} `, 41300, 'The line is longer than 102400 bytes'],
   ])('fails a line alone that has %s', async (_, line, error, message) => {
     const body = Buffer.concat([
       Buffer.from('\n{"id":41,"name":"n"}\n'),
       Buffer.from(line as string),
       Buffer.from('\r\n{"id":42,"name":"n"}\n'),
     ]);
-    const result = await importLines(body);
-    expect([result.created + result.identical, result.failed]).toEqual([2, 1]);
-    const described = { line: 3, error, message: expect.stringContaining(message) as unknown };
-    expect(result.failures).toEqual([described]);
+    const { failed, failures } = await importLines(body);
+    expect(failed).toBe(1);
+    expect(failures).toEqual([{ line: 3, error, message: expect.stringContaining(message) }]);
+    expect(await app.row('42')).toBeDefined();
     expect(await app.row('40')).toBeUndefined();
   });
 
@@ -134,15 +117,5 @@ describe('POST /plants/import', () => {
     expect(failures.map(({ line }) => line)).toEqual(
       Array.from({ length: 1_000 }, (_, index) => 1 + 2 * index),
     );
-  });
-
-  it('is counted by lines', async () => {
-    const count = async (): Promise<number> => {
-      const { text } = await app.get('/metrics');
-      return Number(/^import_lines_total\{outcome="created"\} (\d+)$/m.exec(text)?.[1] ?? 0);
-    };
-    const before = await count();
-    await importLines('{"id":70,"name":"n"}\n{"id":71,"name":"n"}\nx\n');
-    expect(await count()).toBe(before + 2);
   });
 });

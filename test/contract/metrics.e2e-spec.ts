@@ -62,14 +62,17 @@ describe('GET /metrics', () => {
     expect(readValue(await scrape(), series)).toBe(before + 1);
   });
 
-  it('shows that rows that arrive together share a commit', async () => {
-    const series = 'store_commit_duration_seconds_count{table="plants",operation="write"}';
-    const before = readValue(await scrape(), series);
+  it('counts the lines of an import, and shows that they share a commit', async () => {
+    const commits = 'store_commit_duration_seconds_count{table="plants",operation="write"}';
+    const lines = 'import_lines_total{outcome="created"}';
+    const before = await scrape();
     const rows = Array.from({ length: 100 }, (_, index) => `{"id":${1_000 + index},"name":"n"}\n`);
     const type = { 'Content-Type': 'application/x-ndjson' };
     const { body } = await app.post('/plants/import', rows.join(''), type);
     expect(body).toMatchObject({ created: 100 });
-    expect(readValue(await scrape(), series) - before).toBe(1);
+    const now = await scrape();
+    expect(readValue(now, commits) - readValue(before, commits)).toBe(1);
+    expect(readValue(now, lines) - readValue(before, lines)).toBe(100);
   });
 
   it('has the version of the program and of Node', async () => {

@@ -5,16 +5,18 @@ import { type Answer, TestApp } from '../support/test-app.js';
 const LINES = { Accept: 'application/x-ndjson' };
 const LONG = 'L'.repeat(64);
 
-/** By the first 64 code points with A to Z as small letters, then by id. */
-const IN_ORDER: readonly (readonly [id: string, name: string])[] = [
+/** In the order of the first 64 code points with A to Z as small letters, then of the ids. */
+const BY_NAME: readonly (readonly [id: string, name: string])[] = [
   ['20', ''],
   ['21', ' space'],
   ['22', '%_'],
+  ['33', '['],
+  ['34', '_'],
   ['23', 'A'],
   ['24', 'a'],
-  ['25', 'a\u0301'],
   ['26', 'ab'],
-  ['27', 'İ'.toLowerCase()],
+  ['25', 'a\u0301'],
+  ['27', 'i\u0307'],
   ['-3', `${LONG}b`],
   ['-2', `${LONG.toLowerCase()}a`],
   ['-1', `${LONG}B2`],
@@ -24,8 +26,6 @@ const IN_ORDER: readonly (readonly [id: string, name: string])[] = [
   ['31', 'monstera deliciosa'],
   ['9007199254740993', 'monstera deliciosa'],
   ['32', 'Z'],
-  ['33', '['],
-  ['34', '_'],
   ['35', 'É'],
   ['36', 'é'],
   ['37', '\uE000'],
@@ -33,12 +33,14 @@ const IN_ORDER: readonly (readonly [id: string, name: string])[] = [
   ['39', '🌿'],
   ['40', '\u{10FFFF}'],
 ];
+const byName = BY_NAME.map(([id]) => id);
+const byId = byName.toSorted((a, b) => Number(a) - Number(b));
 
 let app: TestApp;
 
 beforeAll(async () => {
   app = await TestApp.start();
-  const shuffled = IN_ORDER.toSorted(([, a], [, b]) => a.length - b.length);
+  const shuffled = BY_NAME.toSorted(([, a], [, b]) => a.length - b.length);
   for (const [id, name] of shuffled) {
     const { status } = await app.create(`{"id":${id},"name":${JSON.stringify(name)},"tag":"t"}`);
     expect(status).toBe(200);
@@ -58,20 +60,6 @@ async function listByLinks(path: string): Promise<string[]> {
   return pages.flatMap(listIds);
 }
 
-/** Sorts by the start of the name in the order of its code points, then by id. */
-const byName = IN_ORDER.map(([id, name]) => ({
-  id: BigInt(id),
-  start: [...name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())].slice(0, 64).join(''),
-}))
-  .toSorted(
-    (a, b) => Buffer.compare(Buffer.from(a.start), Buffer.from(b.start)) || (a.id < b.id ? -1 : 1),
-  )
-  .map(({ id }) => String(id));
-
-const byId = IN_ORDER.map(([id]) => BigInt(id))
-  .toSorted((a, b) => (a < b ? -1 : 1))
-  .map(String);
-
 const ORDERS = {
   id: byId,
   '-id': byId.toReversed(),
@@ -80,17 +68,12 @@ const ORDERS = {
 };
 
 describe.each(Object.entries(ORDERS))('GET /plants?sort=%s', (sort, ids) => {
-  it.each([1, 7])('lists every plant once, on pages of %i', async (limit) => {
-    expect(await listByLinks(`/plants?sort=${sort}&limit=${limit}`)).toEqual(ids);
-  });
-
-  it('writes the same plants as lines', async () => {
-    const answer = await app.get(`/plants?sort=${sort}`, LINES);
-    const lines = answer.text.split('\n');
-    expect(lines.pop()).toBe('');
-    expect(lines.map((line) => String(/"id":(-?\d+)/.exec(line)?.[1]))).toEqual(ids);
+  it('has every plant once, on pages and as lines', async () => {
+    expect(await listByLinks(`/plants?sort=${sort}&limit=7`)).toEqual(ids);
     const page = await app.get(`/plants?sort=${sort}&limit=1000`);
-    expect(`[${lines.join()}]`).toBe(page.text);
+    expect(listIds(page)).toEqual(ids);
+    const lines = await app.get(`/plants?sort=${sort}`, LINES);
+    expect(`[${lines.text.split('\n').join().slice(0, -1)}]`).toBe(page.text);
   });
 });
 
@@ -106,8 +89,6 @@ describe('GET /plants?name=', () => {
     [LONG, ['-3', '-2', '-1']],
   ])('finds the plants whose name starts with %j', async (name, ids) => {
     const query = `name=${encodeURIComponent(name)}`;
-    expect(listIds(await app.get(`/plants?${query}`))).toEqual(ids);
-    expect(listIds(await app.get(`/plants?sort=-name&${query}`))).toEqual(ids.toReversed());
     expect(listIds(await app.get(`/plants?${query}`, LINES))).toEqual(ids);
     expect(await listByLinks(`/plants?limit=1&${query}`)).toEqual(ids);
     expect(await listByLinks(`/plants?limit=1&sort=-name&${query}`)).toEqual(ids.toReversed());
@@ -138,8 +119,7 @@ describe('GET /plants with a query that no page has', () => {
     [`tag=${'é'.repeat(683)}`, 'tag must not be longer than 4096 bytes'],
     ['limit=1001', 'limit must not be greater than 1000'],
   ])('refuses %.60s with 40003: %s', async (query, fault) => {
-    for (const headers of [{}, LINES]) {
-      if (query === 'limit=1001' && headers === LINES) continue;
+    for (const headers of query === 'limit=1001' ? [{}] : [{}, LINES]) {
       const answer = await app.get(`/plants?${query}`, headers);
       expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining(fault));
       expect(answer.headers.get('vary')).toBe('Accept');
@@ -192,14 +172,6 @@ describe('GET /plants as lines', () => {
     expect(answer.headers.has('link')).toBe(!isChosen);
     expect(answer.text.endsWith('\n')).toBe(isChosen);
   });
-
-  it('answers HEAD with the headers only', async () => {
-    const headers = { ...app.authorization, ...LINES };
-    const answer = await app.request('HEAD', '/plants', { headers });
-    expect(answer).toMatchObject({ status: 200, text: '' });
-    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
-    expect(answer.headers.get('vary')).toBe('Accept');
-  });
 });
 
 it('a list that the store cannot read is 503 without a Link', async () => {
@@ -213,16 +185,8 @@ it('a list that the store cannot read is 503 without a Link', async () => {
   expect((await app.get('/plants?limit=1')).headers.get('link')).toMatch(/rel="next"/);
 });
 
-describe('Vary: Accept', () => {
-  it('is on every refusal of GET /plants', async () => {
-    const headers = { Authorization: 'Bearer other' };
-    for (const [answer, error] of [
-      [await app.request('GET', '/plants'), 40100],
-      [await app.request('GET', '/plants', { headers }), 40101],
-      [await app.get('/plants?limit=x'), 40003],
-    ] as const) {
-      expect(answer.body).toMatchObject({ error });
-      expect(answer.headers.get('vary')).toBe('Accept');
-    }
-  });
+it('a refusal of GET /plants has Vary: Accept', async () => {
+  const answer = await app.request('GET', '/plants');
+  expectError(answer, 'TOKEN_MISSING');
+  expect(answer.headers.get('vary')).toBe('Accept');
 });

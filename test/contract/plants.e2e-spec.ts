@@ -27,37 +27,8 @@ function listIds({ text }: Answer): string[] {
   return [...text.matchAll(/[[{,]"id":(-?\d+)/g)].map(([, id = '']) => id);
 }
 
-const MEMBERS = [
-  '"name":"Monstera","tag":"indoor"',
-  '"name":"Monstera"',
-  '"name":"","tag":""',
-  String.raw`"name":"\"\\\b\f\n\r\t\u0001\u001f/ \u007f'","tag":"\u2028\u2029"`,
-  '"name":"🌿 é Ünï 日本","tag":"null"',
-  `"name":"${'x'.repeat(40_000)}","tag":"${'y'.repeat(50_000)}"`,
-];
-const IDS = ['0', '-1', '9007199254740993', '9223372036854775807', '-9223372036854775808'];
-
-describe('GET /plants/{id}', () => {
-  it.each(IDS)('answers the id %s with all its digits', async (id) => {
-    await app.create(`{"id":${id},"name":"n"}`);
-    const answer = await app.get(`/plants/${id}`);
-    expect(answer).toMatchObject({ status: 200, text: `{"id":${id},"name":"n"}` });
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-  });
-
-  it('has a strong ETag, the same for the same name and tag, and another for others', async () => {
-    const [a, b, c, d] = await Promise.all(
-      ['"name":"a"', '"name":"a"', '"name":"a","tag":""', '"name":"a","tag":"null"'].map(
-        async (members) => readEtag(await newPlant(members)),
-      ),
-    );
-    expect(a).toMatch(/^"[\w-]{22}"$/);
-    expect(b).toBe(a);
-    expect(new Set([a, c, d]).size).toBe(3);
-    // The ETag is the same on every engine and in every release, so that copies of clients stay
-    // valid.
-    expect(a).toBe('"rrsEdMV2lbhUpw2K_KCk3s"');
-  });
+it('the ETag of a plant is the same on every engine and in every release, so that copies stay valid', async () => {
+  expect(await readEtag(await newPlant('"name":"a"'))).toBe('"rrsEdMV2lbhUpw2K_KCk3s"');
 });
 
 describe('GET /plants', () => {
@@ -68,7 +39,7 @@ describe('GET /plants', () => {
     for (let id = 10; id < 20; id++) {
       await app.create(`{"id":${id},"name":"p","tag":"${id % 2 === 0 ? 'even tag' : 'odd&é'}"}`);
     }
-    for (const id of IDS) await app.create(`{"id":${id},"name":"n"}`);
+    await app.create('{"id":-1,"name":"n"}');
   });
 
   it('has a Link to the next page while there is more, and only then', async () => {
@@ -91,18 +62,14 @@ describe('GET /plants', () => {
   });
 
   it('compares tags exactly', async () => {
-    await newPlant('"name":"n","tag":"Case"');
-    const blank = await newPlant('"name":"n","tag":"  "');
+    for (const tag of ['Case', '  ', '']) {
+      await newPlant(JSON.stringify({ name: 'n', tag }).slice(1, -1));
+      const query = `tag=${encodeURIComponent(tag)}`;
+      expect(await list(query)).toEqual([String(lastId)]);
+    }
     expect(await list('tag=odd%26%C3%A9')).toEqual(['11', '13', '15', '17', '19']);
-    expect(await list('tag=case')).toEqual([]);
-    expect(await list('tag=Case%20')).toEqual([]);
-    expect(await list('tag=%20%20')).toEqual([blank.slice(8)]);
-    const empty = await newPlant('"name":"n","tag":""');
-    expect(await list('tag=')).toContain(empty.slice(8));
-    expect(await list('tag=')).not.toContain('0');
-    const answer = await app.get('/plants?tag=nothing');
-    expect(answer).toMatchObject({ status: 200, text: '[]' });
-    expect(answer.headers.has('link')).toBe(false);
+    for (const tag of ['case', 'Case%20', '%20', 'nothing'])
+      expect(await list(`tag=${tag}`)).toEqual([]);
   });
 
   it('ends a page before its JSON exceeds 1 MiB, and links to the rest', async () => {
@@ -117,40 +84,7 @@ describe('GET /plants', () => {
   });
 });
 
-it.each(MEMBERS)(
-  'PUT /plants/{id} replaces a plant, and answers with it: %.60s',
-  async (members) => {
-    const path = await newPlant('"name":"before","tag":"before"');
-    // A client may send it again, and other members are ignored.
-    for (const others of ['', '"id":1,"etag":"x","__proto__":{"tag":"t"},']) {
-      const answer = await app.put(path, `{${others}${members}}`);
-      expect(answer).toMatchObject({ status: 200, body: JSON.parse(`{${members}}`) as object });
-    }
-    expect((await app.get(path)).body).toEqual({
-      id: Number(path.slice(8)),
-      ...JSON.parse(`{${members}}`),
-    });
-  },
-);
-
 describe('PATCH /plants/{id}', () => {
-  it.each([
-    ['{"name":"m"}', '"name":"m","tag":"t"'],
-    ['{"tag":"🌿"}', '"name":"n","tag":"🌿"'],
-    ['{"tag":""}', '"name":"n","tag":""'],
-    ['{"tag":null}', '"name":"n"'],
-    ['{"name":"m","tag":null}', '"name":"m"'],
-    ['{}', '"name":"n","tag":"t"'],
-    ['{"id":null,"extra":{"a":null}}', '"name":"n","tag":"t"'],
-  ])('changes the members of %s, and answers with the plant', async (patch, members) => {
-    const path = await newPlant('"name":"n","tag":"t"');
-    const answer = await app.patch(path, patch);
-    expect(answer).toMatchObject({ status: 200, text: `{${members}}` });
-    expect(answer.headers.get('etag')).toBeNull();
-    expect((await app.get(path)).text).toBe(`{"id":${path.slice(8)},${members}}`);
-    expect(await app.patch(path, patch)).toMatchObject({ status: 200, text: `{${members}}` });
-  });
-
   it.each(['application/json-patch+json', 'text/plain', ''])(
     'names its media types in Accept-Patch when it gets "%s"',
     async (type) => {
