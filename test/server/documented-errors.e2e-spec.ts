@@ -59,7 +59,7 @@ async function failWith(app: TestApp, error: Error): Promise<Answer> {
 }
 
 async function raw(app: TestApp, request: string): Promise<Answer> {
-  const [answer] = listAnswers(await exchange(app.port, request));
+  const [answer] = listAnswers(await exchange(app.port, request, (text) => text.endsWith('}')));
   if (answer === undefined) throw new Error('there is no answer');
   const { status, headers, body } = answer;
   return { status, headers: new Headers(headers), body: JSON.parse(body), text: body };

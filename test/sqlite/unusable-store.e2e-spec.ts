@@ -32,9 +32,10 @@ describe('a start on a store that cannot be used says', () => {
     const link = join(folder, 'link.db');
     await symlink(join(folder, 'plants.db'), link);
     const first = await open(link);
-    for (const path of [link, join(folder, 'plants.db')]) {
+    const others = [link, join(folder, 'plants.db')].map(async (path) => {
       await expect(open(path)).rejects.toThrow(/^Another program serves from this store/);
-    }
+    });
+    await Promise.all(others);
     await first.destroy();
   });
 

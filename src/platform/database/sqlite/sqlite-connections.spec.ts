@@ -2,6 +2,8 @@ import { afterEach, expect, it, jest } from '@jest/globals';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inNewFolder } from '../../../../test/support/new-folder.js';
+import type { PooledSession, Session } from '../batching/session.js';
+import type { SqliteConnection } from './sqlite-connection.js';
 import { type Turn, SqliteConnections } from './sqlite-connections.js';
 
 afterEach(() => {
@@ -56,3 +58,52 @@ it('aborts a statement that reads rows or pages for so long that nobody waits fo
     await pool.close();
   });
 });
+
+async function execute(session: Session, text: string): Promise<unknown[]> {
+  return await session.query({ name: text, text }, []);
+}
+
+/** Lets a connection fail with these statements, one after another, as on a sick disk. */
+function failNext(connection: SqliteConnection, failing: string[]): void {
+  const exec = connection.exec.bind(connection);
+  connection.exec = (sql) => {
+    if (sql !== failing[0]) return exec(sql);
+    failing.shift();
+    return Promise.reject(new Error('disk I/O error'));
+  };
+}
+
+it.each([
+  ['is cleaned', ['COMMIT', 'ROLLBACK']],
+  ['is replaced', ['COMMIT', 'ROLLBACK', 'ROLLBACK']],
+])(
+  'keeps every batch that was committed after a failed one, whose connection %s',
+  async (_, endings) => {
+    await inNewFolder(async (folder) => {
+      const connections = await open(folder);
+      const { writers } = connections;
+      const ids = Array.from({ length: 100 }, (_, index) => ({ id: index + 1 }));
+      const write = async (session: PooledSession, id: number): Promise<void> => {
+        await session.transaction((within) => execute(within, `INSERT INTO plants VALUES (${id})`));
+        await session.release(false);
+      };
+      const first = await writers.acquire();
+      await execute(first, 'CREATE TABLE plants (id)');
+      await first.release(false);
+      for (const { id } of ids) {
+        const broken = await writers.acquire();
+        const next = writers.acquire().then((session) => write(session, id));
+        const failing = [...endings];
+        failNext((broken as unknown as Turn).connection, failing);
+        await expect(write(broken, -id)).rejects.toThrow('could not be rolled back');
+        await broken.release(true);
+        await next;
+        expect(failing).toEqual([]);
+      }
+      const reader = await connections.rowReaders.acquire();
+      expect(await execute(reader, 'SELECT id FROM plants ORDER BY id')).toEqual(ids);
+      await reader.release(false);
+      await connections.close();
+    });
+  },
+);
