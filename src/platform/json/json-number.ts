@@ -18,6 +18,7 @@ const DOUBLE_DIGITS = 15;
  * spelling: `30e-1` is 3. Undefined for any other number.
  */
 export function parseInt64(text: string): bigint | undefined {
+  if (text.length < INT64_DIGITS && !/[.eE]/.test(text)) return BigInt(text);
   const value = parseScaled(text, 0, INT64_DIGITS);
   return value !== undefined && value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }

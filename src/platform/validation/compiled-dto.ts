@@ -123,7 +123,8 @@ export class CompiledDto implements Shape {
     if (!(value instanceof Map)) return toPlain(value);
     const object = new this.type() as Record<string, unknown>;
     for (const { name } of this.members) {
-      if (value.has(name)) object[name] = value.get(name);
+      const member: unknown = value.get(name);
+      if (member !== undefined) object[name] = member;
     }
     return object;
   };
