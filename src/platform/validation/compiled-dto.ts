@@ -1,16 +1,24 @@
 import type { Type } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { plainToInstance } from 'class-transformer';
 import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape } from '../json/json.js';
-import { describeRules, type DocumentedMember, documentMembers } from './member-schema.js';
+import { describeNull, describeRules, type Schema } from './member-schema.js';
 import { explainFaults, type MemberRules, readRules } from './rules.js';
 import { type ValueType, WHOLE_OBJECT_RULE } from './types.decorators.js';
 
 /** A member of a DTO. */
-export interface Member extends DocumentedMember {
+export interface Member extends MemberRules {
+  readonly name: string;
+  /** The JSON Schema of the value, or of the elements of an array. */
+  readonly schema: Schema;
   /** The type of this project of the value, or of the elements of an array. */
   readonly valueType: ValueType | undefined;
+  /** The class of the value, or of the elements of an array. */
   readonly nested: CompiledDto | undefined;
 }
+
+/** The metadata key of @nestjs/swagger for the documentation of a member. */
+const API_PROPERTY = 'swagger/apiModelProperties';
 
 /** How many faults of one request are named. */
 const MAX_FAULTS = 100;
@@ -65,7 +73,7 @@ export class CompiledDto implements Shape {
       CompiledDto.compiled.delete(type);
       throw error;
     }
-    documentMembers(type, dto.members, patched);
+    dto.documentMembers();
     return dto;
   }
 
@@ -103,6 +111,30 @@ export class CompiledDto implements Shape {
       ? this.compileNested(findNestedType(declared, name), isList)
       : undefined;
     return { ...memberRules, name, rules, schema, valueType, nested };
+  }
+
+  /**
+   * Adds the rules and the initial values of the class to its OpenAPI schema, so that neither is
+   * written twice. `@ApiProperty()` adds only a description or an example.
+   */
+  private documentMembers(): void {
+    const { type, patched, members } = this;
+    const initial = new type() as Record<string, unknown>;
+    for (const { name, rules, conditions, isList, schema, nested } of members) {
+      const value = initial[name];
+      const isOptional = conditions.length > 0;
+      const options = {
+        ...(patched &&
+          (Reflect.getMetadata(API_PROPERTY, patched.prototype as object, name) as object)),
+        required: patched === undefined && !isOptional && value === undefined,
+        ...(value !== undefined && typeof value !== 'bigint' && { default: value }),
+        ...describeType(schema, nested?.type, isList),
+        ...(isList && describeRules(rules.filter(({ each }) => !each)).schema),
+        // In a patch, null removes an optional member.
+        ...(patched !== undefined && !isList && describeNull(schema, isOptional)),
+      };
+      ApiProperty(options)(type.prototype as object, name);
+    }
   }
 
   /** RFC 7396 section 2: an object in a patch is itself a patch, an array is not. */
@@ -177,6 +209,13 @@ function findNestedType(type: Type<object>, name: string): Type<object> {
   const nested = value?.constructor as Type<object> | undefined;
   if (nested !== undefined && nested !== Object) return nested;
   throw new TypeError('@ValidateNested() needs @Type(() => AClass)');
+}
+
+function describeType(schema: Schema, nested: Type<object> | undefined, isList: boolean): object {
+  if (nested !== undefined) return { type: () => nested, isArray: isList };
+  if (isList) return { type: 'array', items: schema };
+  // @nestjs/swagger leaves out the type beside oneOf, but looks for one elsewhere if there is none.
+  return schema.oneOf === undefined ? schema : { ...schema, type: 'object' };
 }
 
 /** Returns how a member is read. Of a value of a wrong type, only the type is kept. */

@@ -37,7 +37,7 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
       const rules = checks.flatMap((metadata) =>
         storage
           .getTargetValidatorConstraints(metadata.constraintCls)
-          .map((constraint) => new Rule(metadata, constraint)),
+          .map((constraint) => new Rule(metadata, constraint, type.name)),
       );
       const conditions = select(ValidationTypes.CONDITIONAL_VALIDATION).map(
         ({ constraints }) => constraints[0] as MemberRules['conditions'][number],
@@ -59,7 +59,7 @@ export class Rule {
   /** The name in class-validator: `isInt`, `min`, ... */
   readonly name: string;
   /** The arguments of the decorator. */
-  readonly constraints: readonly unknown[];
+  readonly constraints: unknown[];
   /** Whether it applies to each element of an array. */
   readonly each: boolean | undefined;
   readonly isOfType: boolean;
@@ -67,6 +67,7 @@ export class Rule {
   constructor(
     private readonly metadata: Metadata,
     private readonly constraint: Constraint,
+    private readonly targetName: string,
   ) {
     this.name = constraint.name;
     this.constraints = (metadata.constraints as unknown[] | undefined) ?? [];
@@ -79,7 +80,7 @@ export class Rule {
     const { metadata, each } = this;
     const { instance } = this.constraint;
     if (metadata.validateIf?.(object, value) === false) return true;
-    const args = new RuleArguments(metadata, object, value);
+    const args = this.createArguments(object, value);
     try {
       return each && Array.isArray(value)
         ? value.every((element) => instance.validate(element, args) === true)
@@ -94,10 +95,10 @@ export class Rule {
    * class-validator documents for messages: `$property`, `$value`, `$constraint1`, ...
    */
   explain(object: object, value: unknown, path: string): string {
-    const args = new RuleArguments(this.metadata, object, value);
+    const args = this.createArguments(object, value);
     const tokens = new Map<string, unknown>([
       ['property', path],
-      ['target', args.targetName],
+      ['target', this.targetName],
       ...this.constraints.map((one, index) => [`constraint${index + 1}`, toText(one)] as const),
       ...(isPrintable(value) ? [['value', value] as const] : []),
     ]);
@@ -105,6 +106,11 @@ export class Rule {
       /\$(property|target|value|constraint\d+)/g,
       (token, name: string) => (tokens.has(name) ? String(tokens.get(name)) : token),
     );
+  }
+
+  private createArguments(object: object, value: unknown): ValidationArguments {
+    const { targetName, constraints, metadata } = this;
+    return { targetName, property: metadata.propertyName, object, value, constraints };
   }
 
   private readMessage(args: ValidationArguments): string {
@@ -128,28 +134,6 @@ export function explainFaults(
   const broken = rules.filter((rule) => !rule.passes(object, value));
   const ofType = broken.filter((rule) => rule.isOfType);
   return (ofType.length > 0 ? ofType : broken).map((rule) => rule.explain(object, value, path));
-}
-
-/** The arguments of rules and messages. */
-class RuleArguments implements ValidationArguments {
-  constructor(
-    private readonly metadata: Metadata,
-    readonly object: object,
-    readonly value: unknown,
-  ) {}
-
-  get property(): string {
-    return this.metadata.propertyName;
-  }
-
-  get constraints(): unknown[] {
-    return this.metadata.constraints as unknown[];
-  }
-
-  /** A getter, since V8 takes as long to find the name of a class as to run a rule. */
-  get targetName(): string {
-    return this.object.constructor.name;
-  }
 }
 
 function isPrintable(value: unknown): boolean {

@@ -1,7 +1,7 @@
 import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
 import { Decimal } from '../json/decimal.js';
 import { type Json, JsonNumber, type Shape, stringifyJson, WHOLE } from '../json/json.js';
-import { INTEGER, isInt64Text, parseInt64 } from '../json/json-number.js';
+import { INTEGER, parseInt64 } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 
 // The types of members of DTOs. Each decorator checks the member and documents it. With `each:
@@ -43,22 +43,28 @@ function IsOfType(name: string, type: ValueType): TypeDecorator {
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 
-/** Reads numbers by their source text. */
-function readNumber(parse: (source: string) => unknown): ValueType['read'] {
-  return (json) => (json instanceof JsonNumber ? parse(json.source) : undefined);
+type Reader = Pick<ValueType, 'read' | 'readParameter'>;
+
+/** Reads numbers by their source text. As a parameter, they have only the given spelling. */
+function readNumber(spelling: RegExp, parse: (source: string) => unknown): Reader {
+  return {
+    read: (json) => (json instanceof JsonNumber ? parse(json.source) : undefined),
+    readParameter: (text) => (spelling.test(text) ? parse(text) : undefined),
+  };
 }
 
 /** Reads strings of bodies and parameters alike. */
-function readString(parse: (text: string) => string): Pick<ValueType, 'read' | 'readParameter'> {
+function readString(parse: (text: string) => string): Reader {
   return { read: (json) => (isString(json) ? parse(json) : undefined), readParameter: parse };
 }
 
 const unchanged = readString((text) => text);
 
 /** Concerns only values of bodies: the same text as a parameter is read as a number. */
-function adviseOnQuotes(value: unknown, isQuoted: (value: unknown) => boolean): string {
+function adviseOnQuotes(value: unknown, { readParameter }: Reader): string {
   const values: unknown[] = Array.isArray(value) ? value : [value];
-  return values.some(isQuoted) ? ', not a string: write it without quotes' : '';
+  const isQuoted = values.some((one) => isString(one) && readParameter(one) !== undefined);
+  return isQuoted ? ', not a string: write it without quotes' : '';
 }
 
 const INT32_MIN = -(2 ** 31);
@@ -76,32 +82,30 @@ function parseInt32(source: string): number {
 /** An integer from -2^31 to 2^31 - 1; declare the member as number. */
 export const IsInt32 = IsOfType('isInt32', {
   schema: { type: 'integer', format: 'int32' },
-  read: readNumber(parseInt32),
-  readParameter: (text) => (INTEGER.test(text) ? parseInt32(text) : undefined),
+  ...readNumber(INTEGER, parseInt32),
   isValid: isInt32,
   explain: () => `must be an integer from ${INT32_MIN} to ${INT32_MAX}`,
 });
 
+const int64 = readNumber(INTEGER, parseInt64);
+
 /** An integer from -2^63 to 2^63 - 1; declare the member as bigint. */
 export const IsInt64 = IsOfType('isInt64', {
   schema: { type: 'integer', format: 'int64' },
-  read: readNumber(parseInt64),
-  readParameter: (text) => (INTEGER.test(text) ? parseInt64(text) : undefined),
+  ...int64,
   isValid: (value) => typeof value === 'bigint',
   explain: (value) =>
     'must be an integer from -9223372036854775808 to 9223372036854775807' +
-    adviseOnQuotes(value, isInt64Text),
+    adviseOnQuotes(value, int64),
 });
+
+/** A number without an exponent. */
+const PLAIN_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
 /** The type of {@link IsDecimal}. */
 export function createDecimalType(precision: number, scale: number): ValueType {
   const limit = String(new Decimal(10n ** BigInt(precision) - 1n, scale));
-  const readParameter = (text: string): Decimal | undefined =>
-    /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)
-      ? Decimal.parse(text, precision, scale)
-      : undefined;
-  const isQuoted = (value: unknown): boolean =>
-    isString(value) && readParameter(value) !== undefined;
+  const reader = readNumber(PLAIN_NUMBER, (source) => Decimal.parse(source, precision, scale));
   return {
     schema: {
       type: 'number',
@@ -111,12 +115,11 @@ export function createDecimalType(precision: number, scale: number): ValueType {
       exclusiveMinimum: -(10 ** (precision - scale)),
       exclusiveMaximum: 10 ** (precision - scale),
     },
-    read: readNumber((source) => Decimal.parse(source, precision, scale)),
-    readParameter,
+    ...reader,
     isValid: (value) => value instanceof Decimal,
     explain: (value) =>
       `must be a number from -${limit} to ${limit} with at most ${count(scale, 'digit')} after the point` +
-      adviseOnQuotes(value, isQuoted),
+      adviseOnQuotes(value, reader),
   };
 }
 
