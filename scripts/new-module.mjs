@@ -37,8 +37,11 @@ for (const path of list(from, '.ts').filter((path) => !laterMigrations.includes(
   const text = readFileSync(join(from, path), 'utf8');
   await write(target, rename(moveImports(text, dirname(join(from, path)), dirname(target))));
 }
-const [Singular, Plural] = [capitalize(singular), capitalize(plural)];
-await register('src/schema.ts', 'entities', Singular, `${singular}.entity`);
+for (const path of list(from, '.entity.ts')) {
+  const [, entity] = /export class (\w+)/.exec(readFileSync(join(from, path), 'utf8'));
+  await register('src/schema.ts', 'entities', rename(entity), rename(path).slice(0, -3));
+}
+const Plural = capitalize(plural);
 await register(
   'src/schema.ts',
   'migrations',

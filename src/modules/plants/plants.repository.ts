@@ -1,11 +1,6 @@
-import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import { BatchedRepository } from '../../platform/database/batched-repository.js';
+import { BatchedRepositoryOf } from '../../platform/database/batched-repository-of.js';
 import { Plant } from './plant.entity.js';
 
-@Injectable()
-export class PlantsRepository extends BatchedRepository<Plant> {
-  constructor(store: DataSource) {
-    super(store.getRepository(Plant), { orders: { name: [{ ignoringCase: 'name' }] } });
-  }
-}
+export class PlantsRepository extends BatchedRepositoryOf(Plant, {
+  orders: { name: [{ ignoringCase: 'name' }] },
+}) {}

@@ -306,8 +306,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   /**
    * Changes the row with a key depending on its current values. Changes of the same row are applied
-   * in order, each to the result of the one before. Resolves with the row after the change;
-   * undefined if there is none.
+   * in order, each to the result of the one before. Resolves with the row after the change, or with
+   * the removed row; undefined if there is none.
    *
    * @param decide gets the current row, or undefined, while nobody else can change it. Returns the
    *   row to store in its place, {@link REMOVE}, or undefined for no change. An error that it
@@ -327,7 +327,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
         const current = stored && (columns.decodeRow(stored) as Row);
         const next = decide(current);
         if (next === undefined) return { outcome: current };
-        if (next === REMOVE) return { outcome: undefined, write: REMOVE };
+        if (next === REMOVE) return { outcome: current, write: REMOVE };
         const write = encodeDecision(next, columns, text);
         return { outcome: columns.decodeValues(write, stored), write };
       },

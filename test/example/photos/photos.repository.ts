@@ -1,12 +1,7 @@
-import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { PlantErrors } from '../../../src/modules/plants/plants.errors.js';
-import { BatchedRepository } from '../../../src/platform/database/batched-repository.js';
+import { BatchedRepositoryOf } from '../../../src/platform/database/batched-repository-of.js';
 import { Photo } from './photo.entity.js';
 
-@Injectable()
-export class PhotosRepository extends BatchedRepository<Photo> {
-  constructor(store: DataSource) {
-    super(store.getRepository(Photo), { violations: { plantId: PlantErrors.PLANT_NOT_FOUND } });
-  }
-}
+export class PhotosRepository extends BatchedRepositoryOf(Photo, {
+  violations: { plantId: PlantErrors.PLANT_NOT_FOUND },
+}) {}

@@ -1,20 +1,8 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { int64, nullable, text } from '../columns.js';
-import { changeSchema } from '../migration-steps.js';
+import { CreateTable } from '../create-table.js';
 
-export class CreateJobRuns1795400000000 implements MigrationInterface {
-  async up(queryRunner: QueryRunner): Promise<void> {
-    await changeSchema(queryRunner).createTable({
-      name: 'job_runs',
-      columns: {
-        name: text(),
-        doneFor: nullable(int64()),
-      },
-      key: ['name'],
-    });
-  }
-
-  async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.dropTable('job_runs');
-  }
-}
+export class CreateJobRuns1795400000000 extends CreateTable({
+  name: 'job_runs',
+  columns: { name: text(), doneFor: nullable(int64()) },
+  key: ['name'],
+}) {}
