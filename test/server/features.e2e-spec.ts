@@ -299,6 +299,24 @@ it.each<[name: string, error: number, message: string, retryAfter: string | null
   },
 );
 
+it('the start fails if a class of a feature has the name of another in the document', async () => {
+  class Plant {
+    @IsText()
+    colour!: string;
+  }
+  @Controller('others')
+  class OtherController {
+    @Put()
+    replace(@Body() body: Plant): Plant {
+      return body;
+    }
+  }
+  @Module({ controllers: [OtherController] })
+  class OtherModule {}
+  const start = TestApp.start({}, OtherModule);
+  await expect(start).rejects.toThrow(/ are both documented as Plant: /);
+});
+
 it('the OpenAPI document has the tags of features in their order, and no fault for Redocly', async () => {
   const { body } = await app.request('GET', '/openapi.json');
   const { tags } = body as { tags: { name: string; description: string }[] };

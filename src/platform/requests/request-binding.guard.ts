@@ -14,7 +14,8 @@ import type { Request, Response } from 'express';
 import { setMaxListeners } from 'node:events';
 import { isPublic } from '../auth/auth.decorators.js';
 import { Env } from '../config/env.js';
-import { compileAnswers } from '../validation/compiled-dto.js';
+import { ErrorDto } from '../errors/error.dto.js';
+import { assertNamesDiffer, compileAnswers } from '../validation/compiled-dto.js';
 import { type BodyRule, makeJsonRule, parseObject, readBody } from './body-reader.js';
 import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
@@ -89,8 +90,12 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
     setMaxListeners(0, this.stop.signal);
   }
 
-  /** @throws TypeError when a handler declares a parameter that would not be checked */
+  /**
+   * @throws TypeError when a handler declares a parameter that would not be checked, or two classes
+   *   would be documented by one name
+   */
   onModuleInit(): void {
+    const documented: Type<object>[] = [ErrorDto];
     for (const { metatype } of this.discovery.getControllers()) {
       const controller = metatype as Type<object>;
       const prototype = controller.prototype as Record<string, unknown>;
@@ -104,9 +109,11 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
           : (Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined);
         this.handlers.set(handler, { parameters, bodyRule, turns, converter });
         if (bodyRule !== undefined) documentMediaTypes(prototype, method, bodyRule);
-        compileAnswers(handler);
+        documented.push(...compileAnswers(handler));
+        if (parameters.body !== undefined) documented.push(parameters.body.type);
       }
     }
+    assertNamesDiffer(documented);
   }
 
   beforeApplicationShutdown(): void {

@@ -1,12 +1,12 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
-import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
+import { ApiSchema, IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { Type as TypeOf } from 'class-transformer';
 import { IsDefined, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { readJson } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
-import { CompiledDto, joinFaults } from './compiled-dto.js';
+import { assertNamesDiffer, CompiledDto, joinFaults } from './compiled-dto.js';
 import { IsInt64, IsJson } from './types.decorators.js';
 
 function read(type: Type<object>, text: string): object {
@@ -140,5 +140,28 @@ describe('a class that no request can be read as', () => {
     [WithoutType, 'WithoutType.inner: @ValidateNested() needs @Type(() => AClass)'],
   ])('says why: %p', (type, reason) => {
     expect(() => CompiledDto.compile(type)).toThrow(reason);
+  });
+});
+
+describe('the names of documented classes', () => {
+  @ApiSchema({ name: 'Inner' })
+  class Other {
+    @IsInt()
+    length!: number;
+  }
+  class Holder {
+    @ValidateNested()
+    @TypeOf(() => Inner)
+    inner!: Inner;
+  }
+
+  it('differ, also from those of the members', () => {
+    expect(() => assertNamesDiffer([Inner, Holder, Inner])).not.toThrow();
+    for (const types of [
+      [Inner, Other],
+      [Other, Holder],
+    ]) {
+      expect(() => assertNamesDiffer(types)).toThrow(/ are both documented as Inner: /);
+    }
   });
 });

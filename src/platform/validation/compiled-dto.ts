@@ -189,14 +189,49 @@ export class CompiledDto implements Shape {
  *
  * @throws TypeError when a member of such a class has no type
  */
-export function compileAnswers(handler: object): void {
+export function compileAnswers(handler: object): Type<object>[] {
   const responses = Reflect.getMetadata('swagger/apiResponse', handler) as
     Record<string, { readonly type?: unknown }> | undefined;
   const models = Reflect.getMetadata('swagger/apiExtraModels', handler) as unknown[] | undefined;
   const types = [...Object.values(responses ?? {}).map(({ type }) => type), ...(models ?? [])];
+  const classes = types.filter(isClass);
+  for (const type of classes) if (hasRules(type)) CompiledDto.compile(type);
+  return classes;
+}
+
+/**
+ * Checks that the classes of bodies and answers, and those of their members, have different names.
+ * @nestjs/swagger would document only the last one of a name.
+ *
+ * @throws TypeError
+ */
+export function assertNamesDiffer(
+  types: readonly Type<object>[],
+  known = new Map<string, Type<object>>(),
+): void {
   for (const type of types) {
-    if (isClass(type) && readRules(type).size > 0) CompiledDto.compile(type);
+    const schemas = Reflect.getOwnMetadata('swagger/apiSchema', type) as
+      { readonly name?: string }[] | undefined;
+    const name = schemas?.at(-1)?.name ?? type.name;
+    const other = known.get(name);
+    if (other !== undefined && other !== type) {
+      throw new TypeError(
+        `${other.name} and ${type.name} are both documented as ${name}: give one of them another name with @ApiSchema({ name })`,
+      );
+    }
+    known.set(name, type);
+    if (other === undefined && hasRules(type)) {
+      const { members } = CompiledDto.compile(type);
+      assertNamesDiffer(
+        members.flatMap(({ nested }) => nested?.type ?? []),
+        known,
+      );
+    }
   }
+}
+
+function hasRules(type: Type<object>): boolean {
+  return readRules(type).size > 0;
 }
 
 function isClass(type: unknown): type is Type<object> {
