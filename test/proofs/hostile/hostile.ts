@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util';
 import { freePort } from '../../support/free-port.js';
 import { HttpClient } from '../../support/http/client.js';
 import type { HttpRequest } from '../../support/http/request.js';
-import { inNewFolder } from '../../support/new-folder.js';
 import { makeCreateRequest, makeEmptyRequest, makeRequest } from '../../support/plant-requests.js';
-import { Program } from '../../support/program.js';
+import { preload, type Program } from '../../support/program.js';
+import { ProgramFolder } from '../../support/program-folder.js';
 import { AUDIENCE, ISSUER } from '../../support/token-issuer.js';
 import { TOKEN } from '../../support/token.js';
 import { parseNumber, type Proof } from '../proof.js';
@@ -45,30 +45,21 @@ process.on('SIGUSR2', () => {
   console.log('held', ((heapUsed + external) / 2 ** 20).toFixed(1));
 });`;
 
-/**
- * Attacks the program beside 32 honest clients, who must all be served, and prints how fast.
- */
-export default (async (args) => {
-  const options = {
-    minutes: { type: 'string', default: '10' },
-    // How many times longer than alone the p99 of honest clients may be. Only an idle machine with
-    // more cores than the program and the attack need can tell, so there is no default.
-    slowdown: { type: 'string', default: 'Infinity' },
-  } as const;
-  const { values } = parseArgs({ args, options });
-  const [minutes, slowdown] = [parseNumber(values.minutes), parseNumber(values.slowdown)];
-  return await inNewFolder((folder) => prove(folder, minutes * 60_000, slowdown));
-}) satisfies Proof;
+const OPTIONS = { minutes: { type: 'string', default: '10' } } as const;
 
-async function prove(folder: string, attackMs: number, slowdown: number): Promise<string[]> {
+/** Attacks the program beside 32 honest clients, who must all be served, and prints how fast. */
+export default (async (args) => {
+  const { values } = parseArgs({ args, options: OPTIONS });
+  const attackMs = parseNumber(values.minutes) * 60_000;
   const attack = spawn(
     process.execPath,
     ['--import', import.meta.resolve('tsx'), ATTACK, WRITER, READER, String(ATTACKED)],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
   const [line] = (await once(attack.stdout, 'data')) as [Buffer];
+  const folder = await ProgramFolder.create();
   const port = await freePort();
-  const program = Program.start(folder, {
+  const program = folder.start({
     PORT: String(port),
     ACCESS_TOKENS: `${TOKEN},${WRITER}`,
     READ_ACCESS_TOKENS: READER,
@@ -77,7 +68,7 @@ async function prove(folder: string, attackMs: number, slowdown: number): Promis
     AUTH_AUDIENCE: AUDIENCE,
     // This process would have to read a line for each request.
     LOG_LEVEL: 'error',
-    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(COLLECT)}`,
+    ...preload(COLLECT),
   });
   try {
     const honest = new HonestClients(await program.ready(port));
@@ -114,15 +105,14 @@ p99: ${alone.toFixed(1)} ms alone, ${attacked.toFixed(1)} ms under attack
 memory: ${memory.toFixed(0)} MiB at most
 before the attack: ${describeUsage(before)}; after it: ${describeUsage(after)}`);
     const faults = [...honest.faults];
-    if (attacked > slowdown * alone) faults.push(`p99 is ${(attacked / alone).toFixed(1)} times`);
     if (memory > MAX_MEMORY_MIB) faults.push(`the program took ${memory.toFixed(0)} MiB`);
     if (!isBack) faults.push('memory or descriptors are not back after a minute');
     return faults;
   } finally {
     attack.kill('SIGKILL');
-    await program.end('SIGKILL');
+    await folder.remove();
   }
-}
+}) satisfies Proof;
 
 interface Usage {
   /** What the program holds, in MiB. */

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { after, before, it } from 'node:test';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { ProgramFolder } from '../../support/program-folder.js';
 import { TokenIssuer } from '../../support/token-issuer.js';
 import { TOKEN } from '../../support/token.js';
-import { Collector, getAttribute, type Span } from './collector.js';
 
 // Runs the program with OpenTelemetry's package, and checks the spans that a collector gets. The
 // program is stopped before, which also shows that a stop loses none.
@@ -15,8 +18,36 @@ const ROOT = new URL('../../../', import.meta.url);
 const REGISTER = new URL('opentelemetry/register.mjs', ROOT).href;
 const TOGETHER = Array.from({ length: 500 }, (_, index) => 1_000 + index);
 
+/** A span of OTLP in JSON. Times are in nanoseconds. */
+interface Span {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: object }[];
+}
+
+interface OtlpRequest {
+  readonly resourceSpans: readonly {
+    readonly scopeSpans: readonly {
+      readonly scope: { readonly name: string };
+      readonly spans: readonly Span[];
+    }[];
+  }[];
+}
+
+/** Everything that the program exports with OTLP as JSON over HTTP. */
+const exported: OtlpRequest[] = [];
+const collector = createServer((req, res) => {
+  void json(req).then((body) => {
+    exported.push(body as OtlpRequest);
+    res.setHeader('Content-Type', 'application/json').end('{}');
+  });
+});
+
 let folder: ProgramFolder;
-let collector: Collector;
 let postgres: PostgresServer;
 let issuer: TokenIssuer;
 
@@ -34,12 +65,12 @@ before(async () => {
   const install = ['--prefix', 'opentelemetry', 'ci', '--ignore-scripts'];
   execFileSync('npm', install, { cwd: ROOT, stdio: 'ignore' });
   folder = await ProgramFolder.create();
-  collector = await Collector.start();
+  await once(collector.listen(0, '127.0.0.1'), 'listening');
   postgres = await PostgresServer.start();
   issuer = await TokenIssuer.start();
   const program = folder.serve({
     NODE_OPTIONS: `--import ${REGISTER}`,
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     DATABASE_URL: postgres.url(),
     DATABASE_POOL_SIZE: '1',
@@ -55,7 +86,8 @@ before(async () => {
 });
 
 after(async () => {
-  collector.stop();
+  collector.closeAllConnections();
+  collector.close();
   await issuer.stop();
   await folder.remove();
   await postgres.remove();
@@ -78,9 +110,23 @@ async function send(url: string, id?: number, token = TOKEN): Promise<Caller> {
   return { traceId, spanId };
 }
 
+/** Lists the spans of an instrumentation, such as `http`. */
+function spansOf(instrumentation: string): Span[] {
+  return exported
+    .flatMap(({ resourceSpans }) => resourceSpans)
+    .flatMap(({ scopeSpans }) => scopeSpans)
+    .filter(({ scope }) => scope.name === `@opentelemetry/instrumentation-${instrumentation}`)
+    .flatMap(({ spans }) => spans);
+}
+
+function getAttribute({ attributes }: Span, name: string): string {
+  const found = attributes.find(({ key }) => key === name);
+  return String(Object.values(found?.value ?? {})[0]);
+}
+
 /** Finds the span of a caller's request. */
 function findServerSpan({ traceId, spanId }: Caller): Span {
-  const spans = collector.of('http').filter((span) => span.parentSpanId === spanId);
+  const spans = spansOf('http').filter((span) => span.parentSpanId === spanId);
   assert.equal(spans.length, 1);
   const [span] = spans as [Span];
   assert.equal(span.traceId, traceId);
@@ -96,7 +142,7 @@ it('a request has a span, named by its route, in the trace of its caller, and in
     assert.match(log, new RegExp(`"trace_id":"${traceId}","span_id":"${spanId}"`));
   }
   // The first token makes the keys of the identity provider be fetched.
-  const [fetched, ...others] = collector.of('undici');
+  const [fetched, ...others] = spansOf('undici');
   assert.equal(fetched?.parentSpanId, created.spanId);
   assert.equal(issuer.lastHeaders.traceparent, `00-${fetched.traceId}-${fetched.spanId}-01`);
   assert.deepEqual(others, []);
@@ -104,9 +150,9 @@ it('a request has a span, named by its route, in the trace of its caller, and in
 
 it('a query on PostgreSQL has a span below that of its request, or of one of its requests', () => {
   const requests = callers.map(findServerSpan);
-  const inserts = collector
-    .of('pg')
-    .filter((span) => getAttribute(span, 'db.query.text').startsWith('INSERT INTO "plants"'));
+  const inserts = spansOf('pg').filter((span) =>
+    getAttribute(span, 'db.query.text').startsWith('INSERT INTO "plants"'),
+  );
   assert.ok(inserts.length > 2 && inserts.length < requests.length, `${inserts.length} statements`);
   assert.ok(inserts.some((insert) => insert.parentSpanId === requests[0]?.spanId));
   for (const insert of inserts) {
