@@ -92,8 +92,8 @@ function getUrl(app: NestExpressApplication): string {
   return `http://${address.family === 'IPv6' ? `[${ip}]` : ip}:${address.port}`;
 }
 
-/** The address that Node could not listen on. */
-interface ListenError {
+/** An error of Node, perhaps with the address that it could not listen on. */
+interface ListenError extends NodeJS.ErrnoException {
   readonly address?: string;
   readonly port?: number;
   readonly hostname?: string;
@@ -102,8 +102,7 @@ interface ListenError {
 /** Writes one line for each thing that the operator has to fix. */
 function describeError(error: unknown): string {
   if (error instanceof EnvError || error instanceof DatabaseStartError) return error.message;
-  const { syscall, code, message, ...listen } = error as NodeJS.ErrnoException & ListenError;
-  const { address, port, hostname = address } = listen;
+  const { syscall, code, message, address, port, hostname = address } = error as ListenError;
   switch (`${syscall} ${code}`) {
     case 'listen EADDRINUSE':
       return `Port ${port} of ${address} is in use by another program: set PORT to a free one, or to 0`;

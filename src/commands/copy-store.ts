@@ -42,11 +42,7 @@ export async function copyStore(from: string, to: string): Promise<Map<string, n
   const source = await openSource(sourceOptions);
   try {
     const target = await openDatabase(targetOptions);
-    try {
-      return await copyTables(source, target);
-    } finally {
-      await target.destroy();
-    }
+    return await copyTables(source, target).finally(() => target.destroy());
   } finally {
     await source.destroy();
   }

@@ -3,7 +3,7 @@ import { link, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { assertWritable, flush, flushFolder } from '../platform/database/sqlite/store-files.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
-import { assertNoCompanion, findIntegrityFaults, openFile } from './sqlite-file.js';
+import { assertNoCompanion, findIntegrityFaults, useFile } from './sqlite-file.js';
 
 // npm run db:backup -- <file>: copies the store, as of one moment, while the program serves from
 // it. The copy appears under its name once it is complete, sound and on disk.
@@ -23,8 +23,12 @@ await runCommand(async (target, ...others) => {
   // Only this user may read the copy.
   process.umask(0o077);
   try {
-    await copy(store, partial);
-    await assertSound(partial);
+    // A single statement reads a snapshot, even while rows are created.
+    await useFile(store, 'rw', (file) => file.all('VACUUM INTO ?', [resolve(partial)]));
+    const faults = await useFile(partial, 'ro', findIntegrityFaults);
+    if (faults.length > 0) {
+      throw new CommandError(`The copy is damaged, check the disk: ${faults.join('; ')}`);
+    }
     await flush(partial);
     // Unlike rename(), link() never overwrites a file.
     await link(partial, target);
@@ -37,21 +41,3 @@ await runCommand(async (target, ...others) => {
   }
   console.log(`${target}: complete and sound`);
 });
-
-async function copy(store: string, partial: string): Promise<void> {
-  const file = await openFile(store, 'rw');
-  try {
-    // A single statement reads a snapshot, even while rows are created.
-    await file.all('VACUUM INTO ?', [resolve(partial)]);
-  } finally {
-    await file.close();
-  }
-}
-
-async function assertSound(partial: string): Promise<void> {
-  const file = await openFile(partial, 'ro');
-  const faults = await findIntegrityFaults(file).finally(() => file.close());
-  if (faults.length > 0) {
-    throw new CommandError(`The copy is damaged, check the disk: ${faults.join('; ')}`);
-  }
-}

@@ -3,21 +3,18 @@ import { compareMigrations } from '../platform/database/data-source/store-data-s
 import type { SqliteConnection } from '../platform/database/sqlite/sqlite-connection.js';
 import { schema } from '../schema.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
-import { findIntegrityFaults, openFile } from './sqlite-file.js';
+import { findIntegrityFaults, useFile } from './sqlite-file.js';
 
 // npm run db:check -- [file]: checks a store, as of one moment, without changing it.
 
 await runCommand(async (path = getStorePath(), ...others) => {
   if (others.length > 0) throw new CommandError('Name one file: npm run db:check -- [file]');
-  const file = await openFile(path, 'ro');
-  try {
+  await useFile(path, 'ro', async (file) => {
     await file.all('BEGIN');
     const faults = [...(await checkSchema(file, path)), ...(await findIntegrityFaults(file))];
     if (faults.length > 0) throw new CommandError(`${path} is damaged:\n${faults.join('\n')}`);
     await printCounts(file);
-  } finally {
-    await file.close();
-  }
+  });
   console.log('integrity: ok');
 });
 

@@ -9,12 +9,16 @@ import { CommandError } from './command.js';
 const COMPANIONS = /-(wal|shm|journal|lock)$/;
 
 /**
- * Opens the file of a store, from which the program may serve meanwhile.
+ * Opens the file of a store for some work. The program may serve from it meanwhile.
  *
  * @param mode `ro` changes nothing; `rw` may recover the store after a crash
  * @throws CommandError when there is no file
  */
-export async function openFile(path: string, mode: 'ro' | 'rw'): Promise<SqliteConnection> {
+export async function useFile<Result>(
+  path: string,
+  mode: 'ro' | 'rw',
+  work: (file: SqliteConnection) => Promise<Result>,
+): Promise<Result> {
   if (!existsSync(path)) throw new CommandError(`There is no store at ${resolve(path)}`);
   const file = realpathSync(path);
   const url = pathToFileURL(file);
@@ -27,7 +31,7 @@ export async function openFile(path: string, mode: 'ro' | 'rw'): Promise<SqliteC
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.once(signal, () => connection.interrupt());
   }
-  return connection;
+  return await work(connection).finally(() => connection.close());
 }
 
 /** Resolves with the first 20 faults of a file; with none if it is sound. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { cp, mkdtemp, rename, rm, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findIntegrityFaults, openFile } from '../../src/commands/sqlite-file.js';
+import { findIntegrityFaults, useFile } from '../../src/commands/sqlite-file.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 
@@ -102,15 +102,13 @@ describe('while the store', () => {
     const stored = (await app.rows()).map(({ id }) => id);
     await app.close();
     expect(acknowledged.filter((id) => !stored.includes(id))).toEqual([]);
-    const reader = await openFile(store, 'ro');
-    expect(await findIntegrityFaults(reader)).toEqual([]);
-    await reader.close();
+    expect(await useFile(store, 'ro', findIntegrityFaults)).toEqual([]);
   });
 
   it('is removed for good, creates get 503, and no new one is made', async () => {
     await unlink(store);
     await expectUnavailable();
     await app.close();
-    await expect(openFile(store, 'ro')).rejects.toThrow('There is no store');
+    await expect(useFile(store, 'ro', findIntegrityFaults)).rejects.toThrow('There is no store');
   });
 });

@@ -42,17 +42,14 @@ export async function readBody(
   rule: BodyRule,
   timeoutMs: number,
 ): Promise<Buffer> {
-  const declared = req.headers['content-length'];
-  if (declared !== undefined) {
-    checkBody(req, Number(declared), rule);
-  } else if (req.headers['transfer-encoding'] === undefined) {
-    throw emptyBody();
-  }
+  const { 'content-length': declared = '0', 'transfer-encoding': coding } = req.headers;
+  // The length of a chunked body is known only at its end.
+  const length = coding === undefined ? Number(declared) : undefined;
+  if (length !== undefined) checkBody(req, length, rule);
   continueIfExpected(req, res);
 
-  const bytes = readArrived(req, Number(declared)) ?? (await readBytes(req, rule, timeoutMs));
-  // The length of a chunked body is known only at its end.
-  if (declared === undefined) checkBody(req, bytes.length, rule);
+  const bytes = readArrived(req, length) ?? (await readBytes(req, rule, timeoutMs));
+  if (length === undefined) checkBody(req, bytes.length, rule);
   if (rule.dto !== undefined && !isUtf8(bytes)) {
     throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is not UTF-8');
   }
@@ -66,19 +63,15 @@ export function continueIfExpected(req: IncomingMessage, res: ServerResponse): v
 }
 
 function checkBody(req: IncomingMessage, length: number, rule: BodyRule): void {
-  if (length === 0) throw emptyBody();
+  if (length === 0) throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is empty');
   checkMediaType(req, rule);
   if (length <= rule.limit) return;
   const message = `The body is larger than ${rule.limit} bytes`;
   throw new ApiError(ErrorCatalogue.BODY_TOO_LARGE, message);
 }
 
-function emptyBody(): ApiError {
-  return new ApiError(ErrorCatalogue.UNREADABLE_BODY, 'The body is empty');
-}
-
 /** Reads the whole body if it arrived in one chunk with the headers, as most do. */
-function readArrived(req: IncomingMessage, length: number): Buffer | undefined {
+function readArrived(req: IncomingMessage, length: number | undefined): Buffer | undefined {
   if (req.readableLength !== length) return undefined;
   const bytes = req.read() as Buffer;
   req.resume();

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { findIntegrityFaults, openFile } from '../../../src/commands/sqlite-file.js';
+import { findIntegrityFaults, useFile } from '../../../src/commands/sqlite-file.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { Disk } from './disk.js';
 import { numbersIn, makePlant } from './plants.js';
@@ -117,12 +117,9 @@ async function findFaults(path: string, acknowledged: ReadonlySet<number>): Prom
 }
 
 async function readStore(path: string, faults: string[]): Promise<Row[]> {
-  const reader = await openFile(path, 'rw');
-  try {
+  return await useFile(path, 'rw', async (reader) => {
     await reader.all('PRAGMA synchronous = OFF');
     faults.push(...(await findIntegrityFaults(reader)));
     return await reader.all<Row>(ROWS);
-  } finally {
-    await reader.close();
-  }
+  });
 }
