@@ -22,7 +22,7 @@ import {
 } from './batching/read-rows.js';
 import { type JsonFormat, TableSql } from './batching/sql-builder.js';
 import { type Decision, REMOVE, type RowChange, WriteRows } from './batching/write-rows.js';
-import { ConstraintError, nameViolations } from './constraint.error.js';
+import { ConstraintError, nameViolations, type Violations } from './constraint.error.js';
 import { joinTransaction } from './batching/session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { type Filter, readConditions } from './filters.js';
@@ -66,11 +66,7 @@ export type Order<Row> = readonly (
   (keyof Row & string) | { readonly ignoringCase: keyof Row & string }
 )[];
 
-export interface RepositoryOptions<Row> {
-  /** The errors for violated constraints, by the properties of foreign keys and unique columns. */
-  readonly violations?: Readonly<Partial<Record<keyof Row & string, ErrorKind>>>;
-  /** The error for a row that cannot be removed, since rows of other tables refer to it. */
-  readonly referenced?: ErrorKind;
+export interface RepositoryOptions<Row> extends Violations<keyof Row & string> {
   /**
    * The orders in which pages may be read, by their names. Each needs an index on its columns,
    * followed by those of the key. The order of a key of one property has the name of that property.
@@ -144,10 +140,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.columns = columns;
     this.orders = readOrders(columns, options.orders ?? {});
     this.uncompared = new Set(options.uncompared?.map((name) => columns.findColumn(name)));
-    const { violations, referenced } = options;
-    if (violations !== undefined || referenced !== undefined) {
-      nameViolations(tableName, { byProperty: violations ?? {}, referenced });
-    }
+    nameViolations(tableName, options);
 
     const { dialect, errors, entityMetadatas } = store;
     const { writers, rowReaders, pageReaders } = store.pools;

@@ -8,22 +8,20 @@ import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
 export type ConstraintKind = 'unique' | 'foreign key' | 'referenced' | 'check' | 'not null';
 
 /** The errors for violated constraints of a table. */
-export interface Violations {
-  /** By the properties of foreign keys and unique columns. */
-  readonly byProperty: Readonly<Partial<Record<string, ErrorKind>>>;
-  /** For a row that cannot be removed, since rows of other tables refer to it. */
-  readonly referenced: ErrorKind | undefined;
+export interface Violations<Property extends string = string> {
+  /** The errors for violated constraints, by the properties of foreign keys and unique columns. */
+  readonly violations?: Readonly<Partial<Record<Property, ErrorKind>>>;
+  /** The error for a row that cannot be removed, since rows of other tables refer to it. */
+  readonly referenced?: ErrorKind;
 }
 
 /** The errors that modules have named, by table. */
 const namedViolations = new Map<string, Violations>();
 
 /** Names the errors for violated constraints of a table, for all writes to the table. */
-export function nameViolations(table: string, violations: Violations): void {
-  namedViolations.set(table, violations);
+export function nameViolations(table: string, named: Violations): void {
+  if (named.violations ?? named.referenced) namedViolations.set(table, named);
 }
-
-const NONE: Violations = { byProperty: {}, referenced: undefined };
 
 /** The messages for violated constraints for which no module has named an error. */
 const MESSAGES: Readonly<Partial<Record<ConstraintKind, string>>> = {
@@ -53,11 +51,11 @@ export class ConstraintError extends Error {
 
   /** Makes the error that a client gets. */
   toApiError(): ApiError {
-    const { byProperty, referenced } = namedViolations.get(this.table ?? '') ?? NONE;
+    const { violations, referenced } = namedViolations.get(this.table ?? '') ?? {};
     const named =
       this.kind === 'referenced'
         ? referenced
-        : this.properties.map((property) => byProperty[property]).find(Boolean);
+        : this.properties.map((property) => violations?.[property]).find(Boolean);
     if (named !== undefined) return new ApiError(named);
     const message = MESSAGES[this.kind];
     return message === undefined

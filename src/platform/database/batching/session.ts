@@ -24,19 +24,6 @@ export interface Session {
   transaction<Result>(work: (within: Session) => Promise<Result>): Promise<Result>;
 }
 
-/** A session from a pool. */
-export interface PooledSession extends Session {
-  /** @throws StoreUnavailableError when the rows went to a file that is no longer the store */
-  assertSameStore(): void;
-
-  /**
-   * Gives the session back to its pool. A broken connection is replaced first.
-   *
-   * @param hasFailed whether the store has failed, so that the connection may be broken
-   */
-  release(hasFailed: boolean): Promise<void>;
-}
-
 /** The connections for one kind of work. */
 export interface SessionPool {
   /** How many sessions may be in use at the same time. */
@@ -46,8 +33,8 @@ export interface SessionPool {
   acquire(): Promise<PooledSession>;
 }
 
-/** Transactions by SQL, which are the same on each engine. */
-export abstract class SqlSession implements PooledSession {
+/** A session from a pool. Its transactions are made by SQL, which is the same on each engine. */
+export abstract class PooledSession implements Session {
   readonly waitsForLocks = false;
   /** Whether a transaction could not be rolled back, so that it may still be open. */
   protected isBroken = false;
@@ -68,7 +55,17 @@ export abstract class SqlSession implements PooledSession {
   }
 
   abstract query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]>;
-  abstract assertSameStore(): void;
+
+  /** @throws StoreUnavailableError when the rows went to a file that is no longer the store */
+  assertSameStore(): void {
+    // A server confirms a commit only when it is stored.
+  }
+
+  /**
+   * Gives the session back to its pool. A broken connection is replaced first.
+   *
+   * @param hasFailed whether the store has failed, so that the connection may be broken
+   */
   abstract release(hasFailed: boolean): Promise<void>;
 
   /**

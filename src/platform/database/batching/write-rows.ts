@@ -3,7 +3,7 @@ import { ConstraintError } from '../constraint.error.js';
 import type { DriverErrors } from '../data-source/driver-errors.js';
 import { type BatchOperation, RETRY } from './batch-queue.js';
 import { countBytes, type RawRow, type Values } from './entity-columns.js';
-import type { Session, Statement } from './session.js';
+import type { Session } from './session.js';
 import type { TableSql } from './sql-builder.js';
 
 /** The decision to remove a row. */
@@ -66,16 +66,15 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     return operation;
   }
 
-  /** Resolves with the outcome of each change, its error, or {@link RETRY}. */
-  async execute(session: Session, changes: readonly RowChange[]): Promise<readonly unknown[]> {
-    return await this.attempt(session, changes, true);
-  }
-
-  /** @param isDirect whether to execute the direct writes, before the other changes decide */
-  private async attempt(
+  /**
+   * Resolves with the outcome of each change, its error, or {@link RETRY}.
+   *
+   * @param isDirect whether to execute the direct writes, before the other changes decide
+   */
+  async execute(
     session: Session,
     changes: readonly RowChange[],
-    isDirect: boolean,
+    isDirect = true,
   ): Promise<unknown[]> {
     try {
       const kind = changes[0]?.direct;
@@ -100,8 +99,8 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
       // The halves are tried again, and the halves of a failing half, all in one commit.
       const middle = Math.ceil(changes.length / 2);
       return await session.transaction(async (within) => [
-        ...(await this.attempt(within, changes.slice(0, middle), isDirect)),
-        ...(await this.attempt(within, changes.slice(middle), isDirect)),
+        ...(await this.execute(within, changes.slice(0, middle), isDirect)),
+        ...(await this.execute(within, changes.slice(middle), isDirect)),
       ]);
     }
   }
@@ -118,7 +117,7 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     if (rest.length > 0 && session.isInTransaction) {
       await this.decide(session, rest, results);
     } else if (rest.length > 0) {
-      const others = await this.attempt(session, rest, false);
+      const others = await this.execute(session, rest, false);
       for (const [place, change] of rest.entries()) results.set(change, others[place]);
     }
     return changes.map((change) => results.get(change));
@@ -197,18 +196,15 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     changes: readonly RowChange[],
   ): Promise<Map<string, RawRow | typeof RETRY>> {
     const { sql } = this;
-    const { columns } = sql;
-    const read = async (statement: Statement, keys: readonly string[]): Promise<RawRow[]> =>
-      await session.query(statement, sql.encodeKeys(keys));
     const keys = changes.map(({ key }) => key);
     const stored = new Map<string, RawRow | typeof RETRY>();
-    for (const row of await read(sql.lock(session.waitsForLocks), keys)) {
-      stored.set(columns.getRawKey(row), row);
-    }
+    const lock = sql.lock(session.waitsForLocks);
+    const locked = await session.query<RawRow>(lock, sql.encodeKeys(keys));
+    for (const row of locked) stored.set(sql.columns.getRawKey(row), row);
     const missing = keys.filter((key) => !stored.has(key));
-    if (missing.length > 0 && sql.dialect.locks !== undefined) {
-      for (const row of await read(sql.find, missing)) stored.set(columns.getRawKey(row), RETRY);
-    }
+    if (missing.length === 0 || sql.dialect.locks === undefined) return stored;
+    const held = await session.query<RawRow>(sql.find, sql.encodeKeys(missing));
+    for (const row of held) stored.set(sql.columns.getRawKey(row), RETRY);
     return stored;
   }
 

@@ -1,12 +1,7 @@
 import pg, { type Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import { WAIT_TIMEOUT_MS } from '../../config/env.js';
-import {
-  type PooledSession,
-  type SessionPool,
-  SqlSession,
-  type Statement,
-} from '../batching/session.js';
+import { PooledSession, type SessionPool, type Statement } from '../batching/session.js';
 
 /** How long it may take to connect, in milliseconds. */
 export const CONNECT_TIMEOUT_MS = 2_000;
@@ -123,7 +118,7 @@ function ignore(): void {
 }
 
 /** Statements on one connection to a PostgreSQL server. */
-class PostgresSession extends SqlSession {
+class PostgresSession extends PooledSession {
   constructor(private readonly client: PoolClient) {
     super('BEGIN', true);
   }
@@ -145,10 +140,6 @@ class PostgresSession extends SqlSession {
     // The server answers ROLLBACK to a COMMIT if a statement of the transaction has failed.
     if (sql === 'COMMIT' && command !== 'COMMIT')
       throw new Error('The transaction was rolled back');
-  }
-
-  assertSameStore(): void {
-    // The server confirms a commit only when it is stored.
   }
 
   release(hasFailed: boolean): Promise<void> {

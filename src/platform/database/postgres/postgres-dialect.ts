@@ -1,5 +1,3 @@
-import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import { INDEXED_LENGTH } from '../batching/pages.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 
@@ -16,61 +14,60 @@ export const postgresDialect: SqlDialect = {
     skip: 'SKIP LOCKED',
   },
 
-  parameter: (number: number) => `$${number}`,
+  parameter: (number) => `$${number}`,
 
-  givenRows: (columns: EntityColumns) =>
+  givenRows: (columns) =>
     `json_populate_recordset(NULL::${columns.table}, $1::json) WITH ORDINALITY AS given`,
 
-  givenValue: (columns: EntityColumns, column: ColumnMetadata) =>
-    `given.${columns.quoteColumn(column)}`,
+  givenValue: (columns, column) => `given.${columns.quoteColumn(column)}`,
 
-  givenBytes: (number: number) => `$${number}::bytea`,
+  givenBytes: (number) => `$${number}::bytea`,
 
-  encodeRows({ columns }: EntityColumns, rows: readonly Values[]): string {
+  encodeRows({ columns }, rows) {
     const names = columns.map(({ databaseName }) => databaseName);
     return `[${rows.map((values) => toJsonObject(names, values)).join()}]`;
   },
 
-  isAmongKeys(columns: EntityColumns): string {
+  isAmongKeys(columns) {
     const names = columns.keys.map((key) => columns.quoteColumn(key));
     if (names.length === 1) return `${String(names[0])} = ANY($1)`;
     const list = names.join(', ');
     return `(${list}) IN (SELECT ${list} FROM json_populate_recordset(NULL::${columns.table}, $1::json))`;
   },
 
-  encodeKeys(columns: EntityColumns, keys: readonly string[]): unknown {
+  encodeKeys(columns, keys) {
     if (columns.keys.length === 1) return keys;
     const names = columns.keys.map(({ databaseName }) => databaseName);
     return `[${keys.map((key) => toJsonObject(names, columns.splitKey(key))).join()}]`;
   },
 
-  insertOrder: (columns: EntityColumns) =>
+  insertOrder: (columns) =>
     `ORDER BY ${columns.keys.map((key) => `given.${columns.quoteColumn(key)}`).join(', ')}, given.ordinality`,
 
   asText: writeText,
 
-  selected: (columns: EntityColumns, column: ColumnMetadata) => columns.qualifyColumn(column),
+  selected: (columns, column) => columns.qualifyColumn(column),
 
-  fromText: (sql: string) => sql,
+  fromText: (sql) => sql,
 
   // The order of most locales is not that of the code points.
-  sorted(sql: string, type: unknown, ignoresCase: boolean): string {
+  sorted(sql, type, ignoresCase) {
     if (ignoresCase) return `lower(left(${sql}, ${INDEXED_LENGTH}) COLLATE "C")`;
     return type === 'text' ? `${sql} COLLATE "C"` : sql;
   },
 
   searchesByRow: true,
 
-  quoteJson: (text: string) => `to_json(${text})::text`,
+  quoteJson: (text) => `to_json(${text})::text`,
 
-  jsonArray: (values: readonly string[]) => `json_build_array(${values.join(', ')})`,
-  jsonArrayOf: (column: string) => `json_agg(${column})::text`,
+  jsonArray: (values) => `json_build_array(${values.join(', ')})`,
+  jsonArrayOf: (column) => `json_agg(${column})::text`,
 
   maxPages: 1,
   // Values in a table, as for several pages, would hide from the planner how many rows match.
   fromPages: '',
-  pageValue: (index: number) => `$${index + 2}`,
-  encodePages: ([values = []]: readonly (readonly unknown[])[]) => values,
+  pageValue: (index) => `$${index + 2}`,
+  encodePages: ([values = []]) => values,
 };
 
 function toJsonObject(names: readonly string[], values: readonly unknown[]): string {

@@ -1,10 +1,5 @@
 import { WAIT_TIMEOUT_MS } from '../../config/env.js';
-import {
-  type PooledSession,
-  type SessionPool,
-  SqlSession,
-  type Statement,
-} from '../batching/session.js';
+import { PooledSession, type SessionPool, type Statement } from '../batching/session.js';
 import type { SessionPools } from '../data-source/store-data-source.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { assertWritable, lockStore, StoreFiles } from './store-files.js';
@@ -139,7 +134,7 @@ async function takeAtLast(turns: Turns): Promise<void> {
 }
 
 /** Statements on one connection to a SQLite database. */
-class SqliteSession extends SqlSession {
+class SqliteSession extends PooledSession {
   protected readonly connection: SqliteConnection;
 
   constructor(
@@ -159,7 +154,7 @@ class SqliteSession extends SqlSession {
     return this.connection.exec(sql);
   }
 
-  assertSameStore(): void {
+  override assertSameStore(): void {
     this.files.assertSame();
   }
 

@@ -1,5 +1,3 @@
-import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { EntityColumns, Values } from '../batching/entity-columns.js';
 import { INDEXED_LENGTH } from '../batching/pages.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 
@@ -15,54 +13,51 @@ const INTEGERS = new Set<unknown>(['integer', 'bigint', 'boolean']);
 export const sqliteDialect: SqlDialect = {
   givenPlace: 'given.key',
 
-  parameter: (number: number) => `?${number}`,
+  parameter: (number) => `?${number}`,
 
   givenRows: () => 'json_each(?1) AS given',
 
-  givenValue: (columns: EntityColumns, column: ColumnMetadata) =>
-    `(given.value ->> ${columns.columns.indexOf(column)})`,
+  givenValue: (columns, column) => `(given.value ->> ${columns.columns.indexOf(column)})`,
 
-  givenBytes: (number: number) => `?${number}`,
+  givenBytes: (number) => `?${number}`,
 
-  encodeRows: (_: EntityColumns, rows: readonly Values[]) => JSON.stringify(rows),
+  encodeRows: (_, rows) => JSON.stringify(rows),
 
-  isAmongKeys(columns: EntityColumns): string {
+  isAmongKeys(columns) {
     const names = columns.keys.map((key) => columns.quoteColumn(key)).join(', ');
     const values = columns.keys.map((_, index) => `value ->> ${index}`).join(', ');
     const left = columns.keys.length === 1 ? names : `(${names})`;
     return `${left} IN (SELECT ${values} FROM json_each(?1))`;
   },
 
-  encodeKeys: (columns: EntityColumns, keys: readonly string[]) =>
-    JSON.stringify(keys.map((key) => columns.splitKey(key))),
+  encodeKeys: (columns, keys) => JSON.stringify(keys.map((key) => columns.splitKey(key))),
 
   insertOrder: () => '',
 
-  asText: (sql: string, type: unknown) => (INTEGERS.has(type) ? `CAST(${sql} AS TEXT)` : sql),
+  asText: (sql, type) => (INTEGERS.has(type) ? `CAST(${sql} AS TEXT)` : sql),
 
-  selected(columns: EntityColumns, column: ColumnMetadata): string {
+  selected(columns, column) {
     const name = columns.qualifyColumn(column);
     // The driver reads an integer as a double.
     const sql = column.type === 'bigint' ? `CAST(${name} AS TEXT)` : name;
     return `${sql} AS ${columns.quoteColumn(column)}`;
   },
 
-  fromText: (sql: string, { type }: ColumnMetadata) =>
-    INTEGERS.has(type) ? `CAST(${sql} AS INTEGER)` : sql,
+  fromText: (sql, { type }) => (INTEGERS.has(type) ? `CAST(${sql} AS INTEGER)` : sql),
 
-  sorted: (sql: string, _: unknown, ignoresCase: boolean) =>
+  sorted: (sql, _, ignoresCase) =>
     ignoresCase ? `lower(substr(${sql}, 1, ${INDEXED_LENGTH}))` : sql,
 
   searchesByRow: false,
 
-  quoteJson: (text: string) => `json_quote(${text})`,
+  quoteJson: (text) => `json_quote(${text})`,
 
-  jsonArray: (values: readonly string[]) => `json_array(${values.join(', ')})`,
-  jsonArrayOf: (column: string) => `json_group_array(json(${column}))`,
+  jsonArray: (values) => `json_array(${values.join(', ')})`,
+  jsonArrayOf: (column) => `json_group_array(json(${column}))`,
 
   // Passing a statement to a thread takes as long as reading a page.
   maxPages: 8,
   fromPages: 'FROM json_each(?2) AS given ORDER BY given.key',
-  pageValue: (index: number) => `(given.value ->> ${index})`,
-  encodePages: (pages: readonly (readonly unknown[])[]) => [JSON.stringify(pages)],
+  pageValue: (index) => `(given.value ->> ${index})`,
+  encodePages: (pages) => [JSON.stringify(pages)],
 };
