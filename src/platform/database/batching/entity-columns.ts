@@ -14,10 +14,8 @@ export type Values = readonly unknown[];
 /** A row as an engine returns it, by the names of the columns. */
 export type RawRow = Readonly<Record<string, unknown>>;
 
-const TYPES = new Set<unknown>([
-  ...['integer', 'bigint', 'boolean', 'text', 'date', 'timestamp with time zone', 'uuid', 'bytea'],
-]);
-const KEY_TYPES = new Set<unknown>(['integer', 'bigint', 'text', 'date', 'uuid']);
+const KEY_TYPES = ['integer', 'bigint', 'text', 'date', 'uuid'];
+const TYPES = [...KEY_TYPES, 'boolean', 'timestamp with time zone', 'bytea'];
 /** Engines store neither U+0000 nor unpaired surrogates. */
 const NOT_TEXT = /[\0\ud800-\udfff]/u;
 
@@ -71,11 +69,7 @@ export class EntityColumns {
     return `${this.table}.${this.quoteColumn(column)}`;
   }
 
-  /**
-   * Finds the column of a property.
-   *
-   * @throws TypeError when there is no such property
-   */
+  /** @throws TypeError when there is no such property */
   findColumn(property: string): ColumnMetadata {
     const column = this.columns.find(({ propertyName }) => propertyName === property);
     if (column === undefined) throw new TypeError(`${this.metadata.name} has no ${property}`);
@@ -87,7 +81,6 @@ export class EntityColumns {
     return this.columns.map((column) => this.encode(row[column.propertyName], column));
   }
 
-  /** Encodes the value of a column. */
   encode(value: unknown, column: ColumnMetadata): unknown {
     if (typeof value === 'bigint') return String(value);
     const { transformer } = column;
@@ -226,7 +219,7 @@ function isKnown(column: ColumnMetadata): boolean {
     transformer instanceof TextChecker;
   const isGenerated = isVersion || isCreateDate || isUpdateDate || isDeleteDate;
   const isProperty = !column.isVirtual && column.embeddedMetadata === undefined;
-  return TYPES.has(type) && isKnownTransformer && isProperty && !isGenerated;
+  return TYPES.includes(String(type)) && isKnownTransformer && isProperty && !isGenerated;
 }
 
 /** @throws TypeError */
@@ -242,7 +235,7 @@ function assertFit(metadata: EntityMetadata): void {
   if (primaryColumns.length === 0) refuse('has no primary key');
   for (const key of primaryColumns) {
     const isConverted = key.transformer instanceof DecimalTransformer;
-    if (!KEY_TYPES.has(key.type) || isConverted) refuse('has a key of another type');
+    if (!KEY_TYPES.includes(String(key.type)) || isConverted) refuse('has a key of another type');
     if (isCounter(key) && primaryColumns.length > 1) refuse('counts up a part of its key');
   }
   if (metadata.foreignKeys.some(({ deferrable }) => deferrable !== undefined)) {

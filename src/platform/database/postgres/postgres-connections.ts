@@ -92,6 +92,7 @@ export class PostgresPool implements SessionPool {
       pipeline: true,
       ...(options.extra as PoolConfig),
       max: size,
+      query_timeout: ANSWER_TIMEOUT_MS,
       onConnect: (client: PoolClient) => setUpConnection(client, lockTimeout, BATCH_TIMEOUT_MS),
       // The types of pg do not know these options of the pool.
     } as unknown as PoolConfig);
@@ -124,19 +125,12 @@ class PostgresSession extends PooledSession {
   }
 
   async query<Row>({ name, text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    const query: LimitedQuery = {
-      name,
-      text,
-      values: parameters as unknown[],
-      query_timeout: ANSWER_TIMEOUT_MS,
-    };
-    const { rows } = await this.client.query(query);
+    const { rows } = await this.client.query({ name, text, values: parameters as unknown[] });
     return rows as Row[];
   }
 
   protected async control(sql: string): Promise<void> {
-    const query: LimitedQuery = { text: sql, query_timeout: ANSWER_TIMEOUT_MS };
-    const { command } = await this.client.query(query);
+    const { command } = await this.client.query(sql);
     // The server answers ROLLBACK to a COMMIT if a statement of the transaction has failed.
     if (sql === 'COMMIT' && command !== 'COMMIT')
       throw new Error('The transaction was rolled back');
