@@ -20,8 +20,12 @@ export interface SqlDialect extends JsonDialect {
   /** The placeholder of the parameter with this number, from 1. */
   parameter(number: number): string;
 
-  /** The rows of the first parameter, as the table `given`. */
-  givenRows(columns: EntityColumns): string;
+  /**
+   * The rows of the first parameter, as the table `given`. The parameter is JSON, an array of rows,
+   * each an array of the values of its columns. So a statement has a constant text, and no limit on
+   * parameters applies.
+   */
+  readonly givenRows: string;
 
   /** The place of a row of `given` in the order of the parameter. */
   readonly givenPlace: string;
@@ -31,9 +35,6 @@ export interface SqlDialect extends JsonDialect {
 
   /** The parameter of bytes with this number. */
   givenBytes(number: number): string;
-
-  /** Makes the parameter of {@link givenRows}. */
-  encodeRows(columns: EntityColumns, rows: readonly Values[]): unknown;
 
   /** A condition that the key of a row is among the keys of the first parameter. */
   isAmongKeys(columns: EntityColumns): string;
@@ -112,10 +113,9 @@ export class TableSql {
     readonly dialect: SqlDialect,
   ) {
     const { table, keys } = columns;
-    const given = dialect.givenRows(columns);
     const insert = (some: readonly ColumnMetadata[]): string =>
       `INSERT INTO ${table} (${this.list(some)}) SELECT ${some.map((column) => this.given(column)).join(', ')}
-       FROM ${given} WHERE true`;
+       FROM ${dialect.givenRows} WHERE true`;
     this.insert = this.named(
       'insert',
       `${insert(columns.columns)} ${dialect.insertOrder(columns)}
@@ -132,7 +132,7 @@ export class TableSql {
     this.keep = this.named('keep', `${find} ${dialect.locks?.toKeep ?? ''}`);
     this.missingParent = this.named(
       'parent',
-      `SELECT ${this.findMissingParent()} AS missing FROM ${given}`,
+      `SELECT ${this.findMissingParent()} AS missing FROM ${dialect.givenRows}`,
     );
     const hasBytes = columns.bytes.map(
       (column) => `${this.name(column)} IS NOT DISTINCT FROM ${this.given(column)}`,
@@ -189,11 +189,10 @@ export class TableSql {
       const hasKey = keys
         .map((key) => `${columns.qualifyColumn(key)} = ${this.given(key)}`)
         .join(' AND ');
-      const given = dialect.givenRows(columns);
       const source =
         clauses === ''
-          ? given
-          : `(SELECT given.* FROM ${table} JOIN ${given} ON ${hasKey} ${clauses}) AS given`;
+          ? dialect.givenRows
+          : `(SELECT given.* FROM ${table} JOIN ${dialect.givenRows} ON ${hasKey} ${clauses}) AS given`;
       return `UPDATE ${table} SET ${assignments.join(', ')} FROM ${source}
         WHERE ${hasKey} RETURNING ${this.listSelected(keys)}`;
     });
@@ -229,14 +228,14 @@ export class TableSql {
    * each a parameter of its own.
    */
   encodeRows(rows: readonly Values[], bytes = this.columns.bytes): unknown[] {
-    const { columns, dialect } = this;
+    const { columns } = this;
     const [first = []] = rows;
-    if (columns.bytes.length === 0) return [dialect.encodeRows(columns, rows)];
+    if (columns.bytes.length === 0) return [JSON.stringify(rows)];
     const plain = rows.map((values) =>
       values.map((value) => (Buffer.isBuffer(value) ? null : value)),
     );
     const given = bytes.map((column) => first[columns.columns.indexOf(column)] ?? null);
-    return [dialect.encodeRows(columns, plain), ...given];
+    return [JSON.stringify(plain), ...given];
   }
 
   /** Makes the parameter of a statement on keys. */

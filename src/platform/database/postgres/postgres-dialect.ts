@@ -2,8 +2,8 @@ import { INDEXED_LENGTH } from '../batching/pages.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
 
 /**
- * The SQL of PostgreSQL. Rows are one parameter, a JSON array of objects, so that a statement has a
- * constant text. The types of their members are those of the table.
+ * The SQL of PostgreSQL. The values of a row are texts, which the statement converts to the types of
+ * their columns.
  */
 export const postgresDialect: SqlDialect = {
   givenPlace: 'given.ordinality',
@@ -16,33 +16,27 @@ export const postgresDialect: SqlDialect = {
 
   parameter: (number) => `$${number}`,
 
-  givenRows: (columns) =>
-    `json_populate_recordset(NULL::${columns.table}, $1::json) WITH ORDINALITY AS given`,
+  givenRows: 'jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given(value, ordinality)',
 
-  givenValue: (columns, column) => `given.${columns.quoteColumn(column)}`,
+  givenValue: (columns, column) =>
+    `(given.value ->> ${columns.columns.indexOf(column)})::${String(column.type)}`,
 
   givenBytes: (number) => `$${number}::bytea`,
-
-  encodeRows({ columns }, rows) {
-    const names = columns.map(({ databaseName }) => databaseName);
-    return `[${rows.map((values) => toJsonObject(names, values)).join()}]`;
-  },
 
   isAmongKeys(columns) {
     const names = columns.keys.map((key) => columns.quoteColumn(key));
     if (names.length === 1) return `${String(names[0])} = ANY($1)`;
-    const list = names.join(', ');
-    return `(${list}) IN (SELECT ${list} FROM json_populate_recordset(NULL::${columns.table}, $1::json))`;
+    const values = columns.keys.map(({ type }, index) => `(value ->> ${index})::${String(type)}`);
+    return `(${names.join(', ')}) IN (SELECT ${values.join(', ')} FROM jsonb_array_elements($1::jsonb))`;
   },
 
-  encodeKeys(columns, keys) {
-    if (columns.keys.length === 1) return keys;
-    const names = columns.keys.map(({ databaseName }) => databaseName);
-    return `[${keys.map((key) => toJsonObject(names, columns.splitKey(key))).join()}]`;
-  },
+  encodeKeys: (columns, keys) =>
+    columns.keys.length === 1 ? keys : JSON.stringify(keys.map((key) => columns.splitKey(key))),
 
-  insertOrder: (columns) =>
-    `ORDER BY ${columns.keys.map((key) => `given.${columns.quoteColumn(key)}`).join(', ')}, given.ordinality`,
+  insertOrder(columns) {
+    const keys = columns.keys.map((key) => sortText(this.givenValue(columns, key), key.type));
+    return `ORDER BY ${keys.join(', ')}, given.ordinality`;
+  },
 
   asText: writeText,
 
@@ -50,11 +44,8 @@ export const postgresDialect: SqlDialect = {
 
   fromText: (sql) => sql,
 
-  // The order of most locales is not that of the code points.
-  sorted(sql, type, ignoresCase) {
-    if (ignoresCase) return `lower(left(${sql}, ${INDEXED_LENGTH}) COLLATE "C")`;
-    return type === 'text' ? `${sql} COLLATE "C"` : sql;
-  },
+  sorted: (sql, type, ignoresCase) =>
+    ignoresCase ? `lower(left(${sql}, ${INDEXED_LENGTH}) COLLATE "C")` : sortText(sql, type),
 
   searchesByRow: true,
 
@@ -70,8 +61,9 @@ export const postgresDialect: SqlDialect = {
   encodePages: ([values = []]) => values,
 };
 
-function toJsonObject(names: readonly string[], values: readonly unknown[]): string {
-  return JSON.stringify(Object.fromEntries(names.map((name, index) => [name, values[index]])));
+/** The order of most locales is not that of the code points. */
+function sortText(sql: string, type: unknown): string {
+  return type === 'text' ? `${sql} COLLATE "C"` : sql;
 }
 
 /** Writes a value in its canonical spelling, whatever the settings of the session. */

@@ -5,23 +5,19 @@ import type { SqlDialect } from '../batching/sql-builder.js';
 const INTEGERS = new Set<unknown>(['integer', 'bigint', 'boolean']);
 
 /**
- * The SQL of SQLite. Rows are one parameter, a JSON array, so that a statement has a constant text
- * and the limit on parameters does not apply. Each row is an array with the values of the inserted
- * columns. A 64-bit integer is a decimal string there, which the type of the column turns into an
- * integer.
+ * The SQL of SQLite. A given 64-bit integer is a decimal string, which the type of the column turns
+ * into an integer.
  */
 export const sqliteDialect: SqlDialect = {
   givenPlace: 'given.key',
 
   parameter: (number) => `?${number}`,
 
-  givenRows: () => 'json_each(?1) AS given',
+  givenRows: 'json_each(?1) AS given',
 
   givenValue: (columns, column) => `(given.value ->> ${columns.columns.indexOf(column)})`,
 
   givenBytes: (number) => `?${number}`,
-
-  encodeRows: (_, rows) => JSON.stringify(rows),
 
   isAmongKeys(columns) {
     const names = columns.keys.map((key) => columns.quoteColumn(key)).join(', ');
