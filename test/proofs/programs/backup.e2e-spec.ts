@@ -134,6 +134,10 @@ it.each<readonly [what: string, command: string, args: string[], message: RegExp
   await place.remove();
 });
 
+/** Changes the file at this path. */
+type Change = (path: string) => Promise<unknown>;
+const NO_DATABASE = 'not a database\n'.repeat(1_000);
+
 describe('a check', () => {
   it('leaves a store that is not in use as it is, without a file beside it', async () => {
     await cp(folder.file('copy.db'), folder.file('alone/plants.db'));
@@ -143,37 +147,33 @@ describe('a check', () => {
     expect(before.equals(await readFile(folder.file('alone/plants.db')))).toBe(true);
   });
 
-  it('exits 1 for a damaged store', async () => {
-    await cp(folder.file('copy.db'), folder.file('damaged.db'));
-    const file = await open(folder.file('damaged.db'), 'r+');
-    await file.write(Buffer.alloc(200, 0xff), 0, 200, 3 * 4096 + 10);
-    await file.close();
-    expect(await run('db-check', ['damaged.db'])).toMatchObject({ exitCode: 1 });
-  });
-
-  it.each([
-    ['that is no database', 'not a database\n'.repeat(1_000), /SQLITE_NOTADB/],
-    ['of another program', '', /is not a store that this program made/],
-  ])('exits 1 for a file %s', async (_, contents, message) => {
-    await writeFile(folder.file('other'), contents);
-    const { exitCode, errors } = await run('db-check', ['other']);
-    expect(exitCode).toBe(1);
-    expect(errors).toMatch(message);
-  });
-
-  it.each([
+  it.each<readonly [what: string, exitCode: number, said: RegExp, change: Change]>([
+    ['a damaged store', 1, /SQLITE_CORRUPT|integrity/, damage],
+    ['a file that is no database', 1, /SQLITE_NOTADB/, (file) => writeFile(file, NO_DATABASE)],
+    ['an empty file', 1, /is not a store that this program made/, (file) => writeFile(file, '')],
     [
-      'exits 1 for a store that a newer program has changed',
-      "INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')",
+      'a store that a newer program has changed',
       1,
       /the schema is newer than this program: Later9/,
+      (file) => querySqlite(file, "INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')"),
     ],
-    ['names missing migrations', 'DELETE FROM migrations', 0, /the next start adds CreatePlants/],
-  ])('%s', async (_, sql, exitCode, message) => {
+    [
+      'a store of an older program',
+      0,
+      /the next start adds CreatePlants/,
+      (file) => querySqlite(file, 'DELETE FROM migrations'),
+    ],
+  ])('of %s exits %i', async (_, exitCode, said, change) => {
     await cp(folder.file('copy.db'), folder.file('changed.db'));
-    await querySqlite(folder.file('changed.db'), sql);
+    await change(folder.file('changed.db'));
     const ended = await run('db-check', ['changed.db']);
     expect(ended.exitCode).toBe(exitCode);
-    expect(ended.output + ended.errors).toMatch(message);
+    expect(ended.output + ended.errors).toMatch(said);
   });
 });
+
+async function damage(path: string): Promise<void> {
+  const file = await open(path, 'r+');
+  await file.write(Buffer.alloc(200, 0xff), 0, 200, 3 * 4096 + 10);
+  await file.close();
+}
