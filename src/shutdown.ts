@@ -1,9 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Env } from './platform/config/env.js';
 import { PinoLogger } from './platform/observability/pino-logger.js';
-import { getMaxDrainMs } from './platform/server/connections.js';
+import { Connections } from './platform/server/connections.js';
 
 /** How long the rest of a stop may take once all connections are closed. */
 const CLOSE_TIMEOUT_MS = 250;
@@ -34,8 +33,8 @@ export function shutDownOnSignals(app: NestExpressApplication): void {
     if (isStopping) return;
     isStopping = true;
     logger.log(`${reason}: answering the requests that have arrived, then stopping`);
-    const drainMs = getMaxDrainMs(app.get(Env).SHUTDOWN_GRACE_MS);
-    const forcing = setTimeout(() => void forceExit(app), drainMs + CLOSE_TIMEOUT_MS);
+    const maxMs = app.get(Connections).maxDrainMs + CLOSE_TIMEOUT_MS;
+    const forcing = setTimeout(() => void forceExit(app), maxMs);
     void close(app).then(() => clearTimeout(forcing));
   };
   for (const signal of SIGNALS) process.off(signal, exit).on(signal, stop);

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
-import { Env } from '../../src/platform/config/env.js';
-import { getMaxDrainMs } from '../../src/platform/server/connections.js';
+import { Connections } from '../../src/platform/server/connections.js';
 import { passSeconds, resetClocks, stopClock } from '../support/clock.js';
 import { ClientConnection } from '../support/http/connection.js';
 import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
@@ -57,7 +56,7 @@ describe('while the application closes', () => {
     await arrived;
     const closed = app.nest.close();
     while (app.nest.getHttpServer().listening) await nextTurn();
-    passSeconds(getMaxDrainMs(app.nest.get(Env).SHUTDOWN_GRACE_MS) / 1_000 + 0.1);
+    passSeconds(app.nest.get(Connections).maxDrainMs / 1_000 + 0.1);
     await client.closed;
     expect(client.answers).toEqual([]);
     finish();

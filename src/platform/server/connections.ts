@@ -36,15 +36,6 @@ const LAST_ANSWER_MS = WAIT_TIMEOUT_MS + 250;
 const SWEEP_MS = 50;
 
 /**
- * Returns how long after the beginning of a stop the last connection is closed, in milliseconds.
- *
- * @param graceMs how long idle connections are kept
- */
-export function getMaxDrainMs(graceMs: number): number {
-  return graceMs + LAST_ANSWER_MS;
-}
-
-/**
  * The connections of the server: limits their number, passes the requests of each to Express one at
  * a time, refuses input that is no request, closes those whose clients do not read, and closes all
  * when the server stops.
@@ -108,6 +99,11 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     server.on('checkContinue', handle).on('checkExpectation', handle);
   }
 
+  /** How long after the beginning of a stop the last connection is closed, in milliseconds. */
+  get maxDrainMs(): number {
+    return this.env.SHUTDOWN_GRACE_MS + LAST_ANSWER_MS;
+  }
+
   isOverLimit(socket: Socket): boolean {
     return this.overLimit.has(socket);
   }
@@ -119,9 +115,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
 
   /** Begins to close every connection after the answer to its request. */
   async beforeApplicationShutdown(): Promise<void> {
-    const { server, open } = this;
+    const { server, open, env } = this;
     if (!server.listening) return;
-    const graceMs = this.env.SHUTDOWN_GRACE_MS;
     const began = performance.now();
     this.acceptingEnded = this.acceptBacklog();
     await this.acceptingEnded;
@@ -133,8 +128,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     const sweep = setInterval(() => {
       const now = performance.now();
       for (const [socket, current] of open) {
-        if (current === undefined && now - accepted > graceMs) socket.destroy();
-        else if (current !== undefined && now - began > getMaxDrainMs(graceMs)) breakOff(current);
+        if (current === undefined && now - accepted > env.SHUTDOWN_GRACE_MS) socket.destroy();
+        else if (current !== undefined && now - began > this.maxDrainMs) breakOff(current);
       }
     }, SWEEP_MS);
     server.once('close', () => clearInterval(sweep));
