@@ -10,7 +10,12 @@ import { buildOpenApi } from '../platform/openapi/build-openapi.js';
 import { listErrors, getStatus } from '../platform/errors/error-catalogue.js';
 import { CLIENT_MEMORY } from '../platform/limits/fair-share.js';
 import { BODY_LIMIT } from '../platform/requests/body-reader.js';
-import { HANDLED_BYTES, MAX_BATCHES, MAX_PAGES } from '../platform/requests/turns.js';
+import {
+  HANDLED_BYTES,
+  MAX_BATCHES,
+  MAX_DOWNLOAD_WAIT_MS,
+  MAX_PAGES,
+} from '../platform/requests/turns.js';
 import { MAX_ENCODED } from '../platform/requests/read-parameters.js';
 import { MAX_WAITING_REQUESTS } from '../platform/rest/long-poll.js';
 import { MAX_HEADERS } from '../platform/server/connections.js';
@@ -51,6 +56,7 @@ writeTable(
     ['batches of imports being stored', MAX_BATCHES, OTHERS_WAIT],
     ['bytes of downloads being sent', `${HANDLED_BYTES / MIB} MiB`, OTHERS_WAIT],
     ['a wait for a turn, and for the store', `${WAIT_TIMEOUT_MS / 1_000} seconds`, '50300'],
+    ['a wait of a download for its turn', `${MAX_DOWNLOAD_WAIT_MS / 1_000} seconds`, '50300'],
     [
       'writes of a table that wait',
       `${MAX_WAITING.items}, ${MAX_WAITING.bytes / MIB} MiB`,

@@ -13,7 +13,7 @@ export const HANDLED_BYTES = 64 * 1024 * 1024;
 /** About how many bytes a request takes while it is handled, besides its body. */
 export const REQUEST_BYTES = 16 * 1024;
 /** How long a download waits for its turn, in milliseconds: other clients may be slow to take theirs. */
-const MAX_DOWNLOAD_WAIT_MS = 30_000;
+export const MAX_DOWNLOAD_WAIT_MS = 30_000;
 /** How many pages and pieces of pages are read at a time. */
 export const MAX_PAGES = 32;
 /** How many batches of all imports are stored at a time. */
