@@ -52,10 +52,9 @@ export const PROGRAM_ENV = {
 export class Replicas {
   readonly faults: string[] = [];
 
-  private constructor(
-    private readonly replicas: readonly Replica[],
-    private readonly random: SeededRandom,
-  ) {}
+  private readonly all: Replica[] = [];
+
+  private constructor(private readonly random: SeededRandom) {}
 
   static async start(
     count: number,
@@ -63,45 +62,46 @@ export class Replicas {
     env: Record<string, string>,
     random: SeededRandom,
   ): Promise<Replicas> {
-    const replicas: Replica[] = [];
+    const replicas = new Replicas(random);
     for (let number = 0; number < count; number++) {
       const port = await freePort();
-      const all = { ...env, PORT: String(port), SHUTDOWN_GRACE_MS: '' };
-      replicas.push(new Replica(() => folder.serve(all), port));
+      const own = { ...env, PORT: String(port), SHUTDOWN_GRACE_MS: '' };
+      const replica = new Replica(() => folder.serve(own), port, replicas.faults);
+      replicas.all.push(replica);
     }
-    await Promise.all(replicas.map(({ serving }) => serving));
-    return new Replicas(replicas, random);
+    await Promise.all(replicas.all.map(({ serving }) => serving));
+    return replicas;
   }
 
   readonly send: Send = (request) => this.any().send(request);
 
   /** Kills one, sometimes again while it starts, and starts it. */
   async kill(): Promise<void> {
-    const replica = this.any();
     const isStartKilled = this.random.below(4) === 0;
-    await replica.kill(isStartKilled ? this.random.below(LONGEST_START_MS) : undefined);
+    const startMs = isStartKilled ? this.random.below(LONGEST_START_MS) : undefined;
+    await this.any().restart('SIGKILL', startMs);
   }
 
   /** Stops one with SIGTERM, and starts it again. */
   async restart(): Promise<void> {
     await this.noteMemory();
-    this.faults.push(...(await this.any().restart()));
+    await this.any().restart('SIGTERM');
   }
 
   async stop(): Promise<void> {
     await this.noteMemory();
-    for (const replica of this.replicas) this.faults.push(...(await replica.stop()));
+    for (const replica of this.all) await replica.end('SIGTERM');
   }
 
   private async noteMemory(): Promise<void> {
-    for (const replica of this.replicas) {
-      const memory = await replica.residentMemory();
+    for (const { program } of this.all) {
+      const memory = await program.residentMemory();
       if (memory > MAX_MEMORY_MIB) this.faults.push(`a program takes ${memory.toFixed()} MiB`);
     }
   }
 
   private any(): Replica {
-    const replica = this.replicas[this.random.below(this.replicas.length)];
+    const replica = this.all[this.random.below(this.all.length)];
     if (replica === undefined) throw new TypeError('there are no replicas');
     return replica;
   }
@@ -109,16 +109,16 @@ export class Replicas {
 
 class Replica {
   private readonly agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
-  private program: Program;
+  program: Program;
+  /** Resolves once it listens. */
+  serving: Promise<unknown>;
   /** When it got SIGTERM; undefined unless it stops. */
   private stopBegan: number | undefined;
-  private readonly lost: string[] = [];
-  /** Settled once it listens. */
-  serving: Promise<unknown>;
 
   constructor(
     private readonly startProgram: () => Program,
     private readonly port: number,
+    private readonly faults: string[],
   ) {
     this.program = startProgram();
     this.serving = this.program.listening();
@@ -170,54 +170,35 @@ class Replica {
   private noteLoss(what: string): void {
     if (this.stopBegan === undefined) return;
     const ms = performance.now() - this.stopBegan;
-    if (ms <= CUT_OFF_MS) this.lost.push(`a stop lost an answer after ${ms.toFixed()} ms: ${what}`);
+    if (ms > CUT_OFF_MS) return;
+    this.faults.push(`a stop lost an answer after ${ms.toFixed()} ms: ${what}`);
   }
 
-  /** @param startMs also kills the next program, this long after its start */
-  async kill(startMs?: number): Promise<void> {
-    await this.end('SIGKILL', async () => {
+  /**
+   * Ends the program, and starts it again. Requests that find nobody listening wait for that.
+   *
+   * @param startMs also kills the next program, this long after its start
+   */
+  async restart(signal: 'SIGKILL' | 'SIGTERM', startMs?: number): Promise<void> {
+    this.serving = this.end(signal).then(async () => {
       if (startMs !== undefined) {
         const program = this.startProgram();
         await sleep(startMs);
-        program.kill('SIGKILL');
-        await program.exited();
+        await program.end('SIGKILL');
       }
-      await this.startAgain();
+      this.program = this.startProgram();
+      await this.program.listening();
     });
     await this.serving;
   }
 
-  /** @returns the faults of {@link stop} */
-  async restart(): Promise<string[]> {
-    const faults = await this.stop(() => this.startAgain());
-    await this.serving;
-    return faults;
-  }
-
-  /** @returns the faults of the stop: lost answers, or a stop that had to be forced */
-  async stop(next: () => Promise<void> = () => Promise.resolve()): Promise<string[]> {
-    this.stopBegan = performance.now();
-    const exitCode = await this.end('SIGTERM', next);
+  /** Ends the program. A stop must not be forced. */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    if (signal === 'SIGTERM') this.stopBegan = performance.now();
+    const exitCode = await this.program.end(signal);
+    if (signal === 'SIGTERM' && exitCode !== 0) {
+      this.faults.push(`a stop ended with the exit code ${String(exitCode)}`);
+    }
     this.stopBegan = undefined;
-    const faults = this.lost.splice(0);
-    if (exitCode !== 0) faults.push(`a stop ended with the exit code ${String(exitCode)}`);
-    return faults;
-  }
-
-  residentMemory(): Promise<number> {
-    return this.program.residentMemory();
-  }
-
-  /** Ends the program; requests that find nobody listening wait for what is next. */
-  private async end(signal: NodeJS.Signals, next: () => Promise<void>): Promise<number | null> {
-    const { program } = this;
-    program.kill(signal);
-    this.serving = program.exited().then(next);
-    return await program.exited();
-  }
-
-  private async startAgain(): Promise<void> {
-    this.program = this.startProgram();
-    await this.program.listening();
   }
 }
