@@ -1,9 +1,10 @@
 import { Decimal } from './decimal.js';
+import { JsonNumber, type Shape } from './json.js';
 import { JsonText } from './json-text.js';
 
 /**
- * Writes JSON like `JSON.stringify`, but a bigint or a Decimal becomes a number with all its
- * digits, and a JsonText its text.
+ * Writes JSON like `JSON.stringify`, but a bigint, a Decimal or a JsonNumber becomes a number with
+ * all its digits, a JsonText its text, and a Map an object.
  *
  * @throws RangeError for a value that contains itself
  */
@@ -25,13 +26,15 @@ function write(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (value instanceof JsonText) return value.text;
   if (value instanceof Decimal) return value.toString();
+  if (value instanceof JsonNumber) return value.source;
   if (hasToJson(value)) return write(value.toJSON());
   let text = '';
   if (Array.isArray(value)) {
     for (const element of value) text += `,${write(element) ?? 'null'}`;
     return `[${text.slice(1)}]`;
   }
-  for (const [name, member] of Object.entries(value)) {
+  const members = value instanceof Map ? (value as Map<string, unknown>) : Object.entries(value);
+  for (const [name, member] of members) {
     const written = write(member);
     if (written !== undefined) text += `,${quote(name)}:${written}`;
   }
@@ -41,3 +44,25 @@ function write(value: unknown): string | undefined {
 function hasToJson(value: object): value is { toJSON: () => unknown } {
   return 'toJSON' in value && typeof value.toJSON === 'function';
 }
+
+/**
+ * Reads any value as its JSON text without white space between the parts. The text is undefined if
+ * an object has a member twice.
+ */
+export const TEXT: Shape = {
+  getMember: () => TEXT,
+  get elements() {
+    return TEXT;
+  },
+  convert: (value) => {
+    if (value instanceof JsonNumber) return value.source;
+    if (Array.isArray(value)) return value.includes(undefined) ? undefined : `[${value.join()}]`;
+    if (!(value instanceof Map)) return JSON.stringify(value);
+    let text = '';
+    for (const [name, member] of value as Map<string, unknown>) {
+      if (typeof member !== 'string') return undefined;
+      text += `,${JSON.stringify(name)}:${member}`;
+    }
+    return `{${text.slice(1)}}`;
+  },
+};

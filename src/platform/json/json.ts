@@ -90,40 +90,6 @@ export function readJson(text: string, shape: Shape): unknown {
   return new JsonReader(text).read(shape);
 }
 
-/**
- * Writes a value as it was read, but without white space between its parts. Returns undefined if an
- * object has a member twice.
- */
-export function stringifyJson(json: Json): string | undefined {
-  const text = write(json);
-  // V8 keeps a concatenation as a tree of its parts until a character is read.
-  text?.charCodeAt(0);
-  return text;
-}
-
-function write(json: Json): string | undefined {
-  if (json === GIVEN_TWICE) return undefined;
-  if (json instanceof JsonNumber) return json.source;
-  let text = '';
-  if (json instanceof Map) {
-    for (const [name, value] of json) {
-      const written = write(value);
-      if (written === undefined) return undefined;
-      text += `${text === '' ? '{' : ','}${JSON.stringify(name)}:${written}`;
-    }
-    return text === '' ? '{}' : `${text}}`;
-  }
-  if (Array.isArray(json)) {
-    for (const value of json) {
-      const written = write(value);
-      if (written === undefined) return undefined;
-      text += (text === '' ? '[' : ',') + written;
-    }
-    return text === '' ? '[]' : `${text}]`;
-  }
-  return JSON.stringify(json);
-}
-
 class JsonReader {
   private position = 0;
 

@@ -1,8 +1,9 @@
 import type { Type } from '@nestjs/common';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { type Json, type JsonObject, parseJson, stringifyJson } from '../json/json.js';
+import { type Json, type JsonObject, parseJson } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
+import { writeJson } from '../json/json-writer.js';
 import { CompiledDto, joinFaults, makePatchClass } from '../validation/compiled-dto.js';
 
 /** A JSON merge patch (RFC 7396) of a DTO: each member may be left out, and null removes it. */
@@ -55,10 +56,7 @@ function merge({ type, members }: CompiledDto, current: object, patch: object): 
 function mergeValue(before: unknown, change: unknown): unknown {
   if (!(change instanceof JsonText)) return change;
   const target = before instanceof JsonText ? parseJson(before.text) : undefined;
-  const merged = stringifyJson(mergeJson(target, parseJson(change.text)));
-  if (merged === undefined)
-    throw new TypeError('The stored JSON has an object with a member twice');
-  return new JsonText(merged);
+  return new JsonText(writeJson(mergeJson(target, parseJson(change.text))));
 }
 
 /** Applies a JSON merge patch (RFC 7396 section 2). */

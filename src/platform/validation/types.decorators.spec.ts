@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
+import { heapUsed } from '../../../test/support/heap-used.js';
 import { TYPES, ValuesDto } from '../../../test/cases/types.js';
 import { Decimal } from '../json/decimal.js';
 import { readJson } from '../json/json.js';
@@ -43,6 +44,16 @@ describe.each(Object.entries(TYPES))('a member of the type %s', (type, cases) =>
       expect(valueType.readParameter(text)).toEqual(read(type, json).value);
     }
   });
+});
+
+it('short JSON keeps no long text in memory', () => {
+  const before = heapUsed();
+  const kept = Array.from({ length: 200 }, (_, index) => {
+    const other = String(index).padEnd(100_000);
+    return readJson(`{"json":[1000000000000000000000000],"other":"${other}"}`, dto);
+  });
+  expect(kept).toHaveLength(200);
+  expect(heapUsed() - before).toBeLessThan(5_000_000);
 });
 
 it.each([

@@ -1,8 +1,9 @@
 import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
 import { Decimal } from '../json/decimal.js';
-import { type Json, JsonNumber, type Shape, stringifyJson, WHOLE } from '../json/json.js';
+import { JsonNumber, type Shape } from '../json/json.js';
 import { INTEGER, parseInt64 } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
+import { TEXT } from '../json/json-writer.js';
 
 // The types of members of DTOs. Each decorator checks the member and documents it. With `each:
 // true`, the member is an array of such values. For words from a list and for booleans, use @IsIn()
@@ -251,9 +252,11 @@ const JSON_TYPE: ValueType = {
       ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
     ],
   },
-  shape: WHOLE,
+  shape: TEXT,
   read: (json) => {
-    const text = stringifyJson(json as Json);
+    const text = TEXT.convert(json) as string | undefined;
+    // V8 keeps a concatenation as a tree of its parts until a character is read.
+    text?.charCodeAt(0);
     return text === undefined ? undefined : new JsonText(text);
   },
   readParameter: () => undefined,
