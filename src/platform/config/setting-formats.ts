@@ -1,6 +1,6 @@
 import { isFQDN } from 'class-validator';
 import { hash } from 'node:crypto';
-import { isIP, isIPv4 } from 'node:net';
+import { isIP } from 'node:net';
 import proxyAddr from 'proxy-addr';
 import type { Format } from './setting.decorators.js';
 
@@ -87,24 +87,19 @@ export function digestToken(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
+/** The host of a URL, in which an IPv4 address always has four decimal numbers. */
+const LOOPBACK = /^(?:localhost|\[::1\]|127(?:\.\d+){3})$/;
+
 export const JWKS_URL: Format<URL> = {
   must: 'must be an https URL without a user name, or an http one of a loopback address',
   parse: (text) => {
     if (!URL.canParse(text)) return undefined;
     const url = new URL(text);
     const { protocol, hostname, username, password } = url;
-    const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+    const isSafe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname));
     return isSafe && username === '' && password === '' ? url : undefined;
   },
 };
-
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname === '[::1]' ||
-    (isIPv4(hostname) && hostname.startsWith('127.'))
-  );
-}
 
 /** RFC 6749 section 3.3. */
 const SCOPE = /^[!#-[\]-~]+$/;

@@ -133,24 +133,20 @@ export const feedListeners = new Gauge({
   help: 'Requests that wait for a change',
 });
 
-const queues = new Map<string, { readonly labels: Labels; readonly waiting: () => number }>();
-new Gauge({
+/** Measure the queues of operations, by table and operation. */
+const measureQueue = new Map<string, () => void>();
+const queueRows = new Gauge({
   name: 'store_queue_rows',
   help: 'Rows that wait for a commit, or to be read',
   labelNames,
-  collect() {
-    for (const { labels, waiting } of queues.values()) this.set({ ...labels }, waiting());
+  collect: () => {
+    for (const measure of measureQueue.values()) measure();
   },
 });
 
-interface Labels {
-  readonly table: string;
-  readonly operation: string;
-}
-
 /** Counts the outcomes of one operation on one table, batch by batch. */
 export class StoreMetrics {
-  private readonly labels: Labels;
+  private readonly labels;
 
   /** @param kind whether a batch of the operation is a commit, or a statement that reads */
   constructor(
@@ -164,7 +160,8 @@ export class StoreMetrics {
   /** @param waiting returns how many rows wait */
   watchQueue(waiting: () => number): void {
     const { labels } = this;
-    queues.set(`${labels.table} ${labels.operation}`, { labels, waiting });
+    const measure = (): void => queueRows.set({ ...labels }, waiting());
+    measureQueue.set(`${labels.table} ${labels.operation}`, measure);
   }
 
   /** Observes a batch that has ended, successfully or not. */

@@ -135,7 +135,7 @@ function describeUse(method: string, operation: Operation): string[] {
     hasHeader(operation, 'Link') &&
       'Follow the `Link` with `rel="next"` until there is none. Use it as it is: it holds all parameters of the next page.',
     method !== 'get' &&
-      hasParameter(operation, ({ name }) => name === 'If-Match') &&
+      takesIfMatch(operation) &&
       'To change only what you have read, send its `ETag` as `If-Match`: the answer is 412 if somebody has changed it since.',
   ];
   return sentences.filter((sentence) => sentence !== false);
@@ -165,27 +165,21 @@ function describeErrors(operation: Operation): void {
   // `@RequireScopes()` has set this for operations with scopes of their own.
   operation.security ??= operation['x-public'] === true ? [] : [{ [BEARER]: [] }];
   const { content } = (operation.requestBody ?? {}) as { readonly content?: object };
-  const groups: (readonly ErrorKind[])[] = [
-    ANY_OPERATION,
-    operation.security.length === 0 ? [] : WITH_TOKEN,
-    hasParameter(operation, ({ in: place }) => place === 'query' || place === 'path')
-      ? [ErrorCatalogue.INVALID_PARAMETERS]
-      : [],
-    hasParameter(operation, ({ name }) => name === 'If-Match')
-      ? [ErrorCatalogue.PRECONDITION_FAILED]
-      : [],
-    errorsOfBody(content),
-    content !== undefined && 'application/merge-patch+json' in content ? WITH_PATCH : [],
-    operation['x-errors'] ?? [],
-    operation['x-own-unavailable'] ?? [],
-    operation['x-removal-errors'] ?? [],
-  ];
+  const errors: ErrorKind[] = [...ANY_OPERATION, ...errorsOfBody(content)];
+  if (operation.security.length > 0) errors.push(...WITH_TOKEN);
+  if (hasParameter(operation, ({ in: place }) => place === 'query' || place === 'path')) {
+    errors.push(ErrorCatalogue.INVALID_PARAMETERS);
+  }
+  if (takesIfMatch(operation)) errors.push(ErrorCatalogue.PRECONDITION_FAILED);
+  errors.push(...(operation['x-errors'] ?? []));
+  errors.push(...(operation['x-own-unavailable'] ?? []));
+  errors.push(...(operation['x-removal-errors'] ?? []));
   delete operation['x-errors'];
   delete operation['x-own-unavailable'];
   delete operation['x-removal-errors'];
   delete operation['x-public'];
   // Of two entries with one code, the later is that of the operation.
-  const byCode = new Map(groups.flat().map((entry) => [entry.error, entry]));
+  const byCode = new Map(errors.map((entry) => [entry.error, entry]));
   const entries = [...byCode.values()].sort((a, b) => a.error - b.error);
   for (const status of new Set(entries.map(getStatus))) {
     const ofStatus = entries.filter((entry) => getStatus(entry) === status);
@@ -196,7 +190,12 @@ function describeErrors(operation: Operation): void {
 function errorsOfBody(content: object | undefined): readonly ErrorEntry[] {
   if (content === undefined) return [];
   if (NDJSON_TYPE in content) return WITH_LINES;
+  if ('application/merge-patch+json' in content) return [...WITH_BODY, ...WITH_PATCH];
   return 'application/json' in content ? WITH_BODY : WITH_BYTES;
+}
+
+function takesIfMatch(operation: Operation): boolean {
+  return hasParameter(operation, ({ name }) => name === 'If-Match');
 }
 
 function hasParameter(

@@ -67,12 +67,7 @@ export class CompiledDto implements Shape {
     const dto = new CompiledDto(type, patched);
     // Registered before its members: a DTO may contain itself.
     CompiledDto.compiled.set(type, dto);
-    try {
-      dto.addMembers();
-    } catch (error) {
-      CompiledDto.compiled.delete(type);
-      throw error;
-    }
+    dto.addMembers();
     dto.documentMembers();
     return dto;
   }
