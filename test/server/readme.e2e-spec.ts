@@ -2,14 +2,11 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { ProgramFolder } from '../support/program-folder.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const README = readFileSync(`${ROOT}README.md`, 'utf8');
-const PRODUCTION =
-  /^npm run build\n(npm run new:token .*)\nNODE_ENV=(\S+) ACCESS_TOKENS='<.*>' node dist\/main.js$/m;
 const CONSOLE = /^```console\n(.*?)^```$/ms;
 /** The lines of an answer up to its body, and those of them that README shows. */
 const HEADERS = /^HTTP\/.*?^$/ms;
@@ -37,21 +34,6 @@ it('README shows the output of curl', async () => {
   );
   const shown = answers.map((answer, index) => `${commands[index] ?? ''}\n${answer}`.trimEnd());
   expect(shown).toEqual(steps.map((step) => step.trimEnd()));
-});
-
-it('README makes a token, and starts the built program in production', async () => {
-  const [, newToken = '', NODE_ENV = ''] = PRODUCTION.exec(README) ?? [];
-  const { stdout } = await promisify(execFile)('sh', ['-c', newToken], { cwd: ROOT });
-  const [, token, ACCESS_TOKENS = ''] =
-    /client: +(\S+)\n.*ACCESS_TOKENS: (\S+)\n/s.exec(stdout) ?? [];
-  const folder = await ProgramFolder.create();
-  try {
-    const origin = await folder.start({ NODE_ENV, ACCESS_TOKENS }).listening();
-    const headers = { Authorization: `Bearer ${token}` };
-    expect((await fetch(`${origin}/plants`, { headers })).status).toBe(200);
-  } finally {
-    await folder.remove();
-  }
 });
 
 /** Runs the commands, and resolves with their output as README shows it. */
