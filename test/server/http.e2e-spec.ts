@@ -23,26 +23,16 @@ function head(...lines: string[]): string {
   return [...lines, 'Host: localhost', '', ''].join('\r\n');
 }
 
-describe('a known path with another method', () => {
-  it.each([
-    ['PUT', '/plants', 'GET, HEAD, OPTIONS, POST'],
-    ['DELETE', '/plants?id=1', 'GET, HEAD, OPTIONS, POST'],
-    ['POST', '/plants/1', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
-    ['POST', '/', 'GET, HEAD, OPTIONS'],
-  ])('gets 405 for %s %s with %s', async (method, path, allow) => {
-    const answer = await app.request(method, path);
-    expect(answer.headers.get('allow')).toBe(allow);
-    expectError(answer, 'METHOD_NOT_ALLOWED');
-  });
-
-  it.each([
-    ['/plants', 'GET, HEAD, OPTIONS, POST'],
-    ['/plants/1', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
-  ])('gets 204 for OPTIONS %s with %s', async (path, allow) => {
-    const answer = await app.request('OPTIONS', path);
-    expect(answer).toMatchObject({ status: 204, body: '' });
-    expect(answer.headers.get('allow')).toBe(allow);
-  });
+it.each([
+  ['PUT', '/plants', 405, 'GET, HEAD, OPTIONS, POST'],
+  ['OPTIONS', '/plants', 204, 'GET, HEAD, OPTIONS, POST'],
+  ['POST', '/plants/1', 405, 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
+  ['OPTIONS', '/plants/1', 204, 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
+  ['POST', '/?id=1', 405, 'GET, HEAD, OPTIONS'],
+])('%s %s gets %i with the methods of the path', async (method, path, status, allow) => {
+  const answer = await app.request(method, path);
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get('allow')).toBe(allow);
 });
 
 it('an error that cannot be written closes the connection, and the service goes on', async () => {
@@ -76,12 +66,11 @@ describe('a file of Swagger UI', () => {
     expect(headed.headers.get('content-length')).toBe(got.headers.get('content-length'));
   });
 
-  it.each(['package.json', '%2e%2e/package.json'])(
-    'that the page does not load is 404, like any other path: %s',
-    async (name) => {
+  it('that the page does not load is 404, like any other path', async () => {
+    for (const name of ['package.json', '%2e%2e/package.json']) {
       expectError(await app.request('GET', `/docs/${name}`), 'NOT_FOUND');
-    },
-  );
+    }
+  });
 });
 
 describe('every answer', () => {

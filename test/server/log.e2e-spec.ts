@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { hash } from 'node:crypto';
-import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
+import { recordLog } from '../support/record-log.js';
 import { exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
@@ -28,15 +28,6 @@ beforeAll(async () => {
   other = await TestApp.start({ TRUST_PROXY: '1', ...issuer.env });
   otherLines = recordLog(other, 'debug');
 });
-
-/** Records the lines of an application from now on, instead of writing them. */
-function recordLog({ nest }: TestApp, level: string): string[] {
-  const recorded: string[] = [];
-  const logger = nest.get<{ writer: object; pino: { level: string } }>(PinoLogger);
-  Object.assign(logger.writer, { write: (line: string) => recorded.push(line) });
-  logger.pino.level = level;
-  return recorded;
-}
 
 afterAll(async () => {
   await issuer.stop();

@@ -1,0 +1,11 @@
+import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
+import type { TestApp } from './test-app.js';
+
+/** Records the lines of an application from now on, instead of writing them. */
+export function recordLog({ nest }: TestApp, level: string): string[] {
+  const recorded: string[] = [];
+  const logger = nest.get<{ writer: object; pino: { level: string } }>(PinoLogger);
+  Object.assign(logger.writer, { write: (line: string) => recorded.push(line) });
+  logger.pino.level = level;
+  return recorded;
+}
