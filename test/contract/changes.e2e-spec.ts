@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { stat } from 'node:fs/promises';
 import { once } from 'node:events';
 import { DataSource } from 'typeorm';
@@ -14,7 +14,6 @@ import {
   sendChangesRequest,
   untilWaiting,
 } from '../support/change-feed.js';
-import { resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { TOKEN } from '../support/token.js';
@@ -24,20 +23,7 @@ import { ENGINE } from '../support/test-store.js';
 const MONSTERA = '{"id":7,"name":"Monstera"}';
 const CREATED = ['plant.created', 7, { id: 7, name: 'Monstera' }];
 
-let app: TestApp;
-/** A server without other suites; undefined unless a test needs it. */
-let ownServer: PostgresServer | undefined;
-
-beforeEach(async () => {
-  app = await TestApp.start(FEED);
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  resetClocks();
-  await app.close();
-  await ownServer?.remove();
-  ownServer = undefined;
-});
+const app = TestApp.forEach(FEED);
 
 async function readPage(query = ''): Promise<Answer> {
   const answer = await app.get(`/changes${query}`);
@@ -126,10 +112,8 @@ describe('a page of changes', () => {
   });
 
   it('is refused with a query that is not valid', async () => {
-    for (const query of ['after=nonsense', 'after=', 'after=1', 'limit=0', 'limit=1001']) {
-      expectError(await app.get(`/changes?${query}`), 'INVALID_PARAMETERS');
-    }
-    for (const query of ['wait=26', 'wait=-1', 'wait=1.5', 'wait=']) {
+    const queries = ['after=nonsense', 'after=', 'after=1', 'limit=0', 'limit=1001'];
+    for (const query of [...queries, 'wait=26', 'wait=-1', 'wait=1.5', 'wait=']) {
       expectError(await app.get(`/changes?${query}`), 'INVALID_PARAMETERS');
     }
   });
@@ -203,17 +187,16 @@ describe('the feed', () => {
   });
 
   it('writes nothing while nothing is written to the store', async () => {
-    if (ENGINE === 'postgres') {
-      // Transactions in the other databases of a server count too.
-      ownServer = await PostgresServer.start();
-      await app.restart({ DATABASE_URL: ownServer.url() });
-    }
+    // On PostgreSQL, transactions in the other databases of a server count too.
+    const ownServer = ENGINE === 'postgres' ? await PostgresServer.start() : undefined;
+    if (ownServer !== undefined) await app.restart({ DATABASE_URL: ownServer.url() });
     await app.create(MONSTERA);
     const cursor = await latestCursor(app);
     const before = await readState();
     await app.get(`/changes?after=${cursor}&wait=1`);
     await app.nest.get(ChangeFeed).removeOld();
     expect(await readState()).toEqual(before);
+    await ownServer?.remove();
   });
 });
 

@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
 import { REFUSED_BODIES, VALID_BODIES, VALID_STRINGS } from '../cases/bodies.js';
 import { VALID_IDS } from '../cases/ids.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 
-let app: TestApp;
+const app = TestApp.forAll();
 let lastId = 1_000_000;
-
-beforeAll(async () => {
-  app = await TestApp.start();
-});
-
-afterAll(() => app.close());
 
 /** An id that no other test uses. */
 function freshId(): string {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { ImportResultDto } from '../../src/platform/rest/import.js';
 import { exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
@@ -7,13 +7,7 @@ import { TOKEN } from '../support/token.js';
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const LONGEST = 102_400;
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await TestApp.start();
-});
-
-afterAll(() => app.close());
+const app = TestApp.forAll();
 
 /** Imports a body, and resolves with the outcome. */
 async function importLines(body: string | Uint8Array<ArrayBuffer>): Promise<ImportResultDto> {

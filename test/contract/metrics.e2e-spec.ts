@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { expectError } from '../support/expect-error.js';
 import { exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await TestApp.start();
-});
-
-afterAll(() => app.close());
+const app = TestApp.forAll();
 
 async function scrape(): Promise<string> {
   return (await app.get('/metrics')).text;

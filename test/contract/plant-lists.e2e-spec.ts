@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 
@@ -36,18 +36,15 @@ const BY_NAME: readonly (readonly [id: string, name: string])[] = [
 const byName = BY_NAME.map(([id]) => id);
 const byId = byName.toSorted((a, b) => Number(a) - Number(b));
 
-let app: TestApp;
+const app = TestApp.forAll();
 
 beforeAll(async () => {
-  app = await TestApp.start();
   const shuffled = BY_NAME.toSorted(([, a], [, b]) => a.length - b.length);
   for (const [id, name] of shuffled) {
     const { status } = await app.create(`{"id":${id},"name":${JSON.stringify(name)},"tag":"t"}`);
     expect(status).toBe(200);
   }
 });
-
-afterAll(() => app.close());
 
 function listIds({ text }: Answer): string[] {
   return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);

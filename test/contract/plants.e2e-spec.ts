@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 
-let app: TestApp;
+const app = TestApp.forAll();
 let lastId = 100;
-
-beforeAll(async () => {
-  app = await TestApp.start();
-});
-
-afterAll(() => app.close());
 
 /** Creates a plant of its own, and resolves with its path. */
 async function newPlant(members = '"name":"n"'): Promise<string> {

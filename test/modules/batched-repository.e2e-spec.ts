@@ -179,19 +179,14 @@ describe('rows of an entity', () => {
     expect(uuids.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
     // UUIDs of version 7 begin with the time.
     expect(uuids.every(({ id }) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/.test(id))).toBe(true);
-    const added = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => tickets.add({ name: `n${index}` })),
-    );
+    const names = Array.from({ length: 50 }, (_, index) => `n${index}`);
+    const added = await Promise.all(names.map((name) => tickets.add({ name })));
     const ids = added.map(({ id }) => Number(id));
     expect(new Set(ids).size).toBe(50);
-    expect(added.map(({ name }) => name)).toEqual(added.map((_, index) => `n${index}`));
+    expect(added.map(({ name }) => name)).toEqual(names);
     expect(await tickets.find(added[7]?.id)).toEqual(added[7]);
-    const [taken, fine] = await Promise.allSettled([
-      tickets.add({ name: 'n7' }),
-      tickets.add({ name: 'fine' }),
-    ]);
-    expect(taken).toMatchObject({ reason: { kind: 'unique', properties: ['name'] } });
-    expect(fine).toMatchObject({ value: { name: 'fine' } });
+    const taken = { kind: 'unique', properties: ['name'] };
+    await expect(tickets.add({ name: 'n7' })).rejects.toMatchObject(taken);
     await store.dataSource.transaction(async (manager) => {
       const { id } = await tickets.add({ name: 'inside' }, manager);
       expect(Number(id)).toBeGreaterThan(Math.max(...ids));
@@ -200,20 +195,13 @@ describe('rows of an entity', () => {
 });
 
 describe('a constraint that a row violates', () => {
-  it.each<[string, Bed, object]>([
-    ['a unique index', bed('b', { name: 'bed a' }), { kind: 'unique', properties: ['name'] }],
-    [
-      'a foreign key',
-      bed('b', { shelfId: '404' }),
-      { kind: 'foreign key', properties: ['shelfId'] },
-    ],
-    ['a check', bed('b', { length: 0 }), { kind: 'check', constraint: 'beds_are_long' }],
-    [
-      'a missing value',
-      bed('b', { name: null as never }),
-      { kind: 'not null', properties: ['name'] },
-    ],
-  ])('is named, and the row fails alone: %s', async (_, row, violation) => {
+  it.each<[Partial<Bed>, object]>([
+    [{ name: 'bed a' }, { kind: 'unique', properties: ['name'] }],
+    [{ shelfId: '404' }, { kind: 'foreign key', properties: ['shelfId'] }],
+    [{ length: 0 }, { kind: 'check', constraint: 'beds_are_long' }],
+    [{ name: null as never }, { kind: 'not null', properties: ['name'] }],
+  ])('is named, and the row fails alone: %j', async (changes, violation) => {
+    const row = bed('b', changes);
     await beds.create(bed('a'));
     const others = Array.from({ length: 20 }, (_, index) => bed(`c${index}`));
     const rows = [...others.slice(0, 7), row, ...others.slice(7)];
@@ -226,56 +214,36 @@ describe('a constraint that a row violates', () => {
   });
 });
 
-describe('a list of new rows', () => {
-  const list = [
+it('a list of new rows is stored but for rows that are refused, and the first with a key wins', async () => {
+  await beds.create(bed('stored'));
+  const { failures, ...counts } = await beds.createAll([
     bed('a'),
     bed('stored'),
     bed('a', { length: 9 }),
     bed('a'),
     bed('b', { name: 'bed a' }),
     bed('c', { shelfId: '404' }),
-    bed('d'),
-  ];
-  const failures = new Map<number, unknown>([
+    bed('d', { length: 0 }),
+    bed('e'),
+  ]);
+  expect(counts).toEqual({ created: 2, identical: 2 });
+  expect([...failures]).toMatchObject([
     [2, 'different'],
     [4, { kind: 'unique', properties: ['name'] }],
     [5, { kind: 'foreign key', properties: ['shelfId'] }],
+    [6, { kind: 'check', constraint: 'beds_are_long' }],
   ]);
-  it('is stored but for rows that are refused, and the first with a key wins', async () => {
-    await beds.create(bed('stored'));
-    const outcome = await beds.createAll(list);
-    expect(outcome).toMatchObject({ created: 2, identical: 2 });
-    expect([...outcome.failures]).toMatchObject([...failures]);
-
-    const again = await beds.createAll([...list, bed('e', { length: 0 })]);
-    expect(again).toMatchObject({ created: 0, identical: 4 });
-    expect([...again.failures]).toMatchObject([
-      ...failures,
-      [7, { kind: 'check', constraint: 'beds_are_long' }],
-    ]);
-    const { rows } = await beds.list({ limit: 10 });
-    expect(rows.map(({ code, length }) => [code, length])).toEqual([
-      ['a', 1],
-      ['d', 1],
-      ['stored', 1],
-    ]);
-  });
+  const { rows } = await beds.list({ limit: 10 });
+  expect(rows).toEqual([bed('a'), bed('e'), bed('stored')]);
 });
 
 describe('rows by key', () => {
-  beforeEach(async () => {
-    await Promise.all(
-      ['1', '2', '10', '-5', '9007199254740993'].map((id) => pots.create(pot({ id }))),
-    );
+  it('cannot have a key of another type', async () => {
+    for (const id of ['', 'abc', '1.0', '9223372036854775808', '0x10', ' 1']) {
+      await expect(pots.find(id)).rejects.toThrow(TypeError);
+      await expect(pots.create(pot({ id }))).rejects.toThrow(TypeError);
+    }
   });
-
-  it.each(['', 'abc', '1.0', '1e3', '9223372036854775808', '0x10', ' 1'])(
-    'cannot have the key "%s"',
-    async (key) => {
-      await expect(pots.find(key)).rejects.toThrow(TypeError);
-      await expect(pots.create(pot({ id: key }))).rejects.toThrow(TypeError);
-    },
-  );
 
   it.each([
     ['array', 30, LONG],

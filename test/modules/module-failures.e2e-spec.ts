@@ -30,18 +30,14 @@ class NeighboursController {
 @Module({ controllers: [NeighboursController] })
 class NeighboursModule {}
 
-let app: TestApp;
+const app = TestApp.forEach({}, NeighboursModule);
 let logged: jest.Spied<Logger['error']>;
 
-beforeEach(async () => {
-  app = await TestApp.start({}, NeighboursModule);
+beforeEach(() => {
   logged = jest.spyOn(Logger.prototype, 'error');
 });
 
-afterEach(async () => {
-  logged.mockRestore();
-  await app.close();
-});
+afterEach(() => logged.mockRestore());
 
 /** Sends a request that fails because of the store, and expects a 503 and a line in the log. */
 async function expectUnavailable(path: string, reason: unknown): Promise<void> {

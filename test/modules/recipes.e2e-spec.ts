@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, type DataSource, Entity, ForeignKey, PrimaryColumn, Unique } from 'typeorm';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import {
@@ -12,7 +12,7 @@ import {
 import { ConstraintError } from '../../src/platform/database/constraint.error.js';
 import { ApiError } from '../../src/platform/errors/api-error.js';
 import { Decimal } from '../../src/platform/json/decimal.js';
-import { type EntityStore, openEntityStore } from '../support/store.js';
+import { useEntityStore } from '../support/store.js';
 
 // The recipes of docs/modules.md that no module of the example needs.
 
@@ -58,21 +58,19 @@ class Movement {
   price!: Decimal;
 }
 
-let store: EntityStore;
+const store = useEntityStore([Taxon, Lock, Movement]);
 let dataSource: DataSource;
 let taxa: BatchedRepository<Taxon>;
 let locks: BatchedRepository<Lock>;
 let movements: BatchedRepository<Movement>;
 
-beforeEach(async () => {
-  store = await openEntityStore([Taxon, Lock, Movement]);
-  dataSource = store.dataSource;
+beforeEach(() => {
+  ({ dataSource } = store);
   const violations = { name: TaxonErrors.NAME_IN_USE };
   taxa = new BatchedRepository(dataSource.getRepository(Taxon), { violations });
   locks = new BatchedRepository(dataSource.getRepository(Lock));
   movements = new BatchedRepository(dataSource.getRepository(Movement));
 });
-afterEach(() => store.close());
 
 async function moveTaxon(id: string, parentId: string): Promise<void> {
   await dataSource.transaction(async (manager) => {

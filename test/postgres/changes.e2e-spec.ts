@@ -4,20 +4,20 @@ import { FEED, latestCursor } from '../support/change-feed.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 
-let app: TestApp;
 let first: pg.Client;
 let second: pg.Client;
 
-beforeEach(async () => {
-  app = await TestApp.start(FEED);
-  [first, second] = [new pg.Client(app.storeUrl), new pg.Client(app.storeUrl)];
-  await first.connect();
-  await second.connect();
-});
 afterEach(async () => {
   await first.end();
   await second.end();
-  await app.close();
+});
+
+const app = TestApp.forEach(FEED);
+
+beforeEach(async () => {
+  [first, second] = [new pg.Client(app.storeUrl), new pg.Client(app.storeUrl)];
+  await first.connect();
+  await second.connect();
 });
 
 async function listIds(from = app, query = ''): Promise<number[]> {
@@ -97,17 +97,15 @@ async function restore(tables: Record<string, object[]>, client: pg.Client): Pro
 }
 
 describe('a mirror of a database that is restored from a dump', () => {
-  let restored: TestApp;
   let client: pg.Client;
 
+  afterEach(() => client.end());
+
+  const restored = TestApp.forEach(FEED);
+
   beforeEach(async () => {
-    restored = await TestApp.start(FEED);
     client = new pg.Client(restored.storeUrl);
     await client.connect();
-  });
-  afterEach(async () => {
-    await client.end();
-    await restored.close();
   });
 
   it('goes on if it was not ahead, and is told so if it was', async () => {

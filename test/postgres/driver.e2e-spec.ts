@@ -1,23 +1,12 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { Logger } from '@nestjs/common';
+import { expect, it } from '@jest/globals';
 import { Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
-import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { int64 } from '../../src/platform/database/columns.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import type { PostgresDataSource } from '../../src/platform/database/postgres/postgres-data-source.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { type EntityStore, openEntityStore } from '../support/store.js';
+import { openEntityStore, useEntityStore } from '../support/store.js';
 
-let opened: EntityStore;
-let dataSource: StoreDataSource;
-
-beforeEach(async () => {
-  Logger.overrideLogger(false);
-  opened = await openEntityStore([Plant]);
-  ({ dataSource } = opened);
-});
-
-afterEach(() => opened.close());
+const store = useEntityStore([Plant]);
 
 it('a migration has no time limit, and other statements have theirs again', async () => {
   const limits: unknown[] = [];
@@ -29,14 +18,14 @@ it('a migration has no time limit, and other statements have theirs again', asyn
       return Promise.resolve();
     }
   }
-  dataSource.migrations.push(new Noting1700000000000());
-  await dataSource.runMigrations();
-  limits.push(await dataSource.query('SHOW statement_timeout'));
+  store.dataSource.migrations.push(new Noting1700000000000());
+  await store.dataSource.runMigrations();
+  limits.push(await store.dataSource.query('SHOW statement_timeout'));
   expect(limits).toEqual([[{ statement_timeout: '0' }], [{ statement_timeout: '4s' }]]);
 });
 
 it('the PostgreSQL store takes no commit for one that the server answers with ROLLBACK', async () => {
-  const session = await (dataSource as PostgresDataSource).pools.writers.acquire();
+  const session = await (store.dataSource as PostgresDataSource).pools.writers.acquire();
   const insert = { name: 'insert', text: "INSERT INTO plants (id, name) VALUES (1, 'a')" };
   const run = session.transaction(async (within) => {
     await within.query(insert, []);
@@ -44,7 +33,7 @@ it('the PostgreSQL store takes no commit for one that the server answers with RO
   });
   await expect(run).rejects.toThrow('The transaction was rolled back');
   await session.release(false);
-  expect(await dataSource.getRepository(Plant).count()).toBe(0);
+  expect(await store.dataSource.getRepository(Plant).count()).toBe(0);
 });
 
 it('prepared statements of tables whose long names differ at their ends are kept apart', async () => {

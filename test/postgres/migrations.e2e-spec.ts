@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { int64, text } from '../../src/platform/database/columns.js';
 import { changeSchema } from '../../src/platform/database/migration-steps.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
-import { type EntityStore, openEntityStore } from '../support/store.js';
+import { useEntityStore } from '../support/store.js';
 
 @Entity('pots')
 class Pot {
@@ -14,14 +14,12 @@ class Pot {
   name!: string;
 }
 
-let store: EntityStore;
+const store = useEntityStore([Pot]);
 let pots: BatchedRepository<Pot>;
 
-beforeEach(async () => {
-  store = await openEntityStore([Pot]);
+beforeEach(() => {
   pots = new BatchedRepository(store.dataSource.getRepository(Pot));
 });
-afterEach(() => store.close());
 
 /** Executes steps as a migration does. */
 async function migrate(up: (queryRunner: QueryRunner) => Promise<void>): Promise<void> {

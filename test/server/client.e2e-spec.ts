@@ -14,15 +14,12 @@ import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';
 
-let app: TestApp;
+const app = TestApp.forAll({ CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' });
 let client: PlantStoreClient;
 
-beforeAll(async () => {
-  app = await TestApp.start({ CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' });
+beforeAll(() => {
   client = makeClient();
 });
-
-afterAll(() => app.close());
 
 /** How many requests the clients have sent since the last one was made. */
 let sent = 0;

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { holdTimeouts, resetClocks, stopClock } from '../support/clock.js';
@@ -10,18 +10,12 @@ import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await TestApp.start();
-});
+const app = TestApp.forAll();
 
 afterEach(() => {
   resetClocks();
   jest.restoreAllMocks();
 });
-
-afterAll(() => app.close());
 
 /**
  * Sends each piece when the one before has been read. Returns the statuses of the answers, of which

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   BadRequestException,
   Body,
@@ -164,13 +164,7 @@ class ExampleModule {}
 const MAX = '9223372036854775807';
 const INT64 = 'must be an integer from -9223372036854775808 to 9223372036854775807';
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await TestApp.start({ CHANGE_FEED: 'on' }, ExampleModule, ...EXAMPLE_MODULES);
-});
-
-afterAll(() => app.close());
+const app = TestApp.forAll({ CHANGE_FEED: 'on' }, ExampleModule, ...EXAMPLE_MODULES);
 
 function put(path: string, body: string, headers: Record<string, string> = {}): Promise<Answer> {
   return app.put(`/examples/${path}`, body, headers);

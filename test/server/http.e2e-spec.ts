@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,13 +11,7 @@ import { ClientConnection, listAnswers, exchange } from '../support/http/connect
 import { type Answer, TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await TestApp.start();
-});
-
-afterAll(() => app.close());
+const app = TestApp.forAll();
 
 function head(...lines: string[]): string {
   return [...lines, 'Host: localhost', '', ''].join('\r\n');

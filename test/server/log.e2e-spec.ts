@@ -14,7 +14,7 @@ const LONG = 'x'.repeat(100);
 type Line = Record<string, unknown>;
 
 let issuer: TokenIssuer;
-let app: TestApp;
+const app = TestApp.forAll({ ACCESS_TOKENS: [TOKEN, ...NAMED_ENTRIES].join() });
 /** Behind a proxy, with an identity provider. */
 let other: TestApp;
 /** The lines of the logs of both. */
@@ -23,7 +23,6 @@ let otherLines: string[];
 
 beforeAll(async () => {
   issuer = await TokenIssuer.start();
-  app = await TestApp.start({ ACCESS_TOKENS: [TOKEN, ...NAMED_ENTRIES].join() });
   lines = recordLog(app, 'info');
   other = await TestApp.start({ TRUST_PROXY: '1', ...issuer.env });
   otherLines = recordLog(other, 'debug');
@@ -31,7 +30,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await issuer.stop();
-  await app.close();
   await other.close();
 });
 

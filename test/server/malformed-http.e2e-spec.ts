@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { ErrorCatalogue, getStatus } from '../../src/platform/errors/error-catalogue.js';
 import { listAnswers, exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
@@ -52,20 +52,12 @@ const MALFORMED: readonly (readonly [string, keyof typeof ErrorCatalogue, string
   ],
 ];
 
-let app: TestApp;
-let impatient: TestApp;
-
-beforeAll(async () => {
-  app = await TestApp.start();
-  impatient = await TestApp.start({ HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' });
-});
-
 afterAll(async () => {
-  for (const one of [app, impatient]) {
-    expect(await one.rows()).toEqual([]);
-    await one.close();
-  }
+  for (const one of [app, impatient]) expect(await one.rows()).toEqual([]);
 });
+
+const app = TestApp.forAll();
+const impatient = TestApp.forAll({ HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' });
 
 function expectOneError(received: string, name: keyof typeof ErrorCatalogue): void {
   const answers = listAnswers(received);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -13,13 +13,7 @@ const HEADERS = /^HTTP\/.*?^$/ms;
 const SHOWN_HEADER = /^(HTTP\/|ETag:|$)/;
 const END = '-- end --';
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await TestApp.start();
-});
-
-afterAll(() => app.close());
+const app = TestApp.forAll();
 
 it('README shows the output of curl', async () => {
   const [, session = ''] = CONSOLE.exec(README) ?? [];

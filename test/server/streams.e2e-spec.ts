@@ -85,17 +85,10 @@ class StreamsController {
 @Module({ controllers: [StreamsController] })
 class StreamsModule {}
 
-let app: TestApp;
+beforeEach(() => void Object.assign(made, { pieces: 0, ended: 0 }));
+afterEach(resetClocks);
 
-beforeEach(async () => {
-  Object.assign(made, { pieces: 0, ended: 0 });
-  app = await TestApp.start({}, StreamsModule);
-});
-
-afterEach(async () => {
-  resetClocks();
-  await app.close();
-});
+const app = TestApp.forEach({}, StreamsModule);
 
 describe('a stream', () => {
   it('answers HEAD with its headers, and generates no further pieces', async () => {

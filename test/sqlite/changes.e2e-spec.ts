@@ -1,23 +1,11 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { copyFile } from 'node:fs/promises';
 import { FEED, latestCursor, listChanges } from '../support/change-feed.js';
-import { resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { querySqlite } from '../support/store.js';
 import { TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
 
-const OTHER_TOKEN = 'another-token-of-another-client';
-
-let app: TestApp;
-
-beforeEach(async () => {
-  app = await TestApp.start({ ...FEED, ACCESS_TOKENS: `${TOKEN},${OTHER_TOKEN}` });
-});
-afterEach(async () => {
-  resetClocks();
-  await app.close();
-});
+const app = TestApp.forEach(FEED);
 
 it.each<[string, (from: string, to: string) => Promise<unknown>]>([
   ['the file that VACUUM INTO made', (from, to) => querySqlite(from, 'VACUUM INTO ?', [to])],

@@ -1,16 +1,10 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 
-let app: TestApp;
-
-beforeEach(async () => {
-  app = await TestApp.start();
-});
-
-afterEach(() => app.close());
+const app = TestApp.forEach();
 
 it.each(['/health/live', '/health/ready'])('%s needs no token and has no details', async (path) => {
   const answer = await app.request('GET', path);

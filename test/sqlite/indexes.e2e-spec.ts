@@ -1,17 +1,15 @@
-import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import { TestApp } from '../support/test-app.js';
 
-let app: TestApp;
+const app = TestApp.forAll();
 
 beforeAll(async () => {
-  app = await TestApp.start();
   for (const id of [1, 2, 3]) await app.create(`{"id":${id},"name":"mint","tag":"t"}`);
 });
 afterEach(() => {
   jest.restoreAllMocks();
 });
-afterAll(() => app.close());
 
 it.each<[string, string]>([
   ['', 'id>?'],

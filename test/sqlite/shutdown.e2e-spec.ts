@@ -13,13 +13,18 @@ async function create(client: ClientConnection): Promise<void> {
 }
 
 describe('while the application closes', () => {
-  let app: TestApp;
   let finish: () => void;
   let held: Promise<void>;
   let arrived: Promise<void>;
 
-  beforeEach(async () => {
-    app = await TestApp.start();
+  afterEach(() => {
+    jest.restoreAllMocks();
+    resetClocks();
+  });
+
+  const app = TestApp.forEach();
+
+  beforeEach(() => {
     held = new Promise<void>((resolve) => (finish = resolve));
     arrived = new Promise((resolve) => {
       jest.spyOn(app.nest.get(PlantsService), 'create').mockImplementation(async () => {
@@ -28,12 +33,6 @@ describe('while the application closes', () => {
         return { name: 'held' };
       });
     });
-  });
-
-  afterEach(async () => {
-    await app.close();
-    jest.restoreAllMocks();
-    resetClocks();
   });
 
   it('all connections in the backlog are answered, also if accepting them takes long', async () => {

@@ -1,5 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Logger } from '@nestjs/common';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EntityManager, type Repository } from 'typeorm';
 import { WAIT_TIMEOUT_MS } from '../../src/platform/config/env.js';
@@ -9,22 +8,18 @@ import { StoreUnavailableError } from '../../src/platform/database/store-unavail
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
-import { type EntityStore, openEntityStore } from '../support/store.js';
+import { useEntityStore } from '../support/store.js';
 
-let store: EntityStore;
+const store = useEntityStore([Plant]);
 let dataSource: StoreDataSource;
 let plants: Repository<Plant>;
 let rows: BatchedRepository<Plant>;
 
-beforeEach(async () => {
-  Logger.overrideLogger(false);
-  store = await openEntityStore([Plant]);
+beforeEach(() => {
   ({ dataSource } = store);
   plants = dataSource.getRepository(Plant);
   rows = new BatchedRepository(plants);
 });
-
-afterEach(() => store.close());
 
 function plant(id: number): Plant {
   return { id: String(id), name: `plant ${id}`, tag: null };

@@ -50,25 +50,13 @@ export class Program {
     env: Record<string, string>,
     ...args: string[]
   ): Program {
-    return Program.spawn(
-      [...tracer, process.execPath, `${ROOT}dist/main.js`, ...args],
-      folder,
-      env,
-    );
-  }
-
-  private static spawn(
-    [command = '', ...rest]: readonly string[],
-    folder: string,
-    env: Record<string, string>,
-  ): Program {
-    return new Program(
-      spawn(command, rest, {
-        cwd: folder,
-        env: { PATH: process.env.PATH, PORT: '0', SHUTDOWN_GRACE_MS: '0', ...env },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      }),
-    );
+    const [command = '', ...rest] = [...tracer, process.execPath, `${ROOT}dist/main.js`, ...args];
+    const child = spawn(command, rest, {
+      cwd: folder,
+      env: { PATH: process.env.PATH, PORT: '0', SHUTDOWN_GRACE_MS: '0', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    return new Program(child);
   }
 
   /** Resolves with the address once the program listens. */

@@ -1,4 +1,5 @@
-import { afterAll } from '@jest/globals';
+import { afterAll, afterEach, beforeEach } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import sqlite3 from 'sqlite3';
 import {
   createDataSourceOptions,
@@ -52,6 +53,17 @@ export async function openEntityStore(
     await store?.remove();
   };
   return { dataSource, close };
+}
+
+/** Opens a new store with only these tables for each test of a file. */
+export function useEntityStore(entities: Schema['entities']): { dataSource: StoreDataSource } {
+  const opened = {} as EntityStore;
+  beforeEach(async () => {
+    Logger.overrideLogger(false);
+    Object.assign(opened, await openEntityStore(entities));
+  });
+  afterEach(() => opened.close());
+  return opened;
 }
 
 /** Adds the tables of a feature of the tests to the program's until the test file ends. */

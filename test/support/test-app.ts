@@ -1,3 +1,4 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { once } from 'node:events';
@@ -35,11 +36,11 @@ export interface Answer {
 
 /** The application as in production, but with long time limits, a free port and its own store. */
 export class TestApp {
-  private constructor(
-    public nest: NestExpressApplication,
-    private readonly store: TestStore,
-    private env: Record<string, string>,
-  ) {}
+  nest!: NestExpressApplication;
+  private store!: TestStore;
+  private env: Record<string, string> = {};
+
+  private constructor(private readonly features: readonly Type[]) {}
 
   /**
    * @param env changes to the environment that the application reads
@@ -49,8 +50,31 @@ export class TestApp {
     env: Record<string, string> = {},
     ...features: readonly Type[]
   ): Promise<TestApp> {
-    const store = await TestStore.create();
-    return new TestApp(await startNest(store, env, features), store, env);
+    const app = new TestApp(features);
+    await app.open(env);
+    return app;
+  }
+
+  /** Starts one application for all tests of a file or a block. See {@link start}. */
+  static forAll(env: Record<string, string> = {}, ...features: readonly Type[]): TestApp {
+    const app = new TestApp(features);
+    beforeAll(() => app.open(env));
+    afterAll(() => app.close());
+    return app;
+  }
+
+  /** Starts one application for each test of a file or a block. See {@link start}. */
+  static forEach(env: Record<string, string> = {}, ...features: readonly Type[]): TestApp {
+    const app = new TestApp(features);
+    beforeEach(() => app.open(env));
+    afterEach(() => app.close());
+    return app;
+  }
+
+  private async open(env: Record<string, string>): Promise<void> {
+    this.env = env;
+    this.store = await TestStore.create();
+    this.nest = await startNest(this.store, env, this.features);
   }
 
   /**
@@ -66,7 +90,7 @@ export class TestApp {
     await this.stop();
     await act();
     this.env = { ...this.env, ...env };
-    this.nest = await startNest(this.store, this.env, []);
+    this.nest = await startNest(this.store, this.env, this.features);
   }
 
   get port(): number {

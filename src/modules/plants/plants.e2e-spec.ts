@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { expectError } from '../../../test/support/expect-error.js';
 import { TestApp } from '../../../test/support/test-app.js';
 import { PlantErrors } from './plants.errors.js';
 import { PlantsService } from './plants.service.js';
 
-let app: TestApp;
+const app = TestApp.forAll();
 let lastId = 0;
-
-beforeAll(async () => {
-  app = await TestApp.start();
-});
-afterAll(() => app.close());
 
 /** Creates a plant with an id of its own. Resolves with its path. */
 async function createPlant(members: object = { name: 'n' }): Promise<string> {

@@ -28,16 +28,12 @@ describe('loadEnv', () => {
   });
 
   it.each([
-    { PORT: '0' },
-    { HOST: 'plants.example.com' },
-    { NODE_ENV: 'production', ACCESS_TOKENS: 'token' },
+    { PORT: '0', HOST: 'plants.example.com', NODE_ENV: 'production', ACCESS_TOKENS: 'token' },
     {
       DATABASE_URL: 'postgresql://me:p%40ss@db.test:5433/plants?sslmode=verify-full&sslrootcert=a',
     },
     { DATABASE_URL: 'postgres://me@ignored/plants?host=/var/run/postgresql' },
-    { ACCESS_TOKENS: ' a , b/c+d=e~!, ,' },
-    { ACCESS_TOKENS: `sha256:${DIGEST}` },
-    { ACCESS_TOKENS: `${'n'.repeat(64)}:sha256:${DIGEST}` },
+    { ACCESS_TOKENS: ` a , b/c+d=e~!, ,sha256:${DIGEST},${'n'.repeat(64)}:sha256:${DIGEST}` },
     { ACCESS_TOKENS: `${'n'.repeat(65)}:sha256:c` },
     { ...PROVIDER, NODE_ENV: 'production', AUTH_SCOPE: 'plants:write plants' },
     { ...PROVIDER, AUTH_JWKS_URL: 'http://127.1:8080/jwks' },
@@ -109,12 +105,8 @@ describe('loadEnv', () => {
 
   it('names a variable once, also beside rules of several variables', () => {
     const faults = findFaults({ NODE_ENV: 'production', PORT: 'x', AUTH_JWKS_URL: 'x' });
-    expect(faults.split('\n').map((line) => line.split(' ', 3).join(' '))).toEqual([
-      'PORT must be',
-      'AUTH_JWKS_URL must be',
-      'AUTH_ISSUER must be',
-      'AUTH_AUDIENCE must be',
-    ]);
+    const names = ['PORT', 'AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'];
+    expect(listNames(faults)).toEqual(names);
   });
 
   it('names every variable at fault, and shows no value', () => {
@@ -123,11 +115,7 @@ describe('loadEnv', () => {
       DATABASE_URL: 'mysql://me:pass',
       ACCESS_TOKENS: 'my secret',
     });
-    expect(faults.split('\n').map((line) => line.split(' ')[0])).toEqual([
-      'PORT',
-      'DATABASE_URL',
-      'ACCESS_TOKENS',
-    ]);
+    expect(listNames(faults)).toEqual(['PORT', 'DATABASE_URL', 'ACCESS_TOKENS']);
     expect(faults).not.toMatch(/99999|mysql|pass|secret/);
   });
 });
@@ -167,9 +155,13 @@ describe('the settings of a module', () => {
 function findFaults(source: Record<string, string>): string {
   try {
     loadEnv(source);
+    return '';
   } catch (error) {
     if (error instanceof EnvError) return error.message;
     throw error;
   }
-  return '';
+}
+
+function listNames(faults: string): (string | undefined)[] {
+  return faults.split('\n').map((line) => line.split(' ')[0]);
 }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
@@ -26,12 +26,7 @@ const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(
 const LONG = new Uint8Array(5 * MIB + 1);
 const JPEG = Buffer.concat([Buffer.from('ffd8ff', 'hex'), Buffer.alloc(40, 2)]);
 
-let app: TestApp;
-
-beforeAll(async () => {
-  app = await TestApp.start({}, ...EXAMPLE_MODULES);
-});
-afterAll(() => app.close());
+const app = TestApp.forAll({}, ...EXAMPLE_MODULES);
 
 beforeEach(async () => {
   await app.query('DELETE FROM plants');

@@ -27,7 +27,6 @@ import { NewPlantingDto } from './dto/new-planting.dto.js';
 import { PlantingKeyDto } from './dto/planting-key.dto.js';
 import { PlantingPatchDto } from './dto/planting-patch.dto.js';
 import { PlantingDto } from './dto/planting.dto.js';
-import { StoredPlantingDto } from './dto/stored-planting.dto.js';
 import { PlantingErrors } from './plantings.errors.js';
 import { PlantingsService } from './plantings.service.js';
 
@@ -50,7 +49,7 @@ export class PlantingsController {
     operationId: 'listPlantings',
     summary: 'List plantings, in the order of their keys',
   })
-  @ApiPage(StoredPlantingDto, 'A page of plantings')
+  @ApiPage(NewPlantingDto, 'A page of plantings')
   list(@Query() query: ListPlantingsDto): Promise<JsonPage> {
     return this.plantings.list(query);
   }
@@ -83,9 +82,9 @@ export class PlantingsController {
 
   @Get(':gardenId/:plantId')
   @ApiOperation({ operationId: 'readPlanting', summary: 'Read a planting' })
-  @ApiRepresentation(StoredPlantingDto, 'The planting as it is stored')
+  @ApiRepresentation(NewPlantingDto, 'The planting as it is stored')
   @ApiErrors(PlantingErrors.PLANTING_NOT_FOUND)
-  read(@Param() key: PlantingKeyDto): Promise<Representation<StoredPlantingDto>> {
+  read(@Param() key: PlantingKeyDto): Promise<Representation<NewPlantingDto>> {
     return this.plantings.read(key);
   }
 

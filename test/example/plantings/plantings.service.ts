@@ -18,7 +18,6 @@ import type { NewPlantingDto } from './dto/new-planting.dto.js';
 import type { PlantingKeyDto } from './dto/planting-key.dto.js';
 import type { PlantingPatchDto } from './dto/planting-patch.dto.js';
 import { PlantingDto } from './dto/planting.dto.js';
-import type { StoredPlantingDto } from './dto/stored-planting.dto.js';
 import { Planting } from './planting.entity.js';
 import { PlantingErrors } from './plantings.errors.js';
 import { PlantingsRepository } from './plantings.repository.js';
@@ -43,7 +42,7 @@ export class PlantingsService {
   }
 
   /** @throws ApiError 404901, 50300 */
-  async read(key: PlantingKeyDto): Promise<Representation<StoredPlantingDto>> {
+  async read(key: PlantingKeyDto): Promise<Representation<NewPlantingDto>> {
     const planting = await this.plantings.find(key);
     if (planting === undefined) throw new ApiError(PlantingErrors.PLANTING_NOT_FOUND);
     return { body: { ...key, ...toDto(planting) }, etag: toEtag(planting) };

@@ -78,23 +78,15 @@ function passTime(ms: number): void {
 
 const ITEMS = Array.from({ length: 20 }, (_, index) => index);
 
-it('refuses nothing because one batch was slow', async () => {
-  const queue = makeQueue('once', [0, 300]);
-  await queue.add(0);
-  await queue.add(1);
+it.each([
+  ['one batch was slow', [0, 300], 1],
+  ['each of two sessions was slow to connect', [300, 300], 2],
+])('refuses nothing because %s', async (reason, times, sessions) => {
+  const queue = makeQueue(reason, times, 1, sessions);
+  await Promise.all([0, 1].map((item) => queue.add(item)));
   const outcomes = await Promise.all(ITEMS.map((item) => queue.add(item)));
   expect(outcomes).toEqual(ITEMS.map((item) => `done ${item}`));
 });
-
-it.each([1, 2])(
-  'refuses nothing since each of %i sessions was slow to connect',
-  async (sessions) => {
-    const queue = makeQueue(`cold ${sessions}`, Array<number>(sessions).fill(300), 1, sessions);
-    await Promise.all(ITEMS.slice(0, sessions).map((item) => queue.add(item)));
-    const outcomes = await Promise.all(ITEMS.map((item) => queue.add(item)));
-    expect(outcomes).toEqual(ITEMS.map((item) => `done ${item}`));
-  },
-);
 
 it('refuses at once what would wait too long when the last batches were all slow', async () => {
   const queue = makeQueue('slow', [300, 300]);

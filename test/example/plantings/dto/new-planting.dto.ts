@@ -1,17 +1,7 @@
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { IsInt64, IsUuid } from '../../../../src/platform/validation/types.decorators.js';
+import { ApiSchema, IntersectionType } from '@nestjs/swagger';
 import { PlantingDto } from './planting.dto.js';
+import { PlantingKeyDto } from './planting-key.dto.js';
 
+/** A planting is created with all the members that are stored. */
 @ApiSchema({ name: 'NewPlanting' })
-export class NewPlantingDto extends PlantingDto {
-  @IsUuid()
-  @ApiProperty({
-    description: 'The id of the garden',
-    example: '00000000-0000-4000-8000-000000000001',
-  })
-  gardenId!: string;
-
-  @IsInt64()
-  @ApiProperty({ description: 'The id of the plant', example: 1 })
-  plantId!: bigint;
-}
+export class NewPlantingDto extends IntersectionType(PlantingKeyDto, PlantingDto) {}
