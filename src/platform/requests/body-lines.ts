@@ -56,7 +56,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLi
   async *[Symbol.asyncIterator](): AsyncGenerator<() => ReadLines<Dto>, void, undefined> {
     const { response, rule, stop } = this;
     checkMediaType(response.req, rule);
-    continueIfExpected(response.req, response);
+    continueIfExpected(response);
     /** The start of an incomplete line; of a line that is too long, only as much as shows that. */
     const rest = new GrowingBuffer(rule.limit + 2);
     const chunks = new BodyChunks(response.req, this.timeoutMs);

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { heapUsed } from '../../../test/support/heap-used.js';
@@ -25,9 +25,13 @@ function request(ip = '192.0.2.1', rawHeaders: string[] = []): PassThrough & Inc
   }) as unknown as PassThrough & IncomingMessage;
 }
 
+function read(req: IncomingMessage): Promise<Buffer> {
+  return readBody({ req } as never, RULE, HOUR_MS);
+}
+
 it('keeps no chunk, however small, and nothing that was read together with it', async () => {
   const req = request();
-  const body = readBody(req, {} as ServerResponse, RULE, HOUR_MS);
+  const body = read(req);
   heapUsed();
   const before = process.memoryUsage().arrayBuffers;
   for (let index = 0; index < 10_000; index++) {
@@ -43,18 +47,18 @@ it('keeps no chunk, however small, and nothing that was read together with it', 
 
 it('keeps no more of a body than says that it is too long', async () => {
   const req = request();
-  const body = readBody(req, {} as ServerResponse, RULE, HOUR_MS);
+  const body = read(req);
   for (let index = 0; index < 4; index++) req.write(Buffer.alloc(BODY_LIMIT / 2));
   await expect(body).rejects.toMatchObject({ status: 413 });
 });
 
 it('counts the headers of requests whose bodies have not arrived, and drops the first of a client', async () => {
   const others = request('192.0.2.2', ['Host', 'a', 'Content-Type', 'application/json']);
-  const honest = readBody(others, {} as ServerResponse, RULE, HOUR_MS);
+  const honest = read(others);
   const outcomes = Array.from({ length: CLIENT_MEMORY / MIB }, () => 'waits');
   const waiting = outcomes.map((_, index) => {
     const req = request('192.0.2.1', ['X', 'x'.repeat(MIB)]);
-    void readBody(req, {} as ServerResponse, RULE, HOUR_MS).catch((error: unknown) => {
+    void read(req).catch((error: unknown) => {
       outcomes[index] = `gets ${(error as ApiError).status}`;
     });
     return req;

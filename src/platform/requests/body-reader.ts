@@ -37,16 +37,16 @@ export type BodyRule = JsonRule | (Limits & { readonly dto?: undefined });
  * @throws RequestAbortedError
  */
 export async function readBody(
-  req: IncomingMessage,
-  res: ServerResponse,
+  response: ServerResponse,
   rule: BodyRule,
   timeoutMs: number,
 ): Promise<Buffer> {
+  const { req } = response;
   const { 'content-length': declared = '0', 'transfer-encoding': coding } = req.headers;
   // The length of a chunked body is known only at its end.
   const length = coding === undefined ? Number(declared) : undefined;
   if (length !== undefined) checkBody(req, length, rule);
-  continueIfExpected(req, res);
+  continueIfExpected(response);
 
   const bytes = readArrived(req, length) ?? (await readBytes(req, rule, timeoutMs));
   if (length === undefined) checkBody(req, bytes.length, rule);
@@ -57,9 +57,10 @@ export async function readBody(
 }
 
 /** Sends 100 (Continue) to a client that waits for it. */
-export function continueIfExpected(req: IncomingMessage, res: ServerResponse): void {
+export function continueIfExpected(response: ServerResponse): void {
+  const { headers, httpVersion } = response.req;
   // RFC 9110 section 10.1.1: an expectation in HTTP/1.0 is ignored.
-  if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
+  if (headers.expect !== undefined && httpVersion === '1.1') response.writeContinue();
 }
 
 function checkBody(req: IncomingMessage, length: number, rule: BodyRule): void {

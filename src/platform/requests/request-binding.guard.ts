@@ -5,7 +5,6 @@ import {
   type ExecutionContext,
   Injectable,
   type OnModuleInit,
-  SetMetadata,
   type Type,
 } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
@@ -20,20 +19,16 @@ import { type BodyRule, makeJsonRule, parseObject, readBody } from './body-reade
 import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { setParameters } from './read-parameters.js';
-import { Turns, TURNS } from './turns.js';
+import { TakesTurns, Turns } from './turns.js';
 
 /** Makes the body of an answer from the result of a handler, and sets its status and headers. */
 type ResultConverter<Result = never> = (result: Result, response: Response) => unknown;
-
-const RESULT_CONVERTER = Symbol('result converter');
 
 /**
  * Converts the results of a handler when they are sent. An interceptor could do the same, but Nest
  * wraps a handler with interceptors in observables, which takes a fifth of the time of a read.
  */
-export function ConvertResult<Result>(convert: ResultConverter<Result>): MethodDecorator {
-  return SetMetadata(RESULT_CONVERTER, convert);
-}
+export const ConvertResult = Reflector.createDecorator<ResultConverter>();
 
 /** Returns the body of the answer. */
 export function convertResult(result: unknown, response: Response): unknown {
@@ -64,7 +59,7 @@ interface Handler {
   readonly bodyRule: BodyRule | undefined;
   /** The turns that `@TakesTurns()` names. */
   readonly turns: Turns | undefined;
-  readonly converter: ResultConverter<unknown> | undefined;
+  readonly converter: ResultConverter | undefined;
 }
 
 /** The methods whose bodies are ignored. */
@@ -102,8 +97,8 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
       for (const method of this.scanner.getAllMethodNames(prototype)) {
         const parameters = readHandlerParameters(controller, method);
         const handler = prototype[method] as Type<object>;
-        const turns = this.reflector.get<Turns | undefined>(TURNS, handler);
-        const converter = this.reflector.get<Handler['converter']>(RESULT_CONVERTER, handler);
+        const turns = this.reflector.get(TakesTurns, handler) as Turns | undefined;
+        const converter = this.reflector.get(ConvertResult, handler) as Handler['converter'];
         const bodyRule = parameters.body
           ? makeJsonRule(parameters.body)
           : (Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined);
@@ -148,18 +143,18 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
   }
 
   private async bindBody(response: Response, rule: BodyRule, turns?: Turns): Promise<boolean> {
-    const { req: request } = response;
+    const { req } = response;
     // A guard runs inside of Node's parser, which passes on the body that has arrived with the
     // headers before this continues.
     await Promise.resolve();
-    const bytes = await readBody(request, response, rule, this.env.REQUEST_TIMEOUT_MS);
+    const bytes = await readBody(response, rule, this.env.REQUEST_TIMEOUT_MS);
     if (rule.dto === undefined) {
       await turns?.take(response, bytes.length);
-      request.body = bytes;
+      req.body = bytes;
     } else {
       const text = bytes.toString();
       await turns?.take(response, countMemory(text, bytes));
-      request.body = parseObject(text, rule.dto, 'body');
+      req.body = parseObject(text, rule.dto, 'body');
     }
     return true;
   }

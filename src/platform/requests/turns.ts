@@ -1,4 +1,4 @@
-import { SetMetadata } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { WAIT_TIMEOUT_MS } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
@@ -11,7 +11,7 @@ import { countHead, RequestAbortedError } from './body-chunks.js';
 /** How many bytes all requests that are handled may take. On a slow disk, one flush answers many. */
 export const HANDLED_BYTES = 64 * 1024 * 1024;
 /** About how many bytes a request takes while it is handled, besides its body. */
-export const REQUEST_BYTES = 16 * 1024;
+const REQUEST_BYTES = 16 * 1024;
 /** How long a download waits for its turn, in milliseconds: other clients may be slow to take theirs. */
 export const MAX_DOWNLOAD_WAIT_MS = 30_000;
 /** How many pages and pieces of pages are read at a time. */
@@ -134,10 +134,8 @@ export class Turns {
   }
 }
 
-export const TURNS = Symbol('turns');
-
 /** Lets the requests of a handler take other turns than {@link Turns.ofHandlers}. */
-export const TakesTurns = (turns: Turns): MethodDecorator => SetMetadata(TURNS, turns);
+export const TakesTurns = Reflector.createDecorator<Turns>();
 
 /** Ends the turn of a request when its answer begins, or while it waits for its client. */
 export function endTurn({ locals }: Response): void {

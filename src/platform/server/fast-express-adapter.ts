@@ -20,7 +20,7 @@ const TIME_CHECK_MS = 1_000;
 /** How many chunks of a body may have any length. */
 export const FREE_CHUNKS = 256;
 /** How many bytes further chunks must have on average. */
-export const MIN_CHUNK = 16;
+const MIN_CHUNK = 16;
 /** Texts of this length or longer are sent as bytes, so that those which are not read are counted. */
 const LONG_TEXT = 16 * 1024;
 

@@ -25,11 +25,8 @@ const LINGER_MS = 2_000;
 const READING = new Set<string | undefined>(['GET', 'HEAD']);
 
 /** Answers with an error as JSON, also before the body of the request has arrived. */
-export function sendError(
-  req: IncomingMessage,
-  res: Response,
-  { status, headers, body }: ApiError,
-): void {
+export function sendError(res: Response, { status, headers, body }: ApiError): void {
+  const { req } = res;
   const text = JSON.stringify(body);
   const allHeaders = {
     ...headers,
