@@ -31,12 +31,6 @@ const RETENTION_MS = 60_000;
 /** How many changes are removed at a time. */
 const REMOVED_AT_ONCE = 1_000;
 
-/** A request that waits for a change after a cursor. */
-interface Waiting {
-  readonly cursor: string | undefined;
-  readonly wake: () => void;
-}
-
 /**
  * The feed of changes: every committed change and no other, with the changes of one row in their
  * order.
@@ -45,7 +39,8 @@ interface Waiting {
 export class ChangeFeed implements BeforeApplicationShutdown {
   private readonly pages: BatchQueue<ChangeQuery, ChangePage>;
   private readonly retentionMs: number;
-  private readonly waiting = new Set<Waiting>();
+  /** What answers the requests that wait, with their cursors. */
+  private readonly waiting = new Map<() => void, string | undefined>();
   /** The cursor that the last look has found; undefined while nobody looks. */
   private newest: string | undefined;
   private isLooking = false;
@@ -80,13 +75,12 @@ export class ChangeFeed implements BeforeApplicationShutdown {
     await new Promise<void>((resolve) => {
       const wake = (): void => {
         signal.removeEventListener('abort', wake);
-        this.waiting.delete(waiting);
+        this.waiting.delete(wake);
         feedListeners.set(this.waiting.size);
         resolve();
       };
-      const waiting: Waiting = { cursor, wake };
       signal.addEventListener('abort', wake);
-      this.waiting.add(waiting);
+      this.waiting.set(wake, cursor);
       feedListeners.set(this.waiting.size);
       void this.look();
     });
@@ -95,7 +89,7 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   /** Answers all requests that wait. */
   beforeApplicationShutdown(): void {
     this.isStopping = true;
-    for (const { wake } of this.waiting) wake();
+    for (const wake of this.waiting.keys()) wake();
   }
 
   /** Looks for new changes, of this program and others, as long as requests wait. */
@@ -109,9 +103,9 @@ export class ChangeFeed implements BeforeApplicationShutdown {
       const page = await this.read(LATEST, 0).catch(() => undefined);
       this.newest = page?.cursor;
       const answered = waiting.filter(
-        ({ cursor }) => page !== undefined && isOther(page.cursor, cursor),
+        ([, cursor]) => page !== undefined && isOther(page.cursor, cursor),
       );
-      for (const { wake } of answered) wake();
+      for (const [wake] of answered) wake();
       const pause = Math.max(LOOK_MS, answered.length * PAUSE_MS_PER_REQUEST);
       await sleep(pause, undefined, { ref: false });
     }

@@ -18,16 +18,13 @@ export class PostgresChangeLog implements ChangeLog {
 
   async switchOn(queryRunner: QueryRunner, tables: readonly RecordedTable[]): Promise<void> {
     // Writing sessions may have another search path.
-    const [place] = (await queryRunner.query('SELECT quote_ident(current_schema()) AS schema')) as {
-      schema: string;
-    }[];
-    const schema = place?.schema ?? '';
+    const [{ schema }] = (await queryRunner.query(
+      'SELECT quote_ident(current_schema()) AS schema',
+    )) as [{ schema: string }];
     const known = await listFunctions(queryRunner);
     const isRecording =
-      known.length === tables.length &&
-      tables.every(({ prefix }) =>
-        known.some((one) => one.name === prefix && one.triggers === 2),
-      ) &&
+      known.length === 2 * tables.length &&
+      tables.every(({ prefix }) => known.filter((name) => name === prefix).length === 2) &&
       (await hasBegun(queryRunner));
     await withBriefLocks(queryRunner, async () => {
       if (!isRecording) await dropFunctions(queryRunner, known);
@@ -35,17 +32,8 @@ export class PostgresChangeLog implements ChangeLog {
       for (const table of tables) await queryRunner.query(writeFunction(table, schema));
       await queryRunner.query(SETTLE_CHANGES);
       if (isRecording) return;
-      for (const { table, prefix } of tables) {
-        await queryRunner.query(
-          `CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON ${table}
-           FOR EACH ROW EXECUTE FUNCTION ${prefix}()`,
-        );
-        await queryRunner.query(
-          `CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON ${table}
-           FOR EACH STATEMENT EXECUTE FUNCTION ${prefix}()`,
-        );
-      }
-      await begin(queryRunner);
+      for (const table of tables) await queryRunner.query(writeTriggers(table));
+      await queryRunner.query(BEGIN_FEED);
     });
   }
 
@@ -59,20 +47,17 @@ export class PostgresChangeLog implements ChangeLog {
   }
 }
 
-async function begin(queryRunner: QueryRunner): Promise<void> {
-  await queryRunner.query(`CREATE SEQUENCE IF NOT EXISTS ${SEQUENCE} OWNED BY changes.number`);
-  // TRUNCATE waits for the transactions that have recorded changes, so that none of their changes
-  // appears later.
-  await queryRunner.query('TRUNCATE changes');
-  await queryRunner.query(
-    `INSERT INTO changes (number, nonce, at, type, id) VALUES (0, ${NONCE}, now(), '', '')`,
-  );
-  await queryRunner.query('DROP TABLE IF EXISTS change_feed');
-  await queryRunner.query(
-    `CREATE TABLE change_feed AS
-     SELECT 0::bigint AS settled, 0::bigint AS mark, '{}'::text[] AS waits_for, '' AS life`,
-  );
-}
+/**
+ * TRUNCATE waits for the transactions that have recorded changes, so that none of their changes
+ * appears later.
+ */
+const BEGIN_FEED = `
+CREATE SEQUENCE IF NOT EXISTS ${SEQUENCE} OWNED BY changes.number;
+TRUNCATE changes;
+INSERT INTO changes (number, nonce, at, type, id) VALUES (0, ${NONCE}, now(), '', '');
+DROP TABLE IF EXISTS change_feed;
+CREATE TABLE change_feed AS
+  SELECT 0::bigint AS settled, 0::bigint AS mark, '{}'::text[] AS waits_for, '' AS life`;
 
 /**
  * Returns the number up to which changes are settled, and stores it durably before anybody sees it.
@@ -156,25 +141,26 @@ END
 $record$`;
 }
 
-interface RecordFunction {
-  readonly name: string;
-  /** How many triggers call it. */
-  readonly triggers: number;
+function writeTriggers({ table, prefix }: RecordedTable): string {
+  return `
+CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON ${table}
+  FOR EACH ROW EXECUTE FUNCTION ${prefix}();
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON ${table}
+  FOR EACH STATEMENT EXECUTE FUNCTION ${prefix}()`;
 }
 
-async function listFunctions(queryRunner: QueryRunner): Promise<RecordFunction[]> {
-  return (await queryRunner.query(
-    `SELECT proname AS name,
-       (SELECT count(*)::int FROM pg_trigger WHERE tgfoid = pg_proc.oid AND tgenabled <> 'D') AS triggers
-     FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND starts_with(proname, $1)`,
+/** Lists the functions that record changes, each once for every trigger that calls it. */
+async function listFunctions(queryRunner: QueryRunner): Promise<string[]> {
+  const rows = (await queryRunner.query(
+    `SELECT proname AS name
+     FROM pg_proc LEFT JOIN pg_trigger ON tgfoid = pg_proc.oid AND tgenabled <> 'D'
+     WHERE pronamespace = current_schema()::regnamespace AND starts_with(proname, $1)`,
     [PREFIX],
-  )) as RecordFunction[];
+  )) as { name: string }[];
+  return rows.map(({ name }) => name);
 }
 
 /** Drops functions with their triggers. */
-async function dropFunctions(
-  queryRunner: QueryRunner,
-  functions: readonly RecordFunction[],
-): Promise<void> {
-  for (const { name } of functions) await queryRunner.query(`DROP FUNCTION "${name}"() CASCADE`);
+async function dropFunctions(queryRunner: QueryRunner, names: readonly string[]): Promise<void> {
+  for (const name of new Set(names)) await queryRunner.query(`DROP FUNCTION "${name}"() CASCADE`);
 }
