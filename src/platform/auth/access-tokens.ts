@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Env } from '../config/env.js';
 import { type ConfiguredToken, digestToken } from '../config/setting-formats.js';
-import { FULL_ACCESS, type Grant, READ_ACCESS } from './permissions.js';
+import type { Grant } from './permissions.js';
 
 /** Tokens with fewer characters may be guessed. */
 const MIN_TOKEN_LENGTH = 16;
@@ -25,13 +25,13 @@ export class AccessTokens {
     const configured = [...READ_ACCESS_TOKENS, ...ACCESS_TOKENS];
     if (configured.length === 0 && AUTH_JWKS_URL === undefined) {
       this.developmentToken = DEVELOPMENT_TOKEN ?? createToken();
-      this.tokens = [{ digest: digestToken(this.developmentToken), grant: FULL_ACCESS }];
+      this.tokens = [grantAccess({ digest: digestToken(this.developmentToken) }, false)];
       return;
     }
     if (NODE_ENV === 'production') warnOfShortTokens(configured);
     this.tokens = [
-      ...READ_ACCESS_TOKENS.map((token) => grantAccess(token, READ_ACCESS)),
-      ...ACCESS_TOKENS.map((token) => grantAccess(token, FULL_ACCESS)),
+      ...READ_ACCESS_TOKENS.map((token) => grantAccess(token, true)),
+      ...ACCESS_TOKENS.map((token) => grantAccess(token, false)),
     ];
   }
 
@@ -52,8 +52,9 @@ export class AccessTokens {
   }
 }
 
-function grantAccess({ digest, name }: ConfiguredToken, access: Grant): KnownToken {
-  return { digest, grant: name === undefined ? access : { ...access, caller: { client: name } } };
+function grantAccess({ digest, name }: ConfiguredToken, isReadOnly: boolean): KnownToken {
+  const caller = name === undefined ? undefined : { client: name };
+  return { digest, grant: { isReadOnly, caller, client: digest.toString('base64url') } };
 }
 
 function warnOfShortTokens(tokens: readonly ConfiguredToken[]): void {

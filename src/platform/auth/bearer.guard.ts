@@ -29,8 +29,6 @@ interface Credentials {
   readonly digest: Buffer;
   /** The access of a static token; undefined for others. Static tokens never change at run time. */
   readonly grant: Grant | undefined;
-  /** Identifies a static token; undefined for others. */
-  readonly name: string | undefined;
 }
 
 /**
@@ -60,7 +58,7 @@ export class BearerGuard implements CanActivate {
     }
     const grant = credentials.grant ?? this.jwts?.getCached(credentials.digest);
     if (grant === undefined) return this.verify(context, credentials);
-    return this.allow(context, credentials, grant);
+    return this.allow(context, grant);
   }
 
   /**
@@ -77,9 +75,7 @@ export class BearerGuard implements CanActivate {
     const token = CREDENTIALS.exec(authorization)?.[1];
     if (token === undefined) return undefined;
     const digest = digestToken(token);
-    const grant = this.tokens.find(digest);
-    const name = grant && digest.toString('base64url');
-    const credentials = { token, digest, grant, name };
+    const credentials = { token, digest, grant: this.tokens.find(digest) };
     if (authorization.length <= MAX_REMEMBERED) {
       this.lastCredentials.set(socket, new Map([[authorization, credentials]]));
     }
@@ -87,26 +83,28 @@ export class BearerGuard implements CanActivate {
   }
 
   /** Verifies a JWT that is not cached, unless its address is over the limit of failures. */
-  private async verify(context: ExecutionContext, credentials: Credentials): Promise<boolean> {
-    const { digest, token } = credentials;
+  private async verify(
+    context: ExecutionContext,
+    { digest, token }: Credentials,
+  ): Promise<boolean> {
     let failure: AuthFailure = 'unknown';
     if (this.jwts !== null && isJwtLike(token)) {
       const [request, response] = context.getArgs<[Request, Response]>();
       nameClient(request.socket, undefined);
       this.limits.failures?.check(response, getClient(request));
       const verified = await this.jwts.verify(digest, token);
-      if (typeof verified === 'object') return this.allow(context, credentials, verified);
+      if (typeof verified === 'object') return this.allow(context, verified);
       failure = verified;
     }
     return this.reject(context, ErrorCatalogue.TOKEN_REFUSED, failure);
   }
 
-  private allow(context: ExecutionContext, credentials: Credentials, grant: Grant): true {
+  private allow(context: ExecutionContext, grant: Grant): true {
     const [request, response] = context.getArgs<[Request, Response<unknown, RequestLocals>]>();
-    const name = credentials.name ?? grant.client;
-    nameClient(request.socket, name);
-    response.locals.caller = grant.caller;
-    this.limits.requests?.count(response, name ?? toAddressKey(request.ip));
+    const { client, caller } = grant;
+    nameClient(request.socket, client);
+    response.locals.caller = caller;
+    this.limits.requests?.count(response, client ?? toAddressKey(request.ip));
     this.permissions.check(grant, context);
     return true;
   }

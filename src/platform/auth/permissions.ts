@@ -23,13 +23,13 @@ export interface Grant {
    */
   readonly scopes?: string;
   /** The owner of the token, for the log; undefined for a token without a name. */
-  readonly caller?: Caller;
-  /** Identifies the client, or else the user, that the identity provider issued the token to. */
+  readonly caller?: Caller | undefined;
+  /**
+   * Identifies a static token, or the client, or else the user, that the identity provider issued
+   * the token to.
+   */
   readonly client?: string | undefined;
 }
-
-export const FULL_ACCESS: Grant = {};
-export const READ_ACCESS: Grant = { isReadOnly: true };
 
 /** Checks that a token allows a request. */
 @Injectable()
@@ -47,7 +47,7 @@ export class Permissions {
 
   /** @throws ApiError 40300 when the token does not allow the request */
   check({ isReadOnly, scopes }: Grant, context: ExecutionContext): void {
-    if (isReadOnly === undefined && scopes === undefined) return;
+    if (isReadOnly === false) return;
     const [{ method }] = context.getArgs<[Request]>();
     const isReading = READING.has(method);
     if (isReadOnly === true && !isReading) {
