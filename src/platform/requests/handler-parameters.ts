@@ -42,17 +42,15 @@ export function readHandlerParameters(controller: Type<object>, method: string):
   const found: HandlerParameters = {};
   for (const [key, parameter] of Object.entries(recorded ?? {})) {
     const place = PLACES.get(Number(key.split(':')[0]));
-    if (place !== undefined) {
-      try {
-        const dto = compileParameter(place, parameter, types?.[parameter.index]);
-        if (dto !== undefined) {
-          if (found[place] !== undefined) throw new TypeError('write it once');
-          found[place] = dto;
-        }
-      } catch (error) {
-        const where = `${controller.name}.${method}, ${DECORATORS[place]}`;
-        throw new TypeError(`${where}: ${(error as Error).message}`, { cause: error });
-      }
+    if (place === undefined) continue;
+    try {
+      const dto = compileParameter(place, parameter, types?.[parameter.index]);
+      if (dto === undefined) continue;
+      if (found[place] !== undefined) throw new TypeError('write it once');
+      found[place] = dto;
+    } catch (error) {
+      const where = `${controller.name}.${method}, ${DECORATORS[place]}`;
+      throw new TypeError(`${where}: ${(error as Error).message}`, { cause: error });
     }
   }
   return found;

@@ -52,6 +52,16 @@ export function BodyByRule(rule: BodyRule): ParameterDecorator {
   };
 }
 
+/** Applies the decorator of a method to a handler, such as the one that has a parameter. */
+export function decorateHandler(
+  decorator: MethodDecorator,
+  prototype: object,
+  method: string | symbol = '',
+): void {
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, method);
+  if (descriptor !== undefined) decorator(prototype, method, descriptor);
+}
+
 /** The properties of a handler that are read at start. */
 interface Handler {
   readonly parameters: HandlerParameters;
@@ -103,7 +113,7 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
           ? makeJsonRule(parameters.body)
           : (Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined);
         this.handlers.set(handler, { parameters, bodyRule, turns, converter });
-        if (bodyRule !== undefined) documentMediaTypes(prototype, method, bodyRule);
+        if (bodyRule) decorateHandler(ApiConsumes(...bodyRule.mediaTypes), prototype, method);
         documented.push(...compileAnswers(handler));
         if (parameters.body !== undefined) documented.push(parameters.body.type);
       }
@@ -163,9 +173,4 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
 /** Estimates the memory of a text, where a character takes one or two bytes. */
 function countMemory(text: string, bytes: Buffer): number {
   return bytes.length === text.length ? text.length : 2 * text.length;
-}
-
-function documentMediaTypes(prototype: object, method: string, { mediaTypes }: BodyRule): void {
-  const descriptor = Object.getOwnPropertyDescriptor(prototype, method);
-  if (descriptor !== undefined) ApiConsumes(...mediaTypes)(prototype, method, descriptor);
 }

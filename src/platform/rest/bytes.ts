@@ -3,7 +3,7 @@ import { ApiBody } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { WAIT_TIMEOUT_MS } from '../config/env.js';
 import { endTurn, Turns } from '../requests/turns.js';
-import { BodyByRule, ConvertResult } from '../requests/request-binding.guard.js';
+import { BodyByRule, ConvertResult, decorateHandler } from '../requests/request-binding.guard.js';
 import { GeneratedAnswer } from '../server/send-stream.js';
 import { ApiRepresentationResponses, convertRepresentation, type Representation } from './etag.js';
 
@@ -30,8 +30,7 @@ export function RawBody(mediaTypes: readonly string[], limit: number): Parameter
   const schema = { ...BINARY, maxLength: limit, description: `At most ${limit} bytes` };
   return (target, method, index) => {
     BodyByRule({ mediaTypes, limit })(target, method, index);
-    const handler = Object.getOwnPropertyDescriptor(target, method ?? '');
-    if (handler) ApiBody({ required: true, schema })(target, method ?? '', handler);
+    decorateHandler(ApiBody({ required: true, schema }), target, method);
   };
 }
 

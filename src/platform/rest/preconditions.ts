@@ -3,6 +3,7 @@ import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { decorateHandler } from '../requests/request-binding.guard.js';
 
 /** An entity tag (RFC 9110 section 8.8.3), with the separators before and after it. */
 const LISTED_TAG = /[ \t,]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/gy;
@@ -66,13 +67,7 @@ export function ApiPreconditions(): MethodDecorator {
 export const RequestPreconditions = createParamDecorator(
   (_: unknown, context: ExecutionContext) =>
     new Preconditions(context.switchToHttp().getRequest<Request>().headers),
-  [
-    (target, method) => {
-      const handler = Object.getOwnPropertyDescriptor(target, method ?? '');
-      if (method === undefined || handler === undefined) return;
-      ApiPreconditions()(target, method, handler);
-    },
-  ],
+  [(target, method) => decorateHandler(ApiPreconditions(), target, method)],
 );
 
 function parse(header: unknown): Condition | undefined {
