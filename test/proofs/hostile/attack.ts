@@ -1,11 +1,9 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TokenIssuer } from '../../support/token-issuer.js';
 
-// A separate process, which takes at most half a core. Its arguments are the port, two tokens and
-// the id of a plant. It prints the address of its identity provider, which never answers.
+// A separate process, which takes at most half a core. Its arguments are the port of the program, two
+// tokens and the id of a plant.
 
 /** The share of a core that the attack may take. */
 const SHARE = 0.5;
@@ -15,8 +13,7 @@ const STORM = 500;
 const BURST = 1_000;
 const FLOODS_OF_A_KIND = 5;
 
-const [writer = '', reader = '', plant = ''] = process.argv.slice(2);
-let port = 0;
+const [port = '', writer = '', reader = '', plant = ''] = process.argv.slice(2);
 
 let usage = process.cpuUsage();
 /** The time of `performance.now()` at which the used processor time equals the share of a core. */
@@ -34,7 +31,7 @@ async function throttle(): Promise<void> {
 }
 
 function open(): Socket {
-  const socket = connect({ port, host: '127.0.0.1' });
+  const socket = connect({ port: Number(port), host: '127.0.0.1' });
   return socket.on('error', () => undefined);
 }
 
@@ -135,11 +132,6 @@ async function forgeries(issuer: TokenIssuer): Promise<never> {
 }
 
 const issuer = await TokenIssuer.start();
-const provider = createServer().listen(0, '127.0.0.1');
-await once(provider, 'listening');
-console.log(`provider ${(provider.address() as AddressInfo).port}`);
-const [given] = (await once(process.stdin, 'data')) as [Buffer];
-port = Number(given.toString());
 await Promise.all([
   ...[slowReaders(), partialBodies(), storms(), bursts()],
   ...[forgeries(issuer), floods()],

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -51,19 +52,16 @@ const OPTIONS = { minutes: { type: 'string', default: '10' } } as const;
 export default (async (args) => {
   const { values } = parseArgs({ args, options: OPTIONS });
   const attackMs = parseNumber(values.minutes) * 60_000;
-  const attack = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), ATTACK, WRITER, READER, String(ATTACKED)],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  );
-  const [line] = (await once(attack.stdout, 'data')) as [Buffer];
+  // An identity provider that never answers.
+  const provider = createServer().listen(0, '127.0.0.1');
+  await once(provider, 'listening');
   const folder = await ProgramFolder.create();
   const port = await freePort();
   const program = folder.start({
     PORT: String(port),
     ACCESS_TOKENS: `${TOKEN},${WRITER}`,
     READ_ACCESS_TOKENS: READER,
-    AUTH_JWKS_URL: `http://127.0.0.1:${line.toString().split(' ')[1]?.trim() ?? ''}/jwks`,
+    AUTH_JWKS_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/jwks`,
     AUTH_ISSUER: ISSUER,
     AUTH_AUDIENCE: AUDIENCE,
     // This process would have to read a line for each request.
@@ -84,10 +82,13 @@ export default (async (args) => {
     }, 500);
     // The honest clients are connected when the attack begins.
     const running = honest.run(attackMs);
-    attack.stdin.write(String(port));
-    const attacked = await running;
+    const attack = spawn(
+      process.execPath,
+      ['--import', import.meta.resolve('tsx'), ATTACK, port, WRITER, READER, ATTACKED].map(String),
+      { stdio: 'inherit' },
+    );
+    const attacked = await running.finally(() => attack.kill('SIGKILL'));
     clearInterval(sampling);
-    attack.kill('SIGKILL');
 
     const end = performance.now() + RECOVERY_MS;
     let after: Usage;
@@ -109,7 +110,7 @@ before the attack: ${describeUsage(before)}; after it: ${describeUsage(after)}`)
     if (!isBack) faults.push('memory or descriptors are not back after a minute');
     return faults;
   } finally {
-    attack.kill('SIGKILL');
+    provider.close();
     await folder.remove();
   }
 }) satisfies Proof;
