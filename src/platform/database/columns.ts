@@ -121,12 +121,7 @@ export class DecimalTransformer implements ValueTransformer {
  * in how they compare other spellings.
  */
 export class TextChecker implements ValueTransformer {
-  constructor(private readonly type: ValueType) {}
-
-  /** Whether a text is a value of the type in its canonical spelling. */
-  accepts(text: string): boolean {
-    return this.type.isValid(text);
-  }
+  constructor(readonly type: ValueType) {}
 
   /** @throws RangeError for a text that is no value of the type in its canonical spelling */
   to(value: unknown): unknown {

@@ -1,11 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EntityColumns } from './batching/entity-columns.js';
-import {
-  type Condition,
-  findPrefixEnd,
-  getIndexedStart,
-  INDEXED_LENGTH,
-} from './batching/pages.js';
+import { type Condition, getIndexedStart, INDEXED_LENGTH } from './batching/pages.js';
 
 /** A condition on a property that is more than equality with one value. */
 export class Filter {
@@ -26,11 +21,14 @@ export function startsWithIgnoringCase(prefix: string): Filter {
     throw new RangeError(`A prefix has at most ${INDEXED_LENGTH} characters`);
   }
   const start = getIndexedStart(prefix);
-  const end = findPrefixEnd(start);
+  // This follows every text with the prefix that an index holds.
+  const end = start + '\u{10ffff}'.repeat(INDEXED_LENGTH + 1);
   return new Filter((column) => {
     const key = { column, ignoresCase: true };
-    const isFrom: Condition = { key, operator: '>=', value: start };
-    return end === undefined ? [isFrom] : [isFrom, { key, operator: '<', value: end }];
+    return [
+      { key, operator: '>=', value: start },
+      { key, operator: '<', value: end },
+    ];
   });
 }
 

@@ -177,7 +177,7 @@ export function isValueText(text: string, { type, transformer }: ColumnMetadata)
   if (type === 'integer') return isInt64Text(text) && Number(text) === (Number(text) | 0);
   if (type === 'boolean') return /^(?:true|false|0|1)$/.test(text);
   if (type === 'uuid') return UUID_TYPE.isValid(text);
-  return transformer instanceof TextChecker ? transformer.accepts(text) : !NOT_TEXT.test(text);
+  return transformer instanceof TextChecker ? transformer.type.isValid(text) : !NOT_TEXT.test(text);
 }
 
 /** @throws TypeError for a value that no row can have in a column of its key */

@@ -72,20 +72,6 @@ export function getIndexedStart(text: string): string {
   return codePoints.join('').replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** Finds the first text in the order of code points after all texts with a prefix. */
-export function findPrefixEnd(prefix: string): string | undefined {
-  const codePoints = [...prefix];
-  for (let index = codePoints.length - 1; index >= 0; index--) {
-    const code = codePoints[index]?.codePointAt(0) ?? 0;
-    if (code < 0x10ffff) {
-      // Surrogates are not characters.
-      const next = code + 1 === 0xd800 ? 0xe000 : code + 1;
-      return codePoints.slice(0, index).join('') + String.fromCodePoint(next);
-    }
-  }
-  return undefined;
-}
-
 /** The order and the filters that a cursor belongs to. */
 type CursorScope = Pick<Page, 'order' | 'isDescending' | 'conditions'>;
 

@@ -98,15 +98,14 @@ export function readPages(sql: TableSql): BatchOperation<JsonRequest, PageText> 
       }
       const texts = new Map<JsonRequest, PageText>();
       for (const group of groups.values()) {
-        const read = await readGroup(session, sql, group);
-        group.forEach((request, index) => texts.set(request, read[index] ?? NOTHING));
+        for (const [place, text] of (await readGroup(session, sql, group)).entries()) {
+          texts.set(group[place] as JsonRequest, text);
+        }
       }
-      return requests.map((request) => texts.get(request) ?? NOTHING);
+      return requests.map((request) => texts.get(request) as PageText);
     },
   };
 }
-
-const NOTHING: PageText = { text: '', last: undefined };
 
 async function readGroup(
   session: Session,

@@ -121,7 +121,8 @@ class ManagerSession implements Session {
   ) {}
 
   async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    const sql = prependLineFeed(text);
+    // One of TypeORM's drivers gives no rows of statements that begin with INSERT, UPDATE or DELETE.
+    const sql = `\n${text}`;
     const result = (await this.queryRunner.query(sql, [...parameters], true)) as QueryResult<Row>;
     return result.records;
   }
@@ -129,9 +130,4 @@ class ManagerSession implements Session {
   async transaction<Result>(work: (within: Session) => Promise<Result>): Promise<Result> {
     return await this.manager.transaction(() => work(this));
   }
-}
-
-/** One of TypeORM's drivers gives no rows of statements that begin with INSERT, UPDATE or DELETE. */
-export function prependLineFeed(sql: string): string {
-  return `\n${sql}`;
 }

@@ -289,15 +289,13 @@ export class TableSql {
 
   /** Writes the SQL for about how many bytes a row has as JSON. */
   private countBytes(members: readonly ColumnMetadata[]): string {
-    let fixed = 0;
-    const lengths: string[] = [];
-    for (const column of members) {
-      fixed += JSON.stringify(column.propertyName).length + '"",:'.length;
-      const length = `octet_length(${this.name(column)})`;
-      if (column.type !== 'text') fixed += VALUE_BYTES;
-      else lengths.push(column.isNullable ? `coalesce(${length}, 0)` : length);
-    }
-    return [...lengths, fixed].join(' + ');
+    const lengths = members.map((column) => {
+      const fixed = JSON.stringify(column.propertyName).length + '"",:'.length;
+      return column.type === 'text'
+        ? `coalesce(octet_length(${this.name(column)}), 0) + ${fixed}`
+        : fixed + VALUE_BYTES;
+    });
+    return lengths.join(' + ');
   }
 
   /** Caches a statement by its shape, since writing it takes as long as reading a page. */
