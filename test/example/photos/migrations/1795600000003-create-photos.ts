@@ -5,12 +5,5 @@ export class CreatePhotos1795600000003 extends CreateTable({
   name: 'photos',
   columns: { plantId: int64(), type: oneOf(), length: int32(), hash: text(), data: bytes() },
   key: ['plantId'],
-  foreignKeys: [
-    {
-      columnNames: ['plantId'],
-      referencedTableName: 'plants',
-      referencedColumnNames: ['id'],
-      onDelete: 'CASCADE',
-    },
-  ],
+  references: { plantId: { table: 'plants', onDelete: 'CASCADE' } },
 }) {}

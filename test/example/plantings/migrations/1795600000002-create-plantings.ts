@@ -5,14 +5,7 @@ export class CreatePlantings1795600000002 extends CreateTable({
   name: 'plantings',
   columns: { gardenId: uuid(), plantId: int64(), plantedOn: date(), quantity: int32() },
   key: ['gardenId', 'plantId'],
-  foreignKeys: [
-    {
-      columnNames: ['plantId'],
-      referencedTableName: 'plants',
-      referencedColumnNames: ['id'],
-      onDelete: 'CASCADE',
-    },
-  ],
+  references: { plantId: { table: 'plants', onDelete: 'CASCADE' } },
   indexes: {
     plantings_plantId: ['plantId', 'gardenId'],
     plantings_plantedOn: ['plantedOn', 'gardenId', 'plantId'],
