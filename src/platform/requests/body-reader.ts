@@ -151,11 +151,16 @@ export function parseObject(text: string, dto: CompiledDto, noun: 'body' | 'line
   if (!(object instanceof dto.type)) {
     throw new ApiError(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
   }
+  assertValid(dto, object, `The ${noun} is not valid`);
+  return object;
+}
+
+/** @throws ApiError 40002 with the faults of an instance, after the start of a sentence */
+export function assertValid(dto: CompiledDto, object: object, sentence: string): void {
   const faults: string[] = [];
   dto.check(object, faults);
-  if (faults.length === 0) return object;
-  const message = `The ${noun} is not valid: ${joinFaults(faults)}`;
-  throw new ApiError(ErrorCatalogue.INVALID_BODY, message);
+  if (faults.length === 0) return;
+  throw new ApiError(ErrorCatalogue.INVALID_BODY, `${sentence}: ${joinFaults(faults)}`);
 }
 
 function readText(text: string, dto: CompiledDto, noun: string): unknown {

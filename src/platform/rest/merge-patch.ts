@@ -1,10 +1,9 @@
 import type { Type } from '@nestjs/common';
-import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { type Json, type JsonObject, parseJson } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
-import { CompiledDto, joinFaults, makePatchClass } from '../validation/compiled-dto.js';
+import { assertValid } from '../requests/body-reader.js';
+import { CompiledDto, makePatchClass } from '../validation/compiled-dto.js';
 
 /** A JSON merge patch (RFC 7396) of a DTO: each member may be left out, and null removes it. */
 export type MergePatchOf<Dto> = { [Member in keyof Dto]?: Dto[Member] | null };
@@ -30,13 +29,8 @@ export function applyMergePatch<Dto extends object>(
 ): Dto {
   const dto = CompiledDto.compile(base);
   const result = merge(dto, current, patch) as Dto;
-  const faults: string[] = [];
-  dto.check(result, faults);
-  if (faults.length === 0) return result;
-  throw new ApiError(
-    ErrorCatalogue.INVALID_BODY,
-    `The patched result would not be valid: ${joinFaults(faults)}`,
-  );
+  assertValid(dto, result, 'The patched result would not be valid');
+  return result;
 }
 
 function merge({ type, members }: CompiledDto, current: object, patch: object): object {

@@ -6,7 +6,7 @@ import {
   ApiPropertyOptional,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { IsIn, IsInt, IsString, Min, ValidateBy } from 'class-validator';
+import { IsIn, IsInt, IsString, Min } from 'class-validator';
 import type { Response } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonPage, PageQuery } from '../database/batched-repository.js';
@@ -43,7 +43,11 @@ export class PageQueryDto implements PageQuery, ReadsHeaders {
 
   @IsOptionalNotNull()
   @IsString()
-  @IsCursor()
+  // Whether it belongs to the list is checked when the list is read.
+  @Satisfies(
+    'must be taken from the Link of the previous page',
+    ({ after }: PageQueryDto) => isInt64Text(after) || /^Wy[IJ][\w-]+$/.test(String(after)),
+  )
   @ApiPropertyOptional({
     description:
       'Where the previous page ended, as given in its `Link`. In the order of an integer key, this is the last key of that page',
@@ -86,17 +90,6 @@ export function IsSort(...orders: readonly string[]): PropertyDecorator {
     IsOptionalNotNull(),
     IsIn(orders.flatMap((order) => [order, `-${order}`])),
   );
-}
-
-/** Whether the cursor belongs to the list is checked when the list is read. */
-function IsCursor(): PropertyDecorator {
-  return ValidateBy({
-    name: 'isCursor',
-    validator: {
-      validate: (value) => isInt64Text(value) || /^Wy[IJ][\w-]+$/.test(String(value)),
-      defaultMessage: () => '$property must be taken from the Link of the previous page',
-    },
-  });
 }
 
 /** Returns the rows of a page, and sets the `Link` (RFC 8288) to the next one. */
