@@ -1,20 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { INVALID_IDS, VALID_IDS } from '../../../test/cases/ids.js';
-import { INT64_MAX, INT64_MIN, parseInt64 } from './json-number.js';
+import { INT64_MAX, INT64_MIN, parseInt64, parseScaled } from './json-number.js';
 
-/** The exact value of a JSON number with a small exponent, by school arithmetic. */
-function exact(text: string): bigint | undefined {
+/** The exact value of a JSON number with a small exponent, times 10^scale, by school arithmetic. */
+function exact(text: string, scale = 0): bigint | undefined {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
-  const power = BigInt(exponent) - BigInt(fraction.length);
+  const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(scale);
   const digits = BigInt(sign + whole + fraction);
   if (power >= 0n) return digits * 10n ** power;
   const divisor = 10n ** -power;
   return digits % divisor === 0n ? digits / divisor : undefined;
 }
 
-const digits = fc.string({ unit: fc.constantFrom(...'0000123456789'.split('')), maxLength: 24 });
+const digits = fc.oneof(
+  ...[3, 24].map((maxLength) =>
+    fc.string({ unit: fc.constantFrom(...'0000123456789'.split('')), maxLength }),
+  ),
+);
 const numbers = fc
   .tuple(
     fc.constantFrom('', '-'),
@@ -57,4 +61,16 @@ describe('parseInt64', () => {
       { numRuns: 2_000 },
     );
   });
+});
+
+it('parseScaled agrees with exact arithmetic on any JSON number', () => {
+  fc.assert(
+    fc.property(numbers, fc.nat(6), fc.integer({ min: 1, max: 18 }), (text, scale, maxDigits) => {
+      const value = exact(text, scale);
+      const limit = 10n ** BigInt(maxDigits);
+      const isInRange = value !== undefined && value > -limit && value < limit;
+      expect(parseScaled(text, scale, maxDigits)).toBe(isInRange ? value : undefined);
+    }),
+    { numRuns: 2_000 },
+  );
 });

@@ -14,7 +14,7 @@ import { setMaxListeners } from 'node:events';
 import { isPublic } from '../auth/auth.decorators.js';
 import { Env } from '../config/env.js';
 import { ErrorDto } from '../errors/error.dto.js';
-import { assertNamesDiffer, compileAnswers } from '../validation/compiled-dto.js';
+import { compileDocumented, listAnswers } from '../validation/compiled-dto.js';
 import { type BodyRule, makeJsonRule, parseObject, readBody } from './body-reader.js';
 import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
@@ -114,11 +114,11 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
           : (Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined);
         this.handlers.set(handler, { parameters, bodyRule, turns, converter });
         if (bodyRule) decorateHandler(ApiConsumes(...bodyRule.mediaTypes), prototype, method);
-        documented.push(...compileAnswers(handler));
+        documented.push(...listAnswers(handler));
         if (parameters.body !== undefined) documented.push(parameters.body.type);
       }
     }
-    assertNamesDiffer(documented);
+    compileDocumented(documented);
   }
 
   beforeApplicationShutdown(): void {

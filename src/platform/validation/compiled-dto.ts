@@ -179,28 +179,23 @@ export class CompiledDto implements Shape {
   }
 }
 
-/**
- * Compiles the classes that a handler answers with, so that their rules are documented too.
- *
- * @throws TypeError when a member of such a class has no type
- */
-export function compileAnswers(handler: object): Type<object>[] {
+/** Lists the classes that a handler answers with. */
+export function listAnswers(handler: object): Type<object>[] {
   const responses = Reflect.getMetadata('swagger/apiResponse', handler) as
     Record<string, { readonly type?: unknown }> | undefined;
   const models = Reflect.getMetadata('swagger/apiExtraModels', handler) as unknown[] | undefined;
   const types = [...Object.values(responses ?? {}).map(({ type }) => type), ...(models ?? [])];
-  const classes = types.filter(isClass);
-  for (const type of classes) if (hasRules(type)) CompiledDto.compile(type);
-  return classes;
+  return types.filter(isClass);
 }
 
 /**
- * Checks that the classes of bodies and answers, and those of their members, have different names.
- * @nestjs/swagger would document only the last one of a name.
+ * Compiles the classes of bodies and answers, so that their rules are documented. They and the
+ * classes of their members must have different names: @nestjs/swagger documents only the last one of
+ * a name.
  *
- * @throws TypeError
+ * @throws TypeError when two have one name, or a member has no type
  */
-export function assertNamesDiffer(
+export function compileDocumented(
   types: readonly Type<object>[],
   known = new Map<string, Type<object>>(),
 ): void {
@@ -209,24 +204,21 @@ export function assertNamesDiffer(
       { readonly name?: string }[] | undefined;
     const name = schemas?.at(-1)?.name ?? type.name;
     const other = known.get(name);
-    if (other !== undefined && other !== type) {
+    if (other === type) continue;
+    if (other !== undefined) {
       throw new TypeError(
         `${other.name} and ${type.name} are both documented as ${name}: give one of them another name with @ApiSchema({ name })`,
       );
     }
     known.set(name, type);
-    if (other === undefined && hasRules(type)) {
+    if (readRules(type).size > 0) {
       const { members } = CompiledDto.compile(type);
-      assertNamesDiffer(
+      compileDocumented(
         members.flatMap(({ nested }) => nested?.type ?? []),
         known,
       );
     }
   }
-}
-
-function hasRules(type: Type<object>): boolean {
-  return readRules(type).size > 0;
 }
 
 function isClass(type: unknown): type is Type<object> {

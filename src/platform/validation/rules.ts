@@ -33,7 +33,6 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
         ...select(ValidationTypes.IS_DEFINED),
         ...select(ValidationTypes.CUSTOM_VALIDATION),
       ];
-      const nested = select(ValidationTypes.NESTED_VALIDATION);
       const rules = checks.flatMap((metadata) =>
         storage
           .getTargetValidatorConstraints(metadata.constraintCls)
@@ -42,8 +41,8 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
       const conditions = select(ValidationTypes.CONDITIONAL_VALIDATION).map(
         ({ constraints }) => constraints[0] as MemberRules['conditions'][number],
       );
-      const isList = [...checks, ...nested].some(({ each }) => each);
-      return [name, { rules, conditions, isNested: nested.length > 0, isList }];
+      const isNested = select(ValidationTypes.NESTED_VALIDATION).length > 0;
+      return [name, { rules, conditions, isNested, isList: own.some(({ each }) => each) }];
     }),
   );
 }
