@@ -1,5 +1,6 @@
 import { write } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 const STANDARD_OUTPUT = 1;
 /**
@@ -13,6 +14,7 @@ const MAX_BUFFERED = 16 * 1024 * 1024;
 const SHUTDOWN_FLUSH_MS = 1_000;
 /** How long to wait before the next attempt if a pipe is full, in milliseconds. */
 const RETRY_DELAY_MS = 10;
+const writeSome = promisify(write);
 /** The level of a warning in pino. */
 const WARN_LEVEL = 40;
 
@@ -74,11 +76,15 @@ export class LogWriter {
     let rest = bytes;
     while (rest.length > 0) {
       this.isWritePending = true;
-      const written = await writeSome(rest);
-      this.isWritePending = false;
-      if (written === undefined) return false;
-      if (written === 0) await sleep(RETRY_DELAY_MS);
-      rest = rest.subarray(written);
+      const writing = writeSome(STANDARD_OUTPUT, rest).finally(() => {
+        this.isWritePending = false;
+      });
+      try {
+        rest = rest.subarray((await writing).bytesWritten);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return false;
+        await sleep(RETRY_DELAY_MS);
+      }
     }
     return true;
   }
@@ -88,14 +94,4 @@ function describeLoss(lost: number): string {
   if (lost === 0) return '';
   const msg = `${lost} log lines were lost: the output was not read, or failed`;
   return `${JSON.stringify({ level: WARN_LEVEL, time: Date.now(), context: 'Log', msg })}\n`;
-}
-
-/** Resolves with the number of bytes done: 0 to retry (EAGAIN), undefined after a permanent error. */
-function writeSome(bytes: Buffer): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    write(STANDARD_OUTPUT, bytes, (error, written) => {
-      if (error === null) resolve(written);
-      else resolve(error.code === 'EAGAIN' ? 0 : undefined);
-    });
-  });
 }
