@@ -114,10 +114,9 @@ async function readGroup(
 ): Promise<PageText[]> {
   const [first] = requests;
   if (first === undefined) return [];
-  const values = requests.map(({ page }) => listValues(page));
   const rows = await session.query<{ text: string | null; ends: string | null }>(
     sql.json(first.page, first.format),
-    [first.page.limit, ...sql.dialect.encodePages(values)],
+    sql.encodePages(requests.map(({ page }) => page)),
   );
   return rows.map(({ text, ends }) => {
     const [last, next] = JSON.parse(ends ?? '[]') as string[][];

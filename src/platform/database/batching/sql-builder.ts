@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { type EntityColumns, isBytes, type Values } from './entity-columns.js';
-import { type Condition, describeShape, type Page, type SortKey } from './pages.js';
+import { type Condition, describeShape, listValues, type Page, type SortKey } from './pages.js';
 import { type JsonDialect, listJsonColumns, writeObject } from './row-json.js';
 import type { Statement } from './session.js';
 
@@ -30,17 +30,14 @@ export interface SqlDialect extends JsonDialect {
   /** The place of a row of `given` in the order of the parameter. */
   readonly givenPlace: string;
 
-  /** The value of a column in a row of `given`. */
-  givenValue(columns: EntityColumns, column: ColumnMetadata): string;
+  /** The value with an index in a row of `given`, as a value of a type. */
+  givenValue(index: number, type: unknown): string;
 
   /** The parameter of bytes with this number. */
   givenBytes(number: number): string;
 
-  /** A condition that the key of a row is among the keys of the first parameter. */
-  isAmongKeys(columns: EntityColumns): string;
-
-  /** Makes the parameter of {@link isAmongKeys}. */
-  encodeKeys(columns: EntityColumns, keys: readonly string[]): unknown;
+  /** Whether a parameter may be an array of keys, in which the engine finds them faster. */
+  readonly takesArrays: boolean;
 
   /** The clauses that lock the rows of a SELECT; undefined where there is only one writer. */
   readonly locks?: {
@@ -52,9 +49,6 @@ export interface SqlDialect extends JsonDialect {
     /** Leaves out the rows that others have locked. */
     readonly skip: string;
   };
-
-  /** The ORDER BY of inserted rows, which prevents deadlocks between commits; may be empty. */
-  insertOrder(columns: EntityColumns): string;
 
   /** A column in the list of a SELECT, without loss of digits. */
   selected(columns: EntityColumns, column: ColumnMetadata): string;
@@ -78,15 +72,8 @@ export interface SqlDialect extends JsonDialect {
   jsonArray(values: readonly string[]): string;
   jsonArrayOf(column: string): string;
 
-  /** The most pages that one statement reads. */
+  /** The most pages that one statement reads. The values of several pages are rows of `given`. */
   readonly maxPages: number;
-
-  /** The FROM of a statement that reads pages, and the value with an index of a page there. */
-  readonly fromPages: string;
-  pageValue(index: number): string;
-
-  /** Makes the parameters of such a statement, behind the first one, of the values of each page. */
-  encodePages(pages: readonly (readonly unknown[])[]): readonly unknown[];
 }
 
 /**
@@ -106,6 +93,9 @@ export class TableSql {
   readonly missingParent: Statement;
   /** Finds the rows with these keys that have these bytes. */
   readonly findBytes: Statement;
+  /** A condition that the key of a row is among the keys of the first parameter. */
+  private readonly isAmongKeys: string;
+  private readonly hasKeyArray: boolean;
   private readonly statements = new Map<string, Statement>();
 
   constructor(
@@ -116,9 +106,12 @@ export class TableSql {
     const insert = (some: readonly ColumnMetadata[]): string =>
       `INSERT INTO ${table} (${this.list(some)}) SELECT ${some.map((column) => this.given(column)).join(', ')}
        FROM ${dialect.givenRows} WHERE true`;
+    // Commits insert keys in the same order, which prevents deadlocks where there are many writers.
+    const sorted = keys.map((key) => dialect.sorted(this.given(key), key.type, false));
+    const order = dialect.locks && `ORDER BY ${sorted.join(', ')}, ${dialect.givenPlace}`;
     this.insert = this.named(
       'insert',
-      `${insert(columns.columns)} ${dialect.insertOrder(columns)}
+      `${insert(columns.columns)} ${order ?? ''}
        ON CONFLICT (${this.list(keys)}) DO NOTHING RETURNING ${this.listSelected(keys)}`,
     );
     this.add = this.named(
@@ -126,8 +119,12 @@ export class TableSql {
       `${insert(columns.columns.filter((column) => column !== columns.counter))}
        ORDER BY ${dialect.givenPlace} RETURNING ${this.listSelected(columns.plain)}`,
     );
-    const isAmongKeys = dialect.isAmongKeys(columns);
-    const find = `SELECT ${this.listSelected(columns.plain)} FROM ${table} WHERE ${isAmongKeys}`;
+    const values = keys.map(({ type }, index) => dialect.givenValue(index, type)).join(', ');
+    this.hasKeyArray = dialect.takesArrays && keys.length === 1;
+    this.isAmongKeys = this.hasKeyArray
+      ? `${this.list(keys)} = ANY(${dialect.parameter(1)})`
+      : `(${this.list(keys)}) IN (SELECT ${values} FROM ${dialect.givenRows})`;
+    const find = `SELECT ${this.listSelected(columns.plain)} FROM ${table} WHERE ${this.isAmongKeys}`;
     this.find = this.named('find', find);
     this.keep = this.named('keep', `${find} ${dialect.locks?.toKeep ?? ''}`);
     this.missingParent = this.named(
@@ -139,7 +136,7 @@ export class TableSql {
     );
     this.findBytes = this.named(
       'bytes',
-      `SELECT ${this.listSelected(keys)} FROM ${table} WHERE ${[isAmongKeys, ...hasBytes].join(' AND ')}`,
+      `SELECT ${this.listSelected(keys)} FROM ${table} WHERE ${[this.isAmongKeys, ...hasBytes].join(' AND ')}`,
     );
   }
 
@@ -151,11 +148,10 @@ export class TableSql {
 
   /** Removes the rows with these keys, and returns the keys. */
   remove(waitsForLocks: boolean): Statement {
-    const { columns, dialect } = this;
+    const { columns, isAmongKeys } = this;
     const clauses = this.lockClauses('toRemove', waitsForLocks);
     return this.cached('remove', clauses, () => {
       const keys = this.list(columns.keys);
-      const isAmongKeys = dialect.isAmongKeys(columns);
       const remove = `DELETE FROM ${columns.table} WHERE`;
       const returning = `RETURNING ${this.listSelected(columns.keys)}`;
       if (clauses === '') return `${remove} ${isAmongKeys} ${returning}`;
@@ -214,12 +210,12 @@ export class TableSql {
 
   /** Reads the bytes of a column in the rows with these keys. */
   readBytes(column: ColumnMetadata): Statement {
-    const { columns, dialect } = this;
+    const { columns, isAmongKeys } = this;
     const name = this.name(column);
     return this.cached(
       'read',
       name,
-      () => `SELECT ${name} AS bytes FROM ${columns.table} WHERE ${dialect.isAmongKeys(columns)}`,
+      () => `SELECT ${name} AS bytes FROM ${columns.table} WHERE ${isAmongKeys}`,
     );
   }
 
@@ -240,7 +236,8 @@ export class TableSql {
 
   /** Makes the parameter of a statement on keys. */
   encodeKeys(keys: readonly string[]): unknown[] {
-    return [this.dialect.encodeKeys(this.columns, keys)];
+    if (this.hasKeyArray) return [keys];
+    return [JSON.stringify(keys.map((key) => this.columns.splitKey(key)))];
   }
 
   /**
@@ -267,15 +264,18 @@ export class TableSql {
   /**
    * Reads pages of one shape and limit as JSON: `text`, or NULL if the rows of a page exceed
    * `maxBytes`, and `ends`, the sort values of the last row and of the row after it. Engines know
-   * the length of a text without reading it. The parameters are the limit and the pages.
+   * the length of a text without reading it. See {@link encodePages} for the parameters.
    */
   json(page: Page, { name, separator, maxBytes }: JsonFormat): Statement {
     const { columns, dialect } = this;
     return this.cached(name, describeShape(page), () => {
       const members = listJsonColumns(columns);
-      const limit = dialect.parameter(1);
+      const hasOnePage = dialect.maxPages === 1;
+      const limit = dialect.parameter(hasOnePage ? 1 : 2);
+      const value = (index: number): string =>
+        hasOnePage ? dialect.parameter(index + 2) : dialect.givenValue(index, 'text');
       const from = (selected: string, range: string): string =>
-        `FROM (${this.selectPage(selected, page, (index) => dialect.pageValue(index))} LIMIT ${range}) AS found`;
+        `FROM (${this.selectPage(selected, page, value)} LIMIT ${range}) AS found`;
       const bytes = `${this.countBytes(members)} AS bytes`;
       const json = `${writeObject(columns, members, dialect)} AS json`;
       const sorted = `${dialect.jsonArray(this.sortTexts(page))} AS sorted`;
@@ -283,8 +283,17 @@ export class TableSql {
         SELECT CASE WHEN ${limit} = 1 OR (SELECT coalesce(sum(bytes), 0) ${from(bytes, limit)}) <= ${maxBytes}
             THEN (SELECT coalesce(string_agg(json, '${separator}'), '') ${from(json, limit)}) END AS text,
           (SELECT ${dialect.jsonArrayOf('sorted')} ${from(sorted, `2 OFFSET ${limit} - 1`)}) AS ends
-        ${dialect.fromPages}`;
+        ${hasOnePage ? '' : `FROM ${dialect.givenRows} ORDER BY ${dialect.givenPlace}`}`;
     });
+  }
+
+  /** Makes the parameters of {@link json} for pages of one limit. */
+  encodePages(pages: readonly Page[]): unknown[] {
+    const limit = pages[0]?.limit;
+    const values = pages.map(listValues);
+    return this.dialect.maxPages === 1
+      ? [limit, ...values.flat()]
+      : [JSON.stringify(values), limit];
   }
 
   /** Writes the SQL for about how many bytes a row has as JSON. */
@@ -387,7 +396,7 @@ export class TableSql {
   private given(column: ColumnMetadata, bytes = this.columns.bytes): string {
     return isBytes(column)
       ? this.dialect.givenBytes(bytes.indexOf(column) + 2)
-      : this.dialect.givenValue(this.columns, column);
+      : this.dialect.givenValue(this.columns.columns.indexOf(column), column.type);
   }
 
   /** The index of the foreign key that refers to a missing row; NULL if there is none. */

@@ -18,25 +18,11 @@ export const postgresDialect: SqlDialect = {
 
   givenRows: 'jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given(value, ordinality)',
 
-  givenValue: (columns, column) =>
-    `(given.value ->> ${columns.columns.indexOf(column)})::${String(column.type)}`,
+  givenValue: (index, type) => `(given.value ->> ${index})::${String(type)}`,
 
   givenBytes: (number) => `$${number}::bytea`,
 
-  isAmongKeys(columns) {
-    const names = columns.keys.map((key) => columns.quoteColumn(key));
-    if (names.length === 1) return `${String(names[0])} = ANY($1)`;
-    const values = columns.keys.map(({ type }, index) => `(value ->> ${index})::${String(type)}`);
-    return `(${names.join(', ')}) IN (SELECT ${values.join(', ')} FROM jsonb_array_elements($1::jsonb))`;
-  },
-
-  encodeKeys: (columns, keys) =>
-    columns.keys.length === 1 ? keys : JSON.stringify(keys.map((key) => columns.splitKey(key))),
-
-  insertOrder(columns) {
-    const keys = columns.keys.map((key) => sortText(this.givenValue(columns, key), key.type));
-    return `ORDER BY ${keys.join(', ')}, given.ordinality`;
-  },
+  takesArrays: true,
 
   asText: writeText,
 
@@ -44,8 +30,11 @@ export const postgresDialect: SqlDialect = {
 
   fromText: (sql) => sql,
 
-  sorted: (sql, type, ignoresCase) =>
-    ignoresCase ? `lower(left(${sql}, ${INDEXED_LENGTH}) COLLATE "C")` : sortText(sql, type),
+  // The order of most locales is not that of the code points.
+  sorted(sql, type, ignoresCase) {
+    if (ignoresCase) return `lower(left(${sql}, ${INDEXED_LENGTH}) COLLATE "C")`;
+    return type === 'text' ? `${sql} COLLATE "C"` : sql;
+  },
 
   searchesByRow: true,
 
@@ -54,17 +43,9 @@ export const postgresDialect: SqlDialect = {
   jsonArray: (values) => `json_build_array(${values.join(', ')})`,
   jsonArrayOf: (column) => `json_agg(${column})::text`,
 
-  maxPages: 1,
   // Values in a table, as for several pages, would hide from the planner how many rows match.
-  fromPages: '',
-  pageValue: (index) => `$${index + 2}`,
-  encodePages: ([values = []]) => values,
+  maxPages: 1,
 };
-
-/** The order of most locales is not that of the code points. */
-function sortText(sql: string, type: unknown): string {
-  return type === 'text' ? `${sql} COLLATE "C"` : sql;
-}
 
 /** Writes a value in its canonical spelling, whatever the settings of the session. */
 function writeText(sql: string, type: unknown): string {

@@ -15,20 +15,11 @@ export const sqliteDialect: SqlDialect = {
 
   givenRows: 'json_each(?1) AS given',
 
-  givenValue: (columns, column) => `(given.value ->> ${columns.columns.indexOf(column)})`,
+  givenValue: (index) => `(given.value ->> ${index})`,
 
   givenBytes: (number) => `?${number}`,
 
-  isAmongKeys(columns) {
-    const names = columns.keys.map((key) => columns.quoteColumn(key)).join(', ');
-    const values = columns.keys.map((_, index) => `value ->> ${index}`).join(', ');
-    const left = columns.keys.length === 1 ? names : `(${names})`;
-    return `${left} IN (SELECT ${values} FROM json_each(?1))`;
-  },
-
-  encodeKeys: (columns, keys) => JSON.stringify(keys.map((key) => columns.splitKey(key))),
-
-  insertOrder: () => '',
+  takesArrays: false,
 
   asText: (sql, type) => (INTEGERS.has(type) ? `CAST(${sql} AS TEXT)` : sql),
 
@@ -53,7 +44,4 @@ export const sqliteDialect: SqlDialect = {
 
   // Passing a statement to a thread takes as long as reading a page.
   maxPages: 8,
-  fromPages: 'FROM json_each(?2) AS given ORDER BY given.key',
-  pageValue: (index) => `(given.value ->> ${index})`,
-  encodePages: (pages) => [JSON.stringify(pages)],
 };
