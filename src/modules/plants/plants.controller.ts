@@ -1,19 +1,7 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  HttpStatus,
-  Param,
-  Patch,
-  Post,
-  Put,
-  Query,
-} from '@nestjs/common';
-import { ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
 import type { JsonPage } from '../../platform/database/batched-repository.js';
-import { ApiErrors, ApiTag } from '../../platform/rest/api.decorators.js';
+import { ApiErrors, ApiNoContent, ApiOk, ApiTag } from '../../platform/rest/api.decorators.js';
 import { ApiRepresentation, type Representation } from '../../platform/rest/etag.js';
 import { IdDto } from '../../platform/rest/id.dto.js';
 import {
@@ -38,9 +26,8 @@ export class PlantsController {
   constructor(private readonly plants: PlantsService) {}
 
   @Post()
-  @HttpCode(200)
   @ApiOperation({ operationId: 'createPlant', summary: 'Create a plant in the store' })
-  @ApiOkResponse({ description: 'Plant response; the plant was created', type: PlantDto })
+  @ApiOk(PlantDto, 'Plant response; the plant was created')
   @ApiErrors(PlantErrors.ID_IN_USE, PlantErrors.ALREADY_EXISTS)
   create(@Body() plant: NewPlantDto): Promise<PlantDto> {
     return this.plants.create(plant);
@@ -75,7 +62,7 @@ export class PlantsController {
 
   @Put(':id')
   @ApiOperation({ operationId: 'replacePlant', summary: 'Replace a plant' })
-  @ApiOkResponse({ description: 'Plant response; the plant was replaced', type: PlantDto })
+  @ApiOk(PlantDto, 'Plant response; the plant was replaced')
   @ApiErrors(PlantErrors.PLANT_NOT_FOUND)
   replace(
     @Param() { id }: IdDto,
@@ -87,7 +74,7 @@ export class PlantsController {
 
   @Patch(':id')
   @ApiOperation({ operationId: 'patchPlant', summary: 'Change some members of a plant' })
-  @ApiOkResponse({ description: 'Plant response; the plant as it is now', type: PlantDto })
+  @ApiOk(PlantDto, 'Plant response; the plant as it is now')
   @ApiErrors(PlantErrors.PLANT_NOT_FOUND)
   update(
     @Param() { id }: IdDto,
@@ -98,9 +85,8 @@ export class PlantsController {
   }
 
   @Delete(':id')
-  @HttpCode(HttpStatus.NO_CONTENT)
   @ApiOperation({ operationId: 'removePlant', summary: 'Remove a plant' })
-  @ApiNoContentResponse({ description: 'The plant was removed' })
+  @ApiNoContent('The plant was removed')
   @ApiErrors(PlantErrors.PLANT_NOT_FOUND)
   remove(
     @Param() { id }: IdDto,

@@ -1,11 +1,18 @@
 import {
   applyDecorators,
+  HttpCode,
   HttpStatus,
   type NestInterceptor,
   type Type,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApiCreatedResponse, ApiExtension, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import {
+  ApiCreatedResponse,
+  ApiExtension,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiTags,
+} from '@nestjs/swagger';
 import type { Response } from 'express';
 import { map } from 'rxjs';
 import { type ErrorEntry, MAY_BE_STORED } from '../errors/error-catalogue.js';
@@ -23,6 +30,16 @@ export function ApiTag(name: string, description: string): ClassDecorator {
  */
 export function ApiErrors(...entries: ErrorEntry[]): MethodDecorator {
   return ApiExtension('x-errors', entries);
+}
+
+/** Answers 200 with what the handler returns. */
+export function ApiOk(type: Type, description: string): MethodDecorator {
+  return applyDecorators(HttpCode(HttpStatus.OK), ApiOkResponse({ description, type }));
+}
+
+/** Answers 204 without a body. */
+export function ApiNoContent(description: string): MethodDecorator {
+  return applyDecorators(HttpCode(HttpStatus.NO_CONTENT), ApiNoContentResponse({ description }));
 }
 
 /** A created row with its generated id. */

@@ -1,8 +1,7 @@
-import { Controller, Delete, Get, HttpCode, HttpStatus, Param, Put } from '@nestjs/common';
-import { ApiNoContentResponse, ApiOperation } from '@nestjs/swagger';
+import { Controller, Delete, Get, Param, Put } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
 import { PlantErrors } from '../../../src/modules/plants/plants.errors.js';
-import { ApiErrors } from '../../../src/platform/rest/api.decorators.js';
-import { ApiTag } from '../../../src/platform/rest/api.decorators.js';
+import { ApiErrors, ApiNoContent, ApiTag } from '../../../src/platform/rest/api.decorators.js';
 import { ApiBytes, RawBody, type StoredBytes } from '../../../src/platform/rest/bytes.js';
 import type { Representation } from '../../../src/platform/rest/etag.js';
 import { IdDto } from '../../../src/platform/rest/id.dto.js';
@@ -17,9 +16,8 @@ export class PhotosController {
   constructor(private readonly photos: PhotosService) {}
 
   @Put()
-  @HttpCode(HttpStatus.NO_CONTENT)
   @ApiOperation({ operationId: 'replacePhoto', summary: 'Give a plant its photo' })
-  @ApiNoContentResponse({ description: 'The plant has this photo' })
+  @ApiNoContent('The plant has this photo')
   @ApiErrors(PlantErrors.PLANT_NOT_FOUND, PhotoErrors.NOT_A_PHOTO)
   replace(
     @Param() { id }: IdDto,
@@ -37,9 +35,8 @@ export class PhotosController {
   }
 
   @Delete()
-  @HttpCode(HttpStatus.NO_CONTENT)
   @ApiOperation({ operationId: 'removePhoto', summary: 'Remove the photo of a plant' })
-  @ApiNoContentResponse({ description: 'The photo was removed' })
+  @ApiNoContent('The photo was removed')
   @ApiErrors(PhotoErrors.PHOTO_NOT_FOUND)
   remove(@Param() { id }: IdDto): Promise<void> {
     return this.photos.remove(id);

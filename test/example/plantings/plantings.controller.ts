@@ -1,17 +1,5 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  HttpStatus,
-  Param,
-  Patch,
-  Post,
-  Put,
-  Query,
-} from '@nestjs/common';
-import { ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import type { JsonPage } from '../../../src/platform/database/batched-repository.js';
 import { ApiRepresentation, type Representation } from '../../../src/platform/rest/etag.js';
 import { ApiPage } from '../../../src/platform/rest/page.js';
@@ -19,7 +7,13 @@ import {
   type Preconditions,
   RequestPreconditions,
 } from '../../../src/platform/rest/preconditions.js';
-import { ApiErrors, ApiStream, ApiTag } from '../../../src/platform/rest/api.decorators.js';
+import {
+  ApiErrors,
+  ApiNoContent,
+  ApiOk,
+  ApiStream,
+  ApiTag,
+} from '../../../src/platform/rest/api.decorators.js';
 import { LabelDto, ListLabelsDto } from './dto/label.dto.js';
 import { ListPlantingsDto } from './dto/list-plantings.dto.js';
 import { MoveDto } from './dto/move.dto.js';
@@ -36,9 +30,8 @@ export class PlantingsController {
   constructor(private readonly plantings: PlantingsService) {}
 
   @Post()
-  @HttpCode(200)
   @ApiOperation({ operationId: 'createPlanting', summary: 'Create a planting' })
-  @ApiOkResponse({ description: 'The planting was created', type: PlantingDto })
+  @ApiOk(PlantingDto, 'The planting was created')
   @ApiErrors(PlantingErrors.KEY_IN_USE, PlantingErrors.ALREADY_EXISTS, PlantingErrors.NO_SUCH_PLANT)
   create(@Body() planting: NewPlantingDto): Promise<PlantingDto> {
     return this.plantings.create(planting);
@@ -72,9 +65,8 @@ export class PlantingsController {
   }
 
   @Post('moves')
-  @HttpCode(HttpStatus.NO_CONTENT)
   @ApiOperation({ operationId: 'movePlanting', summary: 'Move plants from one garden to another' })
-  @ApiNoContentResponse({ description: 'They were moved' })
+  @ApiNoContent('They were moved')
   @ApiErrors(PlantingErrors.PLANTING_NOT_FOUND, PlantingErrors.QUANTITY_OUT_OF_RANGE)
   move(@Body() move: MoveDto): Promise<void> {
     return this.plantings.move(move);
@@ -90,7 +82,7 @@ export class PlantingsController {
 
   @Put(':gardenId/:plantId')
   @ApiOperation({ operationId: 'replacePlanting', summary: 'Replace a planting' })
-  @ApiOkResponse({ description: 'The planting was replaced', type: PlantingDto })
+  @ApiOk(PlantingDto, 'The planting was replaced')
   @ApiErrors(PlantingErrors.PLANTING_NOT_FOUND, PlantingErrors.NO_SUCH_PLANT)
   replace(
     @Param() key: PlantingKeyDto,
@@ -102,7 +94,7 @@ export class PlantingsController {
 
   @Patch(':gardenId/:plantId')
   @ApiOperation({ operationId: 'patchPlanting', summary: 'Change some members of a planting' })
-  @ApiOkResponse({ description: 'The planting as it is now', type: PlantingDto })
+  @ApiOk(PlantingDto, 'The planting as it is now')
   @ApiErrors(PlantingErrors.PLANTING_NOT_FOUND, PlantingErrors.NO_SUCH_PLANT)
   update(
     @Param() key: PlantingKeyDto,
@@ -113,9 +105,8 @@ export class PlantingsController {
   }
 
   @Delete(':gardenId/:plantId')
-  @HttpCode(HttpStatus.NO_CONTENT)
   @ApiOperation({ operationId: 'removePlanting', summary: 'Remove a planting' })
-  @ApiNoContentResponse({ description: 'The planting was removed' })
+  @ApiNoContent('The planting was removed')
   @ApiErrors(PlantingErrors.PLANTING_NOT_FOUND)
   remove(
     @Param() key: PlantingKeyDto,

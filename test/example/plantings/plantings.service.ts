@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Plant } from '../../../src/modules/plants/plant.entity.js';
 import {
@@ -30,7 +29,7 @@ const EXPORTED_AT_ONCE = 500;
 export class PlantingsService {
   constructor(
     private readonly plantings: PlantingsRepository,
-    @InjectDataSource() private readonly store: DataSource,
+    private readonly store: DataSource,
   ) {}
 
   /** @throws ApiError 409901, 409902, 409904, 50300 */
