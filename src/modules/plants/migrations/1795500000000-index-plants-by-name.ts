@@ -1,0 +1,21 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { int64, text } from '../../../platform/database/columns.js';
+import { changeSchema } from '../../../platform/database/migration-steps.js';
+
+/** Stores that version 1.0.0 has created have no index of this name. */
+export class IndexPlantsByName1795500000000 implements MigrationInterface {
+  readonly transaction = false;
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await changeSchema(queryRunner).createIndex({
+      name: 'plants_name',
+      table: 'plants',
+      columns: { name: text(), id: int64() },
+      ignoringCase: ['name'],
+    });
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await changeSchema(queryRunner).dropIndex('plants_name');
+  }
+}
