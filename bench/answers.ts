@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Operation, PLANT, REPLACED_TAG, TOKEN } from './operations.js';
+import { PLANT, REPLACED_TAG, TOKEN } from './operations.js';
 
 interface Answer {
   readonly status: number;
@@ -11,23 +11,24 @@ interface Answer {
 /** Makes one request to a server, on a connection of its own. */
 export async function ask(
   origin: string,
-  method: Operation['method'],
+  method: string,
   path: string,
-  body?: object,
+  sent?: object,
 ): Promise<Answer> {
-  const answer = await fetch(new URL(path, origin), {
-    method,
-    headers: {
-      authorization: `Bearer ${TOKEN}`,
-      connection: 'close',
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const { status, headers } = answer;
+  const headers = {
+    authorization: `Bearer ${TOKEN}`,
+    connection: 'close',
+    ...(sent !== undefined && { 'content-type': 'application/json' }),
+  };
+  const body = sent === undefined ? null : JSON.stringify(sent);
+  const answer = await fetch(new URL(path, origin), { method, headers, body });
   const text = await answer.text();
-  return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
+  const value: unknown = text === '' ? undefined : JSON.parse(text);
+  return { status: answer.status, headers: answer.headers, body: value };
 }
+
+/** A request, and the status and the body of its answer. Without a body, any will do. */
+type Row = readonly [method: string, path: string, sent: object | undefined, number, unknown?];
 
 /**
  * Creates, reads, lists, replaces and removes a few plants, with ids below those of every load. Only
@@ -36,17 +37,11 @@ export async function ask(
  * @throws Error with the first answer that differs
  */
 export async function checkAnswers(origin: string, name: string): Promise<void> {
-  const plants = [-3, -2, -1].map((id) => ({ id, name: 'Aloe', tag: 'checked' }));
+  const content = { name: 'Aloe', tag: 'checked' };
+  const plants = [-3, -2, -1].map((id) => ({ id, ...content }));
   const replaced = { ...PLANT, tag: REPLACED_TAG };
-  type Row = [Operation['method'], string, object | undefined, status: number, body?: unknown];
   const rows: Row[] = [
-    ...plants.map((plant): Row => [
-      'POST',
-      '/plants',
-      plant,
-      200,
-      { name: 'Aloe', tag: 'checked' },
-    ]),
+    ...plants.map((plant): Row => ['POST', '/plants', plant, 200, content]),
     ['GET', '/plants/-3', undefined, 200, plants[0]],
     ['GET', '/plants?limit=2&after=-4', undefined, 200, plants.slice(0, 2)],
     ['PUT', '/plants/-3', replaced, 200, replaced],
@@ -56,14 +51,12 @@ export async function checkAnswers(origin: string, name: string): Promise<void> 
     ['PUT', '/plants/-3', replaced, 404],
     ['DELETE', '/plants/-3', undefined, 404],
   ];
-  for (const [method, path, sent, status, expected] of rows) {
-    const answer = await ask(origin, method, path, sent);
-    const isSame = expected === undefined || isDeepStrictEqual(answer.body, expected);
-    const isRead = path === '/plants/-3' && method === 'GET' && status === 200;
-    const hasHeaders =
-      answer.headers.has('etag') === isRead && answer.headers.has('link') === path.includes('?');
-    if (answer.status === status && isSame && hasHeaders) continue;
-    const { status: wrong, body } = answer;
-    throw new Error(`${name} answers ${method} ${path} ${wrong} ${JSON.stringify(body)}`);
+  for (const [method, path, sent, wanted, expected] of rows) {
+    const { status, headers, body } = await ask(origin, method, path, sent);
+    const isSame = expected === undefined || isDeepStrictEqual(body, expected);
+    const isRead = path === '/plants/-3' && method === 'GET' && wanted === 200;
+    const hasHeaders = headers.has('etag') === isRead && headers.has('link') === path.includes('?');
+    if (status === wanted && isSame && hasHeaders) continue;
+    throw new Error(`${name} answers ${method} ${path} ${status} ${JSON.stringify(body)}`);
   }
 }

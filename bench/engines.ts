@@ -6,10 +6,8 @@ import { PostgresServer } from '../test/support/postgres-server.js';
 
 /** Where contestants store plants: each has a folder, and a database of its own. */
 export interface Engine {
-  /** Returns the value of DATABASE_URL for the contestant in this folder. */
-  readonly url: (folder: string) => string;
-  /** Creates the database of the contestant in this folder. */
-  readonly create: (folder: string) => Promise<unknown>;
+  /** Creates the database of the contestant in this folder. Resolves with its DATABASE_URL. */
+  readonly open: (folder: string) => Promise<string>;
   /** Executes a statement in it. */
   readonly query: (folder: string, sql: string) => Promise<unknown[]>;
   /** The statement after a table was filled. */
@@ -21,8 +19,7 @@ const FILE = 'plants.db';
 
 export function openSqlite(): Engine {
   return {
-    url: () => `sqlite:${FILE}`,
-    create: () => Promise.resolve(),
+    open: () => Promise.resolve(`sqlite:${FILE}`),
     query: (folder, sql) => {
       const database = new Database(path.join(folder, FILE));
       const statement = database.prepare(sql);
@@ -50,8 +47,10 @@ export async function openPostgres(parent: string): Promise<Engine> {
     return rows;
   };
   return {
-    url,
-    create: (folder) => query(server.url(), `CREATE DATABASE "${path.basename(folder)}"`),
+    open: async (folder) => {
+      await query(server.url(), `CREATE DATABASE "${path.basename(folder)}"`);
+      return url(folder);
+    },
     query: (folder, sql) => query(url(folder), sql),
     tidy: 'VACUUM ANALYZE plants',
     close: () => server.remove(),

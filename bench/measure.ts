@@ -65,14 +65,13 @@ async function startFilled(
   engine: Engine,
   { folder: parent, rows }: Options & { readonly folder: string },
 ): Promise<Started> {
-  const folder = await mkdtemp(path.join(parent, `${contestant.name}-`));
-  await engine.create(folder);
-  const url = engine.url(folder);
+  const folder = await mkdtemp(path.join(parent, 'contestant-'));
+  const url = await engine.open(folder);
   const newIds = { next: FIRST_NEW_ID, rows: 0 };
   await (await start(contestant, folder, url, newIds.next++)).stop();
   await fill(engine, folder, rows);
   const server = await start(contestant, folder, url, newIds.next++);
-  await checkAnswers(server.origin, contestant.name);
+  await checkAnswers(server.origin, contestant.title);
   const stored = rows + STARTS;
   return { contestant, folder, server, newIds, least: stored, most: stored, runs: [] };
 }
@@ -137,11 +136,11 @@ async function findFaults(
 ): Promise<string[]> {
   const { contestant, folder } = one;
   const { acknowledged, refused, unanswered } = add(one.runs);
-  const faults = refused === 0 ? [] : [`${contestant.name}: ${refused} refused: ${name}`];
+  const faults = refused === 0 ? [] : [`${contestant.title}: ${refused} refused: ${name}`];
   const check = (what: string, least: number, most: number, found: number): void => {
     if (found >= least && found <= most) return;
     const wanted = `${least} to ${most}`;
-    faults.push(`${contestant.name}: ${found} ${what} are stored, not ${wanted}, after ${name}`);
+    faults.push(`${contestant.title}: ${found} ${what} are stored, not ${wanted}, after ${name}`);
   };
   if (name === 'create' || name === 'import') {
     one.least += acknowledged;

@@ -75,9 +75,9 @@ function addUp(profile: Profile, from: number, to: number): Map<string, number> 
 /** Returns the microseconds of each part per request, and those of the whole process. */
 async function profile(name: 'create' | 'read' | 'page'): Promise<Map<string, number>> {
   const folder = await mkdtemp(here('data/profile-'));
-  const contestant = program('program', 'Plant Store');
+  const contestant = program('Plant Store');
   const engine = openSqlite();
-  const url = engine.url(folder);
+  const url = await engine.open(folder);
   await (await start(contestant, folder, url, ROWS + 1)).stop();
   await fill(engine, folder, ROWS);
   const args = ['--cpu-prof', `--cpu-prof-interval=${INTERVAL}`, ...contestant.args];

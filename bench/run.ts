@@ -36,7 +36,7 @@ const engine = name === 'sqlite' ? openSqlite() : await openPostgres(folder);
 const contestants =
   against === undefined
     ? CONTESTANTS[name]
-    : [program('this', 'this build'), program('other', 'the other build', against)];
+    : [program('this build'), program('the other build', against)];
 try {
   const faults = await measure({ ...options, folder }, engine, contestants);
   if (faults.length === 0) console.log('\nEvery acknowledged change is stored, and nothing else.');

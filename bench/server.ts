@@ -29,7 +29,7 @@ export interface Server {
  * @throws Error when it does not start
  */
 export async function start(
-  { name, args }: Contestant,
+  { title, args }: Contestant,
   folder: string,
   url: string,
   id: number,
@@ -54,7 +54,7 @@ export async function start(
   process.on('exit', () => child.kill('SIGKILL'));
   const exited = once(child, 'exit');
   const stop = async (): Promise<void> => {
-    if (child.exitCode !== null) throw new Error(`${name} ended under the load`);
+    if (child.exitCode !== null) throw new Error(`${title} ended under the load`);
     child.kill('SIGTERM');
     await exited;
   };
@@ -66,7 +66,7 @@ export async function start(
     if (answer?.status === 200) return { origin, pid: child.pid ?? NaN, stop };
     await sleep(10);
   }
-  throw new Error(`${name} does not start:\n${await readFile(logFile, 'utf8')}`);
+  throw new Error(`${title} does not start:\n${await readFile(logFile, 'utf8')}`);
 }
 
 /** Reads the processor time of a process, in microseconds (Linux only). */
