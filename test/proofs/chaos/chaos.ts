@@ -39,9 +39,9 @@ const NEMESES: Readonly<Record<'sqlite' | 'postgres', Readonly<Record<string, St
   postgres: {
     ...ON_PROGRAMS,
     outage: async ({ database }) => {
-      if (!(database instanceof PostgresServer)) return;
-      await database.kill('SIGQUIT');
-      await database.resume();
+      if (database instanceof Cluster) return await database.restart();
+      await database?.kill('SIGQUIT');
+      await database?.resume();
     },
     failover: async ({ database }) => {
       if (database instanceof Cluster) await database.failOver();

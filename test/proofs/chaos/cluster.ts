@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
+import { until } from '../../support/until.js';
 
 /** Commits are acknowledged once any standby has them on its disk. */
 const SYNCHRONOUS = 'synchronous_standby_names=*';
@@ -16,7 +17,7 @@ export class Cluster {
   static async start(): Promise<Cluster> {
     const [primary, standby] = [await PostgresServer.start(), await PostgresServer.start()];
     const cluster = new Cluster(primary, standby, await TcpProxy.start(primary.port));
-    await cluster.replicate();
+    await cluster.restart();
     return cluster;
   }
 
@@ -29,13 +30,10 @@ export class Cluster {
   async failOver(): Promise<void> {
     const { primary, standby } = this;
     await primary.kill('SIGQUIT');
-    const client = new pg.Client(standby.url());
-    await client.connect();
-    await client.query('SELECT pg_promote()');
-    await client.end();
+    await query(standby, 'SELECT pg_promote()');
     [this.primary, this.standby] = [standby, primary];
     this.proxy.target = standby.port;
-    await this.replicate();
+    await this.restart();
   }
 
   async remove(): Promise<void> {
@@ -44,8 +42,11 @@ export class Cluster {
     await this.standby.remove();
   }
 
-  /** Starts both servers anew, the standby on a copy of the primary's data. */
-  private async replicate(): Promise<void> {
+  /**
+   * Kills both servers and starts them, the standby on a copy of the primary's data. Resolves once it
+   * has all commits: until then others may see a commit that the primary has and the standby lacks.
+   */
+  async restart(): Promise<void> {
     const { primary, standby } = this;
     await primary.kill('SIGQUIT');
     await standby.kill('SIGQUIT');
@@ -55,5 +56,16 @@ export class Cluster {
       SYNCHRONOUS,
       `primary_conninfo=host=127.0.0.1 port=${primary.port} user=postgres`,
     );
+    const standbys = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'";
+    await until(async () => (await query(primary, standbys)) === 1);
   }
+}
+
+/** Resolves with the number of rows. */
+async function query(server: PostgresServer, sql: string): Promise<number | null> {
+  const client = new pg.Client(server.url());
+  await client.connect();
+  const { rowCount } = await client.query(sql);
+  await client.end();
+  return rowCount;
 }

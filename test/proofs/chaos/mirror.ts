@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Moves } from './moves.js';
 import type { Send } from './replicas.js';
-import { exportPlants, parseWithIds, toState } from './requests.js';
+import { parseWithIds, toState } from './requests.js';
 
 /** How long a mirror waits after an empty page, in milliseconds. */
 const PAUSE_MS = 20;
@@ -20,7 +20,6 @@ export class Mirror {
   private readonly replaced = new Map<string, number>();
   private path = '/changes?limit=500';
   private changes = 0;
-  private copies = 0;
 
   constructor(private readonly send: Send) {}
 
@@ -36,14 +35,14 @@ export class Mirror {
   }
 
   summary(): string {
-    return `${this.changes} changes mirrored, everything read anew ${this.copies} times`;
+    return `${this.changes} changes mirrored`;
   }
 
-  /** Applies a change. Each must follow from the changes before, once all of them have been seen. */
+  /** Applies a change. Each must follow from the changes before. */
   apply({ type, id, data }: Change): void {
     this.changes++;
     const isExpected = this.rows.has(id) !== (type === 'plant.created');
-    if (!isExpected && this.hasAll) {
+    if (!isExpected) {
       this.faults.push(`a change is missing from the feed: ${type} of ${id} follows from nothing`);
     }
     if (type === 'plant.replaced') this.replaced.set(id, (this.replaced.get(id) ?? 0) + 1);
@@ -59,7 +58,6 @@ export class Mirror {
         (id) =>
           `a change is missing from the feed: the mirror has ${show(this.rows.get(id))} as ${id}, the store ${show(rows.get(id))}`,
       );
-    if (!this.hasAll) return differences;
     for (const [account, count] of Moves.countChanges(rows)) {
       const seen = this.replaced.get(account) ?? 0;
       if (seen === count) continue;
@@ -70,15 +68,9 @@ export class Mirror {
     return differences;
   }
 
-  /** Whether it has followed the feed from its beginning. */
-  private get hasAll(): boolean {
-    return this.copies === 0;
-  }
-
   private async follow(): Promise<void> {
     const answer = await this.send({ method: 'GET', path: this.path });
-    if (answer?.status === 410) await this.copy();
-    else if (answer?.status === 200) {
+    if (answer?.status === 200) {
       const changes = parseWithIds(answer.body) as Change[];
       for (const change of changes) this.apply(change);
       this.path = findNext(answer.headers.link) ?? this.path;
@@ -87,18 +79,6 @@ export class Mirror {
       this.faults.push(`a wrong answer: ${this.path} -> ${answer.status} ${answer.body}`);
       await sleep(PAUSE_MS);
     }
-  }
-
-  /** Takes the latest cursor and reads everything, as the documents say for 41000. */
-  private async copy(): Promise<void> {
-    const latest = await this.send({ method: 'GET', path: '/changes?after=latest&limit=500' });
-    const next = findNext(latest?.headers.link);
-    if (latest?.status !== 200 || next === undefined) return;
-    const rows = await exportPlants(this.send);
-    this.copies++;
-    this.path = next;
-    this.rows.clear();
-    for (const [id, state] of rows) this.rows.set(id, state);
   }
 }
 
