@@ -34,7 +34,6 @@ A string has neither U+0000 nor unpaired surrogates. An \`int64\` is a JSON numb
 The [OpenAPI document](/openapi.json) of this page.`;
 const TOKENS =
   'An access token: one that the operator of the service has given out, or a JWT of its identity provider. Sent as "Authorization: Bearer <ACCESS_TOKEN>". A development start without tokens prints one in its terminal.';
-const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
 /** The errors of all operations. */
 const ANY_OPERATION: readonly ErrorEntry[] = [
@@ -78,7 +77,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
     .setDescription(DESCRIPTION)
     .setVersion('1.0.0')
     .addServer('/')
-    .addBearerAuth({ type: 'http', scheme: 'bearer', description: TOKENS }, BEARER)
+    .addSecurity(BEARER, { type: 'http', scheme: 'bearer', description: TOKENS })
     .addSecurityRequirements(BEARER)
     .build();
   describeRemovals(app);
@@ -86,19 +85,15 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
 
   delete document.info.contact;
   Object.assign(document.info, { license: { name: 'MIT', identifier: 'MIT' } });
-  // Tokens are opaque to clients, and not every token is a JWT.
-  delete (document.components?.securitySchemes?.[BEARER] as { bearerFormat?: string }).bearerFormat;
-  const operations: Operation[] = Object.values(document.paths).flatMap((path) =>
-    METHODS.flatMap((method) => {
-      const operation: Operation | undefined = path[method];
-      if (operation === undefined) return [];
-      const use = describeUse(method, operation).join(' ');
-      if (use !== '') operation.description ??= use;
-      return operation;
-    }),
+  const operations = Object.values(document.paths).flatMap((path) =>
+    Object.entries(path as Record<string, Operation>),
   );
-  document.tags = describeTags(operations);
-  for (const operation of operations) describeErrors(operation);
+  document.tags = describeTags(operations.map(([, operation]) => operation));
+  for (const [method, operation] of operations) {
+    const use = describeUse(method, operation);
+    if (use !== '') operation.description ??= use;
+    describeErrors(operation);
+  }
   return document;
 }
 
@@ -121,8 +116,8 @@ function describeRemovals(app: INestApplication): void {
   }
 }
 
-/** Describes an operation by its kind, unless its module describes it. */
-function describeUse(method: string, operation: Operation): string[] {
+/** Describes an operation by its kind. */
+function describeUse(method: string, operation: Operation): string {
   const retried = operation['x-errors']?.find(({ isRetry }) => isRetry === true);
   const sentences = [
     retried !== undefined &&
@@ -138,7 +133,7 @@ function describeUse(method: string, operation: Operation): string[] {
       takesIfMatch(operation) &&
       'To change only what you have read, send its `ETag` as `If-Match`: the answer is 412 if somebody has changed it since.',
   ];
-  return sentences.filter((sentence) => sentence !== false);
+  return sentences.filter((sentence) => sentence !== false).join(' ');
 }
 
 function hasHeader({ responses }: Operation, name: string): boolean {
