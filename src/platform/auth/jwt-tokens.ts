@@ -158,22 +158,20 @@ export class JwtTokens {
   }
 }
 
-/** The failures of claims, which a misconfigured provider or a wrong clock may cause. */
-const FAILURES_BY_CLAIM: Readonly<Record<string, AuthFailure>> = {
+/** The reasons of failures, by the claim that is not valid, or by the code of jose's error. */
+const FAILURES: Readonly<Record<string, AuthFailure>> = {
   iss: 'issuer',
   aud: 'audience',
   nbf: 'not-yet-valid',
+  ERR_JWT_EXPIRED: 'expired',
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature',
+  ERR_JWKS_NO_MATCHING_KEY: 'unknown-key',
+  ERR_JOSE_ALG_NOT_ALLOWED: 'algorithm',
 };
 
 function classifyRefusal(error: errors.JOSEError): AuthFailure {
-  if (error instanceof errors.JWTExpired) return 'expired';
-  if (error instanceof errors.JWTClaimValidationFailed) {
-    return FAILURES_BY_CLAIM[error.claim] ?? 'malformed';
-  }
-  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
-  if (error instanceof errors.JWKSNoMatchingKey) return 'unknown-key';
-  if (error instanceof errors.JOSEAlgNotAllowed) return 'algorithm';
-  return 'malformed';
+  const key = error instanceof errors.JWTClaimValidationFailed ? error.claim : error.code;
+  return FAILURES[key] ?? 'malformed';
 }
 
 /** Reads the client (RFC 9068 section 2.2; `azp` of OpenID Connect) and the subject, for the log. */
