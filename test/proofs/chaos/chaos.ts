@@ -39,9 +39,10 @@ const NEMESES: Readonly<Record<'sqlite' | 'postgres', Readonly<Record<string, St
   postgres: {
     ...ON_PROGRAMS,
     outage: async ({ database }) => {
-      if (database instanceof Cluster) return await database.restart();
-      await database?.kill('SIGQUIT');
-      await database?.resume();
+      if (database instanceof PostgresServer) {
+        await database.kill('SIGQUIT');
+        await database.resume();
+      } else await database?.restart();
     },
     failover: async ({ database }) => {
       if (database instanceof Cluster) await database.failOver();
