@@ -1,13 +1,5 @@
-/** Items that are read one after the other, each when its consumer asks for it. */
-export interface Items<Item extends object | string> extends AsyncIterableIterator<
-  Item,
-  undefined
-> {
-  return(): Promise<IteratorReturnResult<undefined>>;
-}
-
 /**
- * Iterates over what a function returns, until it returns undefined.
+ * Iterates over the texts that a function returns, until it returns undefined.
  *
  * Answers to slow clients use this in place of a generator. The variables of a generator would keep
  * the last item in memory while the client takes it, and while the next one waits for its turn. A
@@ -16,10 +8,10 @@ export interface Items<Item extends object | string> extends AsyncIterableIterat
  *
  * @param end is called once: after the last item, after an error, or when the consumer stops
  */
-export function iterate<Item extends object | string>(
-  readNext: () => Promise<Item | undefined>,
+export function iterate(
+  readNext: () => Promise<string | undefined>,
   end?: () => unknown,
-): Items<Item> {
+): AsyncIterableIterator<string, undefined> {
   let hasEnded = false;
   const finish = async (): Promise<IteratorReturnResult<undefined>> => {
     if (!hasEnded) {

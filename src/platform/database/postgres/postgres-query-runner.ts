@@ -40,16 +40,11 @@ export class StorePostgresQueryRunner extends PostgresQueryRunner implements Tim
   private last: Promise<unknown> = Promise.resolve();
   private timer: TransactionTimer | undefined;
   private statementLimit: number | undefined = STATEMENT_TIMEOUT_MS;
-  private transactionLimit: number | undefined;
+  private transactionLimit = (this.driver.options.extra as StoreExtra).transactionTimeoutMs;
   /** Whether the connection has other time limits than those of the pool, or may be broken. */
   private mustClose = false;
   /** Why the transaction was lost. */
   private lost: Error | undefined;
-
-  constructor(driver: PostgresDriver, mode: ReplicationMode) {
-    super(driver, mode);
-    this.transactionLimit = (driver.options.extra as StoreExtra).transactionTimeoutMs;
-  }
 
   async setTimeLimit(limit: number | undefined): Promise<void> {
     this.mustClose = true;

@@ -34,7 +34,7 @@ const BY_TYPEORM =
  * runner that has lost its transaction refuses everything until it is released.
  */
 export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLimited {
-  private timeLimit: number | undefined;
+  private timeLimit = (this.driver.options.extra as StoreExtra).transactionTimeoutMs;
   /** Settles when all statements so far have ended. */
   private last: Promise<unknown> = Promise.resolve();
   private turn: Turn | undefined;
@@ -54,7 +54,6 @@ export class StoreSqliteQueryRunner extends SqliteQueryRunner implements TimeLim
     private readonly connections: SqliteConnections,
   ) {
     super(driver);
-    this.timeLimit = (driver.options.extra as StoreExtra).transactionTimeoutMs;
   }
 
   setTimeLimit(limit: number | undefined): void {
