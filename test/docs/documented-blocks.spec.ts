@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import ts from 'typescript';
 import { listBlocks, DOCUMENTS, ROOT } from '../support/documents.js';
 
@@ -53,41 +54,32 @@ it('a block with the name of a file shows lines of it, or a file of a module to 
 });
 
 it('a block of TypeScript is compiled', () => {
-  const sources = new Map([
-    [`${ROOT}test/packages.d.ts`, PACKAGES],
-    ...programs.map(
-      (block, index) =>
-        [
-          `${ROOT}test/docs/block-${index}.ts`,
-          `${GIVEN[block.document] ?? ''}\n${block.text}\nexport {};`,
-        ] as const,
-    ),
-  ]);
-  const options: ts.CompilerOptions = {
-    noEmit: true,
-    strict: true,
-    skipLibCheck: true,
-    experimentalDecorators: true,
-    target: ts.ScriptTarget.ES2023,
-    module: ts.ModuleKind.NodeNext,
-    types: ['node'],
-    paths: { 'plant-store-client': [`${ROOT}client/plant-store-client.ts`] },
-  };
-  const host = ts.createCompilerHost(options);
-  const fileExists = host.fileExists.bind(host);
-  host.fileExists = (path) => sources.has(path) || fileExists(path);
-  const getSourceFile = host.getSourceFile.bind(host);
-  host.getSourceFile = (path, target, ...rest) => {
-    const text = sources.get(path);
-    return text === undefined
-      ? getSourceFile(path, target, ...rest)
-      : ts.createSourceFile(path, text, target);
-  };
-  const program = ts.createProgram([...sources.keys()], options, host);
-  const faults = [...sources.keys()].flatMap((path) =>
-    ts.getPreEmitDiagnostics(program, program.getSourceFile(path)),
-  );
-  expect(
-    faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
-  ).toEqual([]);
+  const folder = mkdtempSync(`${ROOT}test/blocks-`);
+  try {
+    const paths = programs.map(({ document, text }, index) => {
+      const path = join(folder, `block-${index}.ts`);
+      writeFileSync(path, `${GIVEN[document] ?? ''}\n${text}\nexport {};`);
+      return path;
+    });
+    const packages = join(folder, 'packages.d.ts');
+    writeFileSync(packages, PACKAGES);
+    const program = ts.createProgram([packages, ...paths], {
+      noEmit: true,
+      strict: true,
+      skipLibCheck: true,
+      experimentalDecorators: true,
+      target: ts.ScriptTarget.ES2023,
+      module: ts.ModuleKind.NodeNext,
+      types: ['node'],
+      paths: { 'plant-store-client': [`${ROOT}client/plant-store-client.ts`] },
+    });
+    const faults = paths.flatMap((path) =>
+      ts.getPreEmitDiagnostics(program, program.getSourceFile(path)),
+    );
+    expect(
+      faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
+    ).toEqual([]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -47,12 +47,6 @@ describe('an answer that ends the connection', () => {
     ['the request before it is handled', [LIVE + smuggled], 200],
     ['the client asks for that', [LIVE.replace('a\r', 'a\r\nConnection: close\r') + smuggled], 200],
     ['the client asks for an upgrade', [upgrade, smuggled], 200],
-    ['the client asks for an upgrade together with another', [upgrade + smuggled], 200],
-    [
-      'the client sends the preface of HTTP/2',
-      [`PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${smuggled}`],
-      400,
-    ],
     ['it comes before the body', [unauthorized + smuggled], 401],
     ['the request is malformed', [LIVE.replace('Host: a\r\n', '') + smuggled], 400],
     ['the request has more than 100 headers', [many, smuggled], 431],

@@ -85,15 +85,6 @@ describe('every answer', () => {
     expect(headers.has('x-powered-by')).toBe(false);
     expect(headers.has('access-control-allow-origin')).toBe(false);
   });
-
-  it.each([
-    ['a.b:c/d+e=f@g_h-i', /^a\.b:c\/d\+e=f@g_h-i$/],
-    ['a b', /^[\w-]{36}$/],
-    ['x'.repeat(129), /^[\w-]{36}$/],
-  ])('repeats the request id "%s" if it is valid', async (id, expected) => {
-    const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
-    expect(answer.headers.get('x-request-id')).toMatch(expected);
-  });
 });
 
 describe('an early refusal', () => {

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cp, mkdtemp, rename, rm, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findIntegrityFaults, useFile } from '../../src/commands/sqlite-file.js';
+import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 
@@ -33,53 +32,27 @@ async function create(): Promise<Answer> {
   return answer;
 }
 
-interface Fault {
-  readonly what: string;
-  /** Begins the fault, and resolves with a function that ends it. */
-  readonly cause: () => Promise<() => Promise<unknown>>;
-}
-
-const FAULTS: readonly Fault[] = [
-  {
-    what: 'is locked by another process',
-    cause: async () => {
-      const holder = await lock(store);
-      return async () => {
-        holder.kill('SIGKILL');
-        await once(holder, 'close');
-      };
-    },
+/** What happens to the store: resolves with a function that ends it. */
+const FAULTS: Record<string, () => Promise<() => Promise<unknown>>> = {
+  'is locked by another process': async () => {
+    const other = await SqliteConnection.open(store);
+    await other.exec('BEGIN IMMEDIATE');
+    return () => other.close();
   },
-  { what: 'is moved away', cause: () => move(store) },
-  { what: 'loses its log', cause: () => move(`${store}-wal`) },
-  { what: 'loses its shared memory', cause: () => move(`${store}-shm`) },
-  { what: 'is moved away with its folder', cause: () => move(folder) },
-  {
-    what: 'is replaced by another',
-    cause: async () => {
-      const moveBack = await move(store);
-      await cp(`${store}.away`, store);
-      return moveBack;
-    },
+  'is moved away': () => move(store),
+  'loses its log': () => move(`${store}-wal`),
+  'loses its shared memory': () => move(`${store}-shm`),
+  'is moved away with its folder': () => move(folder),
+  'is replaced by another': async () => {
+    const moveBack = await move(store);
+    await cp(`${store}.away`, store);
+    return moveBack;
   },
-];
+};
 
 async function move(path: string): Promise<() => Promise<void>> {
   await rename(path, `${path}.away`);
   return () => rename(`${path}.away`, path);
-}
-
-/** A process that holds the lock for writing until it is killed. */
-async function lock(path: string): Promise<ChildProcess> {
-  const script = `const database = new (require('sqlite3').Database)(process.argv[1]);
-    database.exec('BEGIN IMMEDIATE', (error) => console.log(error ?? 'locked'));
-    setInterval(() => database, 1000);`;
-  const holder = spawn(process.execPath, ['-e', script, path], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [said] = (await once(holder.stdout, 'data')) as [Buffer];
-  expect(said.toString()).toBe('locked\n');
-  return holder;
 }
 
 /** Sends creates that fail together, while requests that need no store are answered. */
@@ -93,17 +66,20 @@ async function expectUnavailable(): Promise<void> {
 }
 
 describe('while the store', () => {
-  it.each(FAULTS)('$what, creates get 503; then it goes on by itself', async ({ cause }) => {
-    expect(await create()).toMatchObject({ status: 200 });
-    const end = await cause();
-    await expectUnavailable();
-    await end();
-    expect(await create()).toMatchObject({ status: 200 });
-    const stored = (await app.rows()).map(({ id }) => id);
-    await app.close();
-    expect(acknowledged.filter((id) => !stored.includes(id))).toEqual([]);
-    expect(await useFile(store, 'ro', findIntegrityFaults)).toEqual([]);
-  });
+  it.each(Object.entries(FAULTS))(
+    '%s, creates get 503; then it goes on by itself',
+    async (_, cause) => {
+      expect(await create()).toMatchObject({ status: 200 });
+      const end = await cause();
+      await expectUnavailable();
+      await end();
+      expect(await create()).toMatchObject({ status: 200 });
+      const stored = (await app.rows()).map(({ id }) => id);
+      await app.close();
+      expect(acknowledged.filter((id) => !stored.includes(id))).toEqual([]);
+      expect(await useFile(store, 'ro', findIntegrityFaults)).toEqual([]);
+    },
+  );
 
   it('is removed for good, creates get 503, and no new one is made', async () => {
     await unlink(store);
