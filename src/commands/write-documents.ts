@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
 import { register } from 'prom-client';
 import { createApp } from '../app.js';
-import { TRANSIENT_DATABASE_URL } from '../platform/config/database-url.js';
 import { WAIT_TIMEOUT_MS } from '../platform/config/env.js';
 import { MAX_WAITING } from '../platform/database/batching/batch-queue.js';
 import { PAGE_BYTES } from '../platform/database/batching/read-rows.js';
@@ -23,7 +22,7 @@ import { MAX_HEADERS } from '../platform/server/connections.js';
 // Writes openapi.json and the tables of the documents, as the application describes itself with
 // everything switched on. Its store is in memory.
 Object.assign(process.env, {
-  DATABASE_URL: TRANSIENT_DATABASE_URL,
+  DATABASE_URL: 'sqlite::memory:',
   LOG_LEVEL: 'silent',
   CHANGE_FEED: 'on',
 });

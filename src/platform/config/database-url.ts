@@ -2,9 +2,6 @@ import type { Format } from './setting.decorators.js';
 
 export const DEFAULT_DATABASE_URL = 'sqlite:data/plants.db';
 
-/** A store in a temporary file. */
-export const TRANSIENT_DATABASE_URL = 'sqlite::memory:';
-
 /** The URL of a store, which {@link parseDatabaseUrl} reads. */
 export const DATABASE_URL: Format<string> = {
   must: 'must be sqlite: and the path of a file, as in sqlite:data/plants.db, or sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert; write # as %23',
