@@ -244,7 +244,8 @@ export const UUID_TYPE: ValueType = {
 /** A UUID of any version, which is read in small letters; declare the member as string. */
 export const IsUuid = IsOfType('isUuid', UUID_TYPE);
 
-const JSON_TYPE: ValueType = {
+/** Any JSON value with exact numbers, without white space between its parts; declare the member as JsonText. */
+export const IsJson = IsOfType('isJson', {
   schema: {
     oneOf: [
       { type: 'object', additionalProperties: true },
@@ -262,10 +263,7 @@ const JSON_TYPE: ValueType = {
   readParameter: () => undefined,
   isValid: (value) => value instanceof JsonText,
   explain: () => 'must be JSON without an object that has a member twice',
-};
-
-/** Any JSON value with exact numbers, without white space between its parts; declare the member as JsonText. */
-export const IsJson = IsOfType('isJson', JSON_TYPE);
+});
 
 /**
  * Makes a member optional: its rules apply only if it is given. Unlike `@IsOptional()`, this does
