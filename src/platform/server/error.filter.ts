@@ -39,7 +39,7 @@ export class ErrorFilter implements ExceptionFilter {
       this.logger.error({ requestId, err: exception });
     }
     // The connection may be closed, or may have been refused with another answer.
-    if (request.socket.writable) sendError(response, error);
+    if (request.socket.writable) void sendError(response, error);
   }
 }
 

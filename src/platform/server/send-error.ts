@@ -3,10 +3,12 @@ import type { Response } from 'express';
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { countRequest } from '../observability/metrics.js';
 import type { PinoLogger } from '../observability/pino-logger.js';
+import { BodyChunks } from '../requests/body-chunks.js';
 import { REQUEST_ID, SECURITY_HEADERS } from './default-headers.js';
 import { breakOff } from './send-stream.js';
 
@@ -25,55 +27,48 @@ const LINGER_MS = 2_000;
 const READING = new Set<string | undefined>(['GET', 'HEAD']);
 
 /** Answers with an error as JSON, also before the body of the request has arrived. */
-export function sendError(res: Response, { status, headers, body }: ApiError): void {
-  const { req } = res;
-  const text = JSON.stringify(body);
-  const allHeaders = {
-    ...headers,
-    'Content-Type': JSON_TYPE,
-    'Content-Length': Buffer.byteLength(text),
-  };
-  const send = (): void => {
-    try {
-      // The path may have several representations, and this error takes the place of one of them.
-      if (!res.headersSent && READING.has(req.method)) res.vary('Accept');
-      if (res.headersSent) {
-        breakOff(res);
-      } else if (req.complete) {
-        res.writeHead(status, allHeaders).end(text);
-      } else {
-        res.writeHead(status, { ...allHeaders, Connection: 'close' }).write(text);
-        discardBody(req, () => res.end());
-      }
-    } catch (error) {
-      // Only a bug can cause an answer that cannot be written.
-      logger.error(error);
-      breakOff(res);
-    }
-  };
+export async function sendError(
+  response: Response,
+  { status, headers, body }: ApiError,
+): Promise<void> {
+  const { req } = response;
   // Node marks a request that arrived together with its headers as complete only after this turn.
-  if (req.complete) send();
-  else setImmediate(send);
+  if (!req.complete) await nextTurn();
+  if (response.headersSent) {
+    breakOff(response);
+    return;
+  }
+  const text = JSON.stringify(body);
+  const sent = { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(text) };
+  try {
+    // The path may have several representations, and this error takes the place of one of them.
+    if (READING.has(req.method)) response.vary('Accept');
+    if (!req.complete) response.setHeader('Connection', 'close');
+    response.writeHead(status, { ...headers, ...sent }).write(text);
+    if (!req.complete) await discardBody(req);
+    response.end();
+  } catch (error) {
+    // Only a bug can cause an answer that cannot be written.
+    logger.error(error);
+    breakOff(response);
+  }
 }
 
 /**
- * Reads and discards the rest of a body, up to a limit. A client that is still sending would lose
- * the answer if the connection closed at once (RFC 9112 section 9.6).
- *
- * @param done is called at the end of the body, at the limit or when the client has left
+ * Reads and discards the rest of a body, up to a limit, or until the client has left. A client that
+ * is still sending would lose the answer if the connection closed at once (RFC 9112 section 9.6).
  */
-function discardBody(req: IncomingMessage, done: () => void): void {
-  const finish = (): void => {
-    clearTimeout(timer);
-    done();
-  };
-  const timer = setTimeout(finish, DISCARD_MS);
+async function discardBody(req: IncomingMessage): Promise<void> {
   let left = DISCARD_LIMIT;
-  req.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) finish();
-  });
-  req.on('end', finish).on('close', finish).resume();
+  try {
+    const end = performance.now() + DISCARD_MS;
+    for await (const { length } of new BodyChunks(req, DISCARD_MS, end)) {
+      left -= length;
+      if (left < 0) return;
+    }
+  } catch {
+    // The time is over, or the client has left.
+  }
 }
 
 /** Converts an error of Node's parser. */
