@@ -2,17 +2,11 @@
 -- ascending ids), token, method, path, and a body, in which {id} is the id. Prints how many requests
 -- were sent, answered and refused, and in how many microseconds. Made for one thread.
 
--- A function that puts an id into a text. To join few pieces is quicker than to look for a pattern.
+-- A function that puts an id into a text.
 local function template(text)
-  local pieces, from = {}, 1
-  while true do
-    local first, last = text:find('{id}', from, true)
-    table.insert(pieces, text:sub(from, (first or 0) - 1))
-    if not first then break end
-    from = last + 1
-  end
-  if #pieces == 1 then return function() return text end end
-  return function(id) return table.concat(pieces, id) end
+  local before, after = text:match('^(.-){id}(.*)$')
+  if not before then return function() return text end end
+  return function(id) return before .. id .. after end
 end
 
 local threads = {}

@@ -10,9 +10,8 @@ import { type Circumstances, Recording } from './recording.js';
 // Records the system calls of the program under load, and simulates power cuts at random moments.
 // Every possible content of the disk must be a sound store with all acknowledged plants.
 
-interface Scene {
+interface Scene extends Circumstances {
   readonly name: string;
-  readonly circumstances: Circumstances;
   /** The number of plants in each run of the program, and the signal that ends it. */
   readonly runs: readonly [plants: number, end: 'SIGTERM' | 'SIGKILL'][];
   readonly moments: number;
@@ -23,7 +22,8 @@ function makeScenes(moments: number): readonly Scene[] {
     {
       name: 'under load',
       // In microseconds: most kills happen during a flush.
-      circumstances: { connections: 64, strace: ['--inject=fsync,fdatasync:delay_exit=10000'] },
+      connections: 64,
+      strace: ['--inject=fsync,fdatasync:delay_exit=10000'],
       runs: [
         [1_500, 'SIGKILL'],
         [2_000, 'SIGTERM'],
@@ -35,14 +35,16 @@ function makeScenes(moments: number): readonly Scene[] {
     {
       name: 'while one flush in five fails',
       // strace counts the flushes of each thread, and a start must succeed.
-      circumstances: { connections: 8, strace: ['--inject=fsync,fdatasync:error=EIO:when=15+5'] },
+      connections: 8,
+      strace: ['--inject=fsync,fdatasync:error=EIO:when=15+5'],
       runs: [[1_000, 'SIGTERM']],
       moments: Math.ceil(moments / 5),
     },
     {
       // This shows that the proof detects losses.
       name: 'with synchronous=NORMAL, where plants must be lost',
-      circumstances: { connections: 64, isNormal: true },
+      connections: 64,
+      isNormal: true,
       runs: [[500, 'SIGTERM']],
       moments: Math.ceil(moments / 10),
     },
@@ -66,18 +68,14 @@ export default (async (args) => {
   return faults;
 }) satisfies Proof;
 
-async function play(
-  { name, circumstances, runs, moments }: Scene,
-  seed: number,
-  folder: string,
-): Promise<string[]> {
-  const recording = new Recording(folder, circumstances);
-  for (const [plants, end] of runs) await recording.run(plants, end);
-  console.log(`${name}: ${summary(recording)}`);
+async function play(scene: Scene, seed: number, folder: string): Promise<string[]> {
+  const recording = new Recording(folder, scene);
+  for (const [plants, end] of scene.runs) await recording.run(plants, end);
+  console.log(`${scene.name}: ${summary(recording)}`);
   const left = join(folder, 'left');
-  const faults = await cutPower(recording, moments, new SeededRandom(seed), left);
+  const faults = await cutPower(recording, scene.moments, new SeededRandom(seed), left);
   console.log(`  ${faults.length} faults`);
-  if (circumstances.isNormal) return faults.length > 0 ? [] : [`${name}: no plant is lost`];
+  if (scene.isNormal) return faults.length > 0 ? [] : [`${scene.name}: no plant is lost`];
   return faults;
 }
 
