@@ -4,7 +4,6 @@ import type { Request } from 'express';
 import type { JsonPage } from '../../platform/database/batched-repository.js';
 import { ChangeFeed, LATEST } from '../../platform/database/change-feed.js';
 import { ErrorCatalogue } from '../../platform/errors/error-catalogue.js';
-import { JsonText } from '../../platform/json/json-text.js';
 import { ApiErrors, ApiTag } from '../../platform/rest/api.decorators.js';
 import { ApiEndlessPage, waitInRequest } from '../../platform/rest/long-poll.js';
 import { ChangeDto } from './dto/change.dto.js';
@@ -36,7 +35,6 @@ export class ChangesController {
         this.feed.waitForChange(after, signal),
       );
     }
-    const { json, cursor } = await this.feed.read(after, limit);
-    return { json: new JsonText(json), next: cursor };
+    return await this.feed.read(after, limit);
   }
 }

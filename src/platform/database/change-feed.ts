@@ -101,9 +101,9 @@ export class ChangeFeed implements BeforeApplicationShutdown {
       const waiting = [...this.waiting];
       // The queue reports failures of the store. The next look may succeed.
       const page = await this.read(LATEST, 0).catch(() => undefined);
-      this.newest = page?.cursor;
+      this.newest = page?.next;
       const answered = waiting.filter(
-        ([, cursor]) => page !== undefined && isOther(page.cursor, cursor),
+        ([, cursor]) => page !== undefined && isOther(page.next, cursor),
       );
       for (const [wake] of answered) wake();
       const pause = Math.max(LOOK_MS, answered.length * PAUSE_MS_PER_REQUEST);
@@ -122,13 +122,13 @@ export class ChangeFeed implements BeforeApplicationShutdown {
     const oldest = Date.now() - this.retentionMs;
     if (oldest < 0) return;
     try {
-      const { cursor } = await this.read(LATEST, 0);
+      const { next } = await this.read(LATEST, 0);
       for (;;) {
         const [found] = await this.store.query<Record<'first' | 'last', number | string | null>[]>(
           `SELECT min(number) AS first, max(number) AS last
            FROM (SELECT number, at FROM changes WHERE number <= $1 ORDER BY number LIMIT $2) AS oldest
            WHERE at < $3`,
-          [parseNumber(cursor), REMOVED_AT_ONCE, new Date(oldest).toISOString()],
+          [parseNumber(next), REMOVED_AT_ONCE, new Date(oldest).toISOString()],
         );
         if (found === undefined || found.first === found.last) return;
         await this.store.query('DELETE FROM changes WHERE number < $1', [found.last]);

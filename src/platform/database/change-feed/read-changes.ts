@@ -1,5 +1,7 @@
 import { ApiError } from '../../errors/api-error.js';
 import { ErrorCatalogue } from '../../errors/error-catalogue.js';
+import { JsonText } from '../../json/json-text.js';
+import type { JsonPage } from '../batched-repository.js';
 import type { BatchOperation } from '../batching/batch-queue.js';
 import { PIECE_BYTES } from '../batching/read-rows.js';
 import type { Session, Statement } from '../batching/session.js';
@@ -16,13 +18,8 @@ export interface ChangeQuery {
   readonly limit: number;
 }
 
-/** Changes, oldest first. */
-export interface ChangePage {
-  /** A JSON array. */
-  readonly json: string;
-  /** The cursor of the last change, to continue with; that of the request if there is none. */
-  readonly cursor: string;
-}
+/** Changes, oldest first. `next` is the cursor of the last one; that of the request if there is none. */
+export type ChangePage = JsonPage & { readonly next: string };
 
 /** A row of `changes`. Drivers return 64-bit numbers as text. */
 interface ChangeRow {
@@ -97,7 +94,8 @@ async function readPage(
   const changes = rows.slice(isThere ? 1 : 0).slice(0, limit);
   const last = changes.at(-1) ?? own;
   if (last === undefined) return IS_OFF;
-  return { json: `[${changes.map(writeChange).join()}]`, cursor: writeCursor(last) };
+  const json = new JsonText(`[${changes.map(writeChange).join()}]`);
+  return { json, next: writeCursor(last) };
 }
 
 function writeChange(row: ChangeRow): string {
