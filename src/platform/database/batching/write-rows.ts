@@ -159,6 +159,7 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     results: Results,
   ): Promise<void> {
     const stored = await this.lock(session, changes);
+    const hasBytes = this.sql.columns.bytes.length > 0;
     const removed: RowChange[] = [];
     const [updated, inserted] = [new Map<RowChange, Values>(), new Map<RowChange, Values>()];
     for (const change of changes) {
@@ -168,7 +169,8 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
         continue;
       }
       try {
-        const hasSameBytes = row === undefined || (await this.hasSameBytes(session, change));
+        const hasSameBytes =
+          !hasBytes || row === undefined || (await this.hasSameBytes(session, change));
         const { outcome, write } = change.decide(row, hasSameBytes);
         results.set(change, outcome);
         if (write === REMOVE && row !== undefined) removed.push(change);
@@ -208,10 +210,12 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     return stored;
   }
 
-  private async hasSameBytes(session: Session, change: RowChange): Promise<boolean> {
+  private async hasSameBytes(
+    session: Session,
+    { key, direct, values = [] }: RowChange,
+  ): Promise<boolean> {
+    if (direct !== 'insert') return true;
     const { sql } = this;
-    const { key, direct, values = [] } = change;
-    if (direct !== 'insert' || sql.columns.bytes.length === 0) return true;
     const [, ...bytes] = sql.encodeRows([values]);
     const found = await session.query(sql.findBytes, [...sql.encodeKeys([key]), ...bytes]);
     return found.length > 0;

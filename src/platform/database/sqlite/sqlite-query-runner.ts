@@ -217,10 +217,9 @@ function withExactIntegers(
   sql: string,
   rows: readonly Record<string, unknown>[],
 ): string | undefined {
-  const rounded = new Set<string>();
-  for (const row of rows) {
-    for (const [name, value] of Object.entries(row)) if (mayBeRounded(value)) rounded.add(name);
-  }
+  const rounded = new Set(
+    rows.flatMap((row) => Object.keys(row).filter((name) => mayBeRounded(row[name]))),
+  );
   if (rounded.size === 0) return undefined;
   const exact = [...rounded]
     .map((name) => `"${name.replaceAll('"', '""')}"`)
