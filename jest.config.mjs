@@ -32,6 +32,9 @@ const sharing = {
 /** End-to-end tests get the program from their worker, unless its coverage is to be counted. */
 export const endToEnd = process.argv.includes('--coverage') ? unit : sharing;
 
+/** `npm run prove` runs them. */
+const PROOFS = ['/test/proofs/', '/test/fuzz/planted'];
+
 /** One server for all suites of a run. */
 export const postgresServer = {
   globalSetup: './test/support/jest-postgres-setup.mjs',
@@ -72,7 +75,7 @@ export default {
       displayName: 'sqlite',
       roots: ['src', 'test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
-      testPathIgnorePatterns: ['/test/postgres/', '/test/proofs/', '/test/fuzz/planted'],
+      testPathIgnorePatterns: ['/test/postgres/', ...PROOFS],
       globals: { engine: 'sqlite' },
     },
     {
@@ -80,12 +83,7 @@ export default {
       displayName: 'postgres',
       roots: ['src', 'test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
-      testPathIgnorePatterns: [
-        '/test/sqlite/',
-        '/test/server/',
-        '/test/proofs/',
-        '/test/fuzz/planted',
-      ],
+      testPathIgnorePatterns: ['/test/sqlite/', '/test/server/', ...PROOFS],
       globals: { engine: 'postgres' },
       ...postgresServer,
     },
