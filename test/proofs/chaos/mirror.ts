@@ -6,7 +6,7 @@ import { parseWithIds, toState } from './requests.js';
 /** How long a mirror waits after an empty page, in milliseconds. */
 const PAUSE_MS = 20;
 
-export interface Change {
+interface Change {
   readonly type: string;
   readonly id: string;
   readonly data?: { readonly name: string; readonly tag?: string };
@@ -16,7 +16,7 @@ export interface Change {
 export class Mirror {
   readonly faults: string[] = [];
   /** The plants by their ids, each as the JSON of its name and tag. */
-  readonly rows = new Map<string, string>();
+  private readonly rows = new Map<string, string>();
   private readonly replaced = new Map<string, number>();
   private path = '/changes?limit=500';
   private changes = 0;
@@ -39,7 +39,7 @@ export class Mirror {
   }
 
   /** Applies a change. Each must follow from the changes before. */
-  apply({ type, id, data }: Change): void {
+  private apply({ type, id, data }: Change): void {
     this.changes++;
     const isExpected = this.rows.has(id) !== (type === 'plant.created');
     if (!isExpected) {
@@ -50,7 +50,7 @@ export class Mirror {
     else this.rows.set(id, toState(data));
   }
 
-  findDifferences(rows: ReadonlyMap<string, string>): string[] {
+  private findDifferences(rows: ReadonlyMap<string, string>): string[] {
     const ids = new Set([...rows.keys(), ...this.rows.keys()]);
     const differences = [...ids]
       .filter((id) => rows.get(id) !== this.rows.get(id))
