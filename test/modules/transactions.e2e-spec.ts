@@ -1,46 +1,37 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { text as join } from 'node:stream/consumers';
-import type { DataSource, Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
-import { type EntityStore, openEntityStore } from '../support/store.js';
+import { openEntityStore, useEntityStore } from '../support/store.js';
 
 /** More than any transaction of these tests takes on a busy machine. */
 const TRANSACTION_TIMEOUT_MS = 600_000;
 
-let store: EntityStore;
+const store = useEntityStore([Plant], { TRANSACTION_TIMEOUT_MS });
 let dataSource: StoreDataSource;
 let plants: Repository<Plant>;
 let rows: BatchedRepository<Plant>;
 
-beforeEach(async () => {
-  Logger.overrideLogger(false);
-  await openStore(TRANSACTION_TIMEOUT_MS);
-});
-
-async function openStore(limit: number): Promise<void> {
-  store = await openEntityStore([Plant], { TRANSACTION_TIMEOUT_MS: limit });
+beforeEach(() => {
   ({ dataSource } = store);
   plants = dataSource.getRepository(Plant);
   rows = new BatchedRepository(plants);
-}
-
-afterEach(async () => {
-  resetClocks();
-  await store.close();
 });
+
+afterEach(resetClocks);
 
 function plant(id: number, name = `plant ${id}`): Plant {
   return { id: String(id), name, tag: null };
 }
 
-async function storedIds(source: DataSource = dataSource): Promise<number[]> {
-  const found = await source.getRepository(Plant).find({ order: { id: 'ASC' } });
+async function storedIds(): Promise<number[]> {
+  const found = await plants.find({ order: { id: 'ASC' } });
   return found.map(({ id }) => Number(id));
 }
 
@@ -79,30 +70,31 @@ describe('a transaction', () => {
   });
 
   it('that is left open is rolled back, its module gets an error, and the log says whose it was', async () => {
-    await store.close();
     // Less than the create below may wait.
-    await openStore(1_500);
+    const limited = await openEntityStore([Plant], { TRANSACTION_TIMEOUT_MS: 1_500 });
+    const own = new BatchedRepository(limited.dataSource.getRepository(Plant));
     const warned = jest.spyOn(Logger.prototype, 'warn');
     const [inserted, forgotten] = [gate(), gate()];
     holdTimeouts();
-    const leftOpen = dataSource.transaction(async (manager) => {
+    const leftOpen = limited.dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
       inserted.open();
       await forgotten.opened;
       await manager.insert(Plant, plant(2));
     });
     await inserted.opened;
-    const waiting = rows.create(plant(3));
+    const waiting = own.create(plant(3));
     passTimeouts(1_500);
     forgotten.open();
     await expect(leftOpen).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(await waiting).toBe('created');
-    expect(await storedIds()).toEqual([3]);
+    expect((await own.list({ limit: 10 })).rows).toEqual([plant(3)]);
     const said = String(warned.mock.calls[0]?.[0]);
     expect(said).toMatch(
       /longer than 1500 ms \(TRANSACTION_TIMEOUT_MS\)[^]*transactions\.e2e-spec/,
     );
     warned.mockRestore();
+    await limited.close();
   });
 
   it('that was lost ends the use of its query runner, and every refusal says why', async () => {

@@ -65,23 +65,17 @@ async function raw(app: TestApp, request: string): Promise<Answer> {
   return { status, headers: new Headers(headers), body: JSON.parse(body), text: body };
 }
 
-let app: TestApp;
 let issuer: TokenIssuer;
 
 beforeAll(async () => {
   issuer = await TokenIssuer.start();
-  app = await start();
 });
+afterAll(() => issuer.stop());
 
-afterAll(async () => {
-  await app.close();
-  await issuer.stop();
-});
-
-function start(env: Record<string, string> = {}): Promise<TestApp> {
-  const common = { RATE_LIMIT: 'off', CHANGE_FEED: 'on', AUTH_SCOPE: 'plants:write' };
-  return TestApp.start({ ...common, ...issuer.env, ...env });
-}
+const app = TestApp.forAll(() => ({
+  ...{ RATE_LIMIT: 'off', CHANGE_FEED: 'on', AUTH_SCOPE: 'plants:write' },
+  ...issuer.env,
+}));
 
 it.each(Object.keys(CAUSES))(
   'every error of the catalogue %s is answered, with its headers',
@@ -89,7 +83,7 @@ it.each(Object.keys(CAUSES))(
     const key = name as keyof typeof ErrorCatalogue;
     const entry: ErrorEntry = ErrorCatalogue[key];
     const settings = SETTINGS[key];
-    const own = settings === undefined ? app : await start(settings);
+    const own = settings === undefined ? app : await TestApp.start(settings);
     const answer = await CAUSES[key](own);
     if (own !== app) await own.close();
     expectError(answer, entry, expect.not.stringMatching(/secret|SQL|node_modules|TypeError/i));

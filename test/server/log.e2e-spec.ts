@@ -13,24 +13,23 @@ const LONG = 'x'.repeat(100);
 
 type Line = Record<string, unknown>;
 
-let issuer: TokenIssuer;
 const app = TestApp.forAll({ ACCESS_TOKENS: [TOKEN, ...NAMED_ENTRIES].join() });
+let issuer: TokenIssuer;
+
+beforeAll(async () => {
+  issuer = await TokenIssuer.start();
+});
+afterAll(() => issuer.stop());
+
 /** Behind a proxy, with an identity provider. */
-let other: TestApp;
+const other = TestApp.forAll(() => ({ TRUST_PROXY: '1', ...issuer.env }));
 /** The lines of the logs of both. */
 let lines: string[];
 let otherLines: string[];
 
-beforeAll(async () => {
-  issuer = await TokenIssuer.start();
+beforeAll(() => {
   lines = recordLog(app, 'info');
-  other = await TestApp.start({ TRUST_PROXY: '1', ...issuer.env });
   otherLines = recordLog(other, 'debug');
-});
-
-afterAll(async () => {
-  await issuer.stop();
-  await other.close();
 });
 
 /** Waits for the line of a request. */

@@ -56,11 +56,14 @@ export async function openEntityStore(
 }
 
 /** Opens a new store with only these tables for each test of a file. */
-export function useEntityStore(entities: Schema['entities']): { dataSource: StoreDataSource } {
+export function useEntityStore(
+  entities: Schema['entities'],
+  env: { TRANSACTION_TIMEOUT_MS?: number } = {},
+): { readonly dataSource: StoreDataSource } {
   const opened = {} as EntityStore;
   beforeEach(async () => {
     Logger.overrideLogger(false);
-    Object.assign(opened, await openEntityStore(entities));
+    Object.assign(opened, await openEntityStore(entities, env));
   });
   afterEach(() => opened.close());
   return opened;

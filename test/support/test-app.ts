@@ -22,6 +22,7 @@ const ENV = { ...process.env };
 
 type Body = string | Uint8Array<ArrayBuffer>;
 type Headers = Record<string, string>;
+type Env = Record<string, string>;
 
 /** An answer; its body is parsed where it is JSON. */
 export interface Answer {
@@ -38,7 +39,7 @@ export interface Answer {
 export class TestApp {
   nest!: NestExpressApplication;
   private store!: TestStore;
-  private env: Record<string, string> = {};
+  private env: Env = {};
 
   private constructor(private readonly features: readonly Type[]) {}
 
@@ -46,32 +47,29 @@ export class TestApp {
    * @param env changes to the environment that the application reads
    * @param features modules besides those of the program
    */
-  static async start(
-    env: Record<string, string> = {},
-    ...features: readonly Type[]
-  ): Promise<TestApp> {
+  static async start(env: Env = {}, ...features: readonly Type[]): Promise<TestApp> {
     const app = new TestApp(features);
     await app.open(env);
     return app;
   }
 
   /** Starts one application for all tests of a file or a block. See {@link start}. */
-  static forAll(env: Record<string, string> = {}, ...features: readonly Type[]): TestApp {
+  static forAll(env: Env | (() => Env) = {}, ...features: readonly Type[]): TestApp {
     const app = new TestApp(features);
-    beforeAll(() => app.open(env));
+    beforeAll(() => app.open(typeof env === 'function' ? env() : env));
     afterAll(() => app.close());
     return app;
   }
 
   /** Starts one application for each test of a file or a block. See {@link start}. */
-  static forEach(env: Record<string, string> = {}, ...features: readonly Type[]): TestApp {
+  static forEach(env: Env = {}, ...features: readonly Type[]): TestApp {
     const app = new TestApp(features);
     beforeEach(() => app.open(env));
     afterEach(() => app.close());
     return app;
   }
 
-  private async open(env: Record<string, string>): Promise<void> {
+  private async open(env: Env): Promise<void> {
     this.env = env;
     this.store = await TestStore.create();
     this.nest = await startNest(this.store, env, this.features);
@@ -83,10 +81,7 @@ export class TestApp {
    * @param env further changes to the environment
    * @param act is called while the application is stopped
    */
-  async restart(
-    env: Record<string, string>,
-    act: () => Promise<unknown> = () => Promise.resolve(),
-  ): Promise<void> {
+  async restart(env: Env, act: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
     await this.stop();
     await act();
     this.env = { ...this.env, ...env };
@@ -185,7 +180,7 @@ export class TestApp {
 
 async function startNest(
   store: TestStore,
-  env: Record<string, string>,
+  env: Env,
   features: readonly Type[],
 ): Promise<NestExpressApplication> {
   process.env = {
