@@ -1,14 +1,26 @@
-import { afterEach, beforeAll, expect, it, jest } from '@jest/globals';
-import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
+import { beforeAll, expect, it } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { TestApp } from '../support/test-app.js';
 
 const app = TestApp.forAll();
+/** The steps in which SQLite has read the last page. */
+let plan: string[];
 
 beforeAll(async () => {
   for (const id of [1, 2, 3]) await app.create(`{"id":${id},"name":"mint","tag":"t"}`);
-});
-afterEach(() => {
-  jest.restoreAllMocks();
+  const { pageReaders } = app.nest.get<StoreDataSource>(DataSource).pools;
+  const acquire = pageReaders.acquire.bind(pageReaders);
+  pageReaders.acquire = async () => {
+    const session = await acquire();
+    const query = session.query.bind(session);
+    session.query = async (statement, parameters) => {
+      const explain = { name: 'explain', text: `EXPLAIN QUERY PLAN ${statement.text}` };
+      plan = (await query<{ detail: string }>(explain, parameters)).map(({ detail }) => detail);
+      return await query(statement, parameters);
+    };
+    return session;
+  };
 });
 
 it.each<[string, string]>([
@@ -20,12 +32,7 @@ it.each<[string, string]>([
   'a page of plants is read through an index, and no row is sorted: ?%s',
   async (query, bounds) => {
     const first = await app.get(`/plants?limit=1&${query}`);
-    const read = jest.spyOn(SqliteConnection.prototype, 'all');
     expect(await app.get(first.next ?? '')).toMatchObject({ body: [{ id: 2 }] });
-    const [sql, values] = read.mock.lastCall ?? ['', []];
-    const connection = read.mock.contexts.at(-1) as SqliteConnection;
-    const steps = await connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, values);
-    const plan = steps.map(({ detail }) => detail);
     expect(plan.join('\n')).toContain(bounds);
     expect(plan.filter((step) => step.startsWith('SCAN plants'))).toEqual([]);
     // The order of the pages that one statement reads is sorted.

@@ -1,39 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { Connections } from '../../src/platform/server/connections.js';
 import { passSeconds, resetClocks, stopClock } from '../support/clock.js';
 import { ClientConnection } from '../support/http/connection.js';
 import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
+import { holdCreates } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
-
-async function create(client: ClientConnection): Promise<void> {
-  await client.write(writeCreateRequest(TOKEN), 1);
-}
+import { until } from '../support/until.js';
 
 describe('while the application closes', () => {
-  let finish: () => void;
-  let held: Promise<void>;
-  let arrived: Promise<void>;
-
   afterEach(() => {
     jest.restoreAllMocks();
     resetClocks();
   });
 
   const app = TestApp.forEach();
-
-  beforeEach(() => {
-    held = new Promise<void>((resolve) => (finish = resolve));
-    arrived = new Promise((resolve) => {
-      jest.spyOn(app.nest.get(PlantsService), 'create').mockImplementation(async () => {
-        resolve();
-        await held;
-        return { name: 'held' };
-      });
-    });
-  });
 
   it('all connections in the backlog are answered, also if accepting them takes long', async () => {
     stopClock();
@@ -49,16 +31,17 @@ describe('while the application closes', () => {
   });
 
   it('a request for which no time is left loses its connection', async () => {
+    const creates = holdCreates(app);
     const client = new ClientConnection(app.port);
     stopClock();
-    await create(client);
-    await arrived;
+    await client.write(writeCreateRequest(TOKEN));
+    await until(() => creates.begun === 1);
     const closed = app.nest.close();
     while (app.nest.getHttpServer().listening) await nextTurn();
     passSeconds(app.nest.get(Connections).maxDrainMs / 1_000 + 0.1);
     await client.closed;
     expect(client.answers).toEqual([]);
-    finish();
+    creates.release();
     await closed;
   });
 });

@@ -11,32 +11,17 @@ export function listServerSockets(app: TestApp): Socket[] {
   return sockets;
 }
 
-/** Calls that wait until they are released. */
-export interface HeldCalls {
-  /** How many calls have begun. */
-  begun: number;
-  readonly release: () => void;
-}
-
-/** Keeps the calls of a method waiting until they are released, and then gives this result. */
-function holdCalls<Result>(
-  method: { mockImplementation: (work: () => Promise<Result>) => unknown },
-  result: Result,
-): HeldCalls {
+/** Keeps creates waiting until they are released. */
+export function holdCreates(app: TestApp): { begun: number; readonly release: () => void } {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
-  const calls = { begun: 0, release };
-  method.mockImplementation(async () => {
-    calls.begun++;
+  const creates = { begun: 0, release };
+  jest.spyOn(app.nest.get(PlantsService), 'create').mockImplementation(async () => {
+    creates.begun++;
     await held;
-    return result;
+    return { name: 'held' };
   });
-  return calls;
-}
-
-/** Keeps creates waiting until they are released. */
-export function holdCreates(app: TestApp): HeldCalls {
-  return holdCalls(jest.spyOn(app.nest.get(PlantsService), 'create'), { name: 'held' });
+  return creates;
 }
 
 /** Opens a connection whose errors do not matter. */

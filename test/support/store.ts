@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeEach } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import sqlite3 from 'sqlite3';
 import {
   createDataSourceOptions,
   openDatabase,
   type Schema,
 } from '../../src/platform/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
+import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import { schema } from '../../src/schema.js';
 import { TestStore } from './test-store.js';
 
@@ -85,14 +85,6 @@ export async function querySqlite(
   sql: string,
   parameters: readonly unknown[] = [],
 ): Promise<unknown> {
-  const database = new sqlite3.Database(path);
-  try {
-    return await new Promise((resolve, reject) => {
-      database.all(sql, [...parameters], (error, rows) =>
-        error === null ? resolve(rows) : reject(error),
-      );
-    });
-  } finally {
-    await new Promise((resolve) => database.close(resolve));
-  }
+  const connection = await SqliteConnection.open(path);
+  return await connection.all(sql, parameters).finally(() => connection.close());
 }

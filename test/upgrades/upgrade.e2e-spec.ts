@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
-import sqlite3 from 'sqlite3';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
+import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import { schema } from '../../src/schema.js';
 import { openStore } from '../support/store.js';
 import { FEED } from '../support/change-feed.js';
@@ -39,11 +39,11 @@ async function execute(sql: string): Promise<void> {
     await client.end();
     return;
   }
-  const database = new sqlite3.Database(store.url.replace('sqlite:', ''));
-  await new Promise<void>((resolve, reject) => {
-    database.exec(sql, (error) => (error === null ? resolve() : reject(error)));
-  });
-  await new Promise((resolve) => database.close(resolve));
+  const path = store.url.replace('sqlite:', '');
+  writeFileSync(path, '');
+  const connection = await SqliteConnection.open(path);
+  await connection.exec(sql);
+  await connection.close();
 }
 
 /** Opens the store as a start does, and resolves with the logged lines. */
