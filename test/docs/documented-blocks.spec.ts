@@ -19,8 +19,6 @@ const GIVEN: Readonly<Record<string, string>> = {
     declare const token: string;
     import { Entity } from 'typeorm';
     import { RecordChanges } from '../../src/platform/database/record-changes.decorator.js';`,
-  'docs/postgresql.md':
-    "declare const dataSource: import('../../src/platform/database/batched-repository.js').StoreDataSource;",
 };
 /** The types of packages that documents use and the project does not. */
 const PACKAGES = `declare module 'better-sqlite3' {
