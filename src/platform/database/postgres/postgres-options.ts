@@ -14,15 +14,10 @@ export function createPostgresOptions(
   poolSize: number,
   transactionTimeout: number | undefined,
 ): PostgresConnectionOptions {
-  const { host, port, username, password, database } = url;
+  const { sslMode, sslRootCert, ...connection } = url;
   return {
-    type: 'postgres',
-    host,
-    port,
-    username,
-    password,
-    database,
-    ssl: createTlsOptions(url),
+    ...connection,
+    ssl: createTlsOptions(sslMode, sslRootCert),
     applicationName: 'plant-store',
     installExtensions: false,
     // Its function gen_random_uuid() is part of the server since PostgreSQL 13.
@@ -65,13 +60,16 @@ const getTypeParser: CustomTypesConfig['getTypeParser'] = (oid, format) => {
 };
 
 /** Translates the modes of libpq. */
-function createTlsOptions({ sslMode, sslRootCert }: PostgresUrl): false | TlsChecks {
-  if (sslMode === 'disable') return false;
+function createTlsOptions(
+  mode: PostgresUrl['sslMode'],
+  rootCert: string | undefined,
+): false | TlsChecks {
+  if (mode === 'disable') return false;
   return {
-    ...(sslRootCert === undefined ? {} : { ca: readCertificates(sslRootCert) }),
+    ...(rootCert === undefined ? {} : { ca: readCertificates(rootCert) }),
     // If sslrootcert is given, libpq also verifies the certificate in the mode `require`.
-    rejectUnauthorized: sslMode !== 'require' || sslRootCert !== undefined,
-    ...(sslMode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+    rejectUnauthorized: mode !== 'require' || rootCert !== undefined,
+    ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
   };
 }
 
