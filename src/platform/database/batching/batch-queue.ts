@@ -346,7 +346,6 @@ export class BatchQueue<Item, Outcome> {
   }
 }
 
-/** Returns the name of a result in the metrics. */
 function describeResult(result: unknown, kind: 'commit' | 'read'): string {
   if (typeof result === 'string') return result;
   if (result instanceof ConstraintError) return 'violation';

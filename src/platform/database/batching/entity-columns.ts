@@ -30,7 +30,6 @@ export class EntityColumns {
   readonly bytes: readonly ColumnMetadata[];
   /** The other columns. */
   readonly plain: readonly ColumnMetadata[];
-  /** The columns of the primary key. */
   readonly keys: readonly ColumnMetadata[];
   /** The key column, if the store generates its numbers by counting up. */
   readonly counter: ColumnMetadata | undefined;
@@ -50,7 +49,6 @@ export class EntityColumns {
     this.replaced = replaced.length === 0 ? this.keys : replaced;
   }
 
-  /** The quoted name of the table. */
   get table(): string {
     return this.quoteTable(this.metadata);
   }
@@ -187,7 +185,6 @@ function checkKey(value: unknown, column: ColumnMetadata): string {
   throw new TypeError(`${text.slice(0, 40)} is no value of ${column.propertyName}`);
 }
 
-/** Joins the values of a key to one text. */
 function joinKey(values: readonly string[]): string {
   return values.length === 1 ? String(values[0]) : JSON.stringify(values);
 }

@@ -16,7 +16,6 @@ export const PIECE_ROWS = 4_096;
 export const ARRAY: JsonFormat = { name: 'page', separator: ',', maxBytes: PAGE_BYTES };
 export const LINES: JsonFormat = { name: 'piece', separator: '\n', maxBytes: PIECE_BYTES };
 
-/** A request for the rows of a page as JSON. */
 export interface JsonRequest {
   readonly page: Page;
   readonly format: JsonFormat;

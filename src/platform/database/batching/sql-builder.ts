@@ -234,7 +234,6 @@ export class TableSql {
     return [JSON.stringify(plain), ...given];
   }
 
-  /** Makes the parameter of a statement on keys. */
   encodeKeys(keys: readonly string[]): unknown[] {
     if (this.hasKeyArray) return [keys];
     return [JSON.stringify(keys.map((key) => this.columns.splitKey(key)))];
