@@ -99,8 +99,7 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
   const isValid =
     end?.length === scope.order.length &&
     scope.order.every(({ column }, index) => isValueText(end[index] ?? '', column)) &&
-    // In a list by an integer key, a client may start after any key.
-    (isPlain(scope) || hasPrefix(scope, end));
+    hasPrefix(scope, end);
   if (isValid) return end;
   const [{ column } = { column: undefined }] = scope.order;
   const what = isPlain(scope)
