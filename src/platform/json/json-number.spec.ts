@@ -14,33 +14,11 @@ function exact(text: string, scale = 0): bigint | undefined {
   return digits % divisor === 0n ? digits / divisor : undefined;
 }
 
-const digits = fc.oneof(
-  ...[3, 24].map((maxLength) =>
-    fc.string({ unit: fc.constantFrom(...'0000123456789'.split('')), maxLength }),
-  ),
+/** JSON numbers of few or many digits, with many zeros, so that they are often integers. */
+const numbers = fc.oneof(
+  fc.stringMatching(/^-?(0|[1-9][01]{0,3})(\.[01]{0,2}0{1,3})?([eE][+-]?[0-3]?\d)?$/),
+  fc.stringMatching(/^-?(0|[1-9]\d{0,9}0{0,14})(\.\d{0,3}0{1,20})?([eE][+-]?[0-3]?\d)?$/),
 );
-const numbers = fc
-  .tuple(
-    fc.constantFrom('', '-'),
-    fc.oneof(
-      fc.constant('0'),
-      fc.tuple(fc.constantFrom(...'123456789'.split('')), digits).map((parts) => parts.join('')),
-    ),
-    fc.option(
-      fc.tuple(digits, fc.constantFrom(...'0123456789'.split(''))).map((parts) => parts.join('')),
-      { nil: undefined },
-    ),
-    fc.option(
-      fc
-        .tuple(fc.constantFrom('e', 'E'), fc.constantFrom('', '+', '-'), fc.nat(40))
-        .map((parts) => parts.join('')),
-      { nil: '' },
-    ),
-  )
-  .map(
-    ([sign, whole, fraction, exponent]) =>
-      sign + whole + (fraction === undefined ? '' : `.${fraction}`) + exponent,
-  );
 
 describe('parseInt64', () => {
   it.each(VALID_IDS)('takes %#', (text, id) => {
