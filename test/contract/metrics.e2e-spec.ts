@@ -32,6 +32,19 @@ const INCREASES = {
   'store_read_duration_seconds_count{table="plants",operation="page"}': 1,
 };
 
+/** By how much some work increases these series. */
+async function measure(
+  series: readonly string[],
+  work: () => Promise<unknown>,
+): Promise<Record<string, number>> {
+  const before = await scrape();
+  await work();
+  const now = await scrape();
+  return Object.fromEntries(
+    series.map((name) => [name, readValue(now, name) - readValue(before, name)]),
+  );
+}
+
 describe('GET /metrics', () => {
   it('needs a token, and answers in the text format of Prometheus', async () => {
     expectError(await app.request('GET', '/metrics'), 'TOKEN_MISSING');
@@ -51,22 +64,18 @@ describe('GET /metrics', () => {
     ['other', 'unmatched', '400', () => exchange(app.port, 'nonsense\r\n\r\n')],
   ])('counts %s of the route %s answered %s', async (method, route, status, request) => {
     const series = `http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`;
-    const before = readValue(await scrape(), series);
-    await request();
-    expect(readValue(await scrape(), series)).toBe(before + 1);
+    expect(await measure([series], request)).toEqual({ [series]: 1 });
   });
 
   it('counts the lines of an import, and shows that they share a commit', async () => {
-    const commits = 'store_commit_duration_seconds_count{table="plants",operation="write"}';
-    const lines = 'import_lines_total{outcome="created"}';
-    const before = await scrape();
+    const increases = {
+      'import_lines_total{outcome="created"}': 100,
+      'store_commit_duration_seconds_count{table="plants",operation="write"}': 1,
+    };
     const rows = Array.from({ length: 100 }, (_, index) => `{"id":${1_000 + index},"name":"n"}\n`);
     const type = { 'Content-Type': 'application/x-ndjson' };
-    const { body } = await app.post('/plants/import', rows.join(''), type);
-    expect(body).toMatchObject({ created: 100 });
-    const now = await scrape();
-    expect(readValue(now, commits) - readValue(before, commits)).toBe(1);
-    expect(readValue(now, lines) - readValue(before, lines)).toBe(100);
+    const work = (): Promise<unknown> => app.post('/plants/import', rows.join(''), type);
+    expect(await measure(Object.keys(increases), work)).toEqual(increases);
   });
 
   it('has the version of the program and of Node', async () => {
@@ -76,23 +85,17 @@ describe('GET /metrics', () => {
   });
 
   it('counts failed authentications, and rows by operation and outcome', async () => {
-    const before = await scrape();
-    await app.request('GET', '/plants');
-    for (const name of ['n', 'n', 'other']) await app.create(`{"id":2,"name":"${name}"}`);
-    await app.put('/plants/2', '{"name":"m"}');
-    await app.get('/plants/2');
-    await app.get('/plants');
-    await app.delete('/plants/2');
-    await app.get('/plants/2');
-    const now = await scrape();
-    const increases = Object.fromEntries(
-      Object.keys(INCREASES).map((series) => [
-        series,
-        readValue(now, series) - readValue(before, series),
-      ]),
-    );
-    expect(increases).toEqual(INCREASES);
-    expect(now).toContain('store_queue_rows{table="plants",operation="write"} 0\n');
+    const work = async (): Promise<void> => {
+      await app.request('GET', '/plants');
+      for (const name of ['n', 'n', 'other']) await app.create(`{"id":2,"name":"${name}"}`);
+      await app.put('/plants/2', '{"name":"m"}');
+      await app.get('/plants/2');
+      await app.get('/plants');
+      await app.delete('/plants/2');
+      await app.get('/plants/2');
+    };
+    expect(await measure(Object.keys(INCREASES), work)).toEqual(INCREASES);
+    expect(await scrape()).toContain('store_queue_rows{table="plants",operation="write"} 0\n');
   });
 
   it.each(['deploy/grafana-dashboard.json', 'docs/operations.md'])(

@@ -1,35 +1,26 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import type { EntityManager, Repository } from 'typeorm';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { holdTimeouts, resetClocks } from '../support/clock.js';
-import { type EntityStore, openEntityStore } from '../support/store.js';
-import { TestStore } from '../support/test-store.js';
+import { openEntityStore, useEntityStore } from '../support/store.js';
 import { until } from '../support/until.js';
 
-let store: TestStore;
-let opened: EntityStore;
-let plants: Repository<Plant>;
-let rows: BatchedRepository<Plant>;
 let session: pg.Client;
 
+afterEach(() => session.end());
+
+const store = useEntityStore([Plant]);
+let plants: Repository<Plant>;
+let rows: BatchedRepository<Plant>;
+
 beforeEach(async () => {
-  Logger.overrideLogger(false);
-  store = await TestStore.create();
-  opened = await openEntityStore([Plant], { url: store.url });
-  plants = opened.dataSource.getRepository(Plant);
+  plants = store.dataSource.getRepository(Plant);
   rows = new BatchedRepository(plants);
   session = new pg.Client(store.url);
   await session.connect();
-});
-
-afterEach(async () => {
-  await session.end();
-  await opened.close();
-  await store.remove();
 });
 
 function plant(id: number, name = `plant ${id}`): Plant {
@@ -166,14 +157,14 @@ describe('transactions of modules', () => {
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));
     const open = ids(4).map((id) =>
-      opened.dataSource.transaction(async (manager) => {
+      store.dataSource.transaction(async (manager) => {
         await manager.insert(Plant, plant(id));
         await ended;
       }),
     );
     expect(await rows.create(plant(10))).toBe('created');
     expect(await rows.find('10')).toEqual(plant(10));
-    await opened.dataSource.probeWrite();
+    await store.dataSource.probeWrite();
     end();
     await Promise.all(open);
   });
@@ -181,7 +172,7 @@ describe('transactions of modules', () => {
   it('take no longer for a statement than the default, or what the module says', async () => {
     await session.query('SELECT pg_advisory_lock(1)');
     const wait = (limit: number): Promise<unknown> =>
-      opened.dataSource.withTimeLimit(limit, (manager) =>
+      store.dataSource.withTimeLimit(limit, (manager) =>
         manager.query('SELECT pg_advisory_xact_lock(1)'),
       );
     const long = wait(600_000);
@@ -189,7 +180,7 @@ describe('transactions of modules', () => {
     await session.query('SELECT pg_advisory_unlock(1)');
     await long;
     const limits = await Promise.all(
-      ids(4).map(() => opened.dataSource.query<object[]>('SHOW statement_timeout')),
+      ids(4).map(() => store.dataSource.query<object[]>('SHOW statement_timeout')),
     );
     expect(limits.flat()).toEqual(ids(4).map(() => ({ statement_timeout: '4s' })));
   });
@@ -199,7 +190,7 @@ describe('transactions of modules', () => {
     ['a query', (manager) => manager.query('SELECT 1 / 0')],
   ])('are rejected when they caught the failure of a statement: %s', async (_, fail) => {
     const caught: unknown[] = [];
-    const done = opened.dataSource.transaction(async (manager) => {
+    const done = store.dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
       await fail(manager).catch((error: unknown) => caught.push(error));
     });

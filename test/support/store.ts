@@ -29,6 +29,8 @@ export async function useStore<Result>(
 }
 
 export interface EntityStore {
+  /** The value for DATABASE_URL. */
+  readonly url: string;
   readonly dataSource: StoreDataSource;
   close(): Promise<void>;
 }
@@ -38,10 +40,10 @@ export async function openEntityStore(
   entities: Schema['entities'],
   { url, ...env }: { url?: string; TRANSACTION_TIMEOUT_MS?: number } = {},
 ): Promise<EntityStore> {
-  const store = url === undefined ? await TestStore.create() : undefined;
+  const store = url === undefined ? await TestStore.create() : { url, remove: () => undefined };
   const dataSource = await openDatabase({
     ...createDataSourceOptions(
-      { DATABASE_URL: url ?? store?.url ?? '', DATABASE_POOL_SIZE: 4, ...env },
+      { DATABASE_URL: store.url, DATABASE_POOL_SIZE: 4, ...env },
       { entities, migrations: [] },
     ),
     // TypeORM would print the failing statements that tests expect.
@@ -50,16 +52,16 @@ export async function openEntityStore(
   await dataSource.synchronize();
   const close = async (): Promise<void> => {
     await dataSource.destroy();
-    await store?.remove();
+    await store.remove();
   };
-  return { dataSource, close };
+  return { url: store.url, dataSource, close };
 }
 
 /** Opens a new store with only these tables for each test of a file. */
 export function useEntityStore(
   entities: Schema['entities'],
   env: { TRANSACTION_TIMEOUT_MS?: number } = {},
-): { readonly dataSource: StoreDataSource } {
+): Omit<EntityStore, 'close'> {
   const opened = {} as EntityStore;
   beforeEach(async () => {
     Logger.overrideLogger(false);
