@@ -1,6 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../../src/platform/errors/api-error.js';
 import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
@@ -8,6 +7,7 @@ import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { ClientConnection, listAnswers, exchange } from '../support/http/connection.js';
+import { openSocket } from '../support/server-connections.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 
@@ -104,8 +104,7 @@ describe('an early refusal', () => {
   });
 
   it('cuts off a client that never stops sending', async () => {
-    const socket = connect({ port: app.port, host: '127.0.0.1' });
-    socket.on('error', () => undefined);
+    const socket = openSocket(app.port);
     socket.write(head('POST /plants HTTP/1.1', `Content-Length: ${String(2 ** 40)}`));
     const chunk = Buffer.alloc(1024 * 1024);
     const send = (): void => {
@@ -118,7 +117,7 @@ describe('an early refusal', () => {
   });
 
   it('waits 5 seconds for the rest of a body, and then closes the connection', async () => {
-    const socket = connect({ port: app.port, host: '127.0.0.1' });
+    const socket = openSocket(app.port);
     const closed = once(socket, 'end');
     holdTimeouts();
     try {

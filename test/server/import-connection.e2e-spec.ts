@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Turns } from '../../src/platform/requests/turns.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
+import { openSocket } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';
@@ -21,7 +22,7 @@ let received: string;
 async function start(timeoutMs = 30_000): Promise<void> {
   app = await TestApp.start({ REQUEST_TIMEOUT_MS: String(timeoutMs) });
   const accepted = once(app.nest.getHttpServer(), 'connection') as Promise<[Socket]>;
-  client = connect(app.port, '127.0.0.1').on('error', () => undefined);
+  client = openSocket(app.port);
   received = '';
   client.setEncoding('utf8').on('data', (text: string) => (received += text));
   client.write(HEAD);

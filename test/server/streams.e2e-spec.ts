@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module, StreamableFile } from '@nestjs/common';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { ApiBytes } from '../../src/platform/rest/bytes.js';
 import { makeEtag, type Representation } from '../../src/platform/rest/etag.js';
@@ -9,6 +9,7 @@ import { ApiStream } from '../../src/platform/rest/api.decorators.js';
 import { resetClocks, stopClock } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { recordLog } from '../support/record-log.js';
+import { openSocket } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';
@@ -135,7 +136,7 @@ describe('a stream', () => {
 
 /** Asks for the long stream, and reads nothing of it. */
 async function openLongStream(): Promise<Socket> {
-  const socket = connect(app.port, '127.0.0.1').pause();
+  const socket = openSocket(app.port).pause();
   socket.write(
     `GET /streams/long HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`,
   );

@@ -1,4 +1,5 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { openSocket } from './server-connections.js';
 import type { Answer, TestApp } from './test-app.js';
 import { until } from './until.js';
 
@@ -31,7 +32,7 @@ export function sendChangesRequest(
   query: string,
   method = 'GET',
 ): Socket {
-  const socket = connect(app.port, '127.0.0.1').on('error', () => undefined);
+  const socket = openSocket(app.port);
   socket.write(
     `${method} /changes${query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`,
   );
