@@ -62,12 +62,6 @@ it('creates, saves and transactions lose, mix and half keep nothing', async () =
       });
     },
     async () => {
-      await transact([], async (manager) => {
-        await manager.insert(Plant, plant());
-        throw undone;
-      });
-    },
-    async () => {
       const [outer, inner, last] = [plant(), plant(), plant()];
       await transact([outer, inner, last], async (manager) => {
         await manager.insert(Plant, outer);

@@ -26,14 +26,13 @@ describe('defineErrors', () => {
     ]);
   });
 
-  it.each([
-    [409_101, '"m" and "m" have the same code, 409101'],
-    [40_002, '"m" and "The body is not valid" have the same code, 40002'],
-    [200_101, 'The code 200101 of "m" is not a status from 400 to 599 and three digits'],
-    [4_040_001, 'The code 4040001 of "m" is not a status from 400 to 599 and three digits'],
-    [404, 'The code 404 of "m" is not a status from 400 to 599 and three digits'],
-    [404.1, 'The code 404.1 of "m" is not a status from 400 to 599 and three digits'],
-  ])('refuses %i', (code, reason) => {
+  it('refuses a code that is taken', () => {
+    expect(() => define(409_101)).toThrow('"m" and "m" have the same code, 409101');
+    expect(() => define(40_002)).toThrow('"m" and "The body is not valid" have the same code');
+  });
+
+  it.each([200_101, 4_040_001, 404, 404.1])('refuses the code %d', (code) => {
+    const reason = `The code ${code} of "m" is not a status from 400 to 599 and three digits`;
     expect(() => define(code)).toThrow(new TypeError(reason));
   });
 });
