@@ -49,7 +49,7 @@ export interface Shape {
   /** The shape of the elements of an array; undefined if they are not kept. */
   readonly elements: Shape | undefined;
   /** Converts the value, whose parts are converted already. */
-  readonly convert: (value: unknown) => unknown;
+  convert(value: unknown): unknown;
 }
 
 /** Keeps strings, numbers and literals. An object or an array is read as an empty one. */
@@ -102,15 +102,11 @@ class JsonReader {
   }
 
   private readValue(depth: number, shape: Shape): unknown {
-    return shape.convert(this.readParts(depth, shape));
-  }
-
-  private readParts(depth: number, shape: Shape): unknown {
     const first = this.skipSpace();
-    if (first === QUOTE) return this.readString();
-    if (first === OPEN_BRACE) return this.readObject(depth, shape);
-    if (first === OPEN_BRACKET) return this.readArray(depth, shape);
-    return this.readNumber() ?? this.readLiteral();
+    if (first === QUOTE) return shape.convert(this.readString());
+    if (first === OPEN_BRACE) return shape.convert(this.readObject(depth, shape));
+    if (first === OPEN_BRACKET) return shape.convert(this.readArray(depth, shape));
+    return shape.convert(this.readNumber() ?? this.readLiteral());
   }
 
   private readObject(depth: number, shape: Shape): ReadonlyMap<string, unknown> {

@@ -146,7 +146,7 @@ export class CompiledDto implements Shape {
    * Makes an instance of an object with converted members. A value of a wrong type is kept too, for
    * {@link check} to reject it.
    */
-  readonly convert = (value: unknown): unknown => {
+  convert(value: unknown): unknown {
     if (!(value instanceof Map)) return toPlain(value);
     const object = new this.type() as Record<string, unknown>;
     for (const { name } of this.members) {
@@ -154,7 +154,7 @@ export class CompiledDto implements Shape {
       if (member !== undefined) object[name] = member;
     }
     return object;
-  };
+  }
 
   /**
    * Checks an instance that was read.
@@ -242,13 +242,11 @@ function describeType(schema: Schema, nested: Type<object> | undefined, isList: 
 
 /** Returns how a member is read. Of a value of a wrong type, only the type is kept. */
 function createShape({ nested, valueType, isList }: Member, isPatch: boolean): Shape {
+  const { read = toPlain, shape: parts = SCALAR } = valueType ?? {};
+  const convertValue = (value: unknown): unknown => read(value) ?? toPlain(value);
   // In a patch null removes a member, even if it is a value of the member's type.
-  const isNullKept = isPatch && !isList;
-  const shape = nested ?? {
-    ...(valueType?.shape ?? SCALAR),
-    convert: (value: unknown) =>
-      value === null && isNullKept ? null : (valueType?.read(value) ?? toPlain(value)),
-  };
+  const convertChange = (value: unknown): unknown => (value === null ? null : convertValue(value));
+  const shape = nested ?? { ...parts, convert: isPatch && !isList ? convertChange : convertValue };
   if (!isList) return shape;
   const convert = (value: unknown): unknown => (Array.isArray(value) ? value : toPlain(value));
   return { ...SCALAR, elements: shape, convert };
