@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, Request, Response } from 'express';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Env, WAIT_TIMEOUT_MS } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
@@ -25,6 +25,11 @@ const REFUSAL_HEADROOM = 1_000;
 export const BACKLOG = 1_024;
 /** How long a stopping server accepts connections from the backlog, in milliseconds. */
 const ACCEPT_MS = 3_000;
+/**
+ * How long a stopping server waits first, in milliseconds. The answers that are under way may make
+ * clients open connections. Later all clients wait for answers, and open none that could be lost.
+ */
+const SETTLE_MS = 25;
 /** How many turns of the event loop it takes to read everything that the system has received. */
 const READ_TURNS = 3;
 /**
@@ -91,7 +96,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     const handle = (req: IncomingMessage, res: ServerResponse): void => {
       if (!this.begin(req, res)) return;
       if (this.acceptingEnded === undefined) this.passToExpress(req, res);
-      else void this.acceptingEnded.then(() => this.passToExpress(req, res));
+      // In a later turn: until the server stops listening in this one, a connection might be lost.
+      else void this.acceptingEnded.then(() => setImmediate(() => this.passToExpress(req, res)));
     };
     server.removeAllListeners('request').on('request', handle);
     // The body reader sends 100 (Continue) once the token is accepted, and the first middleware
@@ -180,6 +186,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     const end = performance.now() + ACCEPT_MS;
     // Those beyond the length of the queue came after the beginning of the stop.
     const last = this.accepted + BACKLOG;
+    await sleep(SETTLE_MS);
     let before: number;
     do {
       before = this.accepted;
