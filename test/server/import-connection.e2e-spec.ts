@@ -20,7 +20,11 @@ let received: string;
 
 /** @param timeoutMs how long the server waits for the client */
 async function start(timeoutMs = 30_000): Promise<void> {
-  app = await TestApp.start({ REQUEST_TIMEOUT_MS: String(timeoutMs) });
+  app = await TestApp.start({
+    REQUEST_TIMEOUT_MS: String(timeoutMs),
+    // Idle connections of the tests need no time to end by themselves.
+    SHUTDOWN_GRACE_MS: '0',
+  });
   const accepted = once(app.nest.getHttpServer(), 'connection') as Promise<[Socket]>;
   client = openSocket(app.port);
   received = '';
