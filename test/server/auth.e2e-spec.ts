@@ -45,9 +45,8 @@ class ScopedExamplesController {
 @Module({ controllers: [ScopedExamplesController] })
 class ScopedExamplesModule {}
 
-let app: TestApp;
-
 async function ask(
+  app: TestApp,
   authorization: string | undefined,
   method: string,
   path: string,
@@ -61,10 +60,7 @@ async function ask(
 }
 
 describe('static tokens', () => {
-  beforeAll(async () => {
-    app = await TestApp.start({ ACCESS_TOKENS: TOKENS, READ_ACCESS_TOKENS: READER });
-  });
-  afterAll(() => app.close());
+  const app = TestApp.forAll({ ACCESS_TOKENS: TOKENS, READ_ACCESS_TOKENS: READER });
 
   beforeEach(async () => {
     for (const { id } of await app.rows()) await app.delete(`/plants/${id}`);
@@ -74,7 +70,7 @@ describe('static tokens', () => {
   it.each(['BEARER    first-token', 'Bearer second/token+with=signs~._-', `Bearer ${SECRET}`])(
     'Authorization: %s is accepted',
     async (authorization) => {
-      expect(await ask(authorization, 'GET', '/plants')).toMatchObject({ status: 200 });
+      expect(await ask(app, authorization, 'GET', '/plants')).toMatchObject({ status: 200 });
     },
   );
 
@@ -86,12 +82,12 @@ describe('static tokens', () => {
     'Bearer ,',
     'Bearer é',
   ])('Authorization: %s gets 40101', async (authorization) => {
-    expectError(await ask(authorization, 'POST', '/plants', '{'), 'TOKEN_REFUSED');
+    expectError(await ask(app, authorization, 'POST', '/plants', '{'), 'TOKEN_REFUSED');
   });
 
   it.each(WRITES)('%s %s changes nothing without a good token', async (method, path, body) => {
     for (const authorization of [undefined, 'Bearer other', `Bearer ${READER},${TOKEN}`]) {
-      expect(await ask(authorization, method, path, body)).toMatchObject({ status: 401 });
+      expect(await ask(app, authorization, method, path, body)).toMatchObject({ status: 401 });
     }
     expect(await app.rows()).toEqual([STORED]);
   });
@@ -99,8 +95,8 @@ describe('static tokens', () => {
   it.each(['GET', 'HEAD', 'PUT', 'DELETE'])(
     '%s does not say without a good token whether a plant is there',
     async (method) => {
-      const known = await ask('Bearer other', method, '/plants/1');
-      const unknown = await ask('Bearer other', method, '/plants/2');
+      const known = await ask(app, 'Bearer other', method, '/plants/1');
+      const unknown = await ask(app, 'Bearer other', method, '/plants/2');
       expect([known.status, known.text]).toEqual([401, unknown.text]);
       expect([...known.headers.keys()]).toEqual([...unknown.headers.keys()]);
     },
@@ -109,14 +105,14 @@ describe('static tokens', () => {
   it.each([...READS, ['GET', '/metrics'] as const])(
     '%s %s is answered to a token that may only read',
     async (method, path) => {
-      expect(await ask(`Bearer ${READER}`, method, path)).toMatchObject({ status: 200 });
+      expect(await ask(app, `Bearer ${READER}`, method, path)).toMatchObject({ status: 200 });
     },
   );
 
   it.each([...WRITES, ['PUT', '/plants/404', '{}'] as const])(
     '%s %s gets 40300 with a token that may only read, and changes nothing',
     async (method, path, body) => {
-      const answer = await ask(`Bearer ${READER}`, method, path, body);
+      const answer = await ask(app, `Bearer ${READER}`, method, path, body);
       expectError(answer, 'INSUFFICIENT_SCOPE', expect.stringContaining('may only read'));
       expectLacks(answer, '');
       expect(await app.rows()).toEqual([STORED]);
@@ -126,6 +122,7 @@ describe('static tokens', () => {
 
 describe('the scopes of a token of an identity provider', () => {
   let issuer: TokenIssuer;
+  let app: TestApp;
 
   beforeAll(async () => {
     issuer = await TokenIssuer.start();
@@ -143,7 +140,7 @@ describe('the scopes of a token of an identity provider', () => {
     scope: string,
     ...[method, path, body]: readonly [string, string, string?]
   ): Promise<Answer> {
-    return await ask(`Bearer ${await issuer.token({ scope })}`, method, path, body);
+    return await ask(app, `Bearer ${await issuer.token({ scope })}`, method, path, body);
   }
 
   it('are AUTH_READ_SCOPE to read, and AUTH_SCOPE to change', async () => {
@@ -206,15 +203,11 @@ describe('a handler that two controllers inherit', () => {
   @Module({ controllers: [GuardedController, OpenController] })
   class SharingModule {}
 
-  beforeAll(async () => {
-    app = await TestApp.start({}, SharingModule);
-  });
-
-  afterAll(() => app.close());
+  const app = TestApp.forAll({}, SharingModule);
 
   it('needs a token and takes a turn where the controller is not public', async () => {
-    expectError(await ask(undefined, 'GET', '/guarded'), 'TOKEN_MISSING');
-    expect((await ask(`Bearer ${TOKEN}`, 'GET', '/guarded')).body).toEqual({ hasTurn: true });
-    expect((await ask(undefined, 'GET', '/open')).body).toEqual({ hasTurn: false });
+    expectError(await ask(app, undefined, 'GET', '/guarded'), 'TOKEN_MISSING');
+    expect((await ask(app, `Bearer ${TOKEN}`, 'GET', '/guarded')).body).toEqual({ hasTurn: true });
+    expect((await ask(app, undefined, 'GET', '/open')).body).toEqual({ hasTurn: false });
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { text } from 'node:stream/consumers';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { holdTimeouts, resetClocks, stopClock } from '../support/clock.js';
@@ -100,9 +101,7 @@ describe('a request that comes before the answer to the one before it', () => {
     // The system takes no more of the answer.
     await until(() => sockets.some(({ writableLength }) => writableLength > 0));
     client.write(LIVE);
-    const chunks: Buffer[] = [];
-    for await (const chunk of client) chunks.push(chunk as Buffer);
-    const [answer, ...others] = listAnswers(String(Buffer.concat(chunks)));
+    const [answer, ...others] = listAnswers(await text(client));
     expect(answer).toMatchObject({ status: 200, body: `{"name":"${name}"}` });
     expect(others).toEqual([]);
   });
