@@ -36,6 +36,8 @@ const DRAFTS: Readonly<Record<PlantOperation, Draft>> = {
   import: draftImport('{"id":1,"name":"a"}\n'),
 };
 
+const OPERATIONS = Object.keys(DRAFTS) as PlantOperation[];
+
 const MAKERS: Readonly<Record<PlantOperation, CommandMaker>> = {
   create: makeCreate,
   put: makePut,
@@ -80,7 +82,7 @@ function sendFlaws(operation: PlantOperation, flaws: readonly Variation[]): Comm
 }
 
 const flawed = fc
-  .constantFrom(...(Object.keys(DRAFTS) as PlantOperation[]))
+  .constantFrom(...OPERATIONS)
   .chain((operation) =>
     drawVariations(operation, FLAWS).map((flaws) => sendFlaws(operation, flaws)),
   );
@@ -111,9 +113,19 @@ export const COMMANDS: readonly fc.Arbitrary<Command>[] = [
   flawed,
 ];
 
-/** Makes a command for each variation, with one of its operations, and for each condition. */
+/**
+ * Makes a command for each variation, with one of its operations, for every two stages of flaws, and
+ * for each condition.
+ */
 export function listRows(seed: number): Command[] {
   const flaws = FLAWS.map((flaw, index) => sendFlaws(pick(flaw.operations, index), [flaw]));
+  const pairs = OPERATIONS.flatMap((operation) => {
+    const possible = FLAWS.filter(({ operations }) => operations.includes(operation));
+    const ofStages = [...new Map(possible.map((flaw) => [flaw.stage, flaw])).values()];
+    return ofStages.flatMap((one, index) =>
+      ofStages.slice(index + 1).map((other) => sendFlaws(operation, [one, other])),
+    );
+  });
   const harmless = HARMLESS.map((one, index) =>
     MAKERS[pick(one.operations, index)](fc.constant([one]), NO_CONDITION),
   );
@@ -123,7 +135,7 @@ export function listRows(seed: number): Command[] {
   const valid = [...harmless, ...conditional].flatMap((one, index) =>
     fc.sample(one, { seed: seed + index, numRuns: 1 }),
   );
-  return [...flaws, ...valid];
+  return [...flaws, ...pairs, ...valid];
 }
 
 function pick<T>(all: readonly T[], index: number): T {
