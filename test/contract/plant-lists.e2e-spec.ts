@@ -84,6 +84,7 @@ describe('GET /plants?name=', () => {
     ['É', ['35']],
     ['🌿', ['39']],
     [LONG, ['-3', '-2', '-1']],
+    [`${LONG.slice(1)}m`, []],
   ])('finds the plants whose name starts with %j', async (name, ids) => {
     const query = `name=${encodeURIComponent(name)}`;
     expect(listIds(await app.get(`/plants?${query}`, LINES))).toEqual(ids);

@@ -286,9 +286,7 @@ export class BatchQueue<Item, Outcome> {
       const items = batch.map(({ item }) => item);
       const results = await this.operation.execute(session, items);
       session.assertSameStore();
-      const now = performance.now();
-      const isOver = (index: number): boolean => (batch[index]?.deadline ?? 0) <= now;
-      return results.map((one, index) => (one === RETRY && isOver(index) ? UNAVAILABLE : one));
+      return results;
     } catch (error) {
       hasFailed = true;
       storeFailures.report(error as Error);
