@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { EnvError, loadEnv } from './env.js';
-import { type Format, loadSettings, Setting } from './setting.decorators.js';
+import { loadSettings, Setting } from './setting.decorators.js';
 import { wholeNumber } from './setting-formats.js';
 
 const PROVIDER = {
@@ -13,18 +13,16 @@ const DIGEST = '0aF9'.repeat(16);
 
 describe('loadEnv', () => {
   it('has a default for every variable, and takes an empty one for unset', () => {
-    const defaults = {
+    expect(loadEnv({})).toMatchObject({
       NODE_ENV: 'development',
       HOST: '127.0.0.1',
       PORT: 3000,
       DATABASE_URL: 'sqlite:data/plants.db',
       ACCESS_TOKENS: [],
       LOG_LEVEL: 'info',
-    };
-    expect(loadEnv({})).toMatchObject(defaults);
-    expect(loadEnv({ NODE_ENV: '', PORT: '', HOST: '', ACCESS_TOKENS: '' })).toMatchObject(
-      defaults,
-    );
+    });
+    const empty = { NODE_ENV: '', PORT: '', HOST: '', DATABASE_URL: '', ACCESS_TOKENS: '' };
+    expect(loadEnv(empty)).toEqual(loadEnv({}));
   });
 
   it.each([
@@ -43,11 +41,7 @@ describe('loadEnv', () => {
   });
 
   it.each([
-    { PORT: '70000' },
     { PORT: '1e3' },
-    { HOST: 'not a host' },
-    { NODE_ENV: 'production', ACCESS_TOKENS: '' },
-    { LOG_LEVEL: 'loud' },
     { DATABASE_URL: 'mysql://localhost' },
     { DATABASE_URL: './plants.db' },
     { DATABASE_URL: 'postgres://me@localhost/plants#2' },
@@ -70,9 +64,9 @@ describe('loadEnv', () => {
     { TRUST_PROXY: 'true' },
     { TRUST_PROXY: '1,10.0.0.0/8' },
   ])('refuses %j with one line that names the variable', (source) => {
-    const name = 'NODE_ENV' in source && 'ACCESS_TOKENS' in source ? 'ACCESS_TOKENS' : '';
-    expect(findFaults(source)).toMatch(/^[A-Z_]+ must [^\n]+$/);
-    expect(findFaults(source)).toContain(name);
+    const [name, ...others] = findFaults(source).split(' must ');
+    expect(Object.keys(source)).toContain(name);
+    expect(others).toEqual([expect.stringMatching(/^[^\n]+$/)]);
   });
 
   it('reads what the program works with', () => {
@@ -103,51 +97,34 @@ describe('loadEnv', () => {
     ]);
   });
 
-  it('names a variable once, also beside rules of several variables', () => {
-    const faults = findFaults({ NODE_ENV: 'production', PORT: 'x', AUTH_JWKS_URL: 'x' });
-    const names = ['PORT', 'AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'];
-    expect(listNames(faults)).toEqual(names);
-  });
-
-  it('names every variable at fault, and shows no value', () => {
+  it('names every variable at fault once, and shows no value', () => {
     const faults = findFaults({
       PORT: '99999',
       DATABASE_URL: 'mysql://me:pass',
       ACCESS_TOKENS: 'my secret',
+      AUTH_JWKS_URL: 'x',
     });
-    expect(listNames(faults)).toEqual(['PORT', 'DATABASE_URL', 'ACCESS_TOKENS']);
+    const names = faults.split('\n').map((line) => line.split(' ')[0]);
+    const provider = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'];
+    expect(names.sort()).toEqual(['PORT', 'DATABASE_URL', 'ACCESS_TOKENS', ...provider].sort());
     expect(faults).not.toMatch(/99999|mysql|pass|secret/);
   });
 });
 
 describe('the settings of a module', () => {
-  const NAME: Format<string> = {
-    must: 'must be a name',
-    parse: (text) => (/^\w+$/.test(text) ? text : undefined),
-  };
   class GardensSettings {
     @Setting(wholeNumber(1, 100), '20')
     readonly GARDEN_BEDS!: number;
-
-    @Setting(NAME)
-    readonly GARDEN_OWNER: string = '';
   }
 
-  it('are read, and have defaults', () => {
-    expect(loadSettings(GardensSettings, { GARDEN_BEDS: '7', GARDEN_OWNER: '' })).toEqual({
-      GARDEN_BEDS: 7,
-      GARDEN_OWNER: '',
-    });
-  });
-
-  it('are checked together with those of the platform, with a line for each faulty one', () => {
+  it('are read, have defaults, and are checked together with those of the platform', () => {
+    expect(loadSettings(GardensSettings, {})).toEqual({ GARDEN_BEDS: 20 });
+    expect(loadSettings(GardensSettings, { GARDEN_BEDS: '7' })).toEqual({ GARDEN_BEDS: 7 });
     const faults = [
       'GARDEN_BEDS must be a whole number from 1 to 100',
-      'GARDEN_OWNER must be a name',
       'PORT must be a whole number from 0 to 65535',
     ];
-    const source = { PORT: 'x', GARDEN_BEDS: '101', GARDEN_OWNER: '?' };
-    expect(findFaults(source).split('\n').sort()).toEqual(faults);
+    expect(findFaults({ PORT: 'x', GARDEN_BEDS: '101' }).split('\n').sort()).toEqual(faults);
     expect(() => loadSettings(GardensSettings, { PORT: 'x' })).toThrow('PORT must be');
   });
 });
@@ -160,8 +137,4 @@ function findFaults(source: Record<string, string>): string {
     if (error instanceof EnvError) return error.message;
     throw error;
   }
-}
-
-function listNames(faults: string): (string | undefined)[] {
-  return faults.split('\n').map((line) => line.split(' ')[0]);
 }

@@ -24,24 +24,11 @@ describe('readiness', () => {
     expect(write).toHaveBeenCalledTimes(1);
   });
 
-  it('follows the store, and being alive does not', async () => {
-    write.mockRejectedValueOnce(new Error('gone'));
-    await expect(health.ready()).rejects.toMatchObject(UNAVAILABLE);
-    expect(health.live()).toEqual({ status: 'ok' });
-    passSeconds(2);
-    expect(await health.ready()).toEqual({ status: 'ok' });
-  });
-
   it('is refused when the store does not answer, and sends no second write meanwhile', async () => {
     write.mockReturnValueOnce(new Promise(() => undefined));
     await expect(health.ready()).rejects.toMatchObject(UNAVAILABLE);
     passSeconds(2);
     void health.ready().catch(() => undefined);
     expect(write).toHaveBeenCalledTimes(1);
-  });
-
-  it('is refused while the program stops', async () => {
-    health.beforeApplicationShutdown();
-    await expect(health.ready()).rejects.toMatchObject(UNAVAILABLE);
   });
 });

@@ -8,18 +8,15 @@ import { text } from 'node:stream/consumers';
 import { addDefaultHeaders } from './default-headers.js';
 import { destroyUnparsed, FastExpressAdapter, FREE_CHUNKS } from './fast-express-adapter.js';
 
-/** Uses of members of a request that read its headers, its socket and the application. */
-const REQUEST_MEMBERS: Record<string, (req: Request) => unknown> = {
-  get: (req) => [req.get('X-Thing'), req.get('nothing')],
-  accepts: (req) => [req.accepts('json', 'html'), req.accepts('image/png')],
-  query: (req) => req.query,
-  protocol: (req) => req.protocol,
-  ip: (req) => req.ip,
-  path: (req) => req.path,
-  hostname: (req) => req.hostname,
-  fresh: (req) => req.fresh,
-  xhr: (req) => req.xhr,
-};
+/** Values of members of a request that read its headers, its socket and the application. */
+const readMembers = (req: Request): object => ({
+  get: [req.get('X-Thing'), req.get('nothing')],
+  accepts: [req.accepts('json', 'html'), req.accepts('image/png')],
+  query: req.query,
+  protocol: req.protocol,
+  ip: req.ip,
+  fresh: req.fresh,
+});
 
 /** Answers to a response that has the default headers X-One and X-Two. */
 const DEFAULT_ANSWERS: Record<string, (res: Response, adapter: FastExpressAdapter) => unknown> = {
@@ -35,11 +32,8 @@ const DEFAULT_ANSWERS: Record<string, (res: Response, adapter: FastExpressAdapte
 /** Answers made with members of a response that use its request and the application. */
 const RESPONSE_MEMBERS: Record<string, (res: Response) => unknown> = {
   send: (res) => res.send('<p>text</p>'),
-  jsonp: (res) => res.jsonp({ a: [1] }),
-  sendStatus: (res) => res.sendStatus(202),
   download: (res) => res.download('LICENSE', 'licence.txt', { root: process.cwd() }),
   format: (res) => res.format({ json: () => res.json(1), html: () => res.send('1') }),
-  append: (res) => res.append('X-A', '1').append('X-A', '2').end(),
   cookie: (res) => res.cookie('a', 'b', { httpOnly: true }).end(),
   redirect: (res) => res.redirect(303, '/there'),
   render: (res) => res.render('README.md'),
@@ -48,9 +42,8 @@ const RESPONSE_MEMBERS: Record<string, (res: Response) => unknown> = {
 function route(app: Express): Express {
   app.set('views', process.cwd());
   app.engine('md', (path, _, done) => done(null, `rendered ${basename(path)}`));
-  app.get('/request/:member', (req, res) => {
-    const value = REQUEST_MEMBERS[req.params.member]?.(req);
-    res.json({ value, app: req.app === app, res: req.res === res });
+  app.get('/request', (req, res) => {
+    res.set('X-Linked', String(req.app === app && req.res === res)).json(readMembers(req));
   });
   app.get('/response/:member', (req, res) => {
     res.set('X-Linked', String(res.app === app && res.req === req && 'settings' in app.locals));
@@ -106,14 +99,14 @@ describe('FastExpressAdapter', () => {
     expect(await request(plain, '/prototypes')).toMatchObject({ body: '[false,false]' });
   });
 
-  it.each([
-    ...Object.keys(REQUEST_MEMBERS).map((member) => `/request/${member}`),
-    ...Object.keys(RESPONSE_MEMBERS).map((member) => `/response/${member}`),
-  ])('has the member %s as plain Express has it', async (path) => {
-    const answer = await request(stable, path);
-    expect(answer).toEqual(await request(plain, path));
-    expect(JSON.stringify(answer)).toMatch(/"x-linked":"true"|\\"res\\":true/);
-  });
+  it.each(['/request', ...Object.keys(RESPONSE_MEMBERS).map((member) => `/response/${member}`)])(
+    'has the members of %s as plain Express has them',
+    async (path) => {
+      const answer = await request(stable, path);
+      expect(answer).toEqual(await request(plain, path));
+      expect(answer).toMatchObject({ headers: { 'x-linked': 'true' } });
+    },
+  );
 });
 
 describe('addDefaultHeaders()', () => {
@@ -125,26 +118,24 @@ describe('addDefaultHeaders()', () => {
     return { lines: head.split('\r\n'), body };
   }
 
-  it.each(
-    Object.keys(DEFAULT_ANSWERS).flatMap((answer) => [
-      [answer, 'GET', '1.1'],
-      [answer, 'GET', '1.0'],
-      [answer, 'HEAD', '1.1'],
-    ]),
-  )(
-    'gives an answer by %s each header once, with %s in HTTP/%s',
-    async (answer, method, version) => {
-      const path = `/defaults/${encodeURIComponent(answer)}`;
-      const { lines, body } = await rawAnswer(`${method} ${path} HTTP/${version}`);
-      expect(lines[0]).toMatch(/^HTTP\/1\.1 200 /);
-      const names = lines.slice(1).map((line) => (line.split(':')[0] ?? '').toLowerCase());
-      expect(names).toEqual([...new Set(names)]);
-      expect(lines.join('\n')).toMatch(/^x-one: 1$/im);
-      expect(lines.join('\n')).toMatch(/^x-two: 2$/im);
-      if (answer !== 'reply()') return;
+  it.each(Object.keys(DEFAULT_ANSWERS))('gives an answer by %s each header once', async (name) => {
+    const { lines } = await rawAnswer(`GET /defaults/${encodeURIComponent(name)} HTTP/1.1`);
+    const names = lines.slice(1).map((line) => (line.split(':')[0] ?? '').toLowerCase());
+    expect(names).toEqual([...new Set(names)]);
+    expect(lines.join('\n')).toMatch(/^x-one: 1$[^]*^x-two: 2$|^x-two: 2$[^]*^x-one: 1$/im);
+  });
+
+  it.each([
+    ['GET', '1.1', '{"a":"é"}'],
+    ['GET', '1.0', '{"a":"é"}'],
+    ['HEAD', '1.1', ''],
+  ])(
+    'states the length of what reply() answers to %s in HTTP/%s',
+    async (method, version, text) => {
+      const { lines, body } = await rawAnswer(`${method} /defaults/reply() HTTP/${version}`);
       expect(lines).toContain('Content-Type: application/json; charset=utf-8');
       expect(lines).toContain('Content-Length: 10');
-      expect(body).toBe(method === 'HEAD' ? '' : '{"a":"é"}');
+      expect(body).toBe(text);
     },
   );
 });
@@ -204,7 +195,6 @@ describe('the server', () => {
 
   it.each([
     ['many one-byte chunks', FREE_CHUNKS * 2, 1, false],
-    ['few one-byte chunks', FREE_CHUNKS, 1, true],
     ['many chunks as long as the shortest line of an import', FREE_CHUNKS * 8, 19, true],
   ])('reads a body of %s: %s of %s bytes, %s', async (_, count, length, isRead) => {
     let bytes = 0;

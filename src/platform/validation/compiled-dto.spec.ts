@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { ApiSchema, IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { Type as TypeOf } from 'class-transformer';
-import { IsDefined, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsDefined, IsInt, IsOptional, ValidateNested } from 'class-validator';
 import { readJson } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { compileDocumented, CompiledDto, joinFaults } from './compiled-dto.js';
@@ -31,10 +31,6 @@ describe('a class that a request is read as', () => {
     @IsInt64()
     id?: bigint;
 
-    @IsOptional()
-    @IsString()
-    text?: string;
-
     @IsInt()
     count = 3;
 
@@ -60,28 +56,20 @@ describe('a class that a request is read as', () => {
   it('has exact integers and instances of classes at any depth', () => {
     const id = 9223372036854775807n;
     const made = (members: object): Tree => Object.assign(new Tree(), members);
-    expect(
-      read(Tree, `{"id":${id},"ids":[1.0,"1"],"tree":{"tree":{"id":${id}}},"trees":[{},1]}`),
-    ).toStrictEqual(
-      made({
-        id,
-        ids: [1n, '1'],
-        tree: made({ tree: made({ id }) }),
-        trees: [made({}), 1],
-      }),
+    const text = `{"id":${id},"ids":[1.0,"1"],"tree":{"tree":{"id":${id}}},"trees":[{},1]}`;
+    const tree = made({ tree: made({ id }) });
+    expect(read(Tree, text)).toStrictEqual(
+      made({ id, ids: [1n, '1'], tree, trees: [made({}), 1] }),
     );
   });
 
   it('has of a value of another type no more than its type', () => {
-    const text = '{"id":{"id":1},"text":[1],"count":1e999,"ids":{"a":1},"tree":[{}],"trees":null}';
-    expect(read(Tree, text)).toEqual({
-      ...{ id: {}, text: [], count: Infinity },
-      ...{ ids: {}, tree: [], trees: null },
-    });
+    const text = '{"id":{"id":1},"count":1e999,"ids":{"a":1},"tree":[{}],"trees":null}';
+    const kept = { id: {}, count: Infinity, ids: {}, tree: [], trees: null };
+    expect(read(Tree, text)).toEqual(kept);
   });
 
   it.each([
-    ['{"id":null,"\\u0069d":null}', 'id is given more than once'],
     ['{"any":[{"a":{"b":1,"b":1}}]}', 'any must be JSON without an object that has a member twice'],
     ['{"tree":{"id":1,"id":2}}', 'tree.id is given more than once'],
     ['{"other":1,"other":2}', ''],
@@ -146,13 +134,9 @@ describe('the names of documented classes', () => {
     inner!: Inner;
   }
 
-  it('differ, also from those of the members', () => {
+  it('differ from those of the members', () => {
     expect(() => compileDocumented([Inner, Holder, Inner])).not.toThrow();
-    for (const types of [
-      [Inner, Other],
-      [Other, Holder],
-    ]) {
-      expect(() => compileDocumented(types)).toThrow(/ are both documented as Inner: /);
-    }
+    const reason = / are both documented as Inner: /;
+    expect(() => compileDocumented([Other, Holder])).toThrow(reason);
   });
 });
