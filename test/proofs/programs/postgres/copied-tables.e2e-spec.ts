@@ -58,6 +58,8 @@ const DIRECTIONS: readonly [Engine, Engine][] = [
   ['postgres', 'sqlite'],
 ];
 
+const BARE = { parentId: null, photo: null };
+
 let from: TestStore;
 let to: TestStore;
 
@@ -84,18 +86,14 @@ describe.each(DIRECTIONS)('copying from %s to %s', (source, target) => {
     to = await TestStore.create(target);
   });
 
-  const addBed = (): Promise<Bed> =>
-    useBeds(to, (beds) => beds.add({ parentId: null, photo: null }));
-
-  it('lets a table that was never used count from 1', async () => {
+  it('lets keys count from 1, or after the greatest one, however it was given', async () => {
+    const addBed = (): Promise<Bed> => useBeds(to, (beds) => beds.add({ ...BARE }));
     await useBeds(from, () => Promise.resolve());
     await copy();
     expect(await addBed()).toMatchObject({ id: '1' });
-  });
-
-  it('lets the target continue after the greatest key, however it was given', async () => {
-    const id = '9007199254740993';
-    await useBeds(from, (beds) => beds.create({ id, parentId: null, photo: null }));
+    for (const id of ['1', '9007199254740993']) {
+      await useBeds(from, (beds) => beds.create({ id, ...BARE }));
+    }
     await copy();
     expect(await addBed()).toMatchObject({ id: '9007199254740994' });
   });
@@ -113,11 +111,10 @@ describe.each(DIRECTIONS)('copying from %s to %s', (source, target) => {
 
   it('copies bytes exactly, keeps equal ones, and refuses others', async () => {
     const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-    const photos = [null, Buffer.alloc(0), every, Buffer.alloc(3_000_000, every)];
+    const photos = [null, Buffer.alloc(0), Buffer.alloc(3_000_000, every)];
     const rows = photos.map((photo, id) => ({ id: String(id), parentId: null, photo }));
     await useBeds(from, (beds) => beds.createAll(rows));
-    expect(await copy()).toBe(rows.length);
-    expect(await copy()).toBe(rows.length);
+    expect([await copy(), await copy()]).toEqual([rows.length, rows.length]);
     await useBeds(to, async (beds) => {
       for (const { id, photo } of rows) {
         const copied = (await beds.readBytes(id, 'photo')) ?? null;
@@ -132,7 +129,7 @@ describe.each(DIRECTIONS)('copying from %s to %s', (source, target) => {
 it('copying a table that refers to itself fails if a parent exists nowhere', async () => {
   from = await TestStore.create('sqlite');
   to = await TestStore.create('postgres');
-  await useBeds(from, (beds) => beds.create({ id: '1', parentId: null, photo: null }));
+  await useBeds(from, (beds) => beds.create({ id: '1', ...BARE }));
   // This connection does not enforce foreign keys.
   await querySqlite(
     from.url.replace('sqlite:', ''),

@@ -20,6 +20,11 @@ const PLANTS: readonly Plant[] = [
   ...Array.from({ length: 2_500 }, (_, id) => ({ id: String(id), name: `plant ${id}`, tag: null })),
 ];
 
+const NOWHERE = 'postgres://me@127.0.0.1:1/plants';
+const CANNOT_BE_USED =
+  'The store cannot be used, the PostgreSQL database plants at 127.0.0.1:1 as the user me: ';
+const COMPANION = 'would be a file of another store';
+
 let from: TestStore;
 let to: TestStore;
 
@@ -46,20 +51,10 @@ async function copy(source = from.url, target = to.url): Promise<Record<string, 
   return Object.fromEntries(await copyStore(source, target));
 }
 
-async function readPlants(store: TestStore): Promise<Plant[]> {
-  return await useStore(store, async (dataSource) => {
-    const plants = await dataSource.getRepository(Plant).find();
-    return plants.sort((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
-  });
-}
-
 describe('copying a store to another engine', () => {
-  it('copies every plant exactly, there and back again', async () => {
-    const back = await TestStore.create('sqlite');
+  it('copies every plant exactly: a copy back finds no row that differs', async () => {
     expect(await copy()).toEqual({ plants: PLANTS.length });
-    expect(await copy(to.url, back.url)).toEqual({ plants: PLANTS.length });
-    expect(await readPlants(back)).toEqual(await readPlants(from));
-    await back.remove();
+    expect(await copy(to.url, from.url)).toEqual({ plants: PLANTS.length });
   });
 
   it('leaves the jobs of both stores as they are', async () => {
@@ -77,20 +72,12 @@ describe('copying a store to another engine', () => {
     expect(await copy()).toEqual({ plants: PLANTS.length });
   });
 
-  it('overwrites nothing', async () => {
-    await create(to, [{ id: '7', name: 'another', tag: null }]);
-    await expect(copy()).rejects.toThrow('another row with the key of a row to copy');
-  });
-
-  it('fails when the stores differ in the end', async () => {
-    await create(to, [{ id: '-7', name: 'one more', tag: null }]);
-    await expect(copy()).rejects.toThrow('2503 rows in the first store and 2504 in the second');
-  });
-
-  it('copies from no store that is missing, and makes none', async () => {
-    const missing = `${from.url}.missing`;
-    await expect(copy(missing)).rejects.toThrow('There is no store to copy from');
-    await expect(copy(missing)).rejects.toThrow('There is no store to copy from');
+  it.each([
+    ['overwrites nothing', { id: '7' }, 'another row with the key of a row to copy'],
+    ['fails if the stores then differ', { id: '-7' }, '2503 rows in the first store and 2504 in'],
+  ])('%s', async (_, plant, sentence) => {
+    await create(to, [{ ...plant, name: 'another', tag: null }]);
+    await expect(copy()).rejects.toThrow(sentence);
   });
 
   it.each([
@@ -102,20 +89,16 @@ describe('copying a store to another engine', () => {
     await expect(copy()).rejects.toThrow(sentence);
   });
 
-  it('copies no store onto itself, and from none that cannot be reached', async () => {
-    await expect(copy(from.url, from.url)).rejects.toThrow('Name two different stores');
-    const nowhere = 'postgres://me@127.0.0.1:1/plants';
-    await expect(copy(nowhere)).rejects.toThrow(
-      'The store cannot be used, the PostgreSQL database plants at 127.0.0.1:1 as the user me: ',
-    );
-  });
-
-  it('copies no store into a file of its own, and from none', async () => {
+  it.each<[what: string, from: () => string, to: () => string, sentence: string]>([
+    ['onto itself', () => from.url, () => from.url, 'Name two different stores'],
+    ['that is missing', () => `${from.url}.missing`, () => to.url, 'There is no store to copy'],
+    ['that cannot be reached', () => NOWHERE, () => to.url, CANNOT_BE_USED],
+    ['into a file of its own', () => from.url, () => `${from.url}-wal`, COMPANION],
+    ['from a file beside it', () => `${from.url}-lock`, () => to.url, COMPANION],
+  ])('copies no store %s, and makes no file', async (_, source, target, sentence) => {
     const folder = dirname(from.url.replace('sqlite:', ''));
     const before = await readdir(folder);
-    const message = 'would be a file of another store';
-    await expect(copy(from.url, `${from.url}-wal`)).rejects.toThrow(message);
-    await expect(copy(`${from.url}-lock`, to.url)).rejects.toThrow(message);
+    await expect(copy(source(), target())).rejects.toThrow(sentence);
     expect(await readdir(folder)).toEqual(before);
   });
 
