@@ -46,12 +46,6 @@ const MAY_NAME_AN_ENGINE = [
 /** The text of each file by its path below src. */
 type Sources = ReadonlyMap<string, string>;
 
-interface Import {
-  /** The path below src. */
-  readonly from: string;
-  readonly names: readonly string[];
-}
-
 function readSources(): Sources {
   const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' });
   return new Map(
@@ -61,24 +55,14 @@ function readSources(): Sources {
   );
 }
 
-/** An import or export of named parts, or of a whole file: static, dynamic and of types. */
-const IMPORT =
-  /(?:\b(?:import|export)\s+(?:type\s+)?(?:\{([^}]*)\}|[^'";(]*?)\s*(?:from\s*)?|\bimport\()'(\.[^']+)'/g;
+/** An import or export: static, dynamic and of types. */
+const IMPORT = /(?:\b(?:import|export)\b[^'";(]*|\bimport\()'(\.[^']+)'/g;
 
-/** The imports of a file from other files of src. */
-function listImports(path: string, text: string): Import[] {
-  return [...text.matchAll(IMPORT)].map(([, list = '*', specifier = '']) => ({
-    from: posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts'),
-    names: list
-      .split(',')
-      .map((name) =>
-        name
-          .trim()
-          .replace(/^type /, '')
-          .replace(/ as .*$/, ''),
-      )
-      .filter((name) => name !== ''),
-  }));
+/** The paths of the files of src that a file imports. */
+function listImports(path: string, text: string): string[] {
+  return [...text.matchAll(IMPORT)].map(([, specifier = '']) =>
+    posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts'),
+  );
 }
 
 function findLayer(path: string): number {
@@ -99,23 +83,13 @@ function isModule(path: string): boolean {
   return path.startsWith('modules/');
 }
 
-/** The names that other modules may import from a module: the module itself and its exports. */
-function listExports(sources: Sources, folder: string): string[] {
-  const text = sources.get(`${folder}/${posix.basename(folder)}.module.ts`) ?? '';
-  const exported = /exports:\s*\[([^\]]*)\]/.exec(text)?.[1] ?? '';
-  const module = /export class (\w+)/.exec(text)?.[1] ?? '';
-  return [module, ...exported.split(',').map((name) => name.trim())];
-}
-
-function checkImport(sources: Sources, path: string, { from, names }: Import): string | undefined {
+function checkImport(path: string, from: string): string | undefined {
   if (from.startsWith('..')) return `${path} imports ${from}, outside src`;
   if (from.endsWith('spec.ts')) return `${path} imports a test`;
   if (getFolder(path) === getFolder(from)) return undefined;
   if (isModule(path) && isModule(from)) {
-    const exported = listExports(sources, getFolder(from));
-    const hidden = names.filter((name) => !exported.includes(name));
-    const isAllowed = hidden.length === 0 || /\.(entity|errors)\.ts$/.test(from);
-    return isAllowed ? undefined : `${path} imports ${hidden.join()} of ${getFolder(from)}`;
+    const isAllowed = /\.(module|service|entity|errors)\.ts$/.test(from);
+    return isAllowed ? undefined : `${path} imports ${from}, which is private`;
   }
   if (isModule(from) && !COMPOSITION_ROOTS.includes(path)) {
     return `${path} imports the module ${getFolder(from)}`;
@@ -148,11 +122,8 @@ function checkSources(sources: Sources): string[] {
       faults.push(`${path} names an engine`);
     }
     const imports = listImports(path, text);
-    graph.set(
-      path,
-      imports.map(({ from }) => from),
-    );
-    faults.push(...imports.flatMap((one) => checkImport(sources, path, one) ?? []));
+    graph.set(path, imports);
+    faults.push(...imports.flatMap((from) => checkImport(path, from) ?? []));
   }
   const circle = findCircle(graph);
   return circle.length === 0 ? faults : [...faults, `a circle among ${circle.join()}`];
@@ -163,14 +134,13 @@ it('the files of src import only from the layers below them', () => {
 });
 
 describe('the rules for imports', () => {
-  const gardens = `@Module({ exports: [GardensService] }) export class GardensModule {}`;
   const MODULE = 'modules/plants/a.ts';
 
   it.each([
-    [MODULE, `import { GardensService } from '../gardens/x.js';`, undefined],
+    [MODULE, `import { GardensService } from '../gardens/gardens.service.js';`, undefined],
     [MODULE, `import type { Garden } from '../gardens/garden.entity.js';`, undefined],
-    [MODULE, `import * as all from '../gardens/beds.js';`, '* of modules/gardens'],
-    [MODULE, `await import('../gardens/beds.js');`, '* of modules/gardens'],
+    [MODULE, `import * as all from '../gardens/beds.js';`, 'which is private'],
+    [MODULE, `await import('../gardens/beds.js');`, 'which is private'],
     [MODULE, `import { Public } from '../../platform/auth/auth.decorators.js';`, undefined],
     [MODULE, `import { a } from '../../platform/database/batching/a.js';`, 'not meant for modules'],
     ['platform/database/a.ts', `import { a } from './sqlite/a.js';`, 'names an engine'],
@@ -182,8 +152,7 @@ describe('the rules for imports', () => {
     ['common/a.ts', `export {};`, 'in no layer'],
     [MODULE, `import { a } from './a.js';`, 'a circle among modules/plants/a.ts'],
   ])('judge %s with %s: %s', (path, text, fault) => {
-    const sources = { [path]: text, 'modules/gardens/gardens.module.ts': gardens };
-    expect(checkSources(new Map(Object.entries(sources)))).toEqual(
+    expect(checkSources(new Map([[path, text]]))).toEqual(
       fault === undefined ? [] : [expect.stringContaining(fault)],
     );
   });

@@ -149,13 +149,6 @@ describe('while the server', () => {
 });
 
 describe('a service on a server', () => {
-  it('is ready again though one connection stays silent for ever', async () => {
-    proxy.befall({ kind: 'silence from', bytes: 'pg_logical_emit_message' });
-    expect(await health('ready')).toBe(503);
-    proxy.befall();
-    await until(async () => (await health('ready')) === 200);
-  });
-
   it('that stops is live and not ready; from a standby it takes no reads, which might be old', async () => {
     expect(await create('1')).toBe(200);
     await server.kill('SIGINT');
