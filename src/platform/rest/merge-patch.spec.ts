@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { Type as TypeOf } from 'class-transformer';
-import { IsIn, ValidateIf, ValidateNested } from 'class-validator';
+import { IsIn, ValidateNested } from 'class-validator';
 import { parseJson, readJson } from '../json/json.js';
 import type { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
@@ -37,10 +37,6 @@ class Pot {
 
   @IsIn(['clay', 'tin'])
   material = 'clay';
-
-  @ValidateIf(({ material }: Pot) => material === 'tin')
-  @IsText()
-  alloy?: string;
 }
 
 class PotPatch extends MergePatch(Pot) {}
@@ -65,18 +61,14 @@ describe('a merge patch', () => {
   it.each([
     ['{"notes":{"a":null,"b":{"d":9}}}', { name: 'a', notes: { b: { c: 2, d: 9 } } }],
     ['{"place":{"shelf":null}}', { place: { room: 'r' } }],
-    ['{"words":["a"],"material":"tin","alloy":"x"}', { words: ['a'], material: 'tin', alloy: 'x' }],
+    ['{"words":["a"],"material":"tin"}', { words: ['a'], material: 'tin' }],
   ])('%s changes the members that it names', (change, expected) => {
     expect(JSON.parse(patch(BEFORE, change))).toMatchObject(expected);
   });
 
   it('does not put the initial values of the class in the place of what is stored', () => {
-    const before = '{"name":"a","material":"tin","alloy":"x"}';
-    expect(JSON.parse(patch(before, '{"name":"b"}'))).toEqual({
-      name: 'b',
-      material: 'tin',
-      alloy: 'x',
-    });
+    const before = '{"name":"a","material":"tin"}';
+    expect(JSON.parse(patch(before, '{"name":"b"}'))).toEqual({ name: 'b', material: 'tin' });
   });
 
   it.each([
@@ -86,12 +78,10 @@ describe('a merge patch', () => {
     expect(() => read(PotPatch, change)).toThrow(fault);
   });
 
-  it.each([
-    ['{"place":{"shelf":"s"}}', '{"name":"a"}', 'place.room is missing'],
-    ['{"material":"tin"}', '{"name":"a"}', 'alloy is missing'],
-  ])('%s of %s is refused for what it would leave: %s', (change, before, fault) => {
-    expect(() => patch(before, change)).toThrow(
-      expect.objectContaining({ body: { error: 40002, message: expect.stringContaining(fault) } }),
+  it('is refused for what it would leave', () => {
+    const message = expect.stringContaining('place.room is missing');
+    expect(() => patch('{"name":"a"}', '{"place":{"shelf":"s"}}')).toThrow(
+      expect.objectContaining({ body: { error: 40002, message } }),
     );
   });
 });

@@ -25,11 +25,7 @@ function makeSessions(size: number): SessionPool {
   return { size, acquire: () => Promise.resolve(session as never) };
 }
 
-/**
- * Makes a queue of items, each the number of its characters.
- *
- * @param work is done for each batch
- */
+/** Makes a queue of items, each the number of its characters, that does this work for each batch. */
 function makeReadQueue(
   table: string,
   work: () => Promise<unknown>,
@@ -48,17 +44,12 @@ function makeReadQueue(
 }
 
 /** Makes a queue whose batches take these times one after another, in milliseconds. */
-function makeQueue(
-  table: string,
-  times: number[] = [],
-  maxItems = 1,
-  sessions = 1,
-): BatchQueue<number, string> {
+function makeSlowQueue(table: string, times: number[], sessions = 1): BatchQueue<number, string> {
   const work = async (): Promise<void> => {
     await nextTurn();
     now += times.shift() ?? 0;
   };
-  return makeReadQueue(table, work, maxItems, sessions);
+  return makeReadQueue(table, work, 1, sessions);
 }
 
 /** Makes a queue whose batches end when they are told to. */
@@ -82,14 +73,14 @@ it.each([
   ['one batch was slow', [0, 300], 1],
   ['each of two sessions was slow to connect', [300, 300], 2],
 ])('refuses nothing because %s', async (reason, times, sessions) => {
-  const queue = makeQueue(reason, times, 1, sessions);
+  const queue = makeSlowQueue(reason, times, sessions);
   await Promise.all([0, 1].map((item) => queue.add(item)));
   const outcomes = await Promise.all(ITEMS.map((item) => queue.add(item)));
   expect(outcomes).toEqual(ITEMS.map((item) => `done ${item}`));
 });
 
 it('refuses at once what would wait too long when the last batches were all slow', async () => {
-  const queue = makeQueue('slow', [300, 300]);
+  const queue = makeSlowQueue('slow', [300, 300]);
   for (const item of [0, 1]) await queue.add(item);
   const outcomes = await Promise.allSettled(ITEMS.map((item) => queue.add(item)));
   const refused = outcomes.filter(({ status }) => status === 'rejected');
@@ -98,7 +89,7 @@ it('refuses at once what would wait too long when the last batches were all slow
 });
 
 it('lets the event loop run while it answers a large batch', async () => {
-  const queue = makeQueue('large', [], 1_000);
+  const queue = makeReadQueue('large', () => nextTurn(), 1_000);
   let turns = 0;
   const countTurn = (): void => {
     turns++;
