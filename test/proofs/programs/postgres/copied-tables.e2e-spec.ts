@@ -13,7 +13,7 @@ import { BatchedRepository } from '../../../../src/platform/database/batched-rep
 import { bytes, int64, nullable } from '../../../../src/platform/database/columns.js';
 import { changeSchema } from '../../../../src/platform/database/migration-steps.js';
 import { addToSchema, querySqlite, useStore } from '../../../support/store.js';
-import { type Engine, TestStore } from '../../../support/test-store.js';
+import { TestStore } from '../../../support/test-store.js';
 
 /** A table whose keys count up, which refers to itself and holds bytes. */
 @Entity('beds')
@@ -52,16 +52,15 @@ class CreateBeds1900000000000 implements MigrationInterface {
 
 addToSchema({ entities: [Bed], migrations: [CreateBeds1900000000000] });
 
-/** Reading from one engine does not depend on the engine that is written to. */
-const DIRECTIONS: readonly [Engine, Engine][] = [
-  ['sqlite', 'postgres'],
-  ['postgres', 'sqlite'],
-];
-
 const BARE = { parentId: null, photo: null };
 
 let from: TestStore;
 let to: TestStore;
+
+beforeEach(async () => {
+  from = await TestStore.create('sqlite');
+  to = await TestStore.create('postgres');
+});
 
 afterEach(async () => {
   await from.remove();
@@ -76,16 +75,11 @@ function useBeds<Result>(
 }
 
 /** Resolves with the number of copied beds. */
-async function copy(): Promise<number | undefined> {
-  return (await copyStore(from.url, to.url)).get('beds');
+async function copy(source = from, target = to): Promise<number | undefined> {
+  return (await copyStore(source.url, target.url)).get('beds');
 }
 
-describe.each(DIRECTIONS)('copying from %s to %s', (source, target) => {
-  beforeEach(async () => {
-    from = await TestStore.create(source);
-    to = await TestStore.create(target);
-  });
-
+describe('copying a table', () => {
   it('lets keys count from 1, or after the greatest one, however it was given', async () => {
     const addBed = (): Promise<Bed> => useBeds(to, (beds) => beds.add({ ...BARE }));
     await useBeds(from, () => Promise.resolve());
@@ -107,6 +101,9 @@ describe.each(DIRECTIONS)('copying from %s to %s', (source, target) => {
     }));
     await useBeds(from, (beds) => beds.createAll(rows.toReversed()));
     expect(await copy()).toBe(rows.length);
+    await from.remove();
+    from = await TestStore.create('sqlite');
+    expect(await copy(to, from)).toBe(rows.length);
   });
 
   it('copies bytes exactly, keeps equal ones, and refuses others', async () => {
@@ -114,26 +111,18 @@ describe.each(DIRECTIONS)('copying from %s to %s', (source, target) => {
     const photos = [null, Buffer.alloc(0), Buffer.alloc(3_000_000, every)];
     const rows = photos.map((photo, id) => ({ id: String(id), parentId: null, photo }));
     await useBeds(from, (beds) => beds.createAll(rows));
-    expect([await copy(), await copy()]).toEqual([rows.length, rows.length]);
-    await useBeds(to, async (beds) => {
-      for (const { id, photo } of rows) {
-        const copied = (await beds.readBytes(id, 'photo')) ?? null;
-        expect(copied?.toString('hex')).toBe(photo?.toString('hex'));
-      }
-      await beds.update('2', (bed) => ({ ...bed, photo: null }));
-    });
+    expect([await copy(), await copy(to, from)]).toEqual([rows.length, rows.length]);
+    await useBeds(to, (beds) => beds.update('2', (bed) => ({ ...bed, photo: null })));
     await expect(copy()).rejects.toThrow('beds of the target has another row');
   });
-});
 
-it('copying a table that refers to itself fails if a parent exists nowhere', async () => {
-  from = await TestStore.create('sqlite');
-  to = await TestStore.create('postgres');
-  await useBeds(from, (beds) => beds.create({ id: '1', ...BARE }));
-  // This connection does not enforce foreign keys.
-  await querySqlite(
-    from.url.replace('sqlite:', ''),
-    'INSERT INTO beds (id, "parentId") VALUES (2, 7), (3, 2), (4, 1)',
-  );
-  await expect(copy()).rejects.toThrow('beds has rows that refer to missing rows');
+  it('fails if it refers to rows that exist nowhere', async () => {
+    await useBeds(from, (beds) => beds.create({ id: '1', ...BARE }));
+    // This connection does not enforce foreign keys.
+    await querySqlite(
+      from.url.replace('sqlite:', ''),
+      'INSERT INTO beds (id, "parentId") VALUES (2, 7), (3, 2), (4, 1)',
+    );
+    await expect(copy()).rejects.toThrow('beds has rows that refer to missing rows');
+  });
 });
