@@ -28,6 +28,13 @@ it('refuses a module that reads once it has waited five seconds for others to en
   });
 });
 
+it('creates the folders of two stores that are opened at the same time', async () => {
+  await inNewFolder(async (folder) => {
+    const stores = ['one', 'other'].map((name) => open(join(folder, 'data', name)));
+    for (const store of await Promise.all(stores)) await store.close();
+  });
+});
+
 it('aborts a statement that reads rows or pages for so long that nobody waits for it', async () => {
   const text = 'WITH RECURSIVE endless(i) AS (SELECT 1 UNION ALL SELECT i FROM endless)';
   const endless = { name: 'endless', text: `${text} SELECT count(*) FROM endless` };

@@ -1,0 +1,25 @@
+import { expect, it } from '@jest/globals';
+import { ClientConnection } from '../../support/http/connection.js';
+import { ProgramFolder } from '../../support/program-folder.js';
+import { LONG_TIMEOUTS } from '../../support/test-app.js';
+
+const CONNECTIONS = 10_000;
+/** Connections that are opened at a time: the system queues only some thousands. */
+const AT_A_TIME = 500;
+const MAX_MEMORY_MIB = 200;
+
+it(`${CONNECTIONS} idle connections cost little memory`, async () => {
+  const folder = await ProgramFolder.create();
+  const program = folder.serve({ DATABASE_URL: 'sqlite::memory:', ...LONG_TIMEOUTS });
+  const port = Number(new URL(await program.listening()).port);
+  const before = await program.residentMemory();
+  const idle: ClientConnection[] = [];
+  while (idle.length < CONNECTIONS) {
+    const opened = Array.from({ length: AT_A_TIME }, () => new ClientConnection(port));
+    await Promise.all(opened.map((one) => one.opened));
+    idle.push(...opened);
+  }
+  expect((await program.residentMemory()) - before).toBeLessThan(MAX_MEMORY_MIB);
+  for (const one of idle) one.reset();
+  await folder.remove();
+});
