@@ -187,6 +187,19 @@ describe('a service on a server', () => {
     await expectRecovery();
   });
 
+  // Concurrent patches of one plant are one transaction.
+  it.each(['COMMIT', 'BEGIN'])('lives on when a transaction breaks at its %s', async (bytes) => {
+    expect(await create('1')).toBe(200);
+    proxy.befall({ kind: 'lost', bytes });
+    const patch = (): Promise<Answer> => app.patch('/plants/1', '{"name":"patched"}');
+    const answers = await Promise.all(Array.from({ length: 50 }, patch));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused).not.toEqual([]);
+    for (const answer of refused) expectUnavailable(answer);
+    proxy.befall();
+    expect((await patch()).status).toBe(200);
+  });
+
   it.each([
     ['the answer to a commit is lost', 'answer lost', 409],
     ['a commit is lost on its way', 'lost', 200],
