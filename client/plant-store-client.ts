@@ -84,7 +84,7 @@ interface RequestOptions extends CallOptions {
   /** The ETag that the plant must have to be changed. */
   readonly ifMatch?: string | undefined;
   /** The error of a repeated request that means that an earlier one succeeded. */
-  readonly successOfRepeat?: number;
+  readonly successOfRepeat?: { readonly error: number; readonly text: string };
   readonly attempts?: number;
   /** Whether the answer is read later, while it comes. Its `text` is then empty. */
   readonly isStreamed?: boolean;
@@ -111,7 +111,7 @@ const PAUSE_MS = 500;
 /** How many characters of a body are written at a time. */
 const PIECE_LENGTH = 64 * 1024;
 /** Matches an integer as `id`, and strings, so that nothing within a string is taken for an id. */
-const ID_OR_STRING = /"id":(-?\d+)(?![\d.eE])|"[^"\\]*(?:\\.[^"\\]*)*"/g;
+const ID_OR_STRING = /"id"\s*:\s*(-?\d+)(?![\d.eE])|"[^"\\]*(?:\\.[^"\\]*)*"/g;
 const INTEGER = /^-?\d+$/;
 const NEXT_LINK = /<([^>]*)>; *rel="next"/;
 
@@ -184,9 +184,10 @@ export class PlantStoreClient {
   }
 
   async createPlant(plant: NewPlant, call?: CallOptions): Promise<Plant> {
-    const options = { ...call, body: writeNewPlant(plant), successOfRepeat: ALREADY_EXISTS };
+    const successOfRepeat = { error: ALREADY_EXISTS, text: writePlant(plant) };
+    const options = { ...call, body: writeNewPlant(plant), successOfRepeat };
     const { text } = await this.send('POST', '/plants', options);
-    return parse(text === '' ? writePlant(plant) : text) as Plant;
+    return parse(text) as Plant;
   }
 
   async readPlant(id: Id, knownEtag?: undefined, call?: CallOptions): Promise<ReadPlant>;
@@ -258,7 +259,7 @@ export class PlantStoreClient {
 
   /** @param ifMatch the ETag that the plant must still have, if that matters */
   async removePlant(id: Id, ifMatch?: string, call?: CallOptions): Promise<void> {
-    const options = { ...call, ifMatch, successOfRepeat: NOT_FOUND };
+    const options = { ...call, ifMatch, successOfRepeat: { error: NOT_FOUND, text: '' } };
     await this.send('DELETE', pathOf(id), options);
   }
 
@@ -296,7 +297,7 @@ export class PlantStoreClient {
 
   /**
    * Sends a request. If its outcome is unknown and a repetition is safe, sends it again. If the
-   * answer to a repetition shows that an earlier attempt succeeded, resolves with an empty text.
+   * answer to a repetition shows that an earlier attempt succeeded, resolves with the given text.
    */
   private async send(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const { ifMatch, lines, signal, successOfRepeat } = options;
@@ -322,8 +323,8 @@ export class PlantStoreClient {
       } catch (error) {
         timeLimit.end();
         const refusal = error instanceof PlantStoreError ? error : undefined;
-        if (count > 1 && refusal && refusal.error === successOfRepeat) {
-          return { response: new Response(), timeLimit, text: '' };
+        if (count > 1 && successOfRepeat && refusal?.error === successOfRepeat.error) {
+          return { response: new Response(), timeLimit, text: successOfRepeat.text };
         }
         const isOver = refusal !== undefined && !TEMPORARY.includes(refusal.status);
         if (isOver || count >= attempts || signal?.aborted) throw error;
@@ -352,7 +353,8 @@ async function readError(response: Response): Promise<PlantStoreError> {
   const { status, headers } = response;
   const message = `The answer has the status ${status}, and is not the service's`;
   const parsed = (await response.json().catch(() => null)) as ErrorBody | null;
-  const body = typeof parsed?.error === 'number' ? parsed : { error: status * 100, message };
+  const isOwn = typeof parsed?.error === 'number' && typeof parsed.message === 'string';
+  const body = isOwn ? parsed : { error: status * 100, message };
   const retry = headers.get('retry-after') ?? '';
   const seconds = INTEGER.test(retry) ? Number(retry) : (Date.parse(retry) - Date.now()) / 1_000;
   const retryAfter = Number.isNaN(seconds) ? undefined : Math.max(0, seconds);

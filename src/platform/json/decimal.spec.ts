@@ -7,3 +7,8 @@ it('a decimal takes another number of digits after the point if none is lost', (
   expect(() => new Decimal(12345n, 3).rescale(3, 1)).toThrow(RangeError);
   expect(() => new Decimal(1000n, 1).rescale(3, 1)).toThrow(RangeError);
 });
+
+it.each(['', '-', '0x1F', '0b11', ' 5 ', '+5', '.5', '5.', 'Infinity', 'NaN', '1e', '1_0'])(
+  'the text %j is no decimal',
+  (text) => expect(Decimal.parse(text, 12, 2)).toBeUndefined(),
+);

@@ -5,13 +5,14 @@ export const INT64_MAX = 2n ** 63n - 1n;
 export const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 
 /** The sign, the digits before and after the point, and the exponent of a JSON number. */
-const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE](.+))?$/;
+const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 const ZERO = 0x30;
 /** Digits of the largest int64. */
 const INT64_DIGITS = 19;
 /** Numbers with so many digits in all differ as doubles too, which are read in half the time. */
 const DOUBLE_DIGITS = 15;
+const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?$/;
 
 /**
  * Parses a JSON number (RFC 8259 section 6) that is an integer from -2^63 to 2^63 - 1, in any
@@ -28,13 +29,15 @@ export function parseInt64(text: string): bigint | undefined {
  * digits. Takes time linear in the text, and never builds a longer number.
  */
 export function parseScaled(text: string, scale: number, maxDigits: number): bigint | undefined {
-  if (text.length + scale <= Math.min(maxDigits, DOUBLE_DIGITS) && !/[eE]/.test(text)) {
+  if (text.length + scale <= Math.min(maxDigits, DOUBLE_DIGITS) && PLAIN_NUMBER.test(text)) {
     const number = Number(text);
     const factor = 10 ** scale;
     const scaled = Math.round(number * factor);
     return scaled / factor === number ? BigInt(scaled) : undefined;
   }
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = PARTS.exec(text) ?? [];
+  const parts = PARTS.exec(text);
+  if (parts === null) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
   const digits = whole + fraction;
 
   // The value is significant x 10^power, and significant ends in a digit other than zero.

@@ -5,7 +5,7 @@ import { ApiSchema, IntersectionType, OmitType, PartialType, PickType } from '@n
 import { Type as TypeOf } from 'class-transformer';
 import { IsDefined, IsInt, IsOptional, ValidateNested } from 'class-validator';
 import { readJson } from '../json/json.js';
-import { compileDocumented, CompiledDto, joinFaults } from './compiled-dto.js';
+import { compileDocumented, CompiledDto, joinFaults, makePatchClass } from './compiled-dto.js';
 import { IsInt64 } from './types.decorators.js';
 
 function read(type: Type<object>, text: string): object {
@@ -131,5 +131,12 @@ describe('the names of documented classes', () => {
     expect(() => compileDocumented([Inner, Holder, Inner])).not.toThrow();
     const reason = / are both documented as Inner: /;
     expect(() => compileDocumented([Other, Holder])).toThrow(reason);
+    class OtherHolder {
+      @ValidateNested()
+      @TypeOf(() => Other)
+      inner!: Other;
+    }
+    const patches = [Holder, OtherHolder].map(makePatchClass);
+    expect(() => compileDocumented(patches)).toThrow(/ are both documented as InnerPatch: /);
   });
 });

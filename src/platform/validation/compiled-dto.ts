@@ -38,7 +38,7 @@ export function makePatchClass(base: Type<object>): Type<object> {
   const known = patchClasses.get(base);
   if (known !== undefined) return known;
   const patch = class extends Object {};
-  Object.defineProperty(patch, 'name', { value: `${base.name}Patch` });
+  Object.defineProperty(patch, 'name', { value: `${getDocumentedName(base)}Patch` });
   Reflect.defineMetadata(PATCHED, base, patch);
   patchClasses.set(base, patch);
   return patch;
@@ -200,9 +200,7 @@ export function compileDocumented(
   known = new Map<string, Type<object>>(),
 ): void {
   for (const type of types) {
-    const schemas = Reflect.getOwnMetadata('swagger/apiSchema', type) as
-      { readonly name?: string }[] | undefined;
-    const name = schemas?.at(-1)?.name ?? type.name;
+    const name = getDocumentedName(type);
     const other = known.get(name);
     if (other === type) continue;
     if (other !== undefined) {
@@ -211,7 +209,8 @@ export function compileDocumented(
       );
     }
     known.set(name, type);
-    if (readRules(type).size > 0) {
+    const declared = (Reflect.getMetadata(PATCHED, type) as Type<object> | undefined) ?? type;
+    if (readRules(declared).size > 0) {
       const { members } = CompiledDto.compile(type);
       compileDocumented(
         members.flatMap(({ nested }) => nested?.type ?? []),
@@ -219,6 +218,12 @@ export function compileDocumented(
       );
     }
   }
+}
+
+function getDocumentedName(type: Type<object>): string {
+  const schemas = Reflect.getOwnMetadata('swagger/apiSchema', type) as
+    { readonly name?: string }[] | undefined;
+  return schemas?.at(-1)?.name ?? type.name;
 }
 
 function isClass(type: unknown): type is Type<object> {
