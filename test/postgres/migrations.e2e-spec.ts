@@ -73,21 +73,20 @@ describe('an index in the transaction of a migration', () => {
   const NAME = { columns: { name: text(), id: int64() } };
 
   it('is refused for a table in use, even for an empty one', async () => {
-    const index = { name: 'pots_name', table: 'pots', ...NAME };
+    const pots = { name: 'pots', ...NAME };
     await expect(
-      migrate((queryRunner) => changeSchema(queryRunner).createIndex(index)),
+      migrate((queryRunner) => changeSchema(queryRunner).createIndex('pots_name', pots, ['name'])),
     ).rejects.toThrow('give the migration "readonly transaction = false"');
   });
 
   it('is created with its table', async () => {
-    const index = { name: 'trays_name', table: 'trays', ...NAME };
+    const indexes = { trays_name: ['name' as const] };
     await migrate(async (queryRunner) => {
-      await changeSchema(queryRunner).createTable({ name: 'trays', ...NAME, key: ['id'] });
-      await changeSchema(queryRunner).createIndex(index);
+      await changeSchema(queryRunner).createTable({ name: 'trays', ...NAME, key: ['id'], indexes });
     });
-    const indexes: unknown = await store.dataSource.query(
+    const created: unknown = await store.dataSource.query(
       "SELECT 1 FROM pg_indexes WHERE indexname = 'trays_name'",
     );
-    expect(indexes).toHaveLength(1);
+    expect(created).toHaveLength(1);
   });
 });

@@ -1,26 +1,41 @@
+import type { Type } from '@nestjs/common';
 import {
   type DataSource,
+  type MigrationInterface,
   type QueryRunner,
   Table,
   TableColumn,
   type TableColumnOptions,
-  type TableForeignKeyOptions,
 } from 'typeorm';
 import type { SqlDialect } from './batching/sql-builder.js';
 import type { ColumnType } from './columns.js';
 
 /** A table to create. */
-export interface TableDefinition {
+export interface TableDefinition<Column extends string> {
   readonly name: string;
   /** The columns by their names, with the same types as in the entity. */
-  readonly columns: Readonly<Record<string, ColumnType>>;
+  readonly columns: Readonly<Record<Column, ColumnType>>;
   /** The columns of the primary key. */
-  readonly key: readonly string[];
+  readonly key: readonly NoInfer<Column>[];
   /** Whether the database generates the key, an int64, by counting up. */
   readonly countsUp?: boolean;
   /** Unique constraints by their names: the columns whose values no two rows may share. */
-  readonly unique?: Readonly<Record<string, readonly string[]>>;
-  readonly foreignKeys?: readonly TableForeignKeyOptions[];
+  readonly unique?: Readonly<Record<string, readonly NoInfer<Column>[]>>;
+  /** The indexes by their names. */
+  readonly indexes?: Readonly<Record<string, readonly IndexPart<NoInfer<Column>>[]>>;
+  /** The columns that hold the `id` of a row in another table. */
+  readonly references?: Readonly<Record<string, Reference>>;
+}
+
+/**
+ * A part of an index: a column, or the first 64 characters of a text, where A to Z equal a to z.
+ */
+export type IndexPart<Column extends string> = Column | { readonly ignoringCase: Column };
+
+interface Reference {
+  readonly table: string;
+  /** What happens to the row when the other one is removed. */
+  readonly onDelete: 'CASCADE' | 'RESTRICT' | 'SET NULL';
 }
 
 /** A column to add. */
@@ -28,19 +43,6 @@ export interface ColumnDefinition {
   readonly table: string;
   readonly column: string;
   readonly type: ColumnType;
-}
-
-/** An index to create. Rows without a value in its first column have no entry. */
-export interface IndexDefinition {
-  readonly name: string;
-  readonly table: string;
-  /** The columns in their order, by their names. */
-  readonly columns: Readonly<Record<string, ColumnType>>;
-  /**
-   * The columns that are indexed by the first 64 characters of their texts, regardless of the case
-   * of A to Z.
-   */
-  readonly ignoringCase?: readonly string[];
 }
 
 /** A type as an engine writes it. */
@@ -58,21 +60,36 @@ export function changeSchema(queryRunner: QueryRunner): SchemaSteps {
   return new SchemaSteps(queryRunner);
 }
 
+/**
+ * Makes the class of a migration that creates a table, with its indexes: `class CreateBeds1 extends
+ * CreateTable({ ... }) {}`.
+ */
+export function CreateTable<Column extends string>(
+  table: TableDefinition<Column>,
+): Type<MigrationInterface> {
+  return class implements MigrationInterface {
+    async up(queryRunner: QueryRunner): Promise<void> {
+      await changeSchema(queryRunner).createTable(table);
+    }
+
+    async down(queryRunner: QueryRunner): Promise<void> {
+      await queryRunner.dropTable(table.name);
+    }
+  };
+}
+
 /** Steps of a migration, which also suit a table that is large and in use. */
 export abstract class SchemaSteps {
   constructor(protected readonly queryRunner: QueryRunner) {}
 
-  async createTable({
-    name,
-    columns,
-    key,
-    countsUp = false,
-    unique = {},
-    foreignKeys = [],
-  }: TableDefinition): Promise<void> {
+  /** Creates a table with its indexes. */
+  async createTable<Column extends string>(definition: TableDefinition<Column>): Promise<void> {
+    const { name, countsUp = false, unique = {}, indexes = {}, references = {} } = definition;
+    const columns = Object.entries<ColumnType>(definition.columns);
+    const key: readonly string[] = definition.key;
     const table = new Table({
       name,
-      columns: Object.entries(columns).map(([column, type]) => {
+      columns: columns.map(([column, type]) => {
         const isKey = key.includes(column);
         return {
           ...this.describeColumn(column, type, isKey && key.length === 1),
@@ -84,9 +101,17 @@ export abstract class SchemaSteps {
         name: constraint,
         columnNames: [...columnNames],
       })),
-      foreignKeys: [...foreignKeys],
+      foreignKeys: Object.entries(references).map(([column, reference]) => ({
+        columnNames: [column],
+        referencedTableName: reference.table,
+        referencedColumnNames: ['id'],
+        onDelete: reference.onDelete,
+      })),
     });
     await this.queryRunner.createTable(table);
+    for (const [index, parts] of Object.entries(indexes)) {
+      await this.createIndex(index, definition, parts);
+    }
   }
 
   /**
@@ -102,27 +127,36 @@ export abstract class SchemaSteps {
   }
 
   /**
-   * Creates an index for an order of pages or a filter, unless it exists. Unless the migration has
-   * created the table, it must not run in a transaction, which would block writes meanwhile:
-   * `readonly transaction = false`.
+   * Creates an index for an order of pages or a filter, unless it exists. Rows without a value in its
+   * first column have no entry. Unless the migration has created the table, it must not run in a
+   * transaction, which would block writes meanwhile: `readonly transaction = false`.
+   *
+   * @param table its name, and at least the columns of the index
    */
-  async createIndex({ name, table, columns, ignoringCase = [] }: IndexDefinition): Promise<void> {
-    const how = await this.prepareIndex(name, table);
+  async createIndex<Column extends string>(
+    name: string,
+    table: Pick<TableDefinition<Column>, 'name' | 'columns'>,
+    parts: readonly IndexPart<NoInfer<Column>>[],
+  ): Promise<void> {
+    const how = await this.prepareIndex(name, table.name);
     if (how === undefined) return;
     const { dialect } = this.queryRunner.connection as SchemaChanger;
-    const indexed = Object.entries(columns).map(([column, { type }]) => {
-      const ignoresCase = ignoringCase.includes(column);
-      const sql = dialect.sorted(this.escape(column), type, ignoresCase);
+    const indexed = parts.map((part) => {
+      const ignoresCase = typeof part === 'object';
+      const column = ignoresCase ? part.ignoringCase : part;
+      const type = table.columns[column];
+      const sql = dialect.sorted(this.escape(column), type.type, ignoresCase);
       // An index needs parentheses around an expression.
-      return ignoresCase ? `(${sql})` : sql;
+      return { column, type, sql: ignoresCase ? `(${sql})` : sql };
     });
-    const [first] = Object.entries(columns);
+    const [first] = indexed;
     const condition =
-      first !== undefined && isNullable(first[1])
-        ? `WHERE ${this.escape(first[0])} IS NOT NULL`
+      first !== undefined && isNullable(first.type)
+        ? `WHERE ${this.escape(first.column)} IS NOT NULL`
         : '';
+    const list = indexed.map(({ sql }) => sql).join(', ');
     await this.queryRunner.query(
-      `CREATE INDEX ${how} ${this.escape(name)} ON ${this.escape(table)} (${indexed.join(', ')}) ${condition}`,
+      `CREATE INDEX ${how} ${this.escape(name)} ON ${this.escape(table.name)} (${list}) ${condition}`,
     );
   }
 

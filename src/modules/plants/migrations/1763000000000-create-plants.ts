@@ -1,5 +1,5 @@
 import { int64, nullable, text } from '../../../platform/database/columns.js';
-import { CreateTable } from '../../../platform/database/create-table.js';
+import { CreateTable } from '../../../platform/database/migration-steps.js';
 
 export class CreatePlants1763000000000 extends CreateTable({
   name: 'plants',

@@ -2,17 +2,17 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { int64, text } from '../../../platform/database/columns.js';
 import { changeSchema } from '../../../platform/database/migration-steps.js';
 
+const PLANTS = { name: 'plants', columns: { name: text(), id: int64() } };
+
 /** Stores that version 1.0.0 has created have no index of this name. */
 export class IndexPlantsByName1795500000000 implements MigrationInterface {
   readonly transaction = false;
 
   async up(queryRunner: QueryRunner): Promise<void> {
-    await changeSchema(queryRunner).createIndex({
-      name: 'plants_name',
-      table: 'plants',
-      columns: { name: text(), id: int64() },
-      ignoringCase: ['name'],
-    });
+    await changeSchema(queryRunner).createIndex('plants_name', PLANTS, [
+      { ignoringCase: 'name' },
+      'id',
+    ]);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {

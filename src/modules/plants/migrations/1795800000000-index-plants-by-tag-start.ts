@@ -2,6 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { int64, nullable, text } from '../../../platform/database/columns.js';
 import { changeSchema } from '../../../platform/database/migration-steps.js';
 
+const PLANTS = { name: 'plants', columns: { tag: nullable(text()), id: int64() } };
+
 export class IndexPlantsByTagStart1795800000000 implements MigrationInterface {
   readonly transaction = false;
 
@@ -9,12 +11,7 @@ export class IndexPlantsByTagStart1795800000000 implements MigrationInterface {
     const steps = changeSchema(queryRunner);
     // Some stores have an index of this name on the whole tag, or on its hash.
     await steps.dropIndex('plants_tag');
-    await steps.createIndex({
-      name: 'plants_tag',
-      table: 'plants',
-      columns: { tag: nullable(text()), id: int64() },
-      ignoringCase: ['tag'],
-    });
+    await steps.createIndex('plants_tag', PLANTS, [{ ignoringCase: 'tag' }, 'id']);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import { int64, nullable, text } from '../columns.js';
-import { CreateTable } from '../create-table.js';
+import { CreateTable } from '../migration-steps.js';
 
 export class CreateJobRuns1795400000000 extends CreateTable({
   name: 'job_runs',

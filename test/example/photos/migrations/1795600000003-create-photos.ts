@@ -1,5 +1,5 @@
 import { bytes, int32, int64, oneOf, text } from '../../../../src/platform/database/columns.js';
-import { CreateTable } from '../../../../src/platform/database/create-table.js';
+import { CreateTable } from '../../../../src/platform/database/migration-steps.js';
 
 export class CreatePhotos1795600000003 extends CreateTable({
   name: 'photos',

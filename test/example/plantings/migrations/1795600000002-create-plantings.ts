@@ -1,5 +1,5 @@
 import { date, int32, int64, uuid } from '../../../../src/platform/database/columns.js';
-import { CreateTable } from '../../../../src/platform/database/create-table.js';
+import { CreateTable } from '../../../../src/platform/database/migration-steps.js';
 
 export class CreatePlantings1795600000002 extends CreateTable({
   name: 'plantings',

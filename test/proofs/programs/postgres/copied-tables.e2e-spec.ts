@@ -39,9 +39,7 @@ class CreateBeds1900000000000 implements MigrationInterface {
       columns: { id: int64(), parentId: nullable(int64()), photo: nullable(bytes()) },
       key: ['id'],
       countsUp: true,
-      foreignKeys: [
-        { columnNames: ['parentId'], referencedTableName: 'beds', referencedColumnNames: ['id'] },
-      ],
+      references: { parentId: { table: 'beds', onDelete: 'RESTRICT' } },
     });
   }
 
