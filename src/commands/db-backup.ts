@@ -25,11 +25,14 @@ await runCommand(async (target, ...others) => {
   try {
     // A single statement reads a snapshot, even while rows are created.
     await useFile(store, 'rw', (file) => file.all('VACUUM INTO ?', [resolve(partial)]));
-    const faults = await useFile(partial, 'ro', findIntegrityFaults);
-    if (faults.length > 0) {
-      throw new CommandError(`The copy is damaged, check the disk: ${faults.join('; ')}`);
-    }
-    await flush(partial);
+    await useFile(partial, 'ro', async (file) => {
+      const faults = await findIntegrityFaults(file);
+      if (faults.length > 0) {
+        throw new CommandError(`The copy is damaged, check the disk: ${faults.join('; ')}`);
+      }
+      // No signal ends the program here, which would leave the partial file.
+      await flush(partial);
+    });
     // Unlike rename(), link() never overwrites a file.
     await link(partial, target);
     await flushFolder(dirname(target)).catch(async (error: unknown) => {

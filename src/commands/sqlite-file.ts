@@ -8,6 +8,8 @@ import { CommandError } from './command.js';
 /** The files that SQLite and the program keep beside a store. */
 const COMPANIONS = /-(wal|shm|journal|lock)$/;
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
 /**
  * Opens the file of a store for some work. The program may serve from it meanwhile.
  *
@@ -28,10 +30,14 @@ export async function useFile<Result>(
   const flags = mode === 'ro' ? sqlite3.OPEN_READONLY : sqlite3.OPEN_READWRITE;
   const connection = await SqliteConnection.open(url.href, '', flags | sqlite3.OPEN_URI);
   // The statement fails, so the command cleans up as after any other failure.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.once(signal, () => connection.interrupt());
+  const interrupt = (): void => connection.interrupt();
+  for (const signal of SIGNALS) process.once(signal, interrupt);
+  try {
+    return await work(connection);
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, interrupt);
+    await connection.close();
   }
-  return await work(connection).finally(() => connection.close());
 }
 
 /** Resolves with the first 20 faults of a file; with none if it is sound. */
