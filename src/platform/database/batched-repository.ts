@@ -1,4 +1,5 @@
-import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
+import { Injectable, type Type } from '@nestjs/common';
+import { DataSource, type EntityManager, type ObjectLiteral, type Repository } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { ApiError } from '../errors/api-error.js';
 import { type ErrorKind, MAY_BE_STORED } from '../errors/error-catalogue.js';
@@ -485,6 +486,23 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const after = cursor === undefined ? undefined : readCursor(scope, cursor);
     return { conditions, order, isDescending, after, limit };
   }
+}
+
+/**
+ * Makes the class of the repository of an entity, a provider: `class PlantsRepository extends
+ * BatchedRepositoryOf(Plant) {}`.
+ */
+export function BatchedRepositoryOf<Row extends ObjectLiteral>(
+  entity: Type<Row>,
+  options?: RepositoryOptions<Row>,
+): Type<BatchedRepository<Row>> {
+  @Injectable()
+  class EntityRepository extends BatchedRepository<Row> {
+    constructor(store: DataSource) {
+      super(store.getRepository(entity), options);
+    }
+  }
+  return EntityRepository;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { BatchedRepositoryOf } from '../../../src/platform/database/batched-repository-of.js';
+import { BatchedRepositoryOf } from '../../../src/platform/database/batched-repository.js';
 import { Planting } from './planting.entity.js';
 import { PlantingErrors } from './plantings.errors.js';
 

@@ -7,8 +7,8 @@ import { StoreDataSource } from '../data-source/store-data-source.js';
 import { SqliteChangeLog } from './sqlite-change-log.js';
 import type { SqliteConnections } from './sqlite-connections.js';
 import { sqliteDialect } from './sqlite-dialect.js';
-import { StoreSqliteDriver } from './sqlite-driver.js';
 import { sqliteErrors } from './sqlite-errors.js';
+import { StoreSqliteDriver } from './sqlite-query-runner.js';
 import { SqliteSchemaSteps } from './sqlite-schema-steps.js';
 import { flush, flushFolders } from './store-files.js';
 
