@@ -14,6 +14,7 @@ import {
   BatchedRepository,
   REMOVE,
   type RepositoryOptions,
+  type RowPage,
 } from '../../src/platform/database/batched-repository.js';
 import {
   bytes,
@@ -23,6 +24,7 @@ import {
   nullable,
   text,
 } from '../../src/platform/database/columns.js';
+import { inRange } from '../../src/platform/database/filters.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
 import { resetClocks, stopClock } from '../support/clock.js';
 import { type EntityStore, openEntityStore } from '../support/store.js';
@@ -192,6 +194,29 @@ describe('rows of an entity', () => {
       expect(Number(id)).toBeGreaterThan(Math.max(...ids));
     });
   });
+});
+
+it('a row with a taken key of its own is not added', async () => {
+  await beds.add(bed('a'));
+  const taken = { kind: 'unique', properties: ['code'] };
+  await expect(beds.add(bed('a', { length: 2 }))).rejects.toMatchObject(taken);
+  expect(await beds.find('a')).toEqual(bed('a'));
+});
+
+it.each(['\0', '\ud800'])('a text that not every engine stores is refused: %j', async (name) => {
+  await expect(beds.create(bed('a', { name }))).rejects.toMatchObject({ name: 'RangeError' });
+});
+
+it('a forged cursor outside of a range of texts is refused', async () => {
+  const repository = store.dataSource.getRepository(Bed);
+  const rows = new BatchedRepository(repository, { orders: { name: ['name'] } });
+  for (const code of ['a', 'b', 'c']) await rows.create(bed(code));
+  const list = (after?: string): Promise<RowPage<Bed>> =>
+    rows.list({ limit: 1, sort: 'name', after }, { name: inRange({ from: 'bed b' }) });
+  const { next = '' } = await list();
+  expect((await list(next)).rows).toEqual([bed('c')]);
+  const forged = Buffer.from(atob(next).replace('bed b', 'bed a')).toString('base64url');
+  await expect(list(forged)).rejects.toMatchObject({ status: 400 });
 });
 
 describe('a constraint that a row violates', () => {

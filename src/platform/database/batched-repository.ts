@@ -232,7 +232,12 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       key: isCounted ? '' : this.columns.getKey(values),
       values,
       direct: isCounted ? 'add' : 'insert',
-      decide: () => ({ outcome: true, write: values }),
+      decide: (stored) => {
+        if (stored === undefined) return { outcome: true, write: values };
+        const { metadata, keys } = this.columns;
+        const properties = keys.map(({ propertyName }) => propertyName);
+        throw new ConstraintError('unique', metadata.tableName, properties);
+      },
     };
     try {
       const stored = await this.execute(this.changes, change, manager);

@@ -23,8 +23,8 @@ export interface TableDefinition<Column extends string> {
   readonly unique?: Readonly<Record<string, readonly NoInfer<Column>[]>>;
   /** The indexes by their names. */
   readonly indexes?: Readonly<Record<string, readonly IndexPart<NoInfer<Column>>[]>>;
-  /** The columns that hold the `id` of a row in another table. */
-  readonly references?: Readonly<Record<string, Reference>>;
+  /** The columns that hold the key of a row in another table. */
+  readonly references?: Readonly<Partial<Record<NoInfer<Column>, Reference>>>;
 }
 
 /**
@@ -34,6 +34,8 @@ export type IndexPart<Column extends string> = Column | { readonly ignoringCase:
 
 interface Reference {
   readonly table: string;
+  /** The column of its key, `id` by default. */
+  readonly column?: string;
   /** What happens to the row when the other one is removed. */
   readonly onDelete: 'CASCADE' | 'RESTRICT' | 'SET NULL';
 }
@@ -101,10 +103,10 @@ export abstract class SchemaSteps {
         name: constraint,
         columnNames: [...columnNames],
       })),
-      foreignKeys: Object.entries(references).map(([column, reference]) => ({
+      foreignKeys: Object.entries<Reference>(references).map(([column, reference]) => ({
         columnNames: [column],
         referencedTableName: reference.table,
-        referencedColumnNames: ['id'],
+        referencedColumnNames: [reference.column ?? 'id'],
         onDelete: reference.onDelete,
       })),
     });

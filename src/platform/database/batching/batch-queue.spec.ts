@@ -194,3 +194,16 @@ it('tries a change again whose row another session holds, alone and before later
   expect(await finish(items.map((item) => queue.add(item)))).toEqual(items);
   expect(batches).toEqual([['a1', 'b1', 'c1'], ['a1'], ['a1'], ['a1'], ['a2']]);
 });
+
+it('does not try a change again that was refused while another session held its row', async () => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
+  const { queue, batches, finish } = makeWriteQueue(10, () => true);
+  const outcome = queue.add('a1');
+  await nextTurn();
+  passTime(TOO_LONG);
+  await expect(finish([outcome])).rejects.toMatchObject({ status: 503 });
+  await nextTurn();
+  passTime(100);
+  await nextTurn();
+  expect(batches).toEqual([['a1']]);
+});

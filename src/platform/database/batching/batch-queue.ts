@@ -286,7 +286,10 @@ export class BatchQueue<Item, Outcome> {
       const items = batch.map(({ item }) => item);
       const results = await this.operation.execute(session, items);
       session.assertSameStore();
-      return results;
+      const now = performance.now();
+      // Otherwise a change might be made after its request was answered 503.
+      const isOver = (index: number): boolean => (batch[index]?.deadline ?? 0) <= now;
+      return results.map((one, index) => (one === RETRY && isOver(index) ? UNAVAILABLE : one));
     } catch (error) {
       hasFailed = true;
       storeFailures.report(error as Error);

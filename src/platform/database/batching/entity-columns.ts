@@ -83,7 +83,11 @@ export class EntityColumns {
     if (typeof value === 'bigint') return String(value);
     const { transformer } = column;
     // Most columns are texts and numbers without a transformer.
-    if (typeof value === 'string' && transformer === undefined) return value;
+    if (typeof value === 'string' && transformer === undefined) {
+      // One engine would store another text, another one would refuse it.
+      if (!NOT_TEXT.test(value)) return value;
+      throw new RangeError(`${column.propertyName} has U+0000 or an unpaired surrogate`);
+    }
     if (isBytes(column)) return value;
     if (value === undefined && isUuidKey(column)) return newUuid();
     const stored: unknown =

@@ -99,7 +99,7 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
   const isValid =
     end?.length === scope.order.length &&
     scope.order.every(({ column }, index) => isValueText(end[index] ?? '', column)) &&
-    hasPrefix(scope, end);
+    isInList(scope, end);
   if (isValid) return end;
   const [{ column } = { column: undefined }] = scope.order;
   const what = isPlain(scope)
@@ -129,15 +129,17 @@ function readParts(scope: CursorScope, cursor: string): string[] | undefined {
 }
 
 /**
- * Whether the first sort value has the prefix of the list, if any. A forged cursor outside of it
- * could make an engine read all rows between.
+ * Whether texts with these sort values may be in the list. A forged cursor outside of it could make
+ * an engine read all rows between.
  */
-function hasPrefix({ order: [first], conditions }: CursorScope, [text = '']: string[]): boolean {
-  const prefix = conditions.find(
-    ({ key, operator }) =>
-      operator === '>=' && key.ignoresCase && first !== undefined && isSameKey(key, first),
-  );
-  return prefix === undefined || text.startsWith(String(prefix.value));
+function isInList({ order: [first], conditions }: CursorScope, [text = '']: string[]): boolean {
+  return conditions.every(({ key, operator, value }) => {
+    const isOnText = first !== undefined && isSameKey(key, first) && key.column.type === 'text';
+    if (!isOnText || typeof value !== 'string') return true;
+    const compared = Buffer.compare(Buffer.from(text), Buffer.from(value));
+    const isOnRightSide = operator.startsWith('<') ? compared < 0 : compared > 0;
+    return isOnRightSide || (compared === 0 && operator.endsWith('='));
+  });
 }
 
 /** Makes a short digest of the order and the filters. */

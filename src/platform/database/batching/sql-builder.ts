@@ -21,16 +21,16 @@ export interface SqlDialect extends JsonDialect {
   parameter(number: number): string;
 
   /**
-   * The rows of the first parameter, as the table `given`. The parameter is JSON, an array of rows,
+   * The rows of the first parameter, as the table `given_rows`. The parameter is JSON, an array of rows,
    * each an array of the values of its columns. So a statement has a constant text, and no limit on
    * parameters applies.
    */
   readonly givenRows: string;
 
-  /** The place of a row of `given` in the order of the parameter. */
+  /** The place of a row of `given_rows` in the order of the parameter. */
   readonly givenPlace: string;
 
-  /** The value with an index in a row of `given`, as a value of a type. */
+  /** The value with an index in a row of `given_rows`, as a value of a type. */
   givenValue(index: number, type: unknown): string;
 
   /** The parameter of bytes with this number. */
@@ -72,7 +72,7 @@ export interface SqlDialect extends JsonDialect {
   jsonArray(values: readonly string[]): string;
   jsonArrayOf(column: string): string;
 
-  /** The most pages that one statement reads. The values of several pages are rows of `given`. */
+  /** The most pages that one statement reads. The values of several pages are rows of `given_rows`. */
   readonly maxPages: number;
 }
 
@@ -188,7 +188,7 @@ export class TableSql {
       const source =
         clauses === ''
           ? dialect.givenRows
-          : `(SELECT given.* FROM ${table} JOIN ${dialect.givenRows} ON ${hasKey} ${clauses}) AS given`;
+          : `(SELECT given_rows.* FROM ${table} JOIN ${dialect.givenRows} ON ${hasKey} ${clauses}) AS given_rows`;
       return `UPDATE ${table} SET ${assignments.join(', ')} FROM ${source}
         WHERE ${hasKey} RETURNING ${this.listSelected(keys)}`;
     });

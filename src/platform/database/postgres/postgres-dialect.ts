@@ -6,7 +6,7 @@ import type { SqlDialect } from '../batching/sql-builder.js';
  * their columns.
  */
 export const postgresDialect: SqlDialect = {
-  givenPlace: 'given.ordinality',
+  givenPlace: 'given_rows.ordinality',
   locks: {
     toChange: 'FOR NO KEY UPDATE',
     toRemove: 'FOR UPDATE',
@@ -16,9 +16,9 @@ export const postgresDialect: SqlDialect = {
 
   parameter: (number) => `$${number}`,
 
-  givenRows: 'jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given(value, ordinality)',
+  givenRows: 'jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given_rows(value, ordinality)',
 
-  givenValue: (index, type) => `(given.value ->> ${index})::${String(type)}`,
+  givenValue: (index, type) => `(given_rows.value ->> ${index})::${String(type)}`,
 
   givenBytes: (number) => `$${number}::bytea`,
 

@@ -9,13 +9,13 @@ const INTEGERS = new Set<unknown>(['integer', 'bigint', 'boolean']);
  * into an integer.
  */
 export const sqliteDialect: SqlDialect = {
-  givenPlace: 'given.key',
+  givenPlace: 'given_rows.key',
 
   parameter: (number) => `?${number}`,
 
-  givenRows: 'json_each(?1) AS given',
+  givenRows: 'json_each(?1) AS given_rows',
 
-  givenValue: (index) => `(given.value ->> ${index})`,
+  givenValue: (index) => `(given_rows.value ->> ${index})`,
 
   givenBytes: (number) => `?${number}`,
 
