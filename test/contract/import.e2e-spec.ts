@@ -72,9 +72,15 @@ describe('POST /plants/import', () => {
   });
 
   it('counts identical lines, and lets the first of those with one id win', async () => {
-    const lines = ['{"id":30,"name":"a"}', '{"id":30,"name":"b"}', '{"name":"a","id":3e1}', 'x'];
-    const taken = { line: 2, error: 40900, message: 'The id is in use by a different plant' };
-    const unreadable = { line: 4, error: 40001, message: expect.any(String) as unknown };
+    const lines = [
+      '',
+      '{"id":30,"name":"a"}',
+      '{"id":30,"name":"b"}',
+      '{"name":"a","id":3e1}',
+      'x',
+    ];
+    const taken = { line: 3, error: 40900, message: 'The id is in use by a different plant' };
+    const unreadable = { line: 5, error: 40001, message: expect.any(String) as unknown };
     expect(await importLines(lines.join('\n'))).toEqual({
       created: 1,
       identical: 1,

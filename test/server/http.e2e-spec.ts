@@ -85,6 +85,16 @@ describe('every answer', () => {
     expect(headers.has('x-powered-by')).toBe(false);
     expect(headers.has('access-control-allow-origin')).toBe(false);
   });
+
+  it.each([
+    ['a.b:c/d+e=f@g_h-i', /^a\.b:c\/d\+e=f@g_h-i$/],
+    ['x'.repeat(128), /^x{128}$/],
+    ['x'.repeat(129), /^[\w-]{36}$/],
+    ['a b', /^[\w-]{36}$/],
+  ])('repeats the request id "%s" if it is valid', async (id, expected) => {
+    const answer = await app.request('GET', '/', { headers: { 'X-Request-Id': id } });
+    expect(answer.headers.get('x-request-id')).toMatch(expected);
+  });
 });
 
 describe('an early refusal', () => {
