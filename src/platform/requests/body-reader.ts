@@ -147,7 +147,13 @@ export function makeJsonRule(dto: CompiledDto): JsonRule {
  * @throws ApiError 40001, 40002
  */
 export function parseObject(text: string, dto: CompiledDto, noun: 'body' | 'line'): object {
-  const object = readText(text, dto, noun);
+  let object: unknown;
+  try {
+    object = readJson(text, dto);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${error.message}`);
+  }
   if (!(object instanceof dto.type)) {
     throw new ApiError(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
   }
@@ -161,13 +167,4 @@ export function assertValid(dto: CompiledDto, object: object, sentence: string):
   dto.check(object, faults);
   if (faults.length === 0) return;
   throw new ApiError(ErrorCatalogue.INVALID_BODY, `${sentence}: ${joinFaults(faults)}`);
-}
-
-function readText(text: string, dto: CompiledDto, noun: string): unknown {
-  try {
-    return readJson(text, dto);
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw new ApiError(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${error.message}`);
-  }
 }

@@ -4,7 +4,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { GIVEN_TWICE } from '../json/json.js';
 import { INTEGER } from '../json/json-number.js';
-import { type CompiledDto, joinFaults, type Member } from '../validation/compiled-dto.js';
+import { type CompiledDto, joinFaults } from '../validation/compiled-dto.js';
 
 /** Numbers have no exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
@@ -26,11 +26,6 @@ function toNumber(text: string): number | undefined {
   const value = Number(text);
   const isExact = INTEGER.test(text) ? Number.isSafeInteger(value) : Number.isFinite(value);
   return NUMBER.test(text) && isExact ? value : undefined;
-}
-
-/** @returns undefined for text that is no spelling of the member's type */
-function readText(text: string, { schema, valueType }: Member): unknown {
-  return (valueType?.readParameter ?? CONVERSIONS.get(schema.type))?.(text);
 }
 
 /**
@@ -116,7 +111,8 @@ function readParameters(
       if (place === 'query') faults.push(`${JSON.stringify(name)} is not a parameter`);
       continue;
     }
-    instance[name] = given.has(name) ? GIVEN_TWICE : (readText(text, member) ?? text);
+    const read = member.valueType?.readParameter ?? CONVERSIONS.get(member.schema.type);
+    instance[name] = given.has(name) ? GIVEN_TWICE : (read?.(text) ?? text);
     given.add(name);
     // No engine can store U+0000, so no row can match.
     if (text.includes('\0')) {

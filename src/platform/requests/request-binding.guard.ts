@@ -163,14 +163,10 @@ export class RequestBindingGuard implements CanActivate, OnModuleInit, BeforeApp
       req.body = bytes;
     } else {
       const text = bytes.toString();
-      await turns?.take(response, countMemory(text, bytes));
+      // A character of a text takes one or two bytes of memory.
+      await turns?.take(response, text.length === bytes.length ? text.length : 2 * text.length);
       req.body = parseObject(text, rule.dto, 'body');
     }
     return true;
   }
-}
-
-/** Estimates the memory of a text, where a character takes one or two bytes. */
-function countMemory(text: string, bytes: Buffer): number {
-  return bytes.length === text.length ? text.length : 2 * text.length;
 }

@@ -82,16 +82,12 @@ function getClientMessage(exception: HttpException): string | undefined {
   const response = exception.getResponse();
   if (cause instanceof URIError) return 'The path cannot be decoded';
   const isForClients = (status >= 400 && status < 500) || status === 503;
-  if (!isForClients || isExpressError(cause) || response instanceof Error) return undefined;
+  // Nest wraps errors of Express and its middleware, whose messages may contain internals.
+  const isExpressError =
+    cause instanceof Error && ('expose' in cause || cause instanceof SyntaxError);
+  if (!isForClients || isExpressError || response instanceof Error) return undefined;
   const message: unknown =
     typeof response === 'string' ? response : Reflect.get(response, 'message');
   if (Array.isArray(message)) return message.join('; ');
   return typeof message === 'string' ? message : undefined;
-}
-
-/**
- * Whether Nest wrapped an error of Express or its middleware, whose message may contain internals.
- */
-function isExpressError(cause: unknown): boolean {
-  return cause instanceof Error && ('expose' in cause || cause instanceof SyntaxError);
 }

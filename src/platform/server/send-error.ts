@@ -23,9 +23,6 @@ const DISCARD_MS = 5_000;
 /** How long refused input keeps a connection open for its client to read the answer, in milliseconds. */
 const LINGER_MS = 2_000;
 
-/** The methods whose answers depend on `Accept`. */
-const READING = new Set<string | undefined>(['GET', 'HEAD']);
-
 /** Answers with an error as JSON, also before the body of the request has arrived. */
 export async function sendError(
   response: Response,
@@ -42,7 +39,7 @@ export async function sendError(
   const sent = { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(text) };
   try {
     // The path may have several representations, and this error takes the place of one of them.
-    if (READING.has(req.method)) response.vary('Accept');
+    if (req.method === 'GET' || req.method === 'HEAD') response.vary('Accept');
     if (!req.complete) response.setHeader('Connection', 'close');
     response.writeHead(status, { ...headers, ...sent }).write(text);
     if (!req.complete) await discardBody(req);
