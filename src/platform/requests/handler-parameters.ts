@@ -21,6 +21,8 @@ interface RecordedParameter {
 export type HandlerParameters = Partial<Record<'body' | 'query' | 'path', CompiledDto>>;
 
 const DECORATORS = { body: '@Body()', query: '@Query()', path: '@Param()' };
+/** What TypeScript records for a parameter whose type is no declared class. */
+const BUILT_IN = new Set<unknown>([Object, Array, String, Number, Boolean, BigInt]);
 const CLASS = 'AClass, a class whose members have validation rules (imported without "type")';
 const PLACES = new Map<number, keyof HandlerParameters>([
   [RouteParamtypes.BODY, 'body'],
@@ -63,18 +65,11 @@ function compileParameter(
   type: Type<object> | undefined,
 ): CompiledDto | undefined {
   if (place !== 'body' && typeof data === 'string' && pipes.length > 0) return undefined;
-  if (data !== undefined || schema !== undefined || !isDeclaredClass(type)) {
+  if (data !== undefined || schema !== undefined || type === undefined || BUILT_IN.has(type)) {
     const orPipe = place === 'body' ? '' : ', or give the single parameter a pipe';
     throw new TypeError(`write ${DECORATORS[place]} ${place}: ${CLASS}${orPipe}`);
   }
   const dto = CompiledDto.compile(type);
   if (place !== 'body') checkParameterDto(dto);
   return dto;
-}
-
-function isDeclaredClass(type: Type<object> | undefined): type is Type<object> {
-  return (
-    type !== undefined &&
-    !([Object, Array, String, Number, Boolean, BigInt] as unknown[]).includes(type)
-  );
 }

@@ -18,6 +18,8 @@ export interface StoredBytes {
   readonly read: () => Promise<Buffer>;
 }
 
+type Bytes = Buffer | StreamableFile | StoredBytes;
+
 /**
  * Passes a handler the body as a Buffer, and documents it. The body is read after the token was
  * checked. Clients get 41500 for another media type, 41300 for a longer body, and 40001 for an
@@ -46,11 +48,8 @@ export function ApiBytes(
   mediaTypes: readonly [string, ...string[]],
   description: string,
 ): MethodDecorator {
-  const convert = (
-    result: Representation<Buffer | StreamableFile | StoredBytes>,
-    response: Response,
-  ): unknown => {
-    let body: Buffer | StreamableFile | StoredBytes | undefined;
+  const convert = (result: Representation<Bytes>, response: Response): unknown => {
+    let body: Bytes | undefined;
     try {
       body = convertRepresentation(result, response);
     } finally {

@@ -40,7 +40,9 @@ const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 export function requestMiddleware(logger: PinoLogger, connections: Connections): RequestHandler {
   return (req, res, next) => {
     const began = performance.now();
-    const requestId = getRequestId(req);
+    const sentId = req.headers['x-request-id'];
+    const isAccepted = typeof sentId === 'string' && REQUEST_ID_PATTERN.test(sentId);
+    const requestId = isAccepted ? sentId : randomUUID();
     const span = trace.getActiveSpan();
     const origin = describeOrigin(req, span);
     const locals = res.locals as RequestLocals;
@@ -116,12 +118,6 @@ function checkRequest(req: IncomingMessage): void {
 /** Refuses a request, and ends its connection. */
 function refuse(entry: ErrorEntry, message?: string): never {
   throw new ApiError(entry, message, { Connection: 'close' });
-}
-
-/** Returns the id that the client has sent if it is valid, or else a new one. */
-function getRequestId(req: IncomingMessage): string {
-  const sent = req.headers['x-request-id'];
-  return typeof sent === 'string' && REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID();
 }
 
 /**
