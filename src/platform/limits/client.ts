@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** The longest address that is a key. Longer ones come only from a misconfigured trusted proxy. */
@@ -16,12 +17,6 @@ const IPV6_KEY_BYTES = 56 / 8;
  */
 export type Client = string;
 
-/** A request, or only its connection, whose address may be that of a proxy. */
-interface RequestOrigin {
-  readonly socket: Socket;
-  readonly ip?: string | undefined;
-}
-
 const names = new WeakMap<Socket, string>();
 
 /** @param name identifies a valid token; undefined if the request has none */
@@ -34,7 +29,9 @@ export function nameClient(socket: Socket, name: string | undefined): void {
  * Identifies the client of a request. Takes microseconds, so callers call it only when something
  * has to wait.
  */
-export function getClient({ socket, ip = socket.remoteAddress }: RequestOrigin): Client {
+export function getClient(request: IncomingMessage & { readonly ip?: string | undefined }): Client {
+  // Before Express, only the address of the connection is known, which may be that of a proxy.
+  const { socket, ip = socket.remoteAddress } = request;
   return names.get(socket) ?? toAddressKey(ip);
 }
 

@@ -61,7 +61,7 @@ it.each<[string, string, number]>([
 
 it('refuses a body whose results take more memory than all clients may hold', async () => {
   const body = receive('x\n'.repeat(40_000));
-  body.setResultBytes(CLIENT_MEMORY + 1);
+  body.resultBytes = CLIENT_MEMORY + 1;
   const reading = (async () => {
     for await (const readLines of body) readLines();
   })();

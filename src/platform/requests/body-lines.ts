@@ -34,7 +34,8 @@ export interface ReadLines<Dto> {
  * system buffer, so a body may have any length.
  */
 export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLines<Dto>> {
-  private resultBytes = 0;
+  /** How much memory the results of the batches take, which counts from the next chunk on. */
+  resultBytes = 0;
   private lastNumber = 0;
 
   /**
@@ -82,11 +83,6 @@ export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLi
     } finally {
       stop.removeEventListener('abort', refuse);
     }
-  }
-
-  /** Sets how much memory the results of the batches take, which counts from the next chunk on. */
-  setResultBytes(bytes: number): void {
-    this.resultBytes = bytes;
   }
 
   private readBatch(bytes: Buffer): ReadLines<Dto> {

@@ -59,9 +59,7 @@ export function ApiBytes(
       }
     }
     if (body === undefined || body instanceof StreamableFile) return body;
-    if (!Buffer.isBuffer(body)) {
-      return new GeneratedAnswer(readInTurn(body, response), body);
-    }
+    if (!Buffer.isBuffer(body)) return new GeneratedAnswer(readInTurn(body, response), body);
     response.type(mediaTypes[0]);
     return body;
   };

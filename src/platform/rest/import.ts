@@ -78,7 +78,7 @@ export async function importLines<Dto extends object>(
     } finally {
       endTurn(response);
     }
-    body.setResultBytes(result.failures.length * FAILURE_BYTES);
+    body.resultBytes = result.failures.length * FAILURE_BYTES;
     if (Turns.ofHandlers.isIdle) continue;
     await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
   }
@@ -86,13 +86,12 @@ export async function importLines<Dto extends object>(
 }
 
 async function storeLines<Dto>(
-  { values, numbers, failures }: ReadLines<Dto>,
+  { values, numbers, failures: failed }: ReadLines<Dto>,
   createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
   keyTaken: ErrorKind,
   result: ImportResultDto,
 ): Promise<void> {
   const outcome = await createAll(values);
-  const failed = new Map(failures);
   for (const [place, failure] of outcome.failures) {
     const error = failure === 'different' ? new ApiError(keyTaken) : toFailure(failure);
     failed.set(numbers[place] ?? 0, error);
