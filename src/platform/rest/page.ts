@@ -145,21 +145,16 @@ export function describeLines(type: Type): { type: 'string'; description: string
 }
 
 /**
- * Sets the `Link` to the next page of the same query.
+ * Sets the `Link` to the next page of the same query, with its parameters always in the same order.
  *
- * @param end the cursor at the end of this page; undefined for the last page
+ * @param after the cursor at the end of this page; undefined for the last page
  */
-export function setNextLink(response: Response, end: string | undefined): void {
-  if (end === undefined) return;
-  const { path, query } = response.req;
-  const link = `<${path}?${writeQuery(query as unknown as PageQueryDto, end)}>; rel="next"`;
-  addDefaultHeaders(response, 'Link', link);
-}
-
-/** Writes the parameters of the next page, always in the same order. */
-function writeQuery(query: PageQueryDto, after: string): string {
-  return Object.entries(Object.assign({ limit: query.limit, after }, query, { after }))
+export function setNextLink(response: Response, after: string | undefined): void {
+  if (after === undefined) return;
+  const { path } = response.req;
+  const query = response.req.query as unknown as PageQueryDto;
+  const parameters = Object.entries(Object.assign({ limit: query.limit, after }, query, { after }))
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
-    .join('&');
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+  addDefaultHeaders(response, 'Link', `<${path}?${parameters.join('&')}>; rel="next"`);
 }
