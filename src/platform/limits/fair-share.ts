@@ -46,11 +46,9 @@ export class FairShare {
     for (const share of this.shares.values()) {
       if (share.amount > (largest?.amount ?? 0)) largest = share;
     }
-    for (const holding of largest?.holdings ?? []) {
-      holding.end();
-      holding.drop();
-      return;
-    }
+    const [oldest] = largest?.holdings ?? [];
+    oldest?.end();
+    oldest?.drop();
   }
 }
 

@@ -58,9 +58,8 @@ export function mergeJson(target: Json | undefined, patch: Json): Json {
   if (!(patch instanceof Map)) return patch;
   const merged: JsonObject = new Map(target instanceof Map ? target : []);
   for (const [name, value] of patch) {
-    const before = merged.get(name);
     if (value === null) merged.delete(name);
-    else merged.set(name, mergeJson(before, value));
+    else merged.set(name, mergeJson(merged.get(name), value));
   }
   return merged;
 }

@@ -50,7 +50,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   /** The open connections, each with the answer to the request that is being handled. */
   private readonly open = new Map<Socket, ServerResponse | undefined>();
   /** The connections that were opened when there were too many. Their requests get 503. */
-  private readonly overLimit = new WeakSet<Socket>();
+  readonly overLimit = new WeakSet<Socket>();
   private accepted = 0;
   /** Whether each answer ends its connection. */
   private isStopping = false;
@@ -108,10 +108,6 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   /** How long after the beginning of a stop the last connection is closed, in milliseconds. */
   get maxDrainMs(): number {
     return this.env.SHUTDOWN_GRACE_MS + LAST_ANSWER_MS;
-  }
-
-  isOverLimit(socket: Socket): boolean {
-    return this.overLimit.has(socket);
   }
 
   /** Lets the next request of a connection begin, once the answer to the current one is over. */

@@ -77,7 +77,7 @@ export function requestMiddleware(logger: PinoLogger, connections: Connections):
       logger.request(logAtInfo ? 'info' : 'debug', line);
       countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
     });
-    if (connections.isOverLimit(req.socket)) refuse(ErrorCatalogue.UNAVAILABLE);
+    if (connections.overLimit.has(req.socket)) refuse(ErrorCatalogue.UNAVAILABLE);
     checkRequest(req);
     next();
   };
