@@ -160,7 +160,6 @@ function makeWriteQueue(
   const operation: BatchOperation<string, string> = {
     name: 'write',
     measure: () => 0,
-    getKind: (item) => (item < 'x' ? 'low' : 'high'),
     getKey: (item) => item.charAt(0),
     execute: async (_, items) => {
       batches.push(items);
@@ -186,13 +185,6 @@ it('makes the changes of a row one commit after another, in their order', async 
   const items = ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'b2'];
   expect(await finish(items.map((item) => queue.add(item)))).toEqual(items);
   expect(batches).toEqual([['a1', 'b1'], ['c1'], ['a2', 'b2'], ['a3'], ['a4']]);
-});
-
-it('makes the changes of each kind in batches of their own', async () => {
-  const { queue, batches, finish } = makeWriteQueue(3);
-  const items = ['a1', 'x1', 'b1', 'y1', 'c1', 'd1'];
-  expect(await finish(items.map((item) => queue.add(item)))).toEqual(items);
-  expect(batches).toEqual([['a1', 'b1', 'c1'], ['x1', 'y1'], ['d1']]);
 });
 
 it('tries a change again whose row another session holds, alone and before later ones', async () => {

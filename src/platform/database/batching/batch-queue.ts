@@ -66,9 +66,6 @@ export interface BatchOperation<Item, Outcome> {
   /** How many bytes an item holds in memory; 0 by default. */
   measure?(item: Item): number;
 
-  /** The kind of an item, if there are several. All items of a batch are of one kind. */
-  getKind?(item: Item): string | undefined;
-
   /** The key of the row that an item changes, if any. */
   getKey?(item: Item): string | undefined;
 
@@ -78,7 +75,6 @@ export interface BatchOperation<Item, Outcome> {
 
 interface Pending<Item, Outcome> {
   readonly item: Item;
-  readonly kind: string | undefined;
   readonly key: string | undefined;
   /** Whether another session held its row when it was tried. */
   readonly isRetried: boolean;
@@ -146,7 +142,6 @@ export class BatchQueue<Item, Outcome> {
         size,
         resolve,
         reject,
-        kind: operation.getKind?.(item),
         key: operation.getKey?.(item),
         isRetried: false,
         deadline: performance.now() + WAIT_TIMEOUT_MS,
@@ -310,9 +305,8 @@ export class BatchQueue<Item, Outcome> {
     const left: Pending<Item, Outcome>[] = [];
     for (const pending of this.waiting) {
       const hasSpace = taken.length < this.maxItems && bytes < MAX_BATCH_BYTES;
-      const { kind, isRetried } = taken[0] ?? pending;
       // Others do not wait with the items whose rows another session holds.
-      const fits = kind === pending.kind && isRetried === pending.isRetried;
+      const fits = (taken[0] ?? pending).isRetried === pending.isRetried;
       if (hasSpace && fits && this.isFree(pending)) {
         taken.push(pending);
         bytes += pending.size;

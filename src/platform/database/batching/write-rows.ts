@@ -17,7 +17,8 @@ export interface Decision {
 }
 
 /** The kinds of writes. An addition is an insert of a row whose key the store counts up. */
-type WriteKind = 'insert' | 'add' | 'update' | 'remove';
+const KINDS = ['insert', 'add', 'update', 'remove'] as const;
+type WriteKind = (typeof KINDS)[number];
 
 /** A change of one row. */
 export interface RowChange {
@@ -61,11 +62,6 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     return direct === 'add' ? undefined : key;
   }
 
-  /** A batch whose changes try the same write first is one statement in most cases. */
-  getKind({ direct }: RowChange): string | undefined {
-    return direct;
-  }
-
   getName({ operation }: RowChange): string {
     return operation;
   }
@@ -81,14 +77,17 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     isDirect = true,
   ): Promise<unknown[]> {
     try {
-      const kind = isDirect ? changes[0]?.direct : undefined;
+      const kind = changes[0]?.direct;
       const isOneStatement =
-        kind !== undefined && (changes.length === 1 || this.sql.columns.bytes.length === 0);
+        isDirect &&
+        kind !== undefined &&
+        changes.every(({ direct }) => direct === kind) &&
+        (changes.length === 1 || this.sql.columns.bytes.length === 0);
       // One statement needs no transaction: it is the commit, and the flush.
       if (isOneStatement && !session.isInTransaction) {
-        return await this.write(session, changes, kind);
+        return await this.write(session, changes, isDirect);
       }
-      return await session.transaction((within) => this.write(within, changes, kind));
+      return await session.transaction((within) => this.write(within, changes, isDirect));
     } catch (error) {
       const cause = error instanceof ConstraintError ? 'row' : this.errors.findCause(error);
       if (cause === 'store' || cause === 'statement') throw error;
@@ -106,14 +105,14 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     }
   }
 
-  /** Executes the direct write, if any, and lets the changes decide on which it has no effect. */
+  /** Executes the direct writes, and lets the other changes decide. */
   private async write(
     session: Session,
     changes: readonly RowChange[],
-    kind: WriteKind | undefined,
+    isDirect: boolean,
   ): Promise<unknown[]> {
     const results: Results = new Map();
-    if (kind !== undefined) await this.writeDirectly(session, kind, changes, results);
+    if (isDirect) await this.writeDirectly(session, changes, results);
     const rest = changes.filter((change) => !results.has(change));
     if (rest.length > 0 && session.isInTransaction) {
       await this.decide(session, rest, results);
@@ -124,29 +123,32 @@ export class WriteRows implements BatchOperation<RowChange, unknown> {
     return changes.map((change) => results.get(change));
   }
 
-  /** Executes the direct write, and sets the results of the changes on which it has an effect. */
+  /** Executes the direct writes, and sets the results of those that have an effect. */
   private async writeDirectly(
     session: Session,
-    kind: WriteKind,
     changes: readonly RowChange[],
     results: Results,
   ): Promise<void> {
-    const values = changes.map((change) => change.values ?? []);
-    const rows =
-      kind === 'remove'
-        ? await this.remove(session, changes)
-        : await this.store(session, kind, values);
-    if (kind === 'add') {
-      const name = this.sql.columns.counter?.databaseName ?? '';
-      // The numbers follow the order of the given rows, but an engine may return the rows in another.
-      rows.sort((one, other) => Number(BigInt(String(one[name])) - BigInt(String(other[name]))));
-      for (const [place, change] of changes.entries()) results.set(change, rows[place]);
-      return;
-    }
-    const done = this.readKeys(rows);
-    for (const change of changes) {
-      const outcome = change.operation === 'create' ? 'created' : true;
-      if (done.has(change.key)) results.set(change, outcome);
+    for (const kind of KINDS) {
+      const direct = changes.filter((change) => change.direct === kind);
+      if (direct.length === 0) continue;
+      const values = direct.map((change) => change.values ?? []);
+      const rows =
+        kind === 'remove'
+          ? await this.remove(session, direct)
+          : await this.store(session, kind, values);
+      if (kind === 'add') {
+        const name = this.sql.columns.counter?.databaseName ?? '';
+        // The numbers follow the order of the given rows, but an engine may return the rows in another.
+        rows.sort((one, other) => Number(BigInt(String(one[name])) - BigInt(String(other[name]))));
+        for (const [place, change] of direct.entries()) results.set(change, rows[place]);
+      } else {
+        const done = this.readKeys(rows);
+        for (const change of direct) {
+          const outcome = change.operation === 'create' ? 'created' : true;
+          if (done.has(change.key)) results.set(change, outcome);
+        }
+      }
     }
   }
 
