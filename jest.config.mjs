@@ -48,6 +48,7 @@ export default {
   // What runs as a process of its own in the tests is not counted there: neither for nor against.
   collectCoverageFrom: [
     'src/**/*.ts',
+    '!src/**/*spec.ts',
     '!src/main.ts',
     '!src/shutdown.ts',
     '!src/commands/db-*.ts',
