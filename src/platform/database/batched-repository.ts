@@ -157,13 +157,18 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   /** Stores a new row, unless its key is taken. */
   async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
-    return await this.createValues(this.columns.encodeRow(row), manager);
+    const values = this.columns.encodeRow(row);
+    return await this.createValues(values, this.columns.getKey(values), manager);
   }
 
-  private async createValues(values: Values, manager?: EntityManager): Promise<CreateOutcome> {
+  private async createValues(
+    values: Values,
+    key: string,
+    manager?: EntityManager,
+  ): Promise<CreateOutcome> {
     const change: RowChange = {
       operation: 'create',
-      key: this.columns.getKey(values),
+      key,
       values,
       direct: 'insert',
       decide: (stored, hasSameBytes) => {
@@ -184,28 +189,30 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   async createAll(rows: readonly RowInput<Row>[]): Promise<ListOutcome> {
     const { columns } = this;
     const outcomes: (CreateOutcome | ConstraintError)[] = [];
-    const create = async (values: Values, place: number): Promise<void> => {
+    const create = async (values: Values, key: string, place: number): Promise<void> => {
       try {
-        outcomes[place] = await this.createValues(values);
+        outcomes[place] = await this.createValues(values, key);
       } catch (error) {
         if (!(error instanceof ConstraintError)) throw error;
         outcomes[place] = error;
       }
     };
     // Each change of a row is a commit of its own, while many rows are read at a time.
-    const compareAgain = async (values: Values, place: number, key: string): Promise<void> => {
+    const compareAgain = async (values: Values, key: string, place: number): Promise<void> => {
       const stored = columns.bytes.length > 0 ? undefined : await this.finds.add(key);
-      if (stored === undefined) await create(values, place);
+      if (stored === undefined) await create(values, key, place);
       else outcomes[place] = this.compare(values, stored);
     };
     const firsts = new Map<string, Promise<void>>();
-    const encoded = rows.map((row) => columns.encodeRow(row));
-    const keys = encoded.map((values) => columns.getKey(values));
-    const done = encoded.map((values, place) => {
-      const key = keys[place] ?? '';
+    // All rows are encoded before any is stored, since a wrong one is a mistake of the caller.
+    const encoded = rows.map((row) => {
+      const values = columns.encodeRow(row);
+      return { values, key: columns.getKey(values) };
+    });
+    const done = encoded.map(({ values, key }, place) => {
       const first = firsts.get(key);
-      if (first !== undefined) return first.then(() => compareAgain(values, place, key));
-      const created = create(values, place);
+      if (first !== undefined) return first.then(() => compareAgain(values, key, place));
+      const created = create(values, key, place);
       firsts.set(key, created);
       return created;
     });
