@@ -4,6 +4,9 @@ export const INT64_MAX = 2n ** 63n - 1n;
 /** The canonical spelling of an integer, as in a path or a query. */
 export const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 
+/** A JSON number without an exponent. */
+export const PLAIN_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
+
 /** The sign, the digits before and after the point, and the exponent of a JSON number. */
 const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
@@ -12,7 +15,6 @@ const ZERO = 0x30;
 const INT64_DIGITS = 19;
 /** Numbers with so many digits in all differ as doubles too, which are read in half the time. */
 const DOUBLE_DIGITS = 15;
-const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?$/;
 
 /**
  * Parses a JSON number (RFC 8259 section 6) that is an integer from -2^63 to 2^63 - 1, in any

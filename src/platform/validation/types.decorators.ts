@@ -1,7 +1,7 @@
 import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
 import { Decimal } from '../json/decimal.js';
 import { JsonNumber, type Shape } from '../json/json.js';
-import { INTEGER, parseInt64 } from '../json/json-number.js';
+import { INTEGER, parseInt64, PLAIN_NUMBER } from '../json/json-number.js';
 import { JsonText } from '../json/json-text.js';
 import { TEXT } from '../json/json-writer.js';
 
@@ -100,9 +100,6 @@ export const IsInt64 = IsOfType('isInt64', {
     adviseOnQuotes(value, int64),
 });
 
-/** A number without an exponent. */
-const PLAIN_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
-
 /** The type of {@link IsDecimal}. */
 export function createDecimalType(precision: number, scale: number): ValueType {
   const limit = String(new Decimal(10n ** BigInt(precision) - 1n, scale));
@@ -136,7 +133,8 @@ export function IsDecimal(
   return IsOfType('isDecimal', createDecimalType(precision, scale))(options);
 }
 
-const NOT_TEXT = /[\0\ud800-\udfff]/u;
+/** Not every engine stores U+0000 and unpaired surrogates as they are. */
+export const NOT_TEXT = /[\0\ud800-\udfff]/u;
 
 /** The length of a text in code points. */
 export interface TextLength {

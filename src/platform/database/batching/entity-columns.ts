@@ -2,7 +2,7 @@ import type { EntityMetadata, ObjectLiteral, Repository, ValueTransformer } from
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { v7 as newUuid } from 'uuid';
 import { isInt64Text } from '../../json/json-number.js';
-import { UUID_TYPE } from '../../validation/types.decorators.js';
+import { NOT_TEXT, UUID_TYPE } from '../../validation/types.decorators.js';
 import { DecimalTransformer, jsonTransformer, TextChecker } from '../columns.js';
 
 /**
@@ -16,8 +16,6 @@ export type RawRow = Readonly<Record<string, unknown>>;
 
 const KEY_TYPES = ['integer', 'bigint', 'text', 'date', 'uuid'];
 const TYPES = [...KEY_TYPES, 'boolean', 'timestamp with time zone', 'bytea'];
-/** Engines store neither U+0000 nor unpaired surrogates. */
-const NOT_TEXT = /[\0\ud800-\udfff]/u;
 
 /**
  * The columns of an entity, from TypeORM's metadata. Encodes rows to values and decodes values to
