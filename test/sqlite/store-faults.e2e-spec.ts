@@ -32,7 +32,7 @@ async function create(): Promise<Answer> {
   return answer;
 }
 
-/** What happens to the store: resolves with a function that ends it. */
+/** Each function causes a fault of the store, and resolves with a function that ends the fault. */
 const FAULTS: Record<string, () => Promise<() => Promise<unknown>>> = {
   'is locked by another process': async () => {
     const other = await SqliteConnection.open(store);

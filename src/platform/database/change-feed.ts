@@ -39,7 +39,7 @@ const REMOVED_AT_ONCE = 1_000;
 export class ChangeFeed implements BeforeApplicationShutdown {
   private readonly pages: BatchQueue<ChangeQuery, ChangePage>;
   private readonly retentionMs: number;
-  /** What answers the requests that wait, with their cursors. */
+  /** The functions that answer the waiting requests, each with the cursor of its request. */
   private readonly waiting = new Map<() => void, string | undefined>();
   /** The cursor that the last look has found; undefined while nobody looks. */
   private newest: string | undefined;

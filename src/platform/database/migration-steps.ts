@@ -36,7 +36,7 @@ interface Reference {
   readonly table: string;
   /** The column of its key, `id` by default. */
   readonly column?: string;
-  /** What happens to the row when the other one is removed. */
+  /** The effect on the row when the other one is removed. */
   readonly onDelete: 'CASCADE' | 'RESTRICT' | 'SET NULL';
 }
 

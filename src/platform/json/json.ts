@@ -134,7 +134,7 @@ class JsonReader {
     for (let more = this.enter(CLOSE_BRACKET); more; more = this.advance(CLOSE_BRACKET)) {
       const value = this.readValue(depth + 1, elements ?? SCALAR);
       if (elements !== undefined) {
-        // An array that an element is pushed to has room for 16 more.
+        // V8 reserves memory for 16 more elements once one is pushed.
         if (values.length === 0) values = [value];
         else values.push(value);
       }

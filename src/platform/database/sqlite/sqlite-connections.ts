@@ -31,7 +31,7 @@ export interface Turn {
 }
 
 /**
- * The connections of one program to a SQLite file. Whoever writes or reads takes a turn with a
+ * The connections of one program to a SQLite file. Each writer and reader takes a turn with a
  * connection of its own, which is opened if none is idle.
  */
 export class SqliteConnections implements SessionPools {
