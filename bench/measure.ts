@@ -60,10 +60,10 @@ export async function measure(
 }
 
 /** Starts a contestant on a filled table, which the contestant has created before. */
-async function startFilled(
+export async function startFilled(
   contestant: Contestant,
   engine: Engine,
-  { folder: parent, rows }: Options & { readonly folder: string },
+  { folder: parent, rows }: { readonly folder: string; readonly rows: number },
 ): Promise<Started> {
   const folder = await mkdtemp(path.join(parent, 'contestant-'));
   const url = await engine.open(folder);

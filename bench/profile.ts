@@ -1,11 +1,12 @@
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { program } from './contestants.js';
-import { fill, openSqlite } from './engines.js';
+import { openSqlite } from './engines.js';
 import { sendRequests, type Tally } from './load.js';
+import { startFilled } from './measure.js';
 import { OPERATIONS } from './operations.js';
-import { readProcessorUs, start } from './server.js';
+import { readProcessorUs } from './server.js';
 import { formatNumber, printTable } from './statistics.js';
 
 // Prints where the processor time of a create, a read and a page goes.
@@ -19,7 +20,7 @@ const SECONDS = 8;
 /** From each sample to the next one, in microseconds. */
 const INTERVAL = 200;
 
-/** What the code of a file works for. The first match counts. */
+/** The parts of the work, by the files of their code. The first match counts. */
 const PARTS: readonly (readonly [RegExp, string])[] = [
   [/\/dist\/platform\/observability\/|\/node_modules\/(pino|prom-client)\//, 'log, metrics'],
   [/\/dist\/platform\/auth\//, 'token'],
@@ -50,7 +51,7 @@ interface Profile {
 function addUp(profile: Profile, from: number, to: number): Map<string, number> {
   const calls = new Map(profile.nodes.map((call) => [call.id, call]));
   const parts = new Map<number, string>();
-  // What has no file, such as a system call, works for its caller.
+  // A call without a file, such as a system call, is work of its caller.
   const nameParts = (call: Call | undefined, caller: string): void => {
     if (call === undefined) return;
     const { functionName, url } = call.callFrame;
@@ -74,15 +75,12 @@ function addUp(profile: Profile, from: number, to: number): Map<string, number> 
 
 /** Returns the microseconds of each part per request, and those of the whole process. */
 async function profile(name: 'create' | 'read' | 'page'): Promise<Map<string, number>> {
-  const folder = await mkdtemp(here('data/profile-'));
   const contestant = program('Plant Store');
-  const engine = openSqlite();
-  const url = await engine.open(folder);
-  await (await start(contestant, folder, url, ROWS + 1)).stop();
-  await fill(engine, folder, ROWS);
   const args = ['--cpu-prof', `--cpu-prof-interval=${INTERVAL}`, ...contestant.args];
-  const server = await start({ ...contestant, args }, folder, url, ROWS + 2);
-  const ids = name === 'create' ? { next: 2 * ROWS, rows: 0 } : { next: 0, rows: ROWS };
+  const options = { folder: here('data'), rows: ROWS };
+  const started = await startFilled({ ...contestant, args }, openSqlite(), options);
+  const { folder, server } = started;
+  const ids = name === 'create' ? started.newIds : { next: 0, rows: ROWS };
   const send = (seconds: number): Promise<Tally> =>
     sendRequests(server.origin, OPERATIONS[name], ids, CONNECTIONS, seconds);
   await send(WARM_UP);
@@ -92,8 +90,9 @@ async function profile(name: 'create' | 'read' | 'page'): Promise<Map<string, nu
   const used = (await readProcessorUs(server.pid)) - before;
   const to = Number(process.hrtime.bigint() / 1_000n);
   await server.stop();
-  const file = (await readdir(folder)).find((found) => found.endsWith('.cpuprofile')) ?? '';
-  const text = await readFile(path.join(folder, file), 'utf8');
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.cpuprofile'));
+  // The names begin with the time, and the first start has written a profile too.
+  const text = await readFile(path.join(folder, files.sort().at(-1) ?? ''), 'utf8');
   await rm(folder, { recursive: true });
   const sums = addUp(JSON.parse(text) as Profile, from, to);
   sums.set('whole process', used);
