@@ -1,39 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { text as join } from 'node:stream/consumers';
-import type { Repository } from 'typeorm';
-import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
-import { openEntityStore, useEntityStore } from '../support/store.js';
+import { listStoredIds, plant, usePlantStore } from '../support/plant-store.js';
+import { openEntityStore } from '../support/store.js';
 
 /** More than any transaction of these tests takes on a busy machine. */
 const TRANSACTION_TIMEOUT_MS = 600_000;
 
-const store = useEntityStore([Plant], { TRANSACTION_TIMEOUT_MS });
-let dataSource: StoreDataSource;
-let plants: Repository<Plant>;
-let rows: BatchedRepository<Plant>;
-
-beforeEach(() => {
-  ({ dataSource } = store);
-  plants = dataSource.getRepository(Plant);
-  rows = new BatchedRepository(plants);
-});
-
+const store = usePlantStore({ TRANSACTION_TIMEOUT_MS });
 afterEach(resetClocks);
-
-function plant(id: number, name = `plant ${id}`): Plant {
-  return { id: String(id), name, tag: null };
-}
-
-async function storedIds(): Promise<number[]> {
-  const found = await plants.find({ order: { id: 'ASC' } });
-  return found.map(({ id }) => Number(id));
-}
 
 /** Makes a promise, and the function that resolves it. */
 function gate(): { opened: Promise<void>; open: () => void } {
@@ -46,27 +26,27 @@ describe('a transaction', () => {
   it('is not seen from outside before its commit, and holds no reader up', async () => {
     const { opened, open } = gate();
     const inserted = gate();
-    const done = dataSource.transaction(async (manager) => {
+    const done = store.dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
       inserted.open();
       await opened;
     });
     await inserted.opened;
-    expect(await storedIds()).toEqual([]);
-    expect(await rows.find('1')).toBeUndefined();
+    expect(await listStoredIds(store)).toEqual([]);
+    expect(await store.rows.find('1')).toBeUndefined();
     open();
     await done;
-    expect(await storedIds()).toEqual([1]);
+    expect(await listStoredIds(store)).toEqual([1]);
   });
 
   it('is rolled back when its query runner is released without a commit', async () => {
-    const runner = dataSource.createQueryRunner();
+    const runner = store.dataSource.createQueryRunner();
     await runner.connect();
     await runner.startTransaction();
     await runner.manager.insert(Plant, plant(1));
     await runner.release();
-    expect(await rows.create(plant(2))).toBe('created');
-    expect(await storedIds()).toEqual([2]);
+    expect(await store.rows.create(plant(2))).toBe('created');
+    expect(await listStoredIds(store)).toEqual([2]);
   });
 
   it('that is left open is rolled back, its module gets an error, and the log says whose it was', async () => {
@@ -97,46 +77,31 @@ describe('a transaction', () => {
     await limited.close();
   });
 
-  it('that was lost ends the use of its query runner, and every refusal says why', async () => {
-    holdTimeouts();
-    const queryRunner = dataSource.createQueryRunner();
-    await queryRunner.startTransaction();
-    await queryRunner.manager.insert(Plant, plant(1));
-    passTimeouts(TRANSACTION_TIMEOUT_MS);
-    const reason = /took longer than 600000 ms and was rolled back/;
-    await expect(queryRunner.commitTransaction()).rejects.toThrow(reason);
-    await expect(queryRunner.rollbackTransaction()).rejects.toThrow(reason);
-    await expect(queryRunner.query('SELECT 1')).rejects.toThrow(reason);
-    await queryRunner.release();
-    await dataSource.transaction((manager) => manager.insert(Plant, plant(2)));
-    expect(await storedIds()).toEqual([2]);
-  });
-
   it('may take longer if its module allows that', async () => {
     holdTimeouts();
-    await dataSource.withTimeLimit(3 * TRANSACTION_TIMEOUT_MS, (manager) =>
+    await store.dataSource.withTimeLimit(3 * TRANSACTION_TIMEOUT_MS, (manager) =>
       manager.transaction(async (within) => {
         await within.insert(Plant, plant(1));
         passTimeouts(2 * TRANSACTION_TIMEOUT_MS);
         await within.insert(Plant, plant(2));
       }),
     );
-    expect(await storedIds()).toEqual([1, 2]);
+    expect(await listStoredIds(store)).toEqual([1, 2]);
   });
 });
 
 it('rows that are written with the manager of a transaction are part of it: they go with it', async () => {
-  await rows.create(plant(1));
-  const undone = dataSource.transaction(async (manager) => {
-    expect(await rows.create(plant(2), manager)).toBe('created');
-    expect(await rows.create(plant(1), manager)).toBe('identical');
-    expect(await rows.replace(plant(1, 'new'), undefined, manager)).toBe(true);
-    expect(await rows.remove('2', undefined, manager)).toBe(true);
-    expect(await rows.create(plant(3), manager)).toBe('created');
+  await store.rows.create(plant(1));
+  const undone = store.dataSource.transaction(async (manager) => {
+    expect(await store.rows.create(plant(2), manager)).toBe('created');
+    expect(await store.rows.create(plant(1), manager)).toBe('identical');
+    expect(await store.rows.replace(plant(1, 'new'), undefined, manager)).toBe(true);
+    expect(await store.rows.remove('2', undefined, manager)).toBe(true);
+    expect(await store.rows.create(plant(3), manager)).toBe('created');
     throw new Error('undone');
   });
   await expect(undone).rejects.toThrow('undone');
-  expect(await plants.find()).toEqual([plant(1)]);
+  expect(await store.plants.find()).toEqual([plant(1)]);
 });
 
 it.each([
@@ -147,9 +112,10 @@ it.each([
   'pages that are read with the manager of a transaction show what it has written, %s',
   async (_, format, length) => {
     const names = ['a', 'b', 'c'].map((letter) => letter.repeat(length));
-    await dataSource.transaction(async (manager) => {
-      for (const [index, name] of names.entries()) await rows.create(plant(index, name), manager);
-      const { json } = await rows.page({ limit: 10, format }, {}, manager);
+    await store.dataSource.transaction(async (manager) => {
+      for (const [index, name] of names.entries())
+        await store.rows.create(plant(index, name), manager);
+      const { json } = await store.rows.page({ limit: 10, format }, {}, manager);
       const text = json instanceof JsonText ? json.text : await join(json);
       for (const name of names) expect(text.includes(name)).toBe(true);
     });

@@ -1,35 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type EntityManager, type Repository } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { WAIT_TIMEOUT_MS } from '../../src/platform/config/env.js';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
-import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
-import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
-import { useEntityStore } from '../support/store.js';
+import { listStoredIds, plant, usePlantStore } from '../support/plant-store.js';
 
-const store = useEntityStore([Plant]);
-let dataSource: StoreDataSource;
-let plants: Repository<Plant>;
-let rows: BatchedRepository<Plant>;
-
-beforeEach(() => {
-  ({ dataSource } = store);
-  plants = dataSource.getRepository(Plant);
-  rows = new BatchedRepository(plants);
-});
-
-function plant(id: number): Plant {
-  return { id: String(id), name: `plant ${id}`, tag: null };
-}
-
-async function storedIds(): Promise<number[]> {
-  const found = await plants.find({ order: { id: 'ASC' } });
-  return found.map(({ id }) => Number(id));
-}
-
+const store = usePlantStore();
 /** Moves the clock until the work has ended. */
 async function passTimeUntil(work: Promise<unknown>): Promise<void> {
   const state = { isOver: false };
@@ -42,14 +21,14 @@ async function passTimeUntil(work: Promise<unknown>): Promise<void> {
 }
 
 it.each<[string, () => Promise<unknown>]>([
-  ['a save', () => plants.save(plant(2))],
-  ['a create', () => rows.create(plant(2))],
-  ['a transaction', () => dataSource.transaction((other) => other.insert(Plant, plant(2)))],
+  ['a save', () => store.plants.save(plant(2))],
+  ['a create', () => store.rows.create(plant(2))],
+  ['a transaction', () => store.dataSource.transaction((other) => other.insert(Plant, plant(2)))],
 ])(
   'a write inside a transaction that is not part of it is refused, and the store goes on: %s',
   async (_, write) => {
     holdTimeouts();
-    const run = dataSource.transaction(async (manager) => {
+    const run = store.dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
       const written = write();
       await passTimeUntil(written);
@@ -57,63 +36,63 @@ it.each<[string, () => Promise<unknown>]>([
     });
     await expect(run).rejects.toThrow(/must use the transaction's manager|unavailable/);
     resetClocks();
-    expect(await rows.create(plant(3))).toBe('created');
-    expect(await storedIds()).toEqual([3]);
+    expect(await store.rows.create(plant(3))).toBe('created');
+    expect(await listStoredIds(store)).toEqual([3]);
   },
 );
 
 describe('a transaction that follows another', () => {
-  beforeEach(() => dataSource.transaction((manager) => manager.insert(Plant, plant(1))));
+  beforeEach(() => store.dataSource.transaction((manager) => manager.insert(Plant, plant(1))));
 
   it.each<[string, (manager: EntityManager) => Promise<unknown>]>([
     ['reads', (manager) => manager.count(Plant)],
     ['nests another', (manager) => manager.transaction((nested) => nested.count(Plant))],
   ])('and first %s sees what was stored between them', async (_, first) => {
-    await rows.create(plant(2));
-    await dataSource.transaction(async (manager) => {
+    await store.rows.create(plant(2));
+    await store.dataSource.transaction(async (manager) => {
       await first(manager);
       expect(await manager.existsBy(Plant, { id: '2' })).toBe(true);
     });
   });
 
   it('fails as a whole while another process writes, although it first reads', async () => {
-    const other = await SqliteConnection.open(String(dataSource.options.database));
+    const other = await SqliteConnection.open(String(store.dataSource.options.database));
     await other.exec('BEGIN IMMEDIATE');
-    const run = dataSource.transaction(async (manager) => {
+    const run = store.dataSource.transaction(async (manager) => {
       await manager.count(Plant);
       await manager.insert(Plant, plant(4));
     });
     await expect(run).rejects.toThrow(StoreUnavailableError);
     await other.close();
-    await dataSource.transaction((manager) => manager.insert(Plant, plant(5)));
-    expect(await storedIds()).toEqual([1, 5]);
+    await store.dataSource.transaction((manager) => manager.insert(Plant, plant(5)));
+    expect(await listStoredIds(store)).toEqual([1, 5]);
   });
 });
 
 describe('connections', () => {
   it('let a row be read by its key while pages are read', async () => {
-    await rows.create(plant(1));
-    const page = await dataSource.pools.pageReaders.acquire();
-    const waiting = Array.from({ length: 6 }, () => rows.list({ limit: 1 }));
-    expect(await rows.find('1')).toEqual(plant(1));
+    await store.rows.create(plant(1));
+    const page = await store.dataSource.pools.pageReaders.acquire();
+    const waiting = Array.from({ length: 6 }, () => store.rows.list({ limit: 1 }));
+    expect(await store.rows.find('1')).toEqual(plant(1));
     await page.release(false);
     for (const { rows: found } of await Promise.all(waiting)) expect(found).toEqual([plant(1)]);
   });
 
   it('are not reused after a caller has altered them', async () => {
-    await dataSource.query('PRAGMA foreign_keys = OFF');
-    await dataSource.query('CREATE TEMP TABLE notes (text)');
-    const runner = dataSource.createQueryRunner();
+    await store.dataSource.query('PRAGMA foreign_keys = OFF');
+    await store.dataSource.query('CREATE TEMP TABLE notes (text)');
+    const runner = store.dataSource.createQueryRunner();
     await runner.query('PRAGMA cache_size = 7');
     expect(await runner.query('PRAGMA cache_size')).toEqual([{ cache_size: 7 }]);
     await runner.release();
-    expect(await dataSource.query('PRAGMA foreign_keys')).toEqual([{ foreign_keys: 1 }]);
-    expect(await dataSource.query('PRAGMA cache_size')).not.toEqual([{ cache_size: 7 }]);
-    await expect(dataSource.query('SELECT * FROM notes')).rejects.toThrow('no such table');
+    expect(await store.dataSource.query('PRAGMA foreign_keys')).toEqual([{ foreign_keys: 1 }]);
+    expect(await store.dataSource.query('PRAGMA cache_size')).not.toEqual([{ cache_size: 7 }]);
+    await expect(store.dataSource.query('SELECT * FROM notes')).rejects.toThrow('no such table');
   });
 
   it('flush every commit to disk', async () => {
-    const runner = dataSource.createQueryRunner();
+    const runner = store.dataSource.createQueryRunner();
     for (const pragma of ['synchronous', 'foreign_keys', 'journal_mode']) {
       expect(await runner.query(`PRAGMA ${pragma}`)).toEqual([
         { [pragma]: { synchronous: 2, foreign_keys: 1, journal_mode: 'wal' }[pragma] },
@@ -124,7 +103,7 @@ describe('connections', () => {
 });
 
 it('a transaction that SQLite itself rolls back is lost as a whole, though its module continues', async () => {
-  const run = dataSource.transaction(async (manager) => {
+  const run = store.dataSource.transaction(async (manager) => {
     await manager.insert(Plant, plant(1));
     await manager.query('PRAGMA max_page_count = 1');
     const large = Object.assign(plant(2), { name: 'x'.repeat(100_000) });
@@ -132,6 +111,6 @@ it('a transaction that SQLite itself rolls back is lost as a whole, though its m
     await expect(manager.insert(Plant, plant(3))).rejects.toBeInstanceOf(StoreUnavailableError);
   });
   await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
-  expect(await rows.create(plant(4))).toBe('created');
-  expect(await storedIds()).toEqual([4]);
+  expect(await store.rows.create(plant(4))).toBe('created');
+  expect(await listStoredIds(store)).toEqual([4]);
 });
