@@ -1,4 +1,4 @@
-import { parseScaled } from './json-number.js';
+import { JSON_NUMBER, parseScaled } from './json-number.js';
 
 /** An exact decimal number with a fixed number of digits after the point, such as a price. */
 export class Decimal {
@@ -16,7 +16,7 @@ export class Decimal {
    * digits in all; undefined for any other text.
    */
   static parse(text: string, precision: number, scale: number): Decimal | undefined {
-    const unscaled = parseScaled(text, scale, precision);
+    const unscaled = JSON_NUMBER.test(text) ? parseScaled(text, scale, precision) : undefined;
     return unscaled === undefined ? undefined : new Decimal(unscaled, scale);
   }
 

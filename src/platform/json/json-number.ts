@@ -4,6 +4,8 @@ export const INT64_MAX = 2n ** 63n - 1n;
 /** The canonical spelling of an integer, as in a path or a query. */
 export const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 
+export const JSON_NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
 /** A JSON number without an exponent. */
 export const PLAIN_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
@@ -11,17 +13,18 @@ export const PLAIN_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 const ZERO = 0x30;
+const NINE = 0x39;
+const POINT = 0x2e;
 /** Digits of the largest int64. */
 const INT64_DIGITS = 19;
-/** Numbers with so many digits in all differ as doubles too, which are read in half the time. */
-const DOUBLE_DIGITS = 15;
+/** The powers of ten that are exact as doubles. */
+const POWERS = Array.from({ length: 23 }, (_, power) => 10 ** power);
 
 /**
  * Parses a JSON number (RFC 8259 section 6) that is an integer from -2^63 to 2^63 - 1, in any
  * spelling: `30e-1` is 3. Undefined for any other number.
  */
 export function parseInt64(text: string): bigint | undefined {
-  if (text.length < INT64_DIGITS && !/[.eE]/.test(text)) return BigInt(text);
   const value = parseScaled(text, 0, INT64_DIGITS);
   return value !== undefined && value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }
@@ -31,21 +34,38 @@ export function parseInt64(text: string): bigint | undefined {
  * digits. Takes time linear in the text, and never builds a longer number.
  */
 export function parseScaled(text: string, scale: number, maxDigits: number): bigint | undefined {
-  if (text.length + scale <= Math.min(maxDigits, DOUBLE_DIGITS) && PLAIN_NUMBER.test(text)) {
-    const number = Number(text);
-    const factor = 10 ** scale;
-    const scaled = Math.round(number * factor);
-    return scaled / factor === number ? BigInt(scaled) : undefined;
+  // Most numbers, and all parts of them, are exact as doubles, which take a fifth of the time.
+  let digits = 0;
+  let power = scale;
+  let isFraction = false;
+  let position = text.startsWith('-') ? 1 : 0;
+  for (; position < text.length; position++) {
+    const code = text.charCodeAt(position);
+    if (code === POINT) isFraction = true;
+    else if (code < ZERO || code > NINE) break;
+    else {
+      digits = digits * 10 + code - ZERO;
+      if (isFraction) power--;
+    }
   }
-  const parts = PARTS.exec(text);
-  if (parts === null) return undefined;
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
+  if (digits === 0) return 0n;
+  if (position < text.length) power += Number(text.slice(position + 1));
+  const factor = POWERS[Math.abs(power)] ?? NaN;
+  const scaled = power < 0 ? digits / factor : digits * factor;
+  if (digits > Number.MAX_SAFE_INTEGER || scaled > Number.MAX_SAFE_INTEGER) {
+    return parseLong(text, scale, maxDigits);
+  }
+  if (!Number.isInteger(scaled) || scaled >= (POWERS[maxDigits] ?? Infinity)) return undefined;
+  return BigInt(text.startsWith('-') ? -scaled : scaled);
+}
+
+function parseLong(text: string, scale: number, maxDigits: number): bigint | undefined {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = PARTS.exec(text) ?? [];
   const digits = whole + fraction;
 
   // The value is significant x 10^power, and significant ends in a digit other than zero.
   let start = 0;
   while (digits.charCodeAt(start) === ZERO) start++;
-  if (start === digits.length) return 0n;
   let end = digits.length;
   while (digits.charCodeAt(end - 1) === ZERO) end--;
   const power = Number(exponent) - fraction.length + (digits.length - end) + scale;
