@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { TOKEN } from './operations.js';
+import { PLANT, REPLACED_TAG, TOKEN } from './operations.js';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The value of the JSON; undefined for an empty body. */
+  readonly body: unknown;
+}
 
 /** Makes one request to a server, on a connection of its own. */
 export async function ask(
@@ -7,14 +14,17 @@ export async function ask(
   method: string,
   path: string,
   sent?: object,
-): Promise<Response> {
+): Promise<Answer> {
   const headers = {
     authorization: `Bearer ${TOKEN}`,
     connection: 'close',
     ...(sent !== undefined && { 'content-type': 'application/json' }),
   };
   const body = sent === undefined ? null : JSON.stringify(sent);
-  return await fetch(new URL(path, origin), { method, headers, body });
+  const answer = await fetch(new URL(path, origin), { method, headers, body });
+  const text = await answer.text();
+  const value: unknown = text === '' ? undefined : JSON.parse(text);
+  return { status: answer.status, headers: answer.headers, body: value };
 }
 
 /** A request, and the status and the body of its answer. Without a body, any will do. */
@@ -29,7 +39,7 @@ type Row = readonly [method: string, path: string, sent: object | undefined, num
 export async function checkAnswers(origin: string, name: string): Promise<void> {
   const content = { name: 'Aloe', tag: 'checked' };
   const plants = [-3, -2, -1].map((id) => ({ id, ...content }));
-  const replaced = { name: 'Ficus', tag: 'replaced' };
+  const replaced = { ...PLANT, tag: REPLACED_TAG };
   const rows: Row[] = [
     ...plants.map((plant): Row => ['POST', '/plants', plant, 200, content]),
     ['GET', '/plants/-3', undefined, 200, plants[0]],
@@ -42,13 +52,11 @@ export async function checkAnswers(origin: string, name: string): Promise<void> 
     ['DELETE', '/plants/-3', undefined, 404],
   ];
   for (const [method, path, sent, wanted, expected] of rows) {
-    const answer = await ask(origin, method, path, sent);
-    const { status, headers } = answer;
-    const text = await answer.text();
-    const isSame = expected === undefined || isDeepStrictEqual(JSON.parse(text), expected);
+    const { status, headers, body } = await ask(origin, method, path, sent);
+    const isSame = expected === undefined || isDeepStrictEqual(body, expected);
     const isRead = path === '/plants/-3' && method === 'GET' && wanted === 200;
     const hasHeaders = headers.has('etag') === isRead && headers.has('link') === path.includes('?');
     if (status === wanted && isSame && hasHeaders) continue;
-    throw new Error(`${name} answers ${method} ${path} ${status} ${text}`);
+    throw new Error(`${name} answers ${method} ${path} ${status} ${JSON.stringify(body)}`);
   }
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Operation, type OperationName, OPERATIONS, TOKEN } from './operations.js';
+import { type Operation, plantBody, TOKEN } from './operations.js';
 
 /** The ids of a load. Each run continues where the last one ended. */
 export interface Ids {
@@ -28,18 +28,15 @@ const LINES = 200_000;
 
 /**
  * Sends requests as fast as the answers arrive (a closed loop) for some seconds. At their end, each
- * connection still waits for the answer to one request. An import is one request, however long it
- * takes.
+ * connection still waits for the answer to one request.
  */
-export async function send(
+export async function sendRequests(
   origin: string,
-  name: OperationName,
+  { method, path, body = '' }: Operation,
   ids: Ids,
   connections: number,
   seconds: number,
 ): Promise<Tally> {
-  const { method, path, body = '' }: Operation = OPERATIONS[name];
-  if (name === 'import') return await sendImport(new URL(path, origin), body, ids);
   const { stdout } = await promisify(execFile)('wrk', [
     '--threads=1',
     `--connections=${connections}`,
@@ -56,13 +53,13 @@ export async function send(
 }
 
 /** Imports new plants in one request. */
-async function sendImport(url: URL, line: string, ids: Ids): Promise<Tally> {
-  const lines = Array.from({ length: LINES }, () => line.replace('{id}', String(ids.next++)));
+export async function sendImport(origin: string, ids: Ids): Promise<Tally> {
+  const lines = Array.from({ length: LINES }, () => `${plantBody(ids.next++)}\n`).join('');
   const began = performance.now();
-  const answer = await fetch(url, {
+  const answer = await fetch(new URL('/plants/import', origin), {
     method: 'POST',
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-ndjson' },
-    body: lines.join(''),
+    body: lines,
   });
   const { created: acknowledged = 0 } = (await answer.json()) as { created?: number };
   const rate = (acknowledged * 1_000) / (performance.now() - began);

@@ -1,6 +1,5 @@
 import { expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
 import { expectError } from '../support/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 
@@ -22,15 +21,4 @@ it('/health/ready really writes to the store, and leaves no row', async () => {
   const [after] = await dataSource.query<object[]>('PRAGMA wal_checkpoint');
   expect([before, after]).toMatchObject([{ log: 0 }, { log: 1 }]);
   expect(await app.rows()).toEqual([]);
-});
-
-it('/health/ready is 503 without details while the store may not be written', async () => {
-  const { writers } = app.nest.get<StoreDataSource>(DataSource).pools;
-  const session = await writers.acquire();
-  await session.query({ name: 'refuse', text: 'PRAGMA query_only = 1' }, []);
-  // The next batch gets the same connection.
-  await session.release(false);
-  const answer = await app.request('GET', '/health/ready');
-  expectError(answer, 'UNAVAILABLE', expect.not.stringMatching(/SQL|plants/));
-  expect(answer.headers.get('retry-after')).toBe('1');
 });

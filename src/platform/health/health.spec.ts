@@ -24,6 +24,11 @@ describe('readiness', () => {
     expect(write).toHaveBeenCalledTimes(1);
   });
 
+  it('is refused when the store fails', async () => {
+    write.mockRejectedValueOnce(new Error('The disk is full'));
+    await expect(health.ready()).rejects.toMatchObject(UNAVAILABLE);
+  });
+
   it('is refused when the store does not answer, and sends no second write meanwhile', async () => {
     write.mockReturnValueOnce(new Promise(() => undefined));
     await expect(health.ready()).rejects.toMatchObject(UNAVAILABLE);

@@ -48,12 +48,8 @@ export class PlantingsService {
   }
 
   /** @throws ApiError 40003, 50300 */
-  list(query: ListPlantingsDto): Promise<JsonPage> {
-    return this.plantings.page(query, {
-      gardenId: query.gardenId,
-      plantId: query.plantId,
-      plantedOn: query.plantedOn,
-    });
+  list({ gardenId, plantId, plantedOn, ...page }: ListPlantingsDto): Promise<JsonPage> {
+    return this.plantings.page(page, { gardenId, plantId, plantedOn });
   }
 
   /** @throws ApiError 50300 */

@@ -1,5 +1,5 @@
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { IsInt, Max, Min } from 'class-validator';
+import { ApiProperty, ApiSchema, PickType } from '@nestjs/swagger';
+import { PageQueryDto } from '../../../../src/platform/rest/page.js';
 import {
   IsInt32,
   IsInt64,
@@ -8,16 +8,10 @@ import {
 } from '../../../../src/platform/validation/types.decorators.js';
 
 /** Which labels to list. */
-export class ListLabelsDto {
+export class ListLabelsDto extends PickType(PageQueryDto, ['limit']) {
   @IsUuid()
   @ApiProperty({ description: 'The id of the garden' })
   gardenId!: string;
-
-  @IsInt()
-  @Min(1)
-  @Max(1_000)
-  @ApiProperty({ description: 'How many to list at most' })
-  limit = 100;
 }
 
 /** The label beside a planting. */

@@ -1,18 +1,11 @@
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema, PickType } from '@nestjs/swagger';
 import { Min } from 'class-validator';
-import {
-  IsCalendarDate,
-  IsInt32,
-  IsInt64,
-  IsUuid,
-} from '../../../../src/platform/validation/types.decorators.js';
+import { IsInt32, IsUuid } from '../../../../src/platform/validation/types.decorators.js';
+import { NewPlantingDto } from './new-planting.dto.js';
 
 @ApiSchema({ name: 'Move' })
-export class MoveDto {
-  @IsInt64()
-  @ApiProperty({ description: 'The id of the plant', example: 1 })
-  plantId!: bigint;
-
+/** The plants to move, and when they are planted if none of their kind are there yet. */
+export class MoveDto extends PickType(NewPlantingDto, ['plantId', 'plantedOn']) {
   @IsUuid()
   @ApiProperty({ description: 'The garden in which they are' })
   fromGardenId!: string;
@@ -20,10 +13,6 @@ export class MoveDto {
   @IsUuid()
   @ApiProperty({ description: 'The garden in which they are to be' })
   toGardenId!: string;
-
-  @IsCalendarDate()
-  @ApiProperty({ description: 'When they are planted there, if none are yet' })
-  plantedOn!: string;
 
   @IsInt32()
   @Min(1)
