@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Operation, plantBody, TOKEN } from './operations.js';
+import { type Operation, type OperationName, OPERATIONS, TOKEN } from './operations.js';
 
 /** The ids of a load. Each run continues where the last one ended. */
 export interface Ids {
@@ -28,15 +28,18 @@ const LINES = 200_000;
 
 /**
  * Sends requests as fast as the answers arrive (a closed loop) for some seconds. At their end, each
- * connection still waits for the answer to one request.
+ * connection still waits for the answer to one request. An import is one request, however long it
+ * takes.
  */
-export async function sendRequests(
+export async function send(
   origin: string,
-  { method, path, body = '' }: Operation,
+  name: OperationName,
   ids: Ids,
   connections: number,
   seconds: number,
 ): Promise<Tally> {
+  const { method, path, body = '' }: Operation = OPERATIONS[name];
+  if (name === 'import') return await sendImport(new URL(path, origin), body, ids);
   const { stdout } = await promisify(execFile)('wrk', [
     '--threads=1',
     `--connections=${connections}`,
@@ -53,13 +56,13 @@ export async function sendRequests(
 }
 
 /** Imports new plants in one request. */
-export async function sendImport(origin: string, ids: Ids): Promise<Tally> {
-  const lines = Array.from({ length: LINES }, () => `${plantBody(ids.next++)}\n`).join('');
+async function sendImport(url: URL, line: string, ids: Ids): Promise<Tally> {
+  const lines = Array.from({ length: LINES }, () => line.replace('{id}', String(ids.next++)));
   const began = performance.now();
-  const answer = await fetch(new URL('/plants/import', origin), {
+  const answer = await fetch(url, {
     method: 'POST',
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-ndjson' },
-    body: lines,
+    body: lines.join(''),
   });
   const { created: acknowledged = 0 } = (await answer.json()) as { created?: number };
   const rate = (acknowledged * 1_000) / (performance.now() - began);

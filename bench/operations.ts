@@ -4,6 +4,8 @@ export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: string;
+  /** The condition in SQL for the plants whose number it changes by one. */
+  readonly counted?: string;
 }
 
 /** The token that every contestant accepts. */
@@ -12,18 +14,18 @@ export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
 /** The tag of plants that were replaced; no other plant has it. */
 export const REPLACED_TAG = 'outdoor';
 
-/** The answer to a create. */
-export const PLANT = { name: 'Monstera deliciosa', tag: 'indoor' };
+const NEW_PLANT = '{"id":{id},"name":"Monstera deliciosa","tag":"indoor"}';
 
-/** The operations that are measured, in this order. An import is no request of a fixed size. */
+/** The operations that are measured, in this order. An import sends many plants in one request. */
 export const OPERATIONS = {
-  create: {
-    title: 'creates',
+  create: { title: 'creates', method: 'POST', path: '/plants', body: NEW_PLANT, counted: 'TRUE' },
+  import: {
+    title: 'imported lines',
     method: 'POST',
-    path: '/plants',
-    body: '{"id":{id},"name":"Monstera deliciosa","tag":"indoor"}',
+    path: '/plants/import',
+    body: `${NEW_PLANT}\n`,
+    counted: 'TRUE',
   },
-  import: undefined,
   read: { title: 'reads by id', method: 'GET', path: '/plants/{id}' },
   page: { title: 'pages of 100', method: 'GET', path: '/plants?limit=100&after={id}' },
   replace: {
@@ -31,14 +33,11 @@ export const OPERATIONS = {
     method: 'PUT',
     path: '/plants/{id}',
     body: `{"name":"Monstera deliciosa","tag":"${REPLACED_TAG}"}`,
+    counted: `tag = '${REPLACED_TAG}'`,
   },
-  remove: { title: 'removes', method: 'DELETE', path: '/plants/{id}' },
-} satisfies Record<string, Operation | undefined>;
+  remove: { title: 'removes', method: 'DELETE', path: '/plants/{id}', counted: 'TRUE' },
+} satisfies Record<string, Operation>;
 
 export type OperationName = keyof typeof OPERATIONS;
 
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[];
-
-export function plantBody(id: number): string {
-  return OPERATIONS.create.body.replace('{id}', String(id));
-}

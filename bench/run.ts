@@ -1,47 +1,107 @@
-import { existsSync, rmSync } from 'node:fs';
-import { mkdir, mkdtemp } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CONTESTANTS, program } from './contestants.js';
-import { openPostgres, openSqlite } from './engines.js';
+import { parseArgs } from 'node:util';
+import { parseNumber } from '../test/proofs/proof.js';
+import { PostgresServer } from '../test/support/postgres-server.js';
+import { CONTESTANTS, program, start, type Started } from './contestants.js';
+import { query } from './databases.js';
 import { measure } from './measure.js';
-import { HELP, readOptions } from './options.js';
+import { OPERATION_NAMES } from './operations.js';
 
-const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+const HELP = `Usage: npm run bench -- [operations] [options]
+
+Measures how many requests per second Plant Store and its peers answer, side by side, and how much
+processor time each request costs them. The load comes from wrk.
+
+Operations: ${OPERATION_NAMES.join(' ')} (create)
+
+  --engine NAME        sqlite or postgres (sqlite)
+  --against FOLDER     compares with another build of the program, FOLDER/dist, instead of the peers
+  --rows N             plants in the table at the start (200000)
+  --connections N      connections to make requests on (64)
+  --rounds N           rounds (6)
+  --seconds N          seconds of a measured run (2)
+  --help               prints this`;
+
+const string = { type: 'string' } as const;
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    engine: { ...string, default: 'sqlite' },
+    against: string,
+    rows: { ...string, default: '200000' },
+    connections: { ...string, default: '64' },
+    rounds: { ...string, default: '6' },
+    seconds: { ...string, default: '2' },
+    help: { type: 'boolean' },
+  },
+});
+const { engine, against } = values;
+const asked = positionals.length === 0 ? ['create'] : positionals;
+const operations = OPERATION_NAMES.filter((name) => asked.includes(name));
+if (values.help === true || operations.length < asked.length) {
+  console.log(HELP);
+  process.exit(values.help === true ? 0 : 1);
+}
+if (engine !== 'sqlite' && engine !== 'postgres') {
+  throw new RangeError('--engine must be sqlite or postgres');
+}
+const options = {
+  rows: parseNumber(values.rows),
+  connections: parseNumber(values.connections),
+  rounds: parseNumber(values.rounds),
+  seconds: parseNumber(values.seconds),
+};
 
 // Runs the exit handlers, which end the programs and remove their databases.
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 
-const options = readOptions(process.argv.slice(2));
-if (options.help) {
-  console.log(HELP);
-  process.exit();
-}
-const { against, engine: name } = options;
-if (against !== undefined && !existsSync(path.join(against, 'dist/main.js'))) {
-  throw new Error(`There is no built program in ${against}: run npm run build there`);
-}
-
 // The system's temporary folder may not be on a disk.
-await mkdir(here('data'), { recursive: true });
-const folder = await mkdtemp(here('data/run-'));
+const data = fileURLToPath(new URL('data', import.meta.url));
+await mkdir(data, { recursive: true });
+const folder = await mkdtemp(path.join(data, 'run-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+// A PostgreSQL server runs as another user when this program runs as root.
+await chmod(folder, 0o755);
+process.env.TMPDIR = folder;
 
 const [processor] = os.cpus();
 const cores = `${processor?.model.trim() ?? 'unknown'}, ${os.availableParallelism()} cores`;
-console.log(`${new Date().toISOString()}, Node ${process.version}, ${name}, ${cores}`);
-const engine = name === 'sqlite' ? openSqlite() : await openPostgres(folder);
+console.log(`${new Date().toISOString()}, Node ${process.version}, ${engine}, ${cores}`);
+const server = engine === 'postgres' ? await PostgresServer.start() : undefined;
+
+/** Creates a database for the program in this folder, and resolves with its DATABASE_URL. */
+async function createDatabase(own: string): Promise<string> {
+  if (server === undefined) return `sqlite:${own}/plants.db`;
+  const name = path.basename(own);
+  await query(server.url(), `CREATE DATABASE "${name}"`);
+  return server.url(name);
+}
+
 const contestants =
   against === undefined
-    ? CONTESTANTS[name]
+    ? CONTESTANTS[engine]
     : [program('this build'), program('the other build', against)];
 try {
-  const faults = await measure({ ...options, folder }, engine, contestants);
+  const started: Started[] = [];
+  for (const contestant of contestants) {
+    if (!operations.some((name) => contestant.operations.includes(name))) continue;
+    const own = await mkdtemp(path.join(folder, 'contestant-'));
+    started.push(await start(contestant, own, await createDatabase(own), options.rows));
+  }
+  const faults: string[] = [];
+  for (const name of operations) {
+    const able = started.filter((one) => one.operations.includes(name));
+    faults.push(...(await measure(name, able, options)));
+  }
+  for (const { stop } of started) await stop();
   if (faults.length === 0) console.log('\nEvery acknowledged change is stored, and nothing else.');
   for (const fault of faults) console.error(`FAILED: ${fault}`);
   if (faults.length > 0) process.exitCode = 1;
 } finally {
-  await engine.close();
+  await server?.remove();
 }

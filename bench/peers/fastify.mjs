@@ -3,9 +3,8 @@ import Fastify from 'fastify';
 import process from 'node:process';
 import readline from 'node:readline';
 import { isAllowed, readId, readPage, toEtag, toPage, toPlant } from './plants.ts';
+import { change, insertAll, read } from './table.mjs';
 
-const isPostgres = process.env.DATABASE_URL.startsWith('postgres');
-const plants = await import(isPostgres ? './postgres.mjs' : './sqlite.mjs');
 const app = Fastify({ ajv: { customOptions: { coerceTypes: false } } });
 
 // The schemas with which Fastify checks bodies and writes answers.
@@ -30,9 +29,9 @@ app.addContentTypeParser('application/x-ndjson', (request, payload, done) => don
 const refuse = (reply, status, error) => reply.code(status).send({ error });
 const notFound = (reply) => refuse(reply, 404, 'no such plant');
 
-app.post('/plants', { schema: CREATE }, async ({ body }, reply) => {
-  if (!(await plants.insert(body))) return refuse(reply, 409, 'the id is in use');
-  return { name: body.name, tag: body.tag };
+app.post('/plants', { schema: CREATE }, async ({ body: { id, name, tag } }, reply) => {
+  const isNew = await change('insert', id, name, tag ?? null);
+  return isNew ? { name, tag } : refuse(reply, 409, 'the id is in use');
 });
 
 app.post('/plants/import', { bodyLimit: Number.MAX_SAFE_INTEGER }, async ({ body }) => {
@@ -41,16 +40,16 @@ app.post('/plants/import', { bodyLimit: Number.MAX_SAFE_INTEGER }, async ({ body
   for await (const line of readline.createInterface({ input: body })) {
     rows.push(JSON.parse(line));
     if (rows.length < LINES) continue;
-    created += await plants.insertAll(rows);
+    created += await insertAll(rows);
     rows = [];
   }
-  return { created: created + (await plants.insertAll(rows)) };
+  return { created: created + (await insertAll(rows)) };
 });
 
 app.get('/plants', { schema: LIST }, async (request, reply) => {
   const query = readPage(request.query);
   if (query === undefined) return refuse(reply, 400, 'not a page');
-  const page = toPage(await plants.list(query), query);
+  const page = toPage(await read('list', query.after, query.limit + 1), query);
   if (page.link !== undefined) reply.header('link', page.link);
   return page.plants;
 });
@@ -58,7 +57,7 @@ app.get('/plants', { schema: LIST }, async (request, reply) => {
 app.get('/plants/:id', { schema: READ }, async (request, reply) => {
   const id = readId(request.params.id);
   if (id === undefined) return refuse(reply, 400, 'not an id');
-  const row = await plants.find(id);
+  const [row] = await read('find', id);
   if (row === undefined) return notFound(reply);
   reply.header('etag', toEtag(row));
   return toPlant(row);
@@ -68,13 +67,13 @@ app.put('/plants/:id', { schema: REPLACE }, async (request, reply) => {
   const id = readId(request.params.id);
   if (id === undefined) return refuse(reply, 400, 'not an id');
   const { name, tag } = request.body;
-  return (await plants.replace(id, { name, tag })) ? { name, tag } : notFound(reply);
+  return (await change('replace', name, tag ?? null, id)) ? { name, tag } : notFound(reply);
 });
 
 app.delete('/plants/:id', async (request, reply) => {
   const id = readId(request.params.id);
   if (id === undefined) return refuse(reply, 400, 'not an id');
-  return (await plants.remove(id)) ? reply.code(204).send() : notFound(reply);
+  return (await change('remove', id)) ? reply.code(204).send() : notFound(reply);
 });
 
 await app.listen({ port: Number(process.env.PORT), host: '127.0.0.1' });

@@ -26,9 +26,9 @@ import {
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
-import Database from 'better-sqlite3';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import type { Request, Response } from 'express';
+import { createRequire } from 'node:module';
 import { Column, Entity, MoreThan, PrimaryColumn, type Repository } from 'typeorm';
 import { isAllowed, readPage, toEtag, toPage, toPlant } from './plants.js';
 
@@ -127,7 +127,7 @@ class PlantsController {
   imports: [
     TypeOrmModule.forRoot({
       type: 'better-sqlite3',
-      driver: Database,
+      driver: createRequire(import.meta.url)('better-sqlite3') as unknown,
       database: process.env.DATABASE_URL?.replace('sqlite:', '') ?? '',
       enableWAL: true,
       prepareDatabase: (connection: { pragma(text: string): void }) =>
