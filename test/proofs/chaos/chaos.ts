@@ -73,48 +73,40 @@ export default (async (args) => {
     throw new RangeError(`--nemesis must name some of ${known} on ${engine}`);
   }
   const [seed, count] = [parseNumber(values.seed), parseNumber(values.replicas)];
+  const end = performance.now() + parseNumber(values.seconds) * 1_000;
   const random = new SeededRandom(seed);
+  const faults: string[] = [];
   const folder = await ProgramFolder.create();
   const database = await startDatabase(engine, names);
   try {
     const flushes = names.includes('flushes') ? new Faults(folder.path, '.db-wal') : undefined;
     const DATABASE_URL = database?.url() ?? 'sqlite:plants.db';
     const env = { ...PROGRAM_ENV, DATABASE_URL, ...flushes?.env };
-    const replicas = await Replicas.start(count, folder, env, random);
-    const load = new Load(replicas.send, seed, LONGEST_TRANSACTION_MS[engine]);
+    const replicas = await Replicas.start(count, folder, env, random, faults);
+    const longestMs = LONGEST_TRANSACTION_MS[engine];
+    const load = new Load(replicas.send, faults, { seed, longestMs });
     const target = { replicas, database, flushes, random };
-    const struck = await strikeUnderLoad(strikes, parseNumber(values.seconds), load, target);
+    let struck = 0;
+    // Each strikes at least once, however slow the machine is.
+    while (faults.length === 0 && (struck < strikes.length || performance.now() < end)) {
+      await sleep(random.below(LONGEST_PAUSE_MS));
+      await strikes[struck++ % strikes.length]?.(target);
+      await load.audit();
+    }
+    await load.stop();
+    await replicas.stop();
     console.log(`${engine}, ${count} replicas, ${struck} strikes of ${names.join()}, seed ${seed}`);
     console.log(load.summary());
-    const damage = engine === 'sqlite' ? await checkStore(folder) : [];
-    return [...load.faults, ...replicas.faults, ...damage];
+    if (engine === 'sqlite') {
+      const { exitCode, errors } = await folder.run('db-check', ['plants.db'], {});
+      if (exitCode !== 0) faults.push(`db-check: ${errors}`);
+    }
+    return faults;
   } finally {
     await folder.remove();
     await database?.remove();
   }
 }) satisfies Proof;
-
-/** Resolves with the number of strikes, once the load and the programs are stopped. */
-async function strikeUnderLoad(
-  strikes: readonly Strike[],
-  seconds: number,
-  load: Load,
-  target: Target,
-): Promise<number> {
-  const { replicas, random } = target;
-  const end = performance.now() + seconds * 1_000;
-  let count = 0;
-  // Each strikes at least once, however slow the machine is.
-  while (count < strikes.length || performance.now() < end) {
-    if (load.faults.length > 0 || replicas.faults.length > 0) break;
-    await sleep(random.below(LONGEST_PAUSE_MS));
-    await strikes[count++ % strikes.length]?.(target);
-    await load.audit();
-  }
-  await load.stop();
-  await replicas.stop();
-  return count;
-}
 
 async function startDatabase(
   engine: 'sqlite' | 'postgres',
@@ -122,9 +114,4 @@ async function startDatabase(
 ): Promise<Target['database']> {
   if (engine === 'sqlite') return undefined;
   return await (nemeses.includes('failover') ? Cluster : PostgresServer).start();
-}
-
-async function checkStore(folder: ProgramFolder): Promise<string[]> {
-  const { exitCode, errors } = await folder.run('db-check', ['plants.db'], {});
-  return exitCode === 0 ? [] : [`db-check: ${errors}`];
 }

@@ -14,7 +14,6 @@ const FIRST_ID = 2n ** 62n + 1n;
 
 /** Imports of many plants, short and long, each of which is stored as long as the store exists. */
 export class Imports implements Workload {
-  readonly faults: string[] = [];
   /** The acknowledged plants, by their ids. */
   private readonly stored = new Map<string, string>();
   private lastId = FIRST_ID;
@@ -22,6 +21,7 @@ export class Imports implements Workload {
   constructor(
     private readonly random: SeededRandom,
     private readonly send: Send,
+    private readonly faults: string[],
   ) {}
 
   async run(goesOn: () => boolean): Promise<void> {

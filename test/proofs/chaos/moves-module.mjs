@@ -1,11 +1,11 @@
-import { Controller, Get, HttpException, Inject, Module, Post, Req } from '@nestjs/common';
+import { Controller, HttpException, Inject, Module, Post, Req } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { AppModule } from '../../../dist/app.module.js';
 
 // Loaded into the program, it adds a module that uses transactions as TypeORM's documentation says.
-// A plant with a number as its name is an account; a move from one to another leaves a plant as its
-// receipt.
+// A plant with a number as its name is an account, which counts its changes in its tag; a move from
+// one to another leaves a plant as its receipt.
 
 class Moves {
   constructor(dataSource) {
@@ -29,7 +29,10 @@ class Moves {
         await manager
           .createQueryBuilder()
           .update('Plant')
-          .set({ name: () => 'CAST(CAST(name AS INTEGER) + :more AS TEXT)' })
+          .set({
+            name: () => 'CAST(CAST(name AS INTEGER) + :more AS TEXT)',
+            tag: () => 'CAST(CAST(tag AS INTEGER) + 1 AS TEXT)',
+          })
           .where('id = :id', { id, more })
           .execute();
         await sleep(Number(query.get('pauseMs')));
@@ -37,29 +40,15 @@ class Moves {
       if (query.get('undo') === 'true') throw new HttpException('Undone', 409);
     });
   }
-
-  /** Lists accounts and receipts as one statement reads them. */
-  async list(request) {
-    const query = new URL(request.url, 'http://localhost').searchParams;
-    return await this.dataSource.query(
-      `SELECT CAST(id AS TEXT) AS id, name FROM plants
-       WHERE id BETWEEN ${Number(query.get('first'))} AND ${Number(query.get('last'))}`,
-    );
-  }
 }
 
 class MovesModule {}
 
-function decorate(method, ...decorators) {
-  const descriptor = Object.getOwnPropertyDescriptor(Moves.prototype, method);
-  Req()(Moves.prototype, method, 0);
-  for (const decorator of decorators) decorator(Moves.prototype, method, descriptor);
-}
-
+const move = Object.getOwnPropertyDescriptor(Moves.prototype, 'move');
 Controller('moves')(Moves);
 Inject(DataSource)(Moves, undefined, 0);
-decorate('move', Post());
-decorate('list', Get());
+Req()(Moves.prototype, 'move', 0);
+Post()(Moves.prototype, 'move', move);
 Module({ controllers: [Moves] })(MovesModule);
 const imports = Reflect.getMetadata('imports', AppModule);
 Reflect.defineMetadata('imports', [...imports, MovesModule], AppModule);

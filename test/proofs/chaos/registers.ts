@@ -11,7 +11,6 @@ const CONCURRENT_HISTORIES = 32;
 
 /** Makes short histories of concurrent clients, each on one id, and checks that they are linearizable. */
 export class Registers implements Workload {
-  readonly faults: string[] = [];
   private calls = 0;
   private unknown = 0;
   private started = 0;
@@ -21,6 +20,7 @@ export class Registers implements Workload {
   constructor(
     private readonly seed: number,
     private readonly send: Send,
+    private readonly faults: string[],
   ) {}
 
   async run(goesOn: () => boolean): Promise<void> {

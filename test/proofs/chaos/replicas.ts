@@ -50,23 +50,25 @@ export const PROGRAM_ENV = {
 
 /** Programs on one store, which are killed or stopped, and started again. */
 export class Replicas {
-  readonly faults: string[] = [];
-
   private readonly all: Replica[] = [];
 
-  private constructor(private readonly random: SeededRandom) {}
+  private constructor(
+    private readonly random: SeededRandom,
+    private readonly faults: string[],
+  ) {}
 
   static async start(
     count: number,
     folder: ProgramFolder,
     env: Record<string, string>,
     random: SeededRandom,
+    faults: string[],
   ): Promise<Replicas> {
-    const replicas = new Replicas(random);
+    const replicas = new Replicas(random, faults);
     for (let number = 0; number < count; number++) {
       const port = await freePort();
       const own = { ...env, PORT: String(port), SHUTDOWN_GRACE_MS: '' };
-      const replica = new Replica(() => folder.serve(own), port, replicas.faults);
+      const replica = new Replica(() => folder.serve(own), port, faults);
       replicas.all.push(replica);
     }
     await Promise.all(replicas.all.map(({ serving }) => serving));

@@ -10,11 +10,13 @@ const MOVES = 40;
 
 let folder: ProgramFolder;
 let replicas: Replicas;
+let faults: string[];
 
 beforeEach(async () => {
   folder = await ProgramFolder.create();
   const env = { ...PROGRAM_ENV, DATABASE_URL: 'sqlite:plants.db' };
-  replicas = await Replicas.start(1, folder, env, new SeededRandom(SEED));
+  faults = [];
+  replicas = await Replicas.start(1, folder, env, new SeededRandom(SEED), faults);
 });
 
 afterEach(() => folder.remove());
@@ -79,9 +81,9 @@ it.each(BUGS)('the proof finds a program with the bug: %s', async (fault, forge)
     if (request.method === 'POST' && request.path.startsWith('/moves')) moves++;
     return forged(request, replicas.send);
   };
-  const load = new Load(send, SEED, 1);
+  const load = new Load(send, faults, { seed: SEED, longestMs: 1, patienceMs: 2_000 });
   do await load.audit();
-  while (load.faults.length === 0 && moves < MOVES);
-  await load.stop(2_000);
-  expect(load.faults[0]).toContain(fault);
+  while (faults.length === 0 && moves < MOVES);
+  await load.stop();
+  expect(faults[0]).toContain(fault);
 });
