@@ -13,7 +13,7 @@ import type { Answer, Request, Send } from './replicas.js';
 import { makeCreate } from './requests.js';
 
 /** The states of a plant: few enough that clients often meet, and closed under the patches. */
-export const PLANTS: readonly [State, ...State[]] = [
+const PLANTS: readonly [State, ...State[]] = [
   '{"name":"a"}',
   '{"name":"a","tag":""}',
   '{"name":"a","tag":"t"}',
@@ -70,10 +70,10 @@ export class History {
   private moment = 0;
   private lastAudit: Call | undefined;
 
-  /** @param etags the ETag of each of {@link PLANTS} */
+  /** @param etags those that were seen, by the plants that have them, whatever their ids are */
   constructor(
     readonly id: bigint,
-    private readonly etags: ReadonlyMap<State, string>,
+    private readonly etags: Map<State, string>,
   ) {}
 
   /** Runs all clients at once, and then one read by another client. */
@@ -104,7 +104,11 @@ export class History {
     return isLinearizable([...this.calls, ...audits]);
   }
 
-  private async call(client: number, operation: Operation, send: Send): Promise<void> {
+  private async call(client: number, drawn: Operation, send: Send): Promise<void> {
+    // A condition needs an ETag that was seen.
+    const isPossible =
+      !('condition' in drawn && drawn.condition) || this.etags.has(drawn.condition.state);
+    const operation = isPossible ? drawn : { ...drawn, condition: undefined };
     const request = this.makeRequest(operation);
     const calledAt = this.moment++;
     const answer = await send(request);
@@ -143,8 +147,10 @@ export class History {
     if (kind === 'list') return toOkResult(this.listed(text));
     if (kind !== 'read') return toOkResult(text);
     const plant = this.withoutId(text);
-    const isRight = headers.etag === this.etags.get(plant);
-    return isRight ? toOkResult(plant) : `200 with a wrong ETag ${plant}`;
+    const { etag = '' } = headers;
+    const isNew = !this.etags.has(plant) && ![...this.etags.values()].includes(etag);
+    if (isNew) this.etags.set(plant, etag);
+    return this.etags.get(plant) === etag ? toOkResult(plant) : `200 with a wrong ETag ${plant}`;
   }
 
   /** Finds the plant with this id on a page, which may have others. */

@@ -1,9 +1,8 @@
 import { SeededRandom } from '../../support/seeded-random.js';
 import { describeCalls, isLinearizable } from './checker.js';
-import { drawOperations, History, PLANTS } from './history.js';
+import { drawOperations, History } from './history.js';
 import { ABSENT, type State } from './plant-register.js';
 import type { Send } from './replicas.js';
-import { makeCreate } from './requests.js';
 import type { AuditExport, Workload } from './load.js';
 
 /** How many histories, each on a different id, run at a time. */
@@ -15,7 +14,7 @@ export class Registers implements Workload {
   private unknown = 0;
   private started = 0;
   private readonly ended: History[] = [];
-  private etags: ReadonlyMap<State, string> = new Map();
+  private readonly etags = new Map<State, string>();
 
   constructor(
     private readonly seed: number,
@@ -24,7 +23,6 @@ export class Registers implements Workload {
   ) {}
 
   async run(goesOn: () => boolean): Promise<void> {
-    this.etags = await this.readEtags();
     const work = async (): Promise<void> => {
       while (goesOn()) await this.runOne(++this.started);
     };
@@ -59,23 +57,5 @@ export class Registers implements Workload {
 
   private report({ id, calls }: History, more = ''): void {
     this.faults.push(`not linearizable: the id ${id}${more}\n${describeCalls(calls)}`);
-  }
-
-  /** An ETag depends only on the members of a plant, so the ETags of another id serve as well. */
-  private async readEtags(): Promise<Map<State, string>> {
-    const etags = new Map<State, string>();
-    for (const [index, plant] of PLANTS.entries()) {
-      const id = -1 - index;
-      // A program may be killed meanwhile.
-      let etag: string | undefined;
-      while (etag === undefined) {
-        await this.send(makeCreate(BigInt(id), plant));
-        const answer = await this.send({ method: 'GET', path: `/plants/${id}` });
-        etag = answer?.headers.etag;
-      }
-      etags.set(plant, etag);
-    }
-    if (new Set(etags.values()).size < PLANTS.length) throw new Error('plants share an ETag');
-    return etags;
   }
 }

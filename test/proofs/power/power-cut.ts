@@ -62,21 +62,17 @@ function isAcknowledgement(step: Step): step is Step & { readonly kind: 'answer'
   return step.kind === 'answer' && [200, 40_901].includes(step.code);
 }
 
-/** Draws the steps after which the power is cut: any steps, and often the most critical ones. */
+/** Draws the steps after which the power is cut: half of them acknowledge a plant. */
 function momentsIn(
   steps: readonly Step[],
   cuts: number,
   random: SeededRandom,
 ): Map<number, number> {
-  const listIndexes = (isMeant: (step: Step) => boolean): number[] =>
-    steps.flatMap((step, index) => (isMeant(step) ? [index] : []));
-  const any = listIndexes(() => true);
-  const answers = listIndexes(isAcknowledgement);
-  const retries = listIndexes((step) => step.kind === 'answer' && step.code === 40_901);
-  const kinds = [any, any, answers, retries.length > 0 ? retries : answers];
+  const any = [...steps.keys()];
+  const answers = steps.flatMap((step, index) => (isAcknowledgement(step) ? [index] : []));
   const moments = new Map<number, number>();
   for (let cut = 0; cut < cuts; cut++) {
-    const indexes = kinds[cut % kinds.length] ?? any;
+    const indexes = cut % 2 === 0 ? any : answers;
     const index = indexes[random.below(indexes.length)] ?? 0;
     moments.set(index, (moments.get(index) ?? 0) + 1);
   }

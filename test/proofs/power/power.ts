@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { inNewFolder } from '../../support/new-folder.js';
@@ -71,21 +71,11 @@ export default (async (args) => {
 async function play(scene: Scene, seed: number, folder: string): Promise<string[]> {
   const recording = new Recording(folder, scene);
   for (const [plants, end] of scene.runs) await recording.run(plants, end);
-  console.log(`${scene.name}: ${summary(recording)}`);
+  const { plants, steps } = recording;
+  console.log(`${scene.name}: ${plants} plants, ${steps.length} steps`);
   const left = join(folder, 'left');
   const faults = await cutPower(recording, scene.moments, new SeededRandom(seed), left);
   console.log(`  ${faults.length} faults`);
   if (scene.isNormal) return faults.length > 0 ? [] : [`${scene.name}: no plant is lost`];
   return faults;
-}
-
-function summary({ steps, plants }: Recording): string {
-  const answers = (code: number): number =>
-    steps.filter((step) => step.kind === 'answer' && step.code === code).length;
-  const flushes = steps.flatMap((step) => (step.kind === 'flush' ? [basename(step.path)] : []));
-  const checkpoints = flushes.filter((name) => name === 'plants.db').length;
-  return (
-    `${plants} plants, answers ${answers(200)} x 200, ${answers(40_901)} x 40901, ` +
-    `${answers(50_300)} x 50300, ${flushes.length} flushes, ${checkpoints} of them of checkpoints`
-  );
 }

@@ -1,17 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  Column,
-  Entity,
-  JoinColumn,
-  ManyToOne,
-  type MigrationInterface,
-  PrimaryGeneratedColumn,
-  type QueryRunner,
-} from 'typeorm';
+import { Column, Entity, ForeignKey, PrimaryGeneratedColumn } from 'typeorm';
 import { copyStore } from '../../../../src/commands/copy-store.js';
 import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
 import { bytes, int64, nullable } from '../../../../src/platform/database/columns.js';
-import { changeSchema } from '../../../../src/platform/database/migration-steps.js';
+import { CreateTable } from '../../../../src/platform/database/migration-steps.js';
 import { addToSchema, querySqlite, useStore } from '../../../support/store.js';
 import { TestStore } from '../../../support/test-store.js';
 
@@ -21,32 +13,21 @@ class Bed {
   @PrimaryGeneratedColumn({ type: 'bigint' })
   id!: string;
 
+  @ForeignKey(() => Bed)
   @Column(nullable(int64()))
   parentId!: string | null;
-
-  @ManyToOne(() => Bed)
-  @JoinColumn({ name: 'parentId' })
-  parent?: Bed | null;
 
   @Column(nullable(bytes()))
   photo!: Buffer | null;
 }
 
-class CreateBeds1900000000000 implements MigrationInterface {
-  async up(queryRunner: QueryRunner): Promise<void> {
-    await changeSchema(queryRunner).createTable({
-      name: 'beds',
-      columns: { id: int64(), parentId: nullable(int64()), photo: nullable(bytes()) },
-      key: ['id'],
-      countsUp: true,
-      references: { parentId: { table: 'beds', onDelete: 'RESTRICT' } },
-    });
-  }
-
-  async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.dropTable('beds');
-  }
-}
+class CreateBeds1900000000000 extends CreateTable({
+  name: 'beds',
+  columns: { id: int64(), parentId: nullable(int64()), photo: nullable(bytes()) },
+  key: ['id'],
+  countsUp: true,
+  references: { parentId: { table: 'beds', onDelete: 'RESTRICT' } },
+}) {}
 
 addToSchema({ entities: [Bed], migrations: [CreateBeds1900000000000] });
 
