@@ -39,7 +39,13 @@ const MALFORMED: readonly (readonly [string, keyof typeof ErrorCatalogue, string
     'BODY_TOO_LARGE',
     `${GOOD}Transfer-Encoding: chunked\r\n\r\n13;${'x'.repeat(20_000)}\r\n${PLANT}\r\n0\r\n\r\n`,
   ],
+  ['a header beyond 16 KiB', 'HEADERS_TOO_LARGE', `${GOOD}X: ${'x'.repeat(20_000)}\r\n\r\n`],
   ['more than 100 headers', 'HEADERS_TOO_LARGE', `${GOOD}${'X:\r\n'.repeat(98)}\r\n`],
+  [
+    'an expectation other than 100-continue',
+    'EXPECTATION_FAILED',
+    `${GOOD}Expect: tea\r\nContent-Length: 19\r\n\r\n${PLANT}`,
+  ],
   [
     'an upgrade without a token',
     'TOKEN_MISSING',
