@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module } from '@nestjs/common';
 import { ApiExcludeController, ApiOperation } from '@nestjs/swagger';
 import { createHash } from 'node:crypto';
@@ -17,60 +17,87 @@ const READER = 'may-only-read';
 
 const PLANT = '{"id":1,"name":"Monstera","tag":"indoor"}';
 const STORED = { id: '1', name: 'Monstera', tag: 'indoor' };
-const READS = [
+/** The method, the path and the body of a request. */
+type Call = readonly [method: string, path: string, body?: string | undefined];
+
+const READS: readonly Call[] = [
   ['GET', '/plants/1'],
   ['HEAD', '/plants/1'],
   ['GET', '/plants'],
   ['HEAD', '/plants'],
-] as const;
-const WRITES = [
+];
+const WRITES: readonly Call[] = [
   ['POST', '/plants', '{"id":2,"name":"Ficus"}'],
   ['PUT', '/plants/1', '{"name":"Ficus"}'],
+  ['PUT', '/plants/404', '{}'],
   ['PATCH', '/plants/1', '{"tag":"x"}'],
   ['POST', '/plants/import', '{"id":2,"name":"Ficus"}'],
   ['DELETE', '/plants/1', undefined],
-] as const;
+];
 
-@ApiTag('scoped examples', 'Examples that have a scope of their own')
-@Controller('scoped-examples')
-@RequireScopes('examples')
-class ScopedExamplesController {
+class Examples {
   @Get()
-  @ApiOperation({ operationId: 'listScopedExamples', summary: 'List scoped examples' })
+  @ApiOperation({ operationId: 'listExamples', summary: 'List examples' })
   list(): object {
-    return {};
+    return { hasTurn: !Turns.ofHandlers.isIdle };
   }
 }
 
-@Module({ controllers: [ScopedExamplesController] })
-class ScopedExamplesModule {}
+@ApiTag('examples', 'Examples that have a scope of their own')
+@Controller('scoped')
+@RequireScopes('examples')
+class ScopedController extends Examples {}
 
-async function ask(
-  app: TestApp,
-  authorization: string | undefined,
-  method: string,
-  path: string,
-  body?: string,
-): Promise<Answer> {
-  const headers = {
-    'Content-Type': path.endsWith('import') ? 'application/x-ndjson' : 'application/json',
-    ...(authorization !== undefined && { Authorization: authorization }),
-  };
+@Public()
+@Controller('open')
+@ApiExcludeController()
+class OpenController extends Examples {}
+
+@Module({ controllers: [ScopedController, OpenController] })
+class ExamplesModule {}
+
+let issuer: TokenIssuer;
+
+beforeAll(async () => {
+  issuer = await TokenIssuer.start();
+});
+afterAll(() => issuer.stop());
+
+const app = TestApp.forAll(
+  () => ({
+    ...{ ACCESS_TOKENS: TOKENS, READ_ACCESS_TOKENS: READER },
+    ...{ ...issuer.env, AUTH_SCOPE: 'plants:write', AUTH_READ_SCOPE: 'plants:read' },
+  }),
+  ExamplesModule,
+);
+
+beforeEach(async () => {
+  for (const { id } of await app.rows()) await app.delete(`/plants/${id}`);
+  await app.create(PLANT);
+});
+
+async function ask(authorization: string, ...[method, path, body]: Call): Promise<Answer> {
+  const type = path.endsWith('import') ? 'application/x-ndjson' : 'application/json';
+  const headers = { 'Content-Type': type, Authorization: authorization };
   return await app.request(method, path, body === undefined ? { headers } : { headers, body });
 }
 
-describe('static tokens', () => {
-  const app = TestApp.forAll({ ACCESS_TOKENS: TOKENS, READ_ACCESS_TOKENS: READER });
+async function askWithScope(scope: string, ...request: Call): Promise<Answer> {
+  return await ask(`Bearer ${await issuer.token({ scope })}`, ...request);
+}
 
-  beforeEach(async () => {
-    for (const { id } of await app.rows()) await app.delete(`/plants/${id}`);
-    await app.create(PLANT);
-  });
+function expectLacks({ status, headers }: Answer, challenge: string): void {
+  expect(status).toBe(403);
+  expect(headers.get('www-authenticate')).toBe(
+    `Bearer realm="plant-store", error="insufficient_scope"${challenge}`,
+  );
+}
 
+describe('a static token', () => {
   it.each(['BEARER    first-token', 'Bearer second/token+with=signs~._-', `Bearer ${SECRET}`])(
-    'Authorization: %s is accepted',
+    'is accepted as Authorization: %s',
     async (authorization) => {
-      expect(await ask(app, authorization, 'GET', '/plants')).toMatchObject({ status: 200 });
+      expect(await ask(authorization, 'GET', '/plants')).toMatchObject({ status: 200 });
     },
   );
 
@@ -81,133 +108,57 @@ describe('static tokens', () => {
     `Bearer sha256:${DIGEST}`,
     'Bearer ,',
     'Bearer é',
-  ])('Authorization: %s gets 40101', async (authorization) => {
-    expectError(await ask(app, authorization, 'POST', '/plants', '{'), 'TOKEN_REFUSED');
+  ])('gets 40101 as Authorization: %s', async (authorization) => {
+    expectError(await ask(authorization, 'POST', '/plants', '{'), 'TOKEN_REFUSED');
   });
-
-  it.each(WRITES)('%s %s changes nothing without a good token', async (method, path, body) => {
-    for (const authorization of [undefined, 'Bearer other', `Bearer ${READER},${TOKEN}`]) {
-      expect(await ask(app, authorization, method, path, body)).toMatchObject({ status: 401 });
-    }
-    expect(await app.rows()).toEqual([STORED]);
-  });
-
-  it.each(['GET', 'HEAD', 'PUT', 'DELETE'])(
-    '%s does not say without a good token whether a plant is there',
-    async (method) => {
-      const known = await ask(app, 'Bearer other', method, '/plants/1');
-      const unknown = await ask(app, 'Bearer other', method, '/plants/2');
-      expect([known.status, known.text]).toEqual([401, unknown.text]);
-      expect([...known.headers.keys()]).toEqual([...unknown.headers.keys()]);
-    },
-  );
-
-  it.each([...READS, ['GET', '/metrics'] as const])(
-    '%s %s is answered to a token that may only read',
-    async (method, path) => {
-      expect(await ask(app, `Bearer ${READER}`, method, path)).toMatchObject({ status: 200 });
-    },
-  );
-
-  it.each([...WRITES, ['PUT', '/plants/404', '{}'] as const])(
-    '%s %s gets 40300 with a token that may only read, and changes nothing',
-    async (method, path, body) => {
-      const answer = await ask(app, `Bearer ${READER}`, method, path, body);
-      expectError(answer, 'INSUFFICIENT_SCOPE', expect.stringContaining('may only read'));
-      expectLacks(answer, '');
-      expect(await app.rows()).toEqual([STORED]);
-    },
-  );
 });
 
-describe('the scopes of a token of an identity provider', () => {
-  let issuer: TokenIssuer;
-  let app: TestApp;
-
-  beforeAll(async () => {
-    issuer = await TokenIssuer.start();
+describe.each([
+  ['a static token that may only read', () => Promise.resolve(READER), 'may only read', ''],
+  [
+    'a token that has only AUTH_READ_SCOPE',
+    () => issuer.token({ scope: 'plants:read' }),
+    'does not have the scope',
+    ', scope="plants:write"',
+  ],
+])('%s', (_, getToken, message, challenge) => {
+  it.each([...READS, ['GET', '/metrics'] as Call])('is accepted by %s %s', async (...request) => {
+    expect(await ask(`Bearer ${await getToken()}`, ...request)).toMatchObject({ status: 200 });
   });
-  afterAll(() => issuer.stop());
-  afterEach(() => app.close());
 
-  async function start(AUTH_SCOPE: string, AUTH_READ_SCOPE: string): Promise<void> {
-    const env = { ...issuer.env, AUTH_SCOPE, AUTH_READ_SCOPE };
-    app = await TestApp.start(env, ScopedExamplesModule);
-    await app.create(PLANT);
+  it.each(WRITES)('gets 40300 for %s %s, and changes nothing', async (method, path, body) => {
+    const answer = await ask(`Bearer ${await getToken()}`, method, path, body);
+    expectError(answer, 'INSUFFICIENT_SCOPE', expect.stringContaining(message));
+    expectLacks(answer, challenge);
+    expect(await app.rows()).toEqual([STORED]);
+  });
+});
+
+it('a token that has only AUTH_SCOPE may write, and not read', async () => {
+  for (const request of READS) {
+    expectLacks(await askWithScope('plants:write', ...request), ', scope="plants:read"');
   }
-
-  async function askWith(
-    scope: string,
-    ...[method, path, body]: readonly [string, string, string?]
-  ): Promise<Answer> {
-    return await ask(app, `Bearer ${await issuer.token({ scope })}`, method, path, body);
+  for (const request of WRITES.filter(([, path]) => path !== '/plants/404')) {
+    expect((await askWithScope('plants:write', ...request)).status).toBeLessThan(300);
   }
+});
 
-  it('are AUTH_READ_SCOPE to read, and AUTH_SCOPE to change', async () => {
-    await start('plants:write', 'plants:read');
-    for (const [method, path] of READS) {
-      expectLacks(await askWith('plants:write', method, path), ', scope="plants:read"');
-      expect(await askWith('plants:read', method, path)).toMatchObject({ status: 200 });
-    }
-    for (const [method, path, body] of WRITES) {
-      expectLacks(await askWith('plants:read', method, path, body), ', scope="plants:write"');
-      expect((await askWith('plants:write', method, path, body)).status).toBeLessThan(300);
-    }
-  });
-
-  it('are all of AUTH_SCOPE, also to read where AUTH_READ_SCOPE is not set', async () => {
-    await start('plants garden', '');
-    expectLacks(await askWith('plants', 'GET', '/plants'), ', scope="plants garden"');
-    expect(await askWith('garden plants', 'GET', '/plants')).toMatchObject({ status: 200 });
-  });
-
-  it('are only the own ones of a route that has some', async () => {
-    await start('plants:write', 'plants:read');
-    const path = '/scoped-examples';
-    expectLacks(await askWith('plants:read', 'GET', path), ', scope="examples"');
-    expect(await askWith('examples', 'GET', path)).toMatchObject({ status: 200 });
+describe('a handler that two controllers inherit', () => {
+  it('needs the scopes of the controller alone, which the document names', async () => {
+    expectLacks(await askWithScope('plants:read', 'GET', '/scoped'), ', scope="examples"');
+    expect(await askWithScope('examples', 'GET', '/scoped')).toMatchObject({ status: 200 });
     const { body } = await app.request('GET', '/openapi.json');
     expect(body).toMatchObject({
       paths: {
-        [path]: { get: { security: [{ bearer: ['examples'] }] } },
+        '/scoped': { get: { security: [{ bearer: ['examples'] }] } },
         '/plants': { get: { security: [{ bearer: [] }] } },
       },
     });
   });
-});
-
-function expectLacks({ status, headers }: Answer, challenge: string): void {
-  expect(status).toBe(403);
-  expect(headers.get('www-authenticate')).toBe(
-    `Bearer realm="plant-store", error="insufficient_scope"${challenge}`,
-  );
-}
-
-describe('a handler that two controllers inherit', () => {
-  class Base {
-    @Get()
-    read(): object {
-      return { hasTurn: !Turns.ofHandlers.isIdle };
-    }
-  }
-
-  @Controller('guarded')
-  @ApiExcludeController()
-  class GuardedController extends Base {}
-
-  @Public()
-  @Controller('open')
-  @ApiExcludeController()
-  class OpenController extends Base {}
-
-  @Module({ controllers: [GuardedController, OpenController] })
-  class SharingModule {}
-
-  const app = TestApp.forAll({}, SharingModule);
 
   it('needs a token and takes a turn where the controller is not public', async () => {
-    expectError(await ask(app, undefined, 'GET', '/guarded'), 'TOKEN_MISSING');
-    expect((await ask(app, `Bearer ${TOKEN}`, 'GET', '/guarded')).body).toEqual({ hasTurn: true });
-    expect((await ask(app, undefined, 'GET', '/open')).body).toEqual({ hasTurn: false });
+    expectError(await app.request('GET', '/scoped'), 'TOKEN_MISSING');
+    expect((await app.get('/scoped')).body).toEqual({ hasTurn: true });
+    expect((await app.request('GET', '/open')).body).toEqual({ hasTurn: false });
   });
 });

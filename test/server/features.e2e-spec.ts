@@ -18,19 +18,9 @@ import {
   ServiceUnavailableException,
   UnauthorizedException,
 } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiSchema } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { Type } from 'class-transformer';
-import {
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsNumber,
-  IsOptional,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min } from 'class-validator';
 import type { Response } from 'express';
 import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 import { ApiCreated, ApiTag } from '../../src/platform/rest/api.decorators.js';
@@ -43,7 +33,7 @@ import {
 import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from '../example/example.js';
 import { expectError } from '../support/expect-error.js';
 import { addToSchema } from '../support/store.js';
-import { type Answer, TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/test-app.js';
 
 addToSchema(EXAMPLE_SCHEMA);
 
@@ -97,21 +87,6 @@ class Seed {
   id!: bigint;
 }
 
-@ApiSchema({ name: 'Example' })
-class ExampleBody {
-  @ValidateNested()
-  @Type(() => Seed)
-  seed!: Seed;
-
-  @ValidateNested({ each: true })
-  @Type(() => Seed)
-  seeds: Seed[] = [];
-
-  @IsOptionalNotNull()
-  @IsInt64({ each: true })
-  ids?: bigint[];
-}
-
 @ApiTag('examples', 'Examples of all that a feature may do')
 @Controller('examples')
 class ExampleController {
@@ -151,10 +126,10 @@ class ExampleController {
     throw FAILURES[name]?.();
   }
 
-  @Put(':id')
-  @ApiOperation({ operationId: 'replaceExample', summary: 'Replace an example' })
-  replace(@Param() { id }: IdDto, @Query() query: ExampleQuery, @Body() body: ExampleBody): object {
-    return { id, query, body };
+  @Get(':id')
+  @ApiOperation({ operationId: 'readExample', summary: 'Read an example' })
+  read(@Param() { id }: IdDto, @Query() query: ExampleQuery): object {
+    return { id, query };
   }
 }
 
@@ -166,32 +141,22 @@ const INT64 = 'must be an integer from -9223372036854775808 to 92233720368547758
 
 const app = TestApp.forAll({ CHANGE_FEED: 'on' }, ExampleModule, ...EXAMPLE_MODULES);
 
-function put(path: string, body: string, headers: Record<string, string> = {}): Promise<Answer> {
-  return app.put(`/examples/${path}`, body, headers);
-}
-
 describe('a query', () => {
-  it.each([
-    ['?%6Cimit=1000&', '{"limit":1000}'],
-    ['?tag=', '{"limit":100,"tag":""}'],
-    ['?tag=a+b%2Bc%20d%F0%9F%8C%BF%26%3D?/=', '{"limit":100,"tag":"a b+c d🌿&=?/="}'],
-    ['?isOpen=true&size=-1.50', '{"limit":100,"isOpen":true,"size":-1.5}'],
-    [`?after=${MAX}`, `{"limit":100,"after":${MAX}}`],
-  ])('%s is read as %s', async (query, answer) => {
-    expect(await app.get(`/examples${query}`)).toMatchObject({ text: `[${answer}]` });
+  it('is decoded, and read as the class says', async () => {
+    const query = `%6Cimit=1000&tag=a+b%2Bc%20d%F0%9F%8C%BF%26%3D?/=&isOpen=true&size=-1.50&after=${MAX}&`;
+    const read = `{"limit":1000,"tag":"a b+c d🌿&=?/=","isOpen":true,"size":-1.5,"after":${MAX}}`;
+    expect(await app.get(`/examples?${query}`)).toMatchObject({ text: `[${read}]` });
+    const initial = '[{"limit":100,"tag":""}]';
+    expect(await app.get('/examples?tag=')).toMatchObject({ text: initial });
   });
 
   it.each([
-    ['?limit=010', 'limit must be an integer number'],
     ['?size=Infinity', 'size must be a number'],
     ['?tag=a&t%61g=b&tag=c', 'tag is given more than once'],
-    ['?tag[]=a', '"tag[]" is not a parameter'],
-    ['?__proto__=1', '"__proto__" is not a parameter'],
-    ['?%22=1', String.raw`"\"" is not a parameter`],
     ['?tag=%ED%A0%80', 'it is not percent-encoded UTF-8'],
     [
-      '?limit=0&x=1&tag=%00&x=2&after=1.0&isOpen=true&isOpen=true',
-      `"x" is not a parameter; tag must not contain U+0000 or an unpaired surrogate; limit must not be less than 1; after ${INT64}; isOpen is given more than once`,
+      '?limit=0&%22=1&tag=%00&%22=2&after=1.0&isOpen=true&isOpen=true',
+      String.raw`"\"" is not a parameter; tag must not contain U+0000 or an unpaired surrogate; limit must not be less than 1; after ${INT64}; isOpen is given more than once`,
     ],
   ])('%s is refused: %s', async (query, fault) => {
     const message = expect.stringContaining(`The query is not valid: ${fault}`);
@@ -205,26 +170,11 @@ describe('a query', () => {
     expect(text.length).toBeLessThan(20_000);
     expect(text).toMatch(/; and more"}$/);
   });
-
-  it('is ignored by an operation that declares none', async () => {
-    const body = '{"id":1,"name":"n"}';
-    expect(await app.post('/plants?id=%FF&id=2', body)).toMatchObject({ status: 200 });
-    expect(await app.get('/examples/plain?limit=x')).toMatchObject({ status: 200 });
-  });
 });
 
 it('the faults of a path and a query are named together', async () => {
   const message = `The path is not valid: id ${INT64}. The query is not valid: limit must not be less than 1`;
-  expectError(await put('x?limit=0', '{"seed":{"id":1}}'), 'INVALID_PARAMETERS', message);
-});
-
-it('a body with nested classes is read, and refused with every fault named', async () => {
-  const body = `{"seeds":[{"id":${MAX}}],"seed":{"id":1,"__proto__":{"a":1}},"ids":[${MAX},-1]}`;
-  const read = `{"seeds":[{"id":${MAX}}],"seed":{"id":1},"ids":[${MAX},-1]}`;
-  const { text } = await put('1', body);
-  expect(text).toBe(`{"id":1,"query":{"limit":100},"body":${read}}`);
-  const faults = `The body is not valid: seed is missing; seeds.0 must be an object; seeds.1.id ${INT64}`;
-  expectError(await put('1', '{"seeds":[1,{"id":0.5}]}'), 'INVALID_BODY', faults);
+  expectError(await app.get('/examples/x?limit=0'), 'INVALID_PARAMETERS', message);
 });
 
 it('a created row has its address in Location', async () => {
