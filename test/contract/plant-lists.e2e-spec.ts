@@ -74,6 +74,24 @@ describe.each(Object.entries(ORDERS))('GET /plants?sort=%s', (sort, ids) => {
   });
 });
 
+it('GET /plants?tag= compares tags exactly, and has a Link while there is more than 100', async () => {
+  const lines = Array.from(
+    { length: 101 },
+    (_, id) => `{"id":${1000 + id},"name":"m","tag":"A é"}`,
+  );
+  const others = ['a é', 'A É', 'A é '].map((tag, id) => JSON.stringify({ id, name: 'm', tag }));
+  const type = { 'Content-Type': 'application/x-ndjson' };
+  await app.post('/plants/import', [...lines, ...others].join('\n'), type);
+  const page = await app.get('/plants?tag=A+%C3%A9');
+  expect(listIds(page)).toHaveLength(100);
+  const next = '/plants?limit=100&after=1099&tag=A%20%C3%A9';
+  expect(page.headers.get('link')).toBe(`<${next}>; rel="next"`);
+  expect(listIds(await app.get(next))).toEqual(['1100']);
+  const full = await app.get('/plants?tag=A%20%C3%A9&limit=101');
+  expect(listIds(full)).toHaveLength(101);
+  expect(full.headers.has('link')).toBe(false);
+});
+
 describe('GET /plants?name=', () => {
   it.each([
     ['mon', ['28', '29', '30', '31', '9007199254740993']],

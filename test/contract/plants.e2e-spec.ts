@@ -1,114 +1,100 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
+import { REFUSED_BODIES, VALID_BODIES, VALID_STRINGS } from '../cases/bodies.js';
+import { VALID_IDS } from '../cases/ids.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 
 const app = TestApp.forAll();
-let lastId = 100;
+let lastId = 1_000_000;
 
-/** Creates a plant of its own, and resolves with its path. */
-async function newPlant(members = '"name":"n"'): Promise<string> {
-  const id = ++lastId;
-  expect(await app.create(`{"id":${id},${members}}`)).toMatchObject({ status: 200 });
-  return `/plants/${id}`;
+/** An id that no other test uses. */
+function freshId(): string {
+  return String(++lastId);
 }
 
-async function readEtag(path: string): Promise<string> {
-  return (await app.get(path)).headers.get('etag') ?? '';
-}
+describe('POST /plants with a valid NewPlant', () => {
+  it('answers 200 with name and tag, and stores the plant', async () => {
+    const answer = await app.create('{"id":42,"name":"Monstera","tag":"indoor"}');
+    expect(answer).toMatchObject({ status: 200, text: '{"name":"Monstera","tag":"indoor"}' });
+    expect(await app.row('42')).toEqual({ id: '42', name: 'Monstera', tag: 'indoor' });
+  });
 
-/** The ids as they are written in a page. */
-function listIds({ text }: Answer): string[] {
-  return [...text.matchAll(/[[{,]"id":(-?\d+)/g)].map(([, id = '']) => id);
-}
+  it('takes an id in any spelling', async () => {
+    for (const [text, id] of VALID_IDS) {
+      expect(await app.create(`{"id":${text},"name":"n"}`)).toMatchObject({ status: 200 });
+      expect(await app.row(id)).toEqual({ id, name: 'n', tag: null });
+      await app.delete(`/plants/${id}`);
+    }
+  });
+
+  it('keeps strings exactly', async () => {
+    for (const json of VALID_STRINGS) {
+      const id = freshId();
+      const text = JSON.parse(json) as string;
+      const [name, tag] = text.length > 1_000 ? ['n', text] : [text, text];
+      const body = `{"id":${id},"name":${JSON.stringify(name)},"tag":${json}}`;
+      expect((await app.create(body)).body).toEqual({ name, tag });
+      expect(await app.row(id)).toEqual({ id, name, tag });
+    }
+  });
+
+  it.each(VALID_BODIES)('takes %s', async (body) => {
+    const id = freshId();
+    expect(await app.create(body.replace('ID', id))).toMatchObject({ text: '{"name":"n"}' });
+    expect(await app.row(id)).toEqual({ id, name: 'n', tag: null });
+  });
+});
+
+it('of 64 simultaneous creates of different plants with one id, one wins', async () => {
+  const id = freshId();
+  const answers = await Promise.all(
+    Array.from({ length: 64 }, (_, index) => app.create(`{"id":${id},"name":"plant ${index}"}`)),
+  );
+  const winners = answers.filter(({ status }) => status === 200);
+  expect(winners).toMatchObject([{ body: { name: (await app.row(id))?.name } }]);
+  for (const answer of answers) {
+    if (answer !== winners[0]) expectError(answer, PlantErrors.ID_IN_USE);
+  }
+});
+
+it.each(REFUSED_BODIES)('POST /plants answers %s to a body, and says why: %s', async (...row) => {
+  const [name, message, body] = row;
+  const stored = await app.rows();
+  expectError(await app.create(body), name, expect.stringMatching(message));
+  expect(await app.rows()).toEqual(stored);
+});
 
 it('the ETag of a plant is the same on every engine and in every release, so that copies stay valid', async () => {
-  expect(await readEtag(await newPlant('"name":"a"'))).toBe('"rrsEdMV2lbhUpw2K_KCk3s"');
+  const id = freshId();
+  await app.create(`{"id":${id},"name":"a"}`);
+  const { headers } = await app.get(`/plants/${id}`);
+  expect(headers.get('etag')).toBe('"rrsEdMV2lbhUpw2K_KCk3s"');
 });
 
-describe('GET /plants', () => {
-  const list = async (query: string): Promise<string[]> =>
-    listIds(await app.get(`/plants?${query}`));
-
-  beforeAll(async () => {
-    for (let id = 10; id < 20; id++) {
-      await app.create(`{"id":${id},"name":"p","tag":"${id % 2 === 0 ? 'even tag' : 'odd&é'}"}`);
-    }
-    await app.create('{"id":-1,"name":"n"}');
-  });
-
-  it('has a Link to the next page while there is more, and only then', async () => {
-    const pages = await app.getPages('/plants?limit=4&after=9&tag=even+tag');
-    expect(pages.map(listIds)).toEqual([['10', '12', '14', '16'], ['18']]);
-    expect(pages[0]?.headers.get('link')).toMatch(
-      /^<\/plants\?limit=4&after=16&tag=even%20tag>; rel="next"$/,
+it.each(['application/json-patch+json', 'text/plain', ''])(
+  'PATCH /plants/{id} names its media types in Accept-Patch when it gets "%s"',
+  async (type) => {
+    const answer = await app.patch('/plants/1', '{"name":"m"}', { 'Content-Type': type });
+    expectError(answer, 'UNSUPPORTED_MEDIA_TYPE', expect.stringContaining(`"${type}"`));
+    expect(answer.headers.get('accept-patch')).toBe(
+      'application/merge-patch+json, application/json',
     );
-    const full = await app.get('/plants?limit=5&tag=even%20tag');
-    expect(listIds(full)).toHaveLength(5);
-    expect(full.headers.has('link')).toBe(false);
-  });
+  },
+);
 
-  it('lists 100 plants unless the query has another limit', async () => {
-    await Promise.all(Array.from({ length: 101 }, () => newPlant('"name":"m","tag":"many"')));
-    const answer = await app.get('/plants?tag=many');
-    expect(listIds(answer)).toHaveLength(100);
-    expect(answer.headers.get('link')).toMatch(/limit=100&after=\d+&tag=many>; rel="next"$/);
-    expect(await list('tag=many&limit=1000')).toHaveLength(101);
-  });
-
-  it('compares tags exactly', async () => {
-    for (const tag of ['Case', '  ', '']) {
-      await newPlant(JSON.stringify({ name: 'n', tag }).slice(1, -1));
-      const query = `tag=${encodeURIComponent(tag)}`;
-      expect(await list(query)).toEqual([String(lastId)]);
-    }
-    expect(await list('tag=odd%26%C3%A9')).toEqual(['11', '13', '15', '17', '19']);
-    for (const tag of ['case', 'Case%20', '%20', 'nothing'])
-      expect(await list(`tag=${tag}`)).toEqual([]);
-  });
-});
-
-describe('PATCH /plants/{id}', () => {
-  it.each(['application/json-patch+json', 'text/plain', ''])(
-    'names its media types in Accept-Patch when it gets "%s"',
-    async (type) => {
-      const answer = await app.patch(await newPlant(), '{"name":"m"}', { 'Content-Type': type });
-      expectError(answer, 'UNSUPPORTED_MEDIA_TYPE', expect.stringContaining(`"${type}"`));
-      expect(answer.headers.get('accept-patch')).toBe(
-        'application/merge-patch+json, application/json',
-      );
-    },
-  );
-
-  it('keeps concurrent changes of different members', async () => {
-    const path = await newPlant('"name":"n","tag":"t"');
-    for (let round = 0; round < 5; round++) {
-      const name = `name ${round}`;
-      const tag = `tag ${round}`;
-      await Promise.all([
-        app.patch(path, JSON.stringify({ name })),
-        app.patch(path, JSON.stringify({ tag })),
-      ]);
-      expect((await app.get(path)).body).toMatchObject({ name, tag });
-    }
-  });
-});
-
-const CHANGES = {
-  PUT: (path: string, headers: Record<string, string>) => app.put(path, '{"name":"m"}', headers),
-  PATCH: (path: string, headers: Record<string, string>) =>
-    app.patch(path, '{"name":"m"}', headers),
-  DELETE: (path: string, headers: Record<string, string>) => app.delete(path, headers),
-};
-
-describe.each(Object.entries(CHANGES))('%s /plants/{id} with a condition', (method, change) => {
-  const success = method === 'DELETE' ? 204 : 200;
-
-  it('lets one of many with the same ETag succeed', async () => {
-    const path = await newPlant();
-    const headers = { 'If-Match': await readEtag(path) };
-    const answers = await Promise.all(Array.from({ length: 8 }, () => change(path, headers)));
-    const failure = method === 'DELETE' ? 404 : 412;
-    const statuses = answers.map(({ status }) => (status === 412 ? failure : status));
-    expect(statuses.sort()).toEqual([success, ...Array<number>(7).fill(failure)].sort());
-  });
-});
+it.each(['PUT', 'PATCH', 'DELETE'])(
+  'of many %s /plants/{id} with the same ETag, one succeeds',
+  async (method) => {
+    const id = freshId();
+    await app.create(`{"id":${id},"name":"n"}`);
+    const etag = (await app.get(`/plants/${id}`)).headers.get('etag') ?? '';
+    const headers = { ...app.authorization, 'Content-Type': 'application/json', 'If-Match': etag };
+    const change = (): Promise<Answer> =>
+      app.request(method, `/plants/${id}`, { headers, body: '{"name":"m"}' });
+    const answers = await Promise.all(Array.from({ length: 8 }, change));
+    const statuses = answers.map(({ status }) => (status === 404 ? 412 : status));
+    const success = method === 'DELETE' ? 204 : 200;
+    expect(statuses.sort()).toEqual([success, ...Array<number>(7).fill(412)]);
+  },
+);

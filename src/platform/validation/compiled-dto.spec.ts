@@ -84,7 +84,11 @@ describe('a class made of another', () => {
 
   it.each<[Type<object>, string, string]>([
     [PartialType(Whole), '{"id":1,"inners":{}}', 'inners must be an array'],
-    [OmitType(Whole, ['id']), '{"size":1,"inners":[{}]}', 'inners.0.size is missing'],
+    [
+      OmitType(Whole, ['id']),
+      '{"size":1,"inners":[1,{}]}',
+      'inners.0 must be an object; inners.1.size is missing',
+    ],
     [IntersectionType(Inner, PickType(Whole, ['id'])), '{"size":1}', 'id is missing'],
   ])('by a function of @nestjs/swagger is read like the other: %#', (type, text, errors) => {
     expect(describeErrors(type, text)).toBe(errors);
