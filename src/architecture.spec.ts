@@ -103,14 +103,12 @@ function checkImport(path: string, from: string): string | undefined {
 
 /** The files that are part of a circle of imports, or that import one. */
 function findCircle(graph: ReadonlyMap<string, readonly string[]>): string[] {
-  const left = new Map(graph);
-  const isFree = (path: string): boolean =>
-    (left.get(path) ?? []).every((imported) => !left.has(imported));
-  for (let free = ['']; free.length > 0;) {
-    free = [...left.keys()].filter(isFree);
-    for (const path of free) left.delete(path);
+  let left = [...graph.keys()];
+  for (let before = Infinity; left.length < before;) {
+    before = left.length;
+    left = left.filter((path) => graph.get(path)?.some((imported) => left.includes(imported)));
   }
-  return [...left.keys()];
+  return left;
 }
 
 function checkSources(sources: Sources): string[] {

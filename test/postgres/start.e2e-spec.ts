@@ -28,12 +28,10 @@ beforeAll(async () => {
     `CREATE ROLE careful LOGIN PASSWORD '${PASSWORD}'`,
     'CREATE DATABASE plants OWNER careful',
     'CREATE DATABASE newer',
-    'CREATE DATABASE foreign_tables',
     'CREATE DATABASE not_my_tables OWNER careful',
     'CREATE DATABASE careless',
     'CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0',
   ]);
-  await execute('foreign_tables', ['CREATE TABLE plants (id text)']);
   await (await openStore(server.url('newer'))).destroy();
   await (await openStore(server.url('not_my_tables'))).destroy();
   await execute('newer', ["INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'L')"]);
@@ -70,14 +68,12 @@ async function ask(databaseUrl: string, sql: string): Promise<unknown> {
 describe('a store that cannot be used', () => {
   const SSL = { sslmode: 'verify-full', sslrootcert: OURS };
   it.each<[string, () => string, RegExp]>([
-    ['no such user', () => url({ username: 'nobody' }), /role "nobody" does not exist$/],
     [
       'another password',
       () => url({ password: 'other' }),
       /password authentication failed for user "careful"$/,
     ],
     ['no password', () => url({ password: '' }), /client password must be a string$/],
-    ['no such database', () => url({ pathname: '/no' }), /database "no" does not exist$/],
     [
       'nothing at the port',
       () => url({ port: '1' }),
@@ -85,11 +81,6 @@ describe('a store that cannot be used', () => {
     ],
     ['another encoding', () => server.url('latin'), /must be in UTF8/],
     ['a newer schema', () => server.url('newer'), /newer than this program/],
-    [
-      'tables of another program',
-      () => server.url('foreign_tables'),
-      /relation .* already exists$/,
-    ],
     [
       "tables that are another role's",
       () => url({ pathname: '/not_my_tables' }),
