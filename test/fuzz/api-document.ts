@@ -1,51 +1,16 @@
+import type {
+  OpenAPIObject,
+  OperationObject,
+  ParameterObject,
+  ReferenceObject,
+  RequestBodyObject,
+  ResponseObject,
+  SchemaObject as WholeSchema,
+} from '@nestjs/swagger';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
-/** The part of JSON Schema that a document uses. */
-export type SchemaObject = Readonly<
-  Partial<{
-    $ref: string;
-    type: string | readonly string[];
-    format: string;
-    enum: readonly unknown[];
-    pattern: string;
-    items: SchemaObject;
-    properties: Readonly<Record<string, SchemaObject>>;
-    required: readonly string[];
-    allOf: readonly SchemaObject[];
-    anyOf: readonly SchemaObject[];
-    oneOf: readonly SchemaObject[];
-  }> &
-    Partial<Record<Bound, number>>
->;
-
-type Bound = 'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems';
-
-type Content = Readonly<Record<string, { readonly schema?: SchemaObject }>>;
-
-interface ParameterObject {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly schema: SchemaObject;
-}
-
-interface ResponseObject {
-  readonly $ref?: string;
-  readonly content?: Content;
-}
-
-interface OperationObject {
-  readonly security?: readonly object[];
-  readonly parameters?: readonly ParameterObject[];
-  readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, ResponseObject>>;
-}
-
-interface DocumentObject {
-  readonly security?: readonly object[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>;
-}
+/** A schema, or a reference to one. */
+export type SchemaObject = WholeSchema & Partial<ReferenceObject>;
 
 /** One method of one path, as the document describes it. */
 export interface Operation {
@@ -68,7 +33,7 @@ export class ApiDocument {
   /** The check of each schema, which many answers have in common. */
   private readonly checks = new Map<string, ValidateFunction>();
 
-  constructor(private readonly document: DocumentObject) {
+  constructor(private readonly document: OpenAPIObject) {
     for (const [name, bits] of [['int32', 31] as const, ['int64', 63] as const]) {
       const validate = (value: number): boolean =>
         Number.isInteger(value) && value >= -(2 ** bits) && value <= 2 ** bits;
@@ -80,13 +45,15 @@ export class ApiDocument {
       // A path without parameters takes precedence.
       .sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')))
       .flatMap(([path, methods]) =>
-        Object.entries(methods).map(([method, one]) => this.read(method.toUpperCase(), path, one)),
+        Object.entries(methods as Record<string, OperationObject>).map(([method, one]) =>
+          this.read(method.toUpperCase(), path, one),
+        ),
       );
   }
 
   static async load(origin: URL): Promise<ApiDocument> {
     const response = await fetch(new URL('/openapi.json', origin));
-    return new ApiDocument((await response.json()) as DocumentObject);
+    return new ApiDocument((await response.json()) as OpenAPIObject);
   }
 
   /** Finds the operation that a request asks for; HEAD is treated as GET. */
@@ -105,23 +72,25 @@ export class ApiDocument {
   }
 
   private read(method: string, path: string, operation: OperationObject): Operation {
-    const { parameters = [], requestBody, responses } = operation;
-    const { security = this.document.security ?? [] } = operation;
+    const { security = this.document.security ?? [], parameters = [], responses } = operation;
+    const requestBody = operation.requestBody as RequestBodyObject | undefined;
     const bodies = Object.entries(requestBody?.content ?? {});
     const answers = Object.entries(responses);
     return {
       method,
       path,
       isPublic: security.length === 0,
-      parameters,
+      parameters: parameters as ParameterObject[],
       bodies: new Map(bodies.map(([type, { schema = {} }]) => [type, schema])),
       answers: new Map(answers.map(([status, one]) => [Number(status), this.readContent(one)])),
     };
   }
 
-  private readContent({ $ref, content = {} }: ResponseObject): Map<string, ValidateFunction> {
-    if ($ref !== undefined) return this.readContent(this.lookUp($ref));
-    const schemas = Object.entries(content);
+  private readContent(
+    response: ResponseObject | ReferenceObject = { description: '' },
+  ): Map<string, ValidateFunction> {
+    if ('$ref' in response) return this.readContent(this.lookUp(response.$ref) as ResponseObject);
+    const schemas = Object.entries(response.content ?? {});
     return new Map(
       schemas.map(([type, { schema = {} }]) => [type.replace(/;.*/, ''), this.compile(schema)]),
     );
@@ -143,7 +112,8 @@ export class ApiDocument {
 
   private lookUp(reference: string): object {
     const [, kind = '', name = ''] = /^#\/components\/(\w+)\/(.+)$/.exec(reference) ?? [];
-    const found = this.document.components[kind]?.[name];
+    const components = this.document.components as Record<string, Record<string, object>>;
+    const found = components[kind]?.[name];
     if (found === undefined) throw new TypeError(`the document has no ${reference}`);
     return found;
   }

@@ -25,28 +25,21 @@ import {
 } from './variations.js';
 
 const PLANT: Content = { name: 'a', tag: 'b' };
-/** A valid request of each operation, to which a flaw is added. */
-const DRAFTS: Readonly<Record<PlantOperation, Draft>> = {
-  create: draftCreate(1n, PLANT),
-  put: { ...draftItem('PUT', 1n, [CONTENT_TYPE]), members: toMembers(PLANT) },
-  patch: { ...draftItem('PATCH', 1n, [CONTENT_TYPE]), members: toMembers(PLANT) },
-  remove: draftItem('DELETE', 1n),
-  read: draftItem('GET', 1n),
-  list: draftList('/plants?limit=2'),
-  import: draftImport('{"id":1,"name":"a"}\n'),
+/** Commands of each operation, and a valid request, to which flaws are added. */
+const OPERATIONS: Readonly<Record<PlantOperation, { make: CommandMaker; draft: Draft }>> = {
+  create: { make: makeCreate, draft: draftCreate(1n, PLANT) },
+  put: { make: makePut, draft: draftChange('PUT') },
+  patch: { make: makePatch, draft: draftChange('PATCH') },
+  remove: { make: makeRemove, draft: draftItem('DELETE', 1n) },
+  read: { make: makeRead, draft: draftItem('GET', 1n) },
+  list: { make: makeList, draft: draftList('/plants?limit=2') },
+  import: { make: makeImport, draft: draftImport('{"id":1,"name":"a"}\n') },
 };
+const NAMES = Object.keys(OPERATIONS) as PlantOperation[];
 
-const OPERATIONS = Object.keys(DRAFTS) as PlantOperation[];
-
-const MAKERS: Readonly<Record<PlantOperation, CommandMaker>> = {
-  create: makeCreate,
-  put: makePut,
-  patch: makePatch,
-  remove: makeRemove,
-  read: makeRead,
-  list: makeList,
-  import: makeImport,
-};
+function draftChange(method: string): Draft {
+  return { ...draftItem(method, 1n, [CONTENT_TYPE]), members: toMembers(PLANT) };
+}
 
 const NO_VARIATION = fc.constant<readonly Variation[]>([]);
 const NO_CONDITION = fc.constant<readonly Condition[]>([]);
@@ -67,7 +60,7 @@ function makeValid(operation: PlantOperation): fc.Arbitrary<Command> {
     selector: ({ header }) => header,
     minLength: 1,
   });
-  return MAKERS[operation](
+  return OPERATIONS[operation].make(
     fc.oneof({ weight: 2, arbitrary: NO_VARIATION }, drawVariations(operation, HARMLESS)),
     fc.oneof({ weight: 2, arbitrary: NO_CONDITION }, conditions),
   );
@@ -77,12 +70,16 @@ function makeValid(operation: PlantOperation): fc.Arbitrary<Command> {
 function sendFlaws(operation: PlantOperation, flaws: readonly Variation[]): Command {
   const [first] = [...flaws].sort((a, b) => a.stage - b.stage);
   return command(undefined, describe('flawed', operation, flaws), async (_, api) => {
-    await api.expect(writeRequest(DRAFTS[operation], flaws), first?.error ?? 0, first?.fault);
+    await api.expect(
+      writeRequest(OPERATIONS[operation].draft, flaws),
+      first?.error ?? 0,
+      first?.fault,
+    );
   });
 }
 
 const flawed = fc
-  .constantFrom(...OPERATIONS)
+  .constantFrom(...NAMES)
   .chain((operation) =>
     drawVariations(operation, FLAWS).map((flaws) => sendFlaws(operation, flaws)),
   );
@@ -119,7 +116,7 @@ export const COMMANDS: readonly fc.Arbitrary<Command>[] = [
  */
 export function listRows(seed: number): Command[] {
   const flaws = FLAWS.map((flaw, index) => sendFlaws(pick(flaw.operations, index), [flaw]));
-  const pairs = OPERATIONS.flatMap((operation) => {
+  const pairs = NAMES.flatMap((operation) => {
     const possible = FLAWS.filter(({ operations }) => operations.includes(operation));
     const ofStages = [...new Map(possible.map((flaw) => [flaw.stage, flaw])).values()];
     return ofStages.flatMap((one, index) =>
@@ -127,7 +124,7 @@ export function listRows(seed: number): Command[] {
     );
   });
   const harmless = HARMLESS.map((one, index) =>
-    MAKERS[pick(one.operations, index)](fc.constant([one]), NO_CONDITION),
+    OPERATIONS[pick(one.operations, index)].make(fc.constant([one]), NO_CONDITION),
   );
   const conditional = CONDITIONS.flatMap((one) =>
     [makePut, makeRead].map((make) => make(NO_VARIATION, fc.constant([one]))),

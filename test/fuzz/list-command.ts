@@ -71,10 +71,9 @@ async function expectPages(
     next = /^<([^<>]+)>; rel="next"$/.exec(link)?.[1];
     const page = readPlant(answer.body) as unknown[];
     // It may end before 1 MiB, which these plants do not have.
-    if (next !== undefined && page.length < limit) {
-      throw new Fault('the page is short, and not the last one', request, answer);
+    if (page.length > limit || (next !== undefined && page.length < limit)) {
+      throw new Fault('the page is too long, or short and not the last one', request, answer);
     }
-    if (page.length > limit) throw new Fault('the page is too long', request, answer);
     const end = next === undefined ? undefined : count + page.length;
     expectPlants(page, wanted.slice(count, end), request, answer);
     count += page.length;
