@@ -5,7 +5,6 @@ import { setFlagsFromString } from 'node:v8';
 import { DataSource } from 'typeorm';
 import { createApp } from './app.js';
 import { AccessTokens } from './platform/auth/access-tokens.js';
-import { JwtTokens } from './platform/auth/jwt-tokens.js';
 import { loadEnvFile } from './platform/config/env-file.js';
 import { Env, EnvError } from './platform/config/env.js';
 import { VERSION } from './platform/config/version.js';
@@ -64,7 +63,7 @@ function describeTokens(app: NestExpressApplication): string {
   const madeForThisRun = developmentToken === undefined ? '' : ', made for this run';
   const kinds = [
     ...(count > 0 ? [`static tokens (${count}${madeForThisRun})`] : []),
-    ...(app.get<JwtTokens | null>(JwtTokens) === null ? [] : ['JWTs of the identity provider']),
+    ...(app.get(Env).AUTH_JWKS_URL === undefined ? [] : ['JWTs of the identity provider']),
   ];
   return kinds.join(' and ');
 }

@@ -1,17 +1,11 @@
 import { Module } from '@nestjs/common';
-import { Env } from '../config/env.js';
 import { AccessTokens } from './access-tokens.js';
-import { createJwtTokens, JwtTokens } from './jwt-tokens.js';
+import { JwtTokens } from './jwt-tokens.js';
 import { RateLimits } from '../limits/rate-limits.js';
 import { Permissions } from './permissions.js';
 
 @Module({
-  providers: [
-    AccessTokens,
-    { provide: JwtTokens, useFactory: createJwtTokens, inject: [Env] },
-    RateLimits,
-    Permissions,
-  ],
+  providers: [AccessTokens, JwtTokens, RateLimits, Permissions],
   exports: [AccessTokens, JwtTokens, RateLimits, Permissions],
 })
 export class AuthModule {}

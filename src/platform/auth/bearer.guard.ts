@@ -1,10 +1,4 @@
-import {
-  type CanActivate,
-  type ExecutionContext,
-  Inject,
-  Injectable,
-  Logger,
-} from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
@@ -15,7 +9,7 @@ import { digestToken } from '../config/setting-formats.js';
 import { AccessTokens } from './access-tokens.js';
 import { isPublic } from './auth.decorators.js';
 import { getClient, nameClient, toAddressKey } from '../limits/client.js';
-import { isJwtLike, JwtTokens } from './jwt-tokens.js';
+import { JwtTokens } from './jwt-tokens.js';
 import { RateLimits } from '../limits/rate-limits.js';
 import { type Grant, Permissions } from './permissions.js';
 
@@ -44,7 +38,7 @@ export class BearerGuard implements CanActivate {
 
   constructor(
     private readonly tokens: AccessTokens,
-    @Inject(JwtTokens) private readonly jwts: JwtTokens | null,
+    private readonly jwts: JwtTokens,
     private readonly limits: RateLimits,
     private readonly permissions: Permissions,
   ) {}
@@ -56,7 +50,7 @@ export class BearerGuard implements CanActivate {
     if (credentials === undefined) {
       return this.reject(context, ErrorCatalogue.TOKEN_MISSING, 'missing');
     }
-    const grant = credentials.grant ?? this.jwts?.getCached(credentials.digest);
+    const grant = credentials.grant ?? this.jwts.getCached(credentials.digest);
     if (grant === undefined) return this.verify(context, credentials);
     return this.allow(context, grant);
   }
@@ -88,7 +82,7 @@ export class BearerGuard implements CanActivate {
     { digest, token }: Credentials,
   ): Promise<boolean> {
     let failure: AuthFailure = 'unknown';
-    if (this.jwts !== null && isJwtLike(token)) {
+    if (this.jwts.mayVerify(token)) {
       const [request, response] = context.getArgs<[Request, Response]>();
       nameClient(request.socket, undefined);
       this.limits.failures?.check(response, getClient(request));

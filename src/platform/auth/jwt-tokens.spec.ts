@@ -2,7 +2,8 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { passSeconds, resetClocks } from '../../../test/support/clock.js';
 import { heapUsed } from '../../../test/support/heap-used.js';
-import { AUDIENCE, ISSUER, TokenIssuer } from '../../../test/support/token-issuer.js';
+import { TokenIssuer } from '../../../test/support/token-issuer.js';
+import { loadEnv } from '../config/env.js';
 import { digestToken } from '../config/setting-formats.js';
 import { JwtTokens } from './jwt-tokens.js';
 
@@ -13,8 +14,7 @@ beforeAll(() => {
 afterEach(resetClocks);
 
 function acceptTokensOf(provider: TokenIssuer): JwtTokens {
-  const jwksUrl = new URL(provider.env.AUTH_JWKS_URL ?? '');
-  return new JwtTokens({ jwksUrl, issuer: ISSUER, audience: AUDIENCE });
+  return new JwtTokens(loadEnv(provider.env));
 }
 
 describe('cached tokens', () => {

@@ -1,16 +1,16 @@
-import { Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import {
   errors,
   type JWTHeaderParameters,
   type JWTPayload,
   jwtVerify,
-  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
   type JWTVerifyResult,
 } from 'jose';
 import { hash } from 'node:crypto';
 import { ApiError } from '../errors/api-error.js';
 import type { AuthFailure } from '../observability/metrics.js';
-import type { Env } from '../config/env.js';
+import { Env } from '../config/env.js';
 import type { Caller } from '../observability/pino-logger.js';
 import { ProviderKeys, providerUnavailable } from './provider-keys.js';
 import type { Grant } from './permissions.js';
@@ -37,13 +37,6 @@ const MAX_LOGGED_CLAIM = 64;
 /** The latest time of a Date (ECMA-262 section 21.4.1.1), in seconds since 1970. */
 const LAST_MOMENT = 8_640_000_000_000;
 
-/** The rules by which access tokens are meant for this service. */
-export interface JwtRules {
-  readonly jwksUrl: URL;
-  readonly issuer: string;
-  readonly audience: string;
-}
-
 interface CachedGrant extends Grant {
   /** The end of its `exp` and the tolerance, as a time of `Date.now()`. */
   readonly expiry: number;
@@ -53,10 +46,6 @@ interface CachedGrant extends Grant {
   readonly length: number;
 }
 
-export function isJwtLike(token: string): boolean {
-  return token.length <= MAX_LENGTH && COMPACT_JWS.test(token) && isCanonical(token);
-}
-
 /** The last character of a signature has unused bits. Only one spelling of a token is accepted. */
 function isCanonical(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);
@@ -64,14 +53,30 @@ function isCanonical(token: string): boolean {
 }
 
 /** The access tokens of an identity provider: verifies them, and caches those that it accepts. */
+@Injectable()
 export class JwtTokens {
   private readonly logger = new Logger(JwtTokens.name);
-  private readonly keys: ProviderKeys;
+  /** Undefined when no identity provider is configured. */
+  private readonly keys: ProviderKeys | undefined;
+  private readonly rules: JWTVerifyOptions;
   private readonly cached = new Map<string, CachedGrant>();
   private cachedLength = 0;
 
-  constructor(private readonly rules: JwtRules) {
-    this.keys = new ProviderKeys(rules.jwksUrl);
+  constructor({ AUTH_JWKS_URL, AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Env) {
+    this.keys = AUTH_JWKS_URL && new ProviderKeys(AUTH_JWKS_URL);
+    this.rules = {
+      algorithms: ALGORITHMS,
+      issuer: AUTH_ISSUER,
+      audience: AUTH_AUDIENCE,
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      requiredClaims: ['exp'],
+    };
+  }
+
+  /** Whether there is a provider that the token may come from. */
+  mayVerify(token: string): boolean {
+    const isJwt = token.length <= MAX_LENGTH && COMPACT_JWS.test(token) && isCanonical(token);
+    return this.keys !== undefined && isJwt;
   }
 
   /** Looks up what a token allows; undefined when it is not cached. */
@@ -109,22 +114,14 @@ export class JwtTokens {
   }
 
   private async verifySignatureAndClaims(token: string): Promise<JWTVerifyResult> {
-    const { issuer, audience } = this.rules;
-    const getKey: JWTVerifyGetKey = (header, jws) => this.keys.find(header, jws);
-    const options = {
-      algorithms: ALGORITHMS,
-      issuer,
-      audience,
-      clockTolerance: CLOCK_TOLERANCE_SECONDS,
-      requiredClaims: ['exp'],
-    };
+    if (this.keys === undefined) throw new errors.JWKSNoMatchingKey();
     try {
-      return await jwtVerify(token, getKey, options);
+      return await jwtVerify(token, this.keys.find, this.rules);
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
       for await (const key of error) {
         try {
-          return await jwtVerify(token, key, options);
+          return await jwtVerify(token, key, this.rules);
         } catch (failure) {
           if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
         }
@@ -219,10 +216,4 @@ function readScopes({ scope, scp }: JWTPayload): string {
 /** Makes a short key: latin1 has one character for each byte. */
 function toCacheKey(digest: Buffer): string {
   return digest.toString('latin1');
-}
-
-/** @returns null, which Nest can inject, when no identity provider is configured */
-export function createJwtTokens(env: Env): JwtTokens | null {
-  const { AUTH_JWKS_URL: jwksUrl, AUTH_ISSUER: issuer = '', AUTH_AUDIENCE: audience = '' } = env;
-  return jwksUrl === undefined ? null : new JwtTokens({ jwksUrl, issuer, audience });
 }

@@ -1,12 +1,5 @@
 import { Logger } from '@nestjs/common';
-import {
-  createRemoteJWKSet,
-  type CryptoKey,
-  customFetch,
-  errors,
-  type FlattenedJWSInput,
-  type JWSHeaderParameters,
-} from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
@@ -42,7 +35,7 @@ export class ProviderKeys {
    * @throws JOSEError the token names none of the keys, or more than one
    * @throws ApiError 50300 the provider fails, which is not the token's fault
    */
-  async find(header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
+  readonly find: JWTVerifyGetKey = async (header, token) => {
     try {
       return await this.keys(header, token);
     } catch (error) {
@@ -55,7 +48,7 @@ export class ProviderKeys {
       }
       throw providerUnavailable(Math.max(1, Math.ceil((this.nextFetchAt - now) / 1_000)));
     }
-  }
+  };
 
   private async fetch(href: string, options: RequestInit): Promise<Response> {
     const now = performance.now();
