@@ -56,12 +56,20 @@ export const TEXT: Shape = {
   },
   convert: (value) => {
     if (value instanceof JsonNumber) return value.source;
-    if (Array.isArray(value)) return value.includes(undefined) ? undefined : `[${value.join()}]`;
-    if (!(value instanceof Map)) return JSON.stringify(value);
+    if (typeof value === 'string') return quote(value);
+    if (typeof value !== 'object' || value === null) return String(value);
+    if (Array.isArray(value)) {
+      let list = '[';
+      for (const element of value as unknown[]) {
+        if (typeof element !== 'string') return undefined;
+        list += list.length === 1 ? element : `,${element}`;
+      }
+      return `${list}]`;
+    }
     let text = '';
     for (const [name, member] of value as Map<string, unknown>) {
       if (typeof member !== 'string') return undefined;
-      text += `,${JSON.stringify(name)}:${member}`;
+      text += `,${quote(name)}:${member}`;
     }
     return `{${text.slice(1)}}`;
   },
