@@ -1,9 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
-import { openEntityStore } from '../support/store.js';
+import { plant as plantWithId, usePlantStore } from '../support/plant-store.js';
 import { SeededRandom } from '../support/seeded-random.js';
 
 const SEED = 7;
@@ -14,18 +12,15 @@ const ENDLESS = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 
   SELECT count(*) FROM numbers`;
 
 const undone = new Error('undone');
+const store = usePlantStore();
 
 it('creates, saves and transactions lose, mix and half keep nothing', async () => {
-  Logger.overrideLogger(false);
-  const store = await openEntityStore([Plant]);
-  const { dataSource } = store;
-  const plants = dataSource.getRepository(Plant);
-  const rows = new BatchedRepository(plants);
+  const { dataSource, plants, rows } = store;
   const random = new SeededRandom(SEED);
   /** The ids that must be stored in the end. */
   const expected = new Set<string>();
   let lastId = 0;
-  const plant = (): Plant => ({ id: String(++lastId), name: 'n', tag: null });
+  const plant = (): Plant => plantWithId(++lastId, 'n');
   const keep = (...stored: readonly Plant[]): void => stored.forEach(({ id }) => expected.add(id));
 
   /** Executes a transaction, whose rows are all stored or none. */
@@ -111,5 +106,4 @@ it('creates, saves and transactions lose, mix and half keep nothing', async () =
   const stored = (await plants.find()).map(({ id }) => id);
   expect(new Set(stored)).toEqual(expected);
   expect(expected.size).toBeGreaterThan(WRITERS * WRITES);
-  await store.close();
 });
