@@ -2,26 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 
-/**
- * The layers of src from the top down. A file imports only from its own folder and from layers
- * below it.
- */
+/** The folders and files of src from the top down. Each imports only from itself and from those below. */
 const LAYERS = [
-  ['main.ts', 'commands'],
-  ['shutdown.ts'],
-  ['app.ts'],
-  ['app.module.ts'],
-  ['schema.ts'],
-  ['modules'],
-  ['platform/rest'],
-  ['platform/server'],
-  ['platform/openapi', 'platform/health'],
-  ['platform/requests'],
-  ['platform/database'],
-  ['platform/auth', 'platform/validation'],
-  ['platform/limits'],
-  ['platform/observability'],
-  ['platform/config', 'platform/errors', 'platform/json'],
+  ...['main.ts', 'commands', 'shutdown.ts', 'app.ts', 'app.module.ts', 'schema.ts', 'modules'],
+  ...['platform/rest', 'platform/server', 'platform/openapi', 'platform/health'],
+  ...['platform/requests', 'platform/database', 'platform/auth', 'platform/validation'],
+  ...['platform/limits', 'platform/observability'],
+  ...['platform/config', 'platform/errors', 'platform/json'],
 ];
 
 /** The files of the platform that modules may import. */
@@ -35,7 +22,10 @@ const FOR_MODULES = [
 ];
 
 /** The files that put the modules together. */
-const COMPOSITION_ROOTS = ['app.module.ts', 'schema.ts'];
+const ROOTS = ['app.module.ts', 'schema.ts'];
+
+/** The files of a module that other modules may import. */
+const PUBLIC = /\.(module|service|entity|errors)\.ts$/;
 
 const ENGINES = /sqlite|postgres|\bpg\b|pragma|rowid/i;
 const MAY_NAME_AN_ENGINE = [
@@ -66,39 +56,27 @@ function listImports(path: string, text: string): string[] {
 }
 
 function findLayer(path: string): number {
-  return LAYERS.findIndex((folders) =>
-    folders.some((folder) => path === folder || path.startsWith(`${folder}/`)),
-  );
+  return LAYERS.findIndex((layer) => path === layer || path.startsWith(`${layer}/`));
 }
 
-/** `modules/plants` or `platform/auth`; the path itself of a file at the top. */
-function getFolder(path: string): string {
-  return path
-    .split('/')
-    .slice(0, path.startsWith('commands/') ? 1 : 2)
-    .join('/');
-}
-
-function isModule(path: string): boolean {
-  return path.startsWith('modules/');
+/** `modules/plants/`; undefined for a file of the platform. */
+function findModule(path: string): string | undefined {
+  return /^modules\/\w+\//.exec(path)?.[0];
 }
 
 function checkImport(path: string, from: string): string | undefined {
   if (from.startsWith('..')) return `${path} imports ${from}, outside src`;
   if (from.endsWith('spec.ts')) return `${path} imports a test`;
-  if (getFolder(path) === getFolder(from)) return undefined;
-  if (isModule(path) && isModule(from)) {
-    const isAllowed = /\.(module|service|entity|errors)\.ts$/.test(from);
-    return isAllowed ? undefined : `${path} imports ${from}, which is private`;
+  const [layer, below] = [findLayer(path), findLayer(from)];
+  if (below < layer) return `${path} imports ${from}, which is not below it`;
+  const [module, other] = [findModule(path), findModule(from)];
+  if (module === other) return undefined;
+  if (other === undefined) {
+    const isAllowed = FOR_MODULES.some((allowed) => allowed.test(from));
+    return isAllowed ? undefined : `${path} imports ${from}, which is not meant for modules`;
   }
-  if (isModule(from) && !COMPOSITION_ROOTS.includes(path)) {
-    return `${path} imports the module ${getFolder(from)}`;
-  }
-  if (findLayer(from) <= findLayer(path)) return `${path} imports ${from}, which is not below it`;
-  if (isModule(path) && !FOR_MODULES.some((allowed) => allowed.test(from))) {
-    return `${path} imports ${from}, which is not meant for modules`;
-  }
-  return undefined;
+  const isAllowed = module === undefined ? ROOTS.includes(path) : PUBLIC.test(from);
+  return isAllowed ? undefined : `${path} imports ${from}, which is private`;
 }
 
 /** The files that are part of a circle of imports, or that import one. */
@@ -143,7 +121,8 @@ describe('the rules for imports', () => {
     [MODULE, `import { a } from '../../platform/database/batching/a.js';`, 'not meant for modules'],
     ['platform/database/a.ts', `import { a } from './sqlite/a.js';`, 'names an engine'],
     ['platform/auth/a.ts', `import { a } from '../requests/body-reader.js';`, 'not below it'],
-    ['platform/rest/a.ts', `import { a } from '../../modules/gardens/a.js';`, 'the module'],
+    ['platform/rest/a.ts', `import { a } from '../../modules/gardens/a.js';`, 'not below it'],
+    ['app.ts', `import { Garden } from './modules/gardens/garden.entity.js';`, 'which is private'],
     ['schema.ts', `import { Garden } from './modules/gardens/garden.entity.js';`, undefined],
     ['main.ts', `import { TestApp } from '../test/support/test-app.js';`, 'outside src'],
     [MODULE, `import { helper } from './a.spec.js';`, 'imports a test'],
