@@ -4,7 +4,6 @@ import type { AuditExport, Workload } from './load.js';
 import type { Send } from './replicas.js';
 import { toState, writeRow } from './requests.js';
 
-const IMPORTERS = 2;
 /** The most lines of an import. */
 const MOST_LINES = 400;
 /** The pause of a client after an answer, in milliseconds. */
@@ -14,6 +13,7 @@ const FIRST_ID = 2n ** 62n + 1n;
 
 /** Imports of many plants, short and long, each of which is stored as long as the store exists. */
 export class Imports implements Workload {
+  readonly clients = 2;
   /** The acknowledged plants, by their ids. */
   private readonly stored = new Map<string, string>();
   private lastId = FIRST_ID;
@@ -24,14 +24,22 @@ export class Imports implements Workload {
     private readonly faults: string[],
   ) {}
 
-  async run(goesOn: () => boolean): Promise<void> {
-    const clients = Array.from({ length: IMPORTERS }, async () => {
-      while (goesOn()) {
-        await this.import();
-        await sleep(this.random.below(LONGEST_PAUSE_MS));
-      }
-    });
-    await Promise.all(clients);
+  /** Repeats an import until it is answered. Then every line must be stored. */
+  async step(): Promise<void> {
+    const rows = Array.from({ length: 1 + this.random.below(MOST_LINES) }, () => this.draw());
+    const body = rows.map(([id, state]) => `${writeRow(BigInt(id), state)}\n`).join('');
+    const headers = { 'Content-Type': 'application/x-ndjson' };
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.send({ method: 'POST', path: '/plants/import', headers, body });
+      if (answer === undefined || answer.status === 503) continue;
+      const { created = 0, identical = 0 } = JSON.parse(answer.body) as Record<string, number>;
+      // Only an attempt without an answer can have stored lines.
+      if (created + identical === rows.length && (attempt > 1 || identical === 0)) break;
+      this.faults.push(`a wrong answer: an import of ${rows.length} lines -> ${answer.body}`);
+      return;
+    }
+    for (const [id, state] of rows) this.stored.set(id, state);
+    await sleep(this.random.below(LONGEST_PAUSE_MS));
   }
 
   startAudit(): AuditExport {
@@ -51,23 +59,6 @@ export class Imports implements Workload {
 
   summary(): string {
     return `${this.stored.size} plants imported`;
-  }
-
-  /** Repeats an import until it is answered. Then every line must be stored. */
-  private async import(): Promise<void> {
-    const rows = Array.from({ length: 1 + this.random.below(MOST_LINES) }, () => this.draw());
-    const body = rows.map(([id, state]) => `${writeRow(BigInt(id), state)}\n`).join('');
-    const headers = { 'Content-Type': 'application/x-ndjson' };
-    for (let attempt = 1; ; attempt++) {
-      const answer = await this.send({ method: 'POST', path: '/plants/import', headers, body });
-      if (answer === undefined || answer.status === 503) continue;
-      const { created = 0, identical = 0 } = JSON.parse(answer.body) as Record<string, number>;
-      // Only an attempt without an answer can have stored lines.
-      if (created + identical === rows.length && (attempt > 1 || identical === 0)) break;
-      this.faults.push(`a wrong answer: an import of ${rows.length} lines -> ${answer.body}`);
-      return;
-    }
-    for (const [id, state] of rows) this.stored.set(id, state);
   }
 
   private draw(): [id: string, state: string] {

@@ -11,8 +11,10 @@ export type AuditExport = (rows: ReadonlyMap<string, string>) => void;
 
 /** Clients that send requests, and know what must be stored. */
 export interface Workload {
-  /** Sends requests as long as `goesOn` returns true. */
-  run(goesOn: () => boolean): Promise<void>;
+  /** How many clients there are. Each takes one step after another. */
+  readonly clients: number;
+
+  step(): Promise<void>;
 
   /** Begins an audit. The export must begin after this call, and may last while requests are sent. */
   startAudit?(): AuditExport;
@@ -50,7 +52,11 @@ export class Load {
       new Moves(random, send, faults, longestMs),
       new Mirror(send, faults, patienceMs),
     ];
-    this.work = Promise.all(this.workloads.map((one) => one.run(() => !this.isOver)));
+    const run = async (workload: Workload): Promise<void> => {
+      while (!this.isOver) await workload.step();
+    };
+    const clients = this.workloads.flatMap((one) => Array<Workload>(one.clients).fill(one));
+    this.work = Promise.all(clients.map(run));
     this.work.catch(() => (this.isOver = true));
   }
 

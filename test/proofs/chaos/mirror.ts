@@ -14,6 +14,7 @@ interface Change {
 
 /** A copy of the store that follows the feed of changes from its beginning. */
 export class Mirror implements Workload {
+  readonly clients = 1;
   /** The plants by their ids, each as the JSON of its name and tag. */
   private readonly rows = new Map<string, string>();
   private path = '/changes?limit=500';
@@ -26,14 +27,24 @@ export class Mirror implements Workload {
     private readonly patienceMs: number,
   ) {}
 
-  async run(goesOn: () => boolean): Promise<void> {
-    while (goesOn()) await this.follow();
+  /** Reads a page of the feed. */
+  async step(): Promise<void> {
+    const answer = await this.send({ method: 'GET', path: this.path });
+    if (answer?.status === 200) {
+      const changes = parseWithIds(answer.body) as Change[];
+      for (const change of changes) this.apply(change);
+      this.path = findNext(answer.headers.link) ?? this.path;
+      if (changes.length === 0) await sleep(PAUSE_MS);
+    } else if (answer !== undefined && answer.status !== 503) {
+      this.faults.push(`a wrong answer: ${this.path} -> ${answer.status} ${answer.body}`);
+      await sleep(PAUSE_MS);
+    }
   }
 
   /** Follows the feed until the mirror has these rows, and lists the differences if it never does. */
   async finish(rows: ReadonlyMap<string, string>): Promise<void> {
     const end = performance.now() + this.patienceMs;
-    while (this.findDifferences(rows).length > 0 && performance.now() < end) await this.follow();
+    while (this.findDifferences(rows).length > 0 && performance.now() < end) await this.step();
     this.faults.push(...this.findDifferences(rows));
   }
 
@@ -61,19 +72,6 @@ export class Mirror implements Workload {
         const [own, stored] = [show(this.rows.get(id)), show(rows.get(id))];
         return `a change is missing from the feed: the mirror has ${own} as ${id}, the store ${stored}`;
       });
-  }
-
-  private async follow(): Promise<void> {
-    const answer = await this.send({ method: 'GET', path: this.path });
-    if (answer?.status === 200) {
-      const changes = parseWithIds(answer.body) as Change[];
-      for (const change of changes) this.apply(change);
-      this.path = findNext(answer.headers.link) ?? this.path;
-      if (changes.length === 0) await sleep(PAUSE_MS);
-    } else if (answer !== undefined && answer.status !== 503) {
-      this.faults.push(`a wrong answer: ${this.path} -> ${answer.status} ${answer.body}`);
-      await sleep(PAUSE_MS);
-    }
   }
 }
 

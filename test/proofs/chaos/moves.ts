@@ -12,7 +12,6 @@ const FIRST_RECEIPT = 1_000_001_000;
 const LAST_RECEIPT = 1_999_999_999;
 const AT_FIRST = 1_000;
 
-const MOVERS = 4;
 const MOST_MOVED = 5;
 /** The pause of a client after an answer. */
 const LONGEST_PAUSE_MS = 50;
@@ -24,6 +23,8 @@ type Outcome = 'pending' | 'done' | 'undone';
  * rolled back by the module.
  */
 export class Moves implements Workload {
+  readonly clients = 4;
+  private readonly accounts: Promise<void>;
   private readonly outcomes = new Map<string, Outcome>();
   private lastReceipt = FIRST_RECEIPT;
 
@@ -33,21 +34,15 @@ export class Moves implements Workload {
     private readonly send: Send,
     private readonly faults: string[],
     private readonly longestMs: number,
-  ) {}
+  ) {
+    this.accounts = this.createAccounts();
+  }
 
-  async run(goesOn: () => boolean): Promise<void> {
-    for (const account of ACCOUNT_IDS) {
-      const request = makeCreate(BigInt(account), writeAccount(AT_FIRST, 0));
-      while (![200, 409].includes((await this.send(request))?.status ?? 0));
-    }
-    const repeat = async (step: () => Promise<void>): Promise<void> => {
-      while (goesOn()) {
-        await step();
-        await sleep(this.random.below(LONGEST_PAUSE_MS));
-      }
-    };
-    const movers = Array.from({ length: MOVERS }, () => repeat(() => this.move()));
-    await Promise.all([...movers, repeat(() => this.look())]);
+  async step(): Promise<void> {
+    await this.accounts;
+    await this.move();
+    await this.look();
+    await sleep(this.random.below(LONGEST_PAUSE_MS));
   }
 
   startAudit(): AuditExport {
@@ -89,6 +84,13 @@ export class Moves implements Workload {
     const outcomes = [...this.outcomes.values()];
     const count = (one: Outcome): number => outcomes.filter((outcome) => outcome === one).length;
     return `${count('done')} moves done, ${count('undone')} undone, ${count('pending')} unknown`;
+  }
+
+  private async createAccounts(): Promise<void> {
+    for (const account of ACCOUNT_IDS) {
+      const request = makeCreate(BigInt(account), writeAccount(AT_FIRST, 0));
+      while (![200, 409].includes((await this.send(request))?.status ?? 0));
+    }
   }
 
   private async move(): Promise<void> {

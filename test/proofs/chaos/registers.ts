@@ -5,11 +5,9 @@ import { ABSENT, type State } from './plant-register.js';
 import type { Send } from './replicas.js';
 import type { AuditExport, Workload } from './load.js';
 
-/** How many histories, each on a different id, run at a time. */
-const CONCURRENT_HISTORIES = 32;
-
-/** Makes short histories of concurrent clients, each on one id, and checks that they are linearizable. */
+/** Checks that short histories of concurrent requests, each on an id of its own, are linearizable. */
 export class Registers implements Workload {
+  readonly clients = 32;
   private calls = 0;
   private unknown = 0;
   private started = 0;
@@ -22,11 +20,17 @@ export class Registers implements Workload {
     private readonly faults: string[],
   ) {}
 
-  async run(goesOn: () => boolean): Promise<void> {
-    const work = async (): Promise<void> => {
-      while (goesOn()) await this.runOne(++this.started);
-    };
-    await Promise.all(Array.from({ length: CONCURRENT_HISTORIES }, work));
+  async step(): Promise<void> {
+    const number = ++this.started;
+    const random = new SeededRandom(
+      Math.imul(this.seed, 0x9e3779b9) ^ Math.imul(number, 0x85ebca6b),
+    );
+    const history = new History(BigInt(number), this.etags);
+    await history.run(drawOperations(random), this.send);
+    this.calls += history.calls.length;
+    this.unknown += history.calls.filter(({ answer }) => answer === undefined).length;
+    if (isLinearizable(history.calls)) this.ended.push(history);
+    else this.report(history);
   }
 
   startAudit(): AuditExport {
@@ -41,18 +45,6 @@ export class Registers implements Workload {
 
   summary(): string {
     return `${this.ended.length} histories, ${this.calls} calls, ${this.unknown} unknown`;
-  }
-
-  private async runOne(number: number): Promise<void> {
-    const random = new SeededRandom(
-      Math.imul(this.seed, 0x9e3779b9) ^ Math.imul(number, 0x85ebca6b),
-    );
-    const history = new History(BigInt(number), this.etags);
-    await history.run(drawOperations(random), this.send);
-    this.calls += history.calls.length;
-    this.unknown += history.calls.filter(({ answer }) => answer === undefined).length;
-    if (isLinearizable(history.calls)) this.ended.push(history);
-    else this.report(history);
   }
 
   private report({ id, calls }: History, more = ''): void {
