@@ -40,7 +40,7 @@ export async function measure(
   options: Options,
 ): Promise<string[]> {
   const { rows, rounds, seconds, connections } = options;
-  const { title, counted = 'FALSE' }: Operation = OPERATIONS[name];
+  const { counted = 'FALSE' }: Operation = OPERATIONS[name];
   const all: Measured[] = [];
   // Requests of the operation before, which were not answered in time, may still be handled.
   await sleep(SETTLING);
@@ -60,7 +60,7 @@ export async function measure(
     }
   }
   const how = name === 'import' ? '' : ` of ${seconds} s on ${connections} connections`;
-  console.log(`\n${title}, ${rows} plants at the start, ${rounds} rounds${how}:`);
+  console.log(`\n${name}, ${rows} plants at the start, ${rounds} rounds${how}:`);
   console.table(
     Object.fromEntries(all.map((one) => [one.contestant.title, summarize(one, all[0] ?? one)])),
   );

@@ -54,17 +54,10 @@ function addUp(profile: Profiler.Profile, from: number, to: number): Map<string,
 /** Returns the microseconds of each part per request, and those of the whole process. */
 async function profile(name: (typeof NAMES)[number]): Promise<Map<string, number>> {
   const folder = await mkdtemp(path.join(DATA, 'profile-'));
-  const { args, ...others } = program('Plant Store');
-  const contestant = {
-    ...others,
-    args: ['--cpu-prof', `--cpu-prof-interval=${INTERVAL}`, ...args],
-  };
-  const { origin, pid, newIds, stop } = await start(
-    contestant,
-    folder,
-    `sqlite:${folder}/plants.db`,
-    ROWS,
-  );
+  const { title, args } = program('Plant Store');
+  const profiled = ['--cpu-prof', `--cpu-prof-interval=${INTERVAL}`, ...args];
+  const url = `sqlite:${folder}/plants.db`;
+  const { origin, pid, newIds, stop } = await start({ title, args: profiled }, folder, url, ROWS);
   const ids = name === 'create' ? newIds : { next: 0, rows: ROWS };
   await send(origin, name, ids, CONNECTIONS, WARM_UP);
   const from = Number(process.hrtime.bigint() / 1_000n);
