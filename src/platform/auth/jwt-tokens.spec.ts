@@ -1,6 +1,5 @@
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { passSeconds, resetClocks } from '../../../test/support/clock.js';
 import { heapUsed } from '../../../test/support/heap-used.js';
 import { TokenIssuer } from '../../../test/support/token-issuer.js';
 import { loadEnv } from '../config/env.js';
@@ -10,8 +9,6 @@ import { JwtTokens } from './jwt-tokens.js';
 beforeAll(() => {
   Logger.overrideLogger(false);
 });
-
-afterEach(resetClocks);
 
 function acceptTokensOf(provider: TokenIssuer): JwtTokens {
   return new JwtTokens(loadEnv(provider.env));
@@ -49,20 +46,4 @@ describe('cached tokens', () => {
     expect(heapUsed() - before).toBeLessThan(300 * 10_000);
     await provider.stop();
   });
-});
-
-it('tokens that wait for the keys of a provider do not keep those of a known key waiting', async () => {
-  const provider = await TokenIssuer.start();
-  const jwts = acceptTokensOf(provider);
-  const verify = (token: string): Promise<unknown> => jwts.verify(digestToken(token), token);
-  await verify(await provider.token());
-  provider.instead = () => undefined;
-  // Old enough to be fetched anew, first for unknown keys and then for all.
-  for (const seconds of [40, 230]) {
-    passSeconds(seconds);
-    const forged = await provider.token({}, { kid: 'unknown' });
-    void verify(forged).catch(() => undefined);
-    await expect(verify(await provider.token())).resolves.toMatchObject({});
-  }
-  await provider.stop();
 });
