@@ -54,15 +54,13 @@ export class Permissions {
       throw insufficientScope(READ_ONLY);
     }
     if (scopes === undefined) return;
-    const needed = this.getRequiredByRoute(context) ?? (isReading ? this.toRead : this.toWrite);
+    const places = [context.getHandler(), context.getClass()];
+    const needed =
+      this.reflector.getAllAndOverride<readonly string[] | undefined>(REQUIRED_SCOPES, places) ??
+      (isReading ? this.toRead : this.toWrite);
     if (needed.every((scope) => scopes.includes(` ${scope} `))) return;
     // RFC 6750 section 3.1: the challenge names the scopes that are needed.
     throw insufficientScope(undefined, `, scope="${needed.join(' ')}"`);
-  }
-
-  private getRequiredByRoute(context: ExecutionContext): readonly string[] | undefined {
-    const places = [context.getHandler(), context.getClass()];
-    return this.reflector.getAllAndOverride<readonly string[] | undefined>(REQUIRED_SCOPES, places);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ErrorDto } from './error.dto.js';
-import { ErrorCatalogue, type ErrorKind, getStatus } from './error-catalogue.js';
+import { type ErrorKind, getStatus } from './error-catalogue.js';
 
 /**
  * An error for the client. Thrown anywhere in the handling of a request, it is answered with its
@@ -23,11 +23,4 @@ export class ApiError extends Error {
     this.headers = { ...kind.headers, ...headers };
     this.body = { error: kind.error, message };
   }
-}
-
-/** @param allow the methods of the path, as in an `Allow` header (RFC 9110 section 15.5.6) */
-export function methodNotAllowed(allow: string): ApiError {
-  return new ApiError(ErrorCatalogue.METHOD_NOT_ALLOWED, `This path takes ${allow}`, {
-    Allow: allow,
-  });
 }

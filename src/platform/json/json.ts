@@ -36,11 +36,7 @@ const SPACE = 0x20;
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-const LITERALS = [
-  ['true', true],
-  ['false', false],
-  ['null', null],
-] as const;
+const LITERAL = /true|false|null/y;
 
 /** How a value is read. Its parts that are not kept are checked, but take no memory. */
 export interface Shape {
@@ -106,7 +102,7 @@ class JsonReader {
     if (first === QUOTE) return shape.convert(this.readString());
     if (first === OPEN_BRACE) return shape.convert(this.readObject(depth, shape));
     if (first === OPEN_BRACKET) return shape.convert(this.readArray(depth, shape));
-    return shape.convert(this.readNumber() ?? this.readLiteral());
+    return shape.convert(this.readNumberOrLiteral());
   }
 
   private readObject(depth: number, shape: Shape): ReadonlyMap<string, unknown> {
@@ -203,22 +199,20 @@ class JsonReader {
     return hasEscapes;
   }
 
-  private readNumber(): JsonNumber | undefined {
-    const { text, position } = this;
-    NUMBER.lastIndex = position;
-    if (!NUMBER.test(text)) return undefined;
-    this.position = NUMBER.lastIndex;
-    return new JsonNumber(text.slice(position, this.position));
+  private readNumberOrLiteral(): JsonNumber | boolean | null {
+    const number = this.take(NUMBER);
+    if (number !== undefined) return new JsonNumber(number);
+    const literal = this.take(LITERAL) ?? this.fail('a value was expected');
+    return JSON.parse(literal) as boolean | null;
   }
 
-  private readLiteral(): boolean | null {
-    for (const [literal, value] of LITERALS) {
-      if (this.text.startsWith(literal, this.position)) {
-        this.position += literal.length;
-        return value;
-      }
-    }
-    return this.fail('a value was expected');
+  /** Skips the text that a pattern matches, and returns it. */
+  private take(pattern: RegExp): string | undefined {
+    const { text, position } = this;
+    pattern.lastIndex = position;
+    if (!pattern.test(text)) return undefined;
+    this.position = pattern.lastIndex;
+    return text.slice(position, this.position);
   }
 
   /** @returns the code of the next character that is not white space, NaN at the end */

@@ -3,7 +3,6 @@ import { format } from 'node:util';
 import { type Logger, pino } from 'pino';
 import { Env } from '../config/env.js';
 import { LogWriter } from './log-writer.js';
-import type { TraceFields } from './trace-context.js';
 
 /** The names of Nest's loggers, which list every module and route at start. */
 const FRAMEWORK = new Set<unknown>([
@@ -13,11 +12,6 @@ const FRAMEWORK = new Set<unknown>([
   'RouterExplorer',
   'RoutesResolver',
 ]);
-
-/** The origin of a request, as far as it is known. */
-export interface RequestOrigin extends Partial<TraceFields> {
-  readonly clientAddress?: string;
-}
 
 /** The sender of a request, as far as its token names it. */
 export interface Caller {

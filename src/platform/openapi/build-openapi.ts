@@ -127,7 +127,7 @@ function describeUse(method: string, operation: Operation): string {
     method === 'patch' &&
       'A JSON merge patch (RFC 7396): changes the members that the body names, and removes those that are null. Safe to retry.',
     method === 'delete' && 'Safe to retry: a retry answers 404 if the first attempt went through.',
-    hasHeader(operation, 'Link') &&
+    hasLink(operation) &&
       'Follow the `Link` with `rel="next"` until there is none. Use it as it is: it holds all parameters of the next page.',
     method !== 'get' &&
       takesIfMatch(operation) &&
@@ -136,11 +136,9 @@ function describeUse(method: string, operation: Operation): string {
   return sentences.filter((sentence) => sentence !== false).join(' ');
 }
 
-function hasHeader({ responses }: Operation, name: string): boolean {
-  return Object.values(responses).some(
-    (response) =>
-      response !== undefined && 'headers' in response && name in (response.headers ?? {}),
-  );
+function hasLink({ responses }: Operation): boolean {
+  const all = Object.values(responses) as { readonly headers?: object }[];
+  return all.some(({ headers = {} }) => 'Link' in headers);
 }
 
 function describeTags(operations: readonly Operation[]): { name: string; description: string }[] {

@@ -4,7 +4,7 @@ import type { Request, RequestHandler } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
-import type { PinoLogger, RequestLocals, RequestOrigin } from '../observability/pino-logger.js';
+import type { PinoLogger, RequestLocals } from '../observability/pino-logger.js';
 import { countRequest } from '../observability/metrics.js';
 import { endTurnOfClosed } from '../requests/turns.js';
 import { type Connections, hasTooManyHeaders } from './connections.js';
@@ -124,7 +124,7 @@ function refuse(entry: ErrorEntry, message?: string): never {
  * Describes the origin of a request for the log; undefined if nothing is known. The address of the
  * client is logged only if TRUST_PROXY is set.
  */
-function describeOrigin(req: Request, span: Span | undefined): RequestOrigin | undefined {
+function describeOrigin(req: Request, span: Span | undefined): object | undefined {
   const address = req.app.get('trust proxy') === false ? undefined : req.ip;
   const fields = readTrace(req.headers, span);
   if (address === undefined) return fields;

@@ -1,5 +1,5 @@
 import type { Express, Request, Response } from 'express';
-import { ApiError, methodNotAllowed } from '../errors/api-error.js';
+import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 /**
@@ -19,8 +19,12 @@ export function answerUnmatched(app: Express): void {
   for (const [path, known] of methods) {
     const allow = [...known].sort().join(', ');
     app.router.all(path, (req: Request, res: Response) => {
-      if (req.method !== 'OPTIONS') throw methodNotAllowed(allow);
-      res.writeHead(204, { Allow: allow }).end();
+      const headers = { Allow: allow };
+      if (req.method !== 'OPTIONS') {
+        const message = `This path takes ${allow}`;
+        throw new ApiError(ErrorCatalogue.METHOD_NOT_ALLOWED, message, headers);
+      }
+      res.writeHead(204, headers).end();
     });
   }
   app.use(({ path }: Request) => {

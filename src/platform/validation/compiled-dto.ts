@@ -102,9 +102,7 @@ export class CompiledDto implements Shape {
         'no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean(), @IsIn(), @IsJson(), or @ValidateNested() with @Type(() => AClass)',
       );
     }
-    const nested = isNested
-      ? this.compileNested(findNestedType(declared, name), isList)
-      : undefined;
+    const nested = isNested ? this.compileNested(declared, name, isList) : undefined;
     return { ...memberRules, name, rules, schema, valueType, nested };
   }
 
@@ -133,7 +131,8 @@ export class CompiledDto implements Shape {
   }
 
   /** RFC 7396 section 2: an object in a patch is itself a patch, an array is not. */
-  private compileNested(type: Type<object>, isList: boolean): CompiledDto {
+  private compileNested(declared: Type<object>, name: string, isList: boolean): CompiledDto {
+    const type = findNestedType(declared, name);
     const isPatch = this.patched !== undefined && !isList;
     return CompiledDto.compile(isPatch ? makePatchClass(type) : type);
   }
@@ -185,7 +184,9 @@ export function listAnswers(handler: object): Type<object>[] {
     Record<string, { readonly type?: unknown }> | undefined;
   const models = Reflect.getMetadata('swagger/apiExtraModels', handler) as unknown[] | undefined;
   const types = [...Object.values(responses ?? {}).map(({ type }) => type), ...(models ?? [])];
-  return types.filter(isClass);
+  return types.filter(
+    (type): type is Type<object> => typeof type === 'function' && type.prototype !== undefined,
+  );
 }
 
 /**
@@ -224,10 +225,6 @@ function getDocumentedName(type: Type<object>): string {
   const schemas = Reflect.getOwnMetadata('swagger/apiSchema', type) as
     { readonly name?: string }[] | undefined;
   return schemas?.at(-1)?.name ?? type.name;
-}
-
-function isClass(type: unknown): type is Type<object> {
-  return typeof type === 'function' && type.prototype !== undefined;
 }
 
 /** Finds the class that `@Type()` gives to a member: class-transformer does not expose it. */

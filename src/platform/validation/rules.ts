@@ -49,6 +49,8 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
 
 /** The rules for the type of a value. If one of them rejects the value, the others may be misleading. */
 const TYPE_RULES = new Set(['isBoolean', 'isInt', 'isNumber', 'isString']);
+/** The types of values that class-validator prints in a message. */
+const PRINTED_TYPES = new Set(['string', 'boolean', 'number']);
 
 /**
  * A decorator of class-validator on a member. This project runs it itself: class-validator takes
@@ -99,27 +101,19 @@ export class Rule {
       ['property', path],
       ['target', this.targetName],
       ...this.constraints.map((one, index) => [`constraint${index + 1}`, toText(one)] as const),
-      ...(isPrintable(value) ? [['value', value] as const] : []),
+      ...(PRINTED_TYPES.has(typeof value) ? [['value', value] as const] : []),
     ]);
-    return this.readMessage(args).replaceAll(
-      /\$(property|target|value|constraint\d+)/g,
-      (token, name: string) => (tokens.has(name) ? String(tokens.get(name)) : token),
+    const message =
+      this.metadata.message || (this.constraint.instance.defaultMessage?.(args) ?? '');
+    const text = typeof message === 'function' ? message(args) : message;
+    return text.replaceAll(/\$(property|target|value|constraint\d+)/g, (token, name: string) =>
+      tokens.has(name) ? String(tokens.get(name)) : token,
     );
   }
 
   private createArguments(object: object, value: unknown): ValidationArguments {
     const { targetName, constraints, metadata } = this;
     return { targetName, property: metadata.propertyName, object, value, constraints };
-  }
-
-  private readMessage(args: ValidationArguments): string {
-    try {
-      const message =
-        this.metadata.message || (this.constraint.instance.defaultMessage?.(args) ?? '');
-      return typeof message === 'function' ? message(args) : message;
-    } catch {
-      return '$property is not valid';
-    }
   }
 }
 
@@ -133,10 +127,6 @@ export function explainFaults(
   const broken = rules.filter((rule) => !rule.passes(object, value));
   const ofType = broken.filter((rule) => rule.isOfType);
   return (ofType.length > 0 ? ofType : broken).map((rule) => rule.explain(object, value, path));
-}
-
-function isPrintable(value: unknown): boolean {
-  return ['string', 'boolean', 'number'].includes(typeof value);
 }
 
 function toText(constraint: unknown): string {

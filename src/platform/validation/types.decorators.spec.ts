@@ -5,8 +5,8 @@ import { TYPES, ValuesDto } from '../../../test/cases/types.js';
 import { Decimal } from '../json/decimal.js';
 import { readJson } from '../json/json.js';
 import { writeJson } from '../json/json-writer.js';
-import { CompiledDto } from './compiled-dto.js';
-import { createDecimalType } from './types.decorators.js';
+import { CompiledDto, type Member } from './compiled-dto.js';
+import { IsDecimal, type ValueType } from './types.decorators.js';
 
 const dto = CompiledDto.compile(ValuesDto);
 
@@ -61,7 +61,12 @@ it.each([
   [18, 4],
   [3, 1],
 ])('the bounds of decimal(%i, %i) in the document are those of the service', (precision, scale) => {
-  const { schema, isValid, readParameter } = createDecimalType(precision, scale);
+  class Priced {
+    @IsDecimal(precision, scale)
+    price!: Decimal;
+  }
+  const [{ valueType }] = CompiledDto.compile(Priced).members as [Member];
+  const { schema, isValid, readParameter } = valueType as ValueType;
   const bound = BigInt(schema.exclusiveMaximum as number);
   expect(schema.exclusiveMinimum).toBe(-Number(bound));
   expect(isValid(readParameter(String(bound)))).toBe(false);

@@ -100,11 +100,18 @@ export const IsInt64 = IsOfType('isInt64', {
     adviseOnQuotes(value, int64),
 });
 
-/** The type of {@link IsDecimal}. */
-export function createDecimalType(precision: number, scale: number): ValueType {
+/**
+ * An exact number with at most `precision` digits (1 to 18), of which `scale` follow the point;
+ * declare the member as Decimal.
+ */
+export function IsDecimal(
+  precision: number,
+  scale: number,
+  options?: ValidationOptions,
+): PropertyDecorator {
   const limit = String(new Decimal(10n ** BigInt(precision) - 1n, scale));
   const reader = readNumber(PLAIN_NUMBER, (source) => Decimal.parse(source, precision, scale));
-  return {
+  return IsOfType('isDecimal', {
     schema: {
       type: 'number',
       format: 'decimal',
@@ -118,19 +125,7 @@ export function createDecimalType(precision: number, scale: number): ValueType {
     explain: (value) =>
       `must be a number from -${limit} to ${limit} with at most ${count(scale, 'digit')} after the point` +
       adviseOnQuotes(value, reader),
-  };
-}
-
-/**
- * An exact number with at most `precision` digits (1 to 18), of which `scale` follow the point;
- * declare the member as Decimal.
- */
-export function IsDecimal(
-  precision: number,
-  scale: number,
-  options?: ValidationOptions,
-): PropertyDecorator {
-  return IsOfType('isDecimal', createDecimalType(precision, scale))(options);
+  })(options);
 }
 
 /** Not every engine stores U+0000 and unpaired surrogates as they are. */
