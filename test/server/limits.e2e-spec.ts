@@ -137,8 +137,25 @@ const THROUGH_PROXIES = {
   '192.0.2.77, 10.1.2.3': 401,
 };
 
+/** Addresses as proxies write them. Those of one network of IPv6 are one client. */
+const ADDRESSES = {
+  '192.0.2.1': 401,
+  '::ffff:192.0.2.1': 429,
+  '192.0.2.1:50123': 429,
+  '2001:db8::1': 401,
+  '2001:db8:0:ff:ffff::2': 429,
+  '2001:db8:0:100::1': 401,
+  'fe80::1%eth0.10': 401,
+  '[fe80::1]:50123': 429,
+  '::1.2.3.4': 401,
+  unknown: 401,
+  [`${'x'.repeat(64)}a`]: 401,
+  [`${'x'.repeat(64)}b`]: 429,
+};
+
 it.each<[string, string, Record<string, number>]>([
   ['1', 'the last', { '192.0.2.1': 401, '192.0.2.2': 401, '192.0.2.9, 192.0.2.1': 429 }],
+  ['1', 'of any form', ADDRESSES],
   ['2', 'the last but one', THROUGH_PROXIES],
   ['loopback, 10.0.0.0/8', 'the last that is no proxy', THROUGH_PROXIES],
   ['10.0.0.0/8', 'none, since it comes from elsewhere', { '192.0.2.1': 401, '192.0.2.2': 429 }],

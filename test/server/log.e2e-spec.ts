@@ -86,11 +86,17 @@ describe('the log', () => {
   it('names the trace that the client belongs to, if its traceparent is valid', async () => {
     const trace_id = '4bf92f3577b34da6a3ce929d0e0e4736';
     const span_id = '00f067aa0ba902b7';
-    const traceparent = `00-${trace_id}-${span_id}-01`;
-    await app.get('/plants', { 'X-Request-Id': 'traced', traceparent });
-    expect(await lineWith('traced')).toMatchObject({ trace_id, span_id });
-    await app.get('/plants', { 'X-Request-Id': 'untraced', traceparent: `${traceparent}!` });
-    expect(await lineWith('untraced')).not.toHaveProperty('trace_id');
+    const ids = `${trace_id}-${span_id}-01`;
+    for (const [index, traceparent] of [`00-${ids}`, `cc-${ids}-of-the-future`].entries()) {
+      await app.get('/plants', { 'X-Request-Id': `traced-${index}`, traceparent });
+      expect(await lineWith(`traced-${index}`)).toMatchObject({ trace_id, span_id });
+    }
+    const zeros = `${'0'.repeat(32)}-${span_id}-01`;
+    const invalid = [`00-${ids}!`, `00-${ids}-more`, `cc-${ids}.more`, `ff-${ids}`, `00-${zeros}`];
+    for (const [index, traceparent] of invalid.entries()) {
+      await app.get('/plants', { 'X-Request-Id': `untraced-${index}`, traceparent });
+      expect(await lineWith(`untraced-${index}`)).not.toHaveProperty('trace_id');
+    }
   });
 
   it('has a line for input that is not HTTP', async () => {
