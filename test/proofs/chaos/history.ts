@@ -1,9 +1,8 @@
-import type { SeededRandom } from '../../support/seeded-random.js';
+import fc from 'fast-check';
 import { type Call, isLinearizable } from './checker.js';
 import {
   ABSENT,
   type Condition,
-  getTag,
   type Operation,
   type Result,
   type State,
@@ -13,55 +12,50 @@ import type { Answer, Request, Send } from './replicas.js';
 import { makeCreate } from './requests.js';
 
 /** The states of a plant: few enough that clients often meet, and closed under the patches. */
-const PLANTS: readonly [State, ...State[]] = [
+const plants = fc.constantFrom<State[]>(
   '{"name":"a"}',
   '{"name":"a","tag":""}',
   '{"name":"a","tag":"t"}',
   '{"name":"b"}',
   '{"name":"b","tag":""}',
   '{"name":"b","tag":"t"}',
-];
-const PATCHES: readonly [string, ...string[]] = [
-  '{"name":"a"}',
-  '{"name":"b"}',
-  '{"tag":"t"}',
-  '{"tag":""}',
-  '{"tag":null}',
-  '{}',
-];
+);
+const patches = fc.constantFrom(
+  ...['{"name":"a"}', '{"name":"b"}', '{"tag":"t"}', '{"tag":""}', '{"tag":null}', '{}'],
+);
+const headers = fc.constantFrom<Condition['header'][]>('If-Match', 'If-Match', 'If-None-Match');
+const condition = fc.option(fc.record({ header: headers, state: plants }), {
+  freq: 2,
+  nil: undefined,
+});
+
+function ofKind<Kind extends Operation['kind']>(kind: Kind): fc.Arbitrary<Kind> {
+  return fc.constant(kind);
+}
+const operations: fc.Arbitrary<Operation> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ kind: ofKind('create'), plant: plants }) },
+  { weight: 2, arbitrary: fc.record({ kind: ofKind('replace'), plant: plants, condition }) },
+  { weight: 2, arbitrary: fc.record({ kind: ofKind('patch'), patch: patches, condition }) },
+  { weight: 1, arbitrary: fc.record({ kind: ofKind('remove'), condition }) },
+  { weight: 2, arbitrary: fc.record({ kind: ofKind('read'), condition }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: ofKind('list'), tag: fc.constantFrom(undefined, '', 't') }),
+  },
+);
 
 const MAX_CLIENTS = 4;
-const MAX_OPERATIONS = 4;
+const histories = fc.array(fc.array(operations, { minLength: 1, maxLength: 4, size: 'max' }), {
+  minLength: 2,
+  maxLength: MAX_CLIENTS,
+  size: 'max',
+});
 
 const UNAVAILABLE = '50300';
 
 /** Draws the operations of each client of a history. */
-export function drawOperations(random: SeededRandom): Operation[][] {
-  const clients = 2 + random.below(MAX_CLIENTS - 1);
-  return Array.from({ length: clients }, () =>
-    Array.from({ length: 1 + random.below(MAX_OPERATIONS) }, () => drawOperation(random)),
-  );
-}
-
-function drawOperation(random: SeededRandom): Operation {
-  const plant = random.pick(...PLANTS);
-  const kind = random.pick(
-    ...(['create', 'create', 'replace', 'replace', 'patch', 'patch'] as const),
-    ...(['remove', 'read', 'read', 'list'] as const),
-  );
-  if (kind === 'create') return { kind, plant };
-  if (kind === 'list') return { kind, tag: random.pick(undefined, getTag(plant)) };
-  const condition = drawCondition(random);
-  if (kind === 'replace') return { kind, plant, condition };
-  return kind === 'patch'
-    ? { kind, patch: random.pick(...PATCHES), condition }
-    : { kind, condition };
-}
-
-function drawCondition(random: SeededRandom): Condition | undefined {
-  const state = random.pick(...PLANTS);
-  const header = random.pick('If-Match', 'If-Match', 'If-None-Match');
-  return random.below(2) === 0 ? undefined : { header, state };
+export function drawOperations(seed: number): Operation[][] {
+  return fc.sample(histories, { seed, numRuns: 1 })[0] ?? [];
 }
 
 /** Executes operations on one id over HTTP, and records when each began and ended. */

@@ -1,4 +1,3 @@
-import { SeededRandom } from '../../support/seeded-random.js';
 import { describeCalls, isLinearizable } from './checker.js';
 import { drawOperations, History } from './history.js';
 import { ABSENT, type State } from './plant-register.js';
@@ -22,11 +21,8 @@ export class Registers implements Workload {
 
   async step(): Promise<void> {
     const number = ++this.started;
-    const random = new SeededRandom(
-      Math.imul(this.seed, 0x9e3779b9) ^ Math.imul(number, 0x85ebca6b),
-    );
     const history = new History(BigInt(number), this.etags);
-    await history.run(drawOperations(random), this.send);
+    await history.run(drawOperations(this.seed + number), this.send);
     this.calls += history.calls.length;
     this.unknown += history.calls.filter(({ answer }) => answer === undefined).length;
     if (isLinearizable(history.calls)) this.ended.push(history);

@@ -50,11 +50,9 @@ export const PROGRAM_ENV = {
 
 /** Programs on one store, which are killed or stopped, and started again. */
 export class Replicas {
-  private readonly all: Replica[] = [];
-
   private constructor(
+    private readonly all: readonly Replica[],
     private readonly random: SeededRandom,
-    private readonly faults: string[],
   ) {}
 
   static async start(
@@ -64,15 +62,13 @@ export class Replicas {
     random: SeededRandom,
     faults: string[],
   ): Promise<Replicas> {
-    const replicas = new Replicas(random, faults);
-    for (let number = 0; number < count; number++) {
-      const port = await freePort();
+    const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
+    const replicas = ports.map((port) => {
       const own = { ...env, PORT: String(port), SHUTDOWN_GRACE_MS: '' };
-      const replica = new Replica(() => folder.serve(own), port, faults);
-      replicas.all.push(replica);
-    }
-    await Promise.all(replicas.all.map(({ serving }) => serving));
-    return replicas;
+      return new Replica(() => folder.serve(own), port, faults);
+    });
+    await Promise.all(replicas.map(({ serving }) => serving));
+    return new Replicas(replicas, random);
   }
 
   readonly send: Send = (request) => this.any().send(request);
@@ -86,32 +82,21 @@ export class Replicas {
 
   /** Stops one with SIGTERM, and starts it again. */
   async restart(): Promise<void> {
-    await this.noteMemory();
     await this.any().restart('SIGTERM');
   }
 
   async stop(): Promise<void> {
-    await this.noteMemory();
     for (const replica of this.all) await replica.end('SIGTERM');
   }
 
-  private async noteMemory(): Promise<void> {
-    for (const { program } of this.all) {
-      const memory = await program.residentMemory();
-      if (memory > MAX_MEMORY_MIB) this.faults.push(`a program takes ${memory.toFixed()} MiB`);
-    }
-  }
-
   private any(): Replica {
-    const replica = this.all[this.random.below(this.all.length)];
-    if (replica === undefined) throw new TypeError('there are no replicas');
-    return replica;
+    return this.random.pick(...(this.all as [Replica, ...Replica[]]));
   }
 }
 
 class Replica {
   private readonly agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
-  program: Program;
+  private program: Program;
   /** Resolves once it listens. */
   serving: Promise<unknown>;
   /** When it got SIGTERM; undefined unless it stops. */
@@ -196,9 +181,14 @@ class Replica {
 
   /** Ends the program. A stop must not be forced. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    if (signal === 'SIGTERM') this.stopBegan = performance.now();
+    const isStop = signal === 'SIGTERM';
+    if (isStop) {
+      const memory = await this.program.residentMemory();
+      if (memory > MAX_MEMORY_MIB) this.faults.push(`a program takes ${memory.toFixed()} MiB`);
+      this.stopBegan = performance.now();
+    }
     const exitCode = await this.program.end(signal);
-    if (signal === 'SIGTERM' && exitCode !== 0) {
+    if (isStop && exitCode !== 0) {
       this.faults.push(`a stop ended with the exit code ${String(exitCode)}`);
     }
     this.stopBegan = undefined;
