@@ -56,6 +56,9 @@ export interface SqlDialect extends JsonDialect {
   /** Converts a value given as text, so that it compares with a column. */
   fromText(sql: string, column: ColumnMetadata): string;
 
+  /** Restricts a SELECT of the rows of a page to this many of them after others. */
+  limit(select: string, count: string, offset: string): string;
+
   /**
    * The sort expression of a column, on which an index has to be. Text is sorted by code point, on
    * every engine: the whole text, or its first 64 code points with A to Z as small letters.
@@ -273,15 +276,15 @@ export class TableSql {
       const limit = dialect.parameter(hasOnePage ? 1 : 2);
       const value = (index: number): string =>
         hasOnePage ? dialect.parameter(index + 2) : dialect.givenValue(index, 'text');
-      const from = (selected: string, range: string): string =>
-        `FROM (${this.selectPage(selected, page, value)} LIMIT ${range}) AS found`;
+      const from = (selected: string, count: string, offset = '0'): string =>
+        `FROM (${dialect.limit(this.selectPage(selected, page, value), count, offset)}) AS found`;
       const bytes = `${this.countBytes(members)} AS bytes`;
       const json = `${writeObject(columns, members, dialect)} AS json`;
       const sorted = `${dialect.jsonArray(this.sortTexts(page))} AS sorted`;
       return `
         SELECT CASE WHEN ${limit} = 1 OR (SELECT coalesce(sum(bytes), 0) ${from(bytes, limit)}) <= ${maxBytes}
             THEN (SELECT coalesce(string_agg(json, '${separator}'), '') ${from(json, limit)}) END AS text,
-          (SELECT ${dialect.jsonArrayOf('sorted')} ${from(sorted, `2 OFFSET ${limit} - 1`)}) AS ends
+          (SELECT ${dialect.jsonArrayOf('sorted')} ${from(sorted, '2', `${limit} - 1`)}) AS ends
         ${hasOnePage ? '' : `FROM ${dialect.givenRows} ORDER BY ${dialect.givenPlace}`}`;
     });
   }

@@ -35,6 +35,8 @@ export const sqliteDialect: SqlDialect = {
   sorted: (sql, _, ignoresCase) =>
     ignoresCase ? `lower(substr(${sql}, 1, ${INDEXED_LENGTH}))` : sql,
 
+  limit: (select, count, offset) => `${select} LIMIT ${count} OFFSET ${offset}`,
+
   searchesByRow: false,
 
   quoteJson: (text) => `json_quote(${text})`,
