@@ -6,13 +6,14 @@ import {
   type Json,
   JsonNumber,
   JsonSyntaxError,
-  parseJson,
   readJson,
   SCALAR,
   type Shape,
   WHOLE,
 } from './json.js';
 import { TEXT } from './json-writer.js';
+
+const parseJson = (text: string): Json => readJson(text, WHOLE) as Json;
 
 /** Rounds the numbers, as JSON.parse does. */
 function toPlain(json: Json): unknown {
@@ -70,7 +71,7 @@ it.each([
   expect(heapUsed() - before).toBeLessThan(5_000_000);
 });
 
-describe('parseJson', () => {
+describe('readJson', () => {
   it('accepts exactly the texts that JSON.parse accepts', () => {
     fc.assert(
       fc.property(almostJson, (text) => isAccepted(text) === isAccepted(text, JSON.parse)),

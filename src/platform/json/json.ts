@@ -55,7 +55,7 @@ export const SCALAR: Shape = {
   convert: (value) => value,
 };
 
-/** Keeps everything. */
+/** Keeps everything, as {@link Json}. */
 export const WHOLE: Shape = {
   getMember: () => WHOLE,
   get elements() {
@@ -70,15 +70,6 @@ const NO_ELEMENTS: unknown[] = [];
 /**
  * Reads JSON text without rounding a number, in time linear in the text. A member that an object
  * has twice becomes {@link GIVEN_TWICE}.
- *
- * @throws JsonSyntaxError
- */
-export function parseJson(text: string): Json {
-  return readJson(text, WHOLE) as Json;
-}
-
-/**
- * Reads JSON text as {@link parseJson} does, in the given shape.
  *
  * @throws JsonSyntaxError
  */
@@ -106,9 +97,8 @@ class JsonReader {
   }
 
   private readObject(depth: number, shape: Shape): ReadonlyMap<string, unknown> {
-    this.checkDepth(depth);
     let members = NO_MEMBERS;
-    for (let more = this.enter(CLOSE_BRACE); more; more = this.advance(CLOSE_BRACE)) {
+    for (let more = this.enter(CLOSE_BRACE, depth); more; more = this.advance(CLOSE_BRACE)) {
       if (this.skipSpace() !== QUOTE) this.fail('a member name in double quotes was expected');
       const name = this.readString();
       if (this.skipSpace() !== COLON) this.fail('":" was expected');
@@ -125,9 +115,8 @@ class JsonReader {
   }
 
   private readArray(depth: number, { elements }: Shape): unknown[] {
-    this.checkDepth(depth);
     let values = elements === undefined ? NO_ELEMENTS : [];
-    for (let more = this.enter(CLOSE_BRACKET); more; more = this.advance(CLOSE_BRACKET)) {
+    for (let more = this.enter(CLOSE_BRACKET, depth); more; more = this.advance(CLOSE_BRACKET)) {
       const value = this.readValue(depth + 1, elements ?? SCALAR);
       if (elements !== undefined) {
         // V8 reserves memory for 16 more elements once one is pushed.
@@ -138,12 +127,9 @@ class JsonReader {
     return values;
   }
 
-  private checkDepth(depth: number): void {
-    if (depth > MAX_DEPTH) throw new JsonSyntaxError(`nests deeper than ${MAX_DEPTH} levels`);
-  }
-
   /** Skips the start of an object or an array. @returns whether it has an element */
-  private enter(close: number): boolean {
+  private enter(close: number, depth: number): boolean {
+    if (depth > MAX_DEPTH) throw new JsonSyntaxError(`nests deeper than ${MAX_DEPTH} levels`);
     this.position++;
     if (this.skipSpace() !== close) return true;
     this.position++;

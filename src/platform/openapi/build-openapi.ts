@@ -1,6 +1,6 @@
 import { type INestApplication, RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/internal';
-import { ModulesContainer } from '@nestjs/core';
+import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { ApiExtension, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { BEARER } from '../auth/auth.decorators.js';
 import { BatchedRepository } from '../database/batched-repository.js';
@@ -12,6 +12,7 @@ import {
 } from '../errors/error-catalogue.js';
 import { ErrorDto } from '../errors/error.dto.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';
+import { decorateHandler } from '../requests/request-binding.guard.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   /** From `@ApiErrors()`. */
@@ -105,12 +106,11 @@ function describeRemovals(app: INestApplication): void {
     );
     if (errors.length === 0) continue;
     for (const { metatype } of controllers.values()) {
-      const prototype = (metatype as Type<object>).prototype as object;
-      for (const [name, handler] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-        const method: unknown = handler.value;
-        if (typeof method !== 'function') continue;
-        if (Reflect.getMetadata(METHOD_METADATA, method) !== RequestMethod.DELETE) continue;
-        ApiExtension('x-removal-errors', errors)(prototype, name, handler);
+      const prototype = (metatype as Type<object>).prototype as Record<string, object>;
+      for (const name of app.get(MetadataScanner).getAllMethodNames(prototype)) {
+        const { [name]: handler = {} } = prototype;
+        if (Reflect.getMetadata(METHOD_METADATA, handler) !== RequestMethod.DELETE) continue;
+        decorateHandler(ApiExtension('x-removal-errors', errors), prototype, name);
       }
     }
   }

@@ -131,18 +131,15 @@ export function IsDecimal(
 /** Not every engine stores U+0000 and unpaired surrogates as they are. */
 export const NOT_TEXT = /[\0\ud800-\udfff]/u;
 
-/** The length of a text in code points. */
-export interface TextLength {
-  readonly minLength?: number;
-  readonly maxLength?: number;
-}
-
-/** Text without U+0000 or unpaired surrogates; declare the member as string. */
+/**
+ * Text without U+0000 or unpaired surrogates, whose length is counted in code points; declare the
+ * member as string.
+ */
 export function IsText({
   minLength,
   maxLength,
   ...options
-}: TextLength & ValidationOptions = {}): PropertyDecorator {
+}: { minLength?: number; maxLength?: number } & ValidationOptions = {}): PropertyDecorator {
   const least = minLength ?? 0;
   const most = maxLength ?? Infinity;
   const hasLength = (text: string): boolean => {
