@@ -29,12 +29,6 @@ import { JsonText } from '../../src/platform/json/json-text.js';
 import { resetClocks, stopClock } from '../support/clock.js';
 import { type EntityStore, openEntityStore } from '../support/store.js';
 
-@Entity('shelves')
-class Shelf {
-  @PrimaryColumn(int64())
-  id!: string;
-}
-
 @Entity('pots')
 @Check('pots_have_a_size', 'size >= 0')
 class Pot {
@@ -51,9 +45,9 @@ class Pot {
   @Column(nullable(instant()))
   fired!: string | null;
 
-  @ForeignKey(() => Shelf)
+  @ForeignKey(() => Pot)
   @Column(nullable(int64()))
-  shelfId!: string | null;
+  insideId!: string | null;
 
   @Column({ ...instant(), update: false })
   createdAt!: string;
@@ -107,15 +101,14 @@ let pots: BatchedRepository<Pot>;
 
 beforeAll(async () => {
   Logger.overrideLogger(false);
-  store = await openEntityStore([Shelf, Pot, Token, Ticket, Seat, Photo]);
+  store = await openEntityStore([Pot, Token, Ticket, Seat, Photo]);
   pots = openPots();
 });
 
 beforeEach(async () => {
-  for (const table of ['pots', 'tokens', 'tickets', 'seats', 'photos', 'shelves']) {
+  for (const table of ['pots', 'tokens', 'tickets', 'seats', 'photos']) {
     await store.dataSource.query(`DELETE FROM ${table}`);
   }
-  await openRepository(Shelf).create({ id: '1' });
 });
 
 afterAll(() => store.close());
@@ -131,7 +124,7 @@ function openPots(options: RepositoryOptions<Pot> = {}): BatchedRepository<Pot> 
 
 /** A pot with this id, and a name of its own. */
 function pot(id: string, changes: Partial<Pot> = {}): Pot {
-  const plain = { id, name: `pot ${id}`, size: null, fired: null, shelfId: null };
+  const plain = { id, name: `pot ${id}`, size: null, fired: null, insideId: null };
   return Object.assign(new Pot(), plain, { createdAt: '2026-11-25T10:00:00.000Z' }, changes);
 }
 
@@ -200,7 +193,7 @@ it('a row that violates a constraint fails alone, and the constraint is named', 
   await pots.create(pot('1'));
   const violations: readonly (readonly [Partial<Pot>, object])[] = [
     [{ name: 'pot 1' }, { kind: 'unique', properties: ['name'] }],
-    [{ shelfId: '404' }, { kind: 'foreign key', properties: ['shelfId'] }],
+    [{ insideId: '404' }, { kind: 'foreign key', properties: ['insideId'] }],
     [{ size: -1 }, { kind: 'check', constraint: 'pots_have_a_size' }],
     [{ name: null as never }, { kind: 'not null', properties: ['name'] }],
   ];
@@ -300,8 +293,8 @@ describe('a change of a row', () => {
       }),
       pots.change('1', (() => Promise.reject(new Error('late'))) as never),
       pots.change('1', (row) => row && { ...row, id: '2' }),
-      pots.change('1', (row) => row && { ...row, shelfId: '404' }),
-      pots.change('7', () => pot('7', { shelfId: '404' })),
+      pots.change('1', (row) => row && { ...row, insideId: '404' }),
+      pots.change('7', () => pot('7', { insideId: '404' })),
       pots.change('1', (row) => row && { ...row, size: (row.size ?? 0) + 1 }),
     ]);
     expect(results).toMatchObject([
@@ -309,11 +302,11 @@ describe('a change of a row', () => {
       { reason: { message: 'never' } },
       { reason: { message: expect.stringContaining('promise') } },
       { reason: { message: expect.stringContaining('key') } },
-      { reason: { kind: 'foreign key', properties: ['shelfId'] } },
-      { reason: { kind: 'foreign key', properties: ['shelfId'] } },
+      { reason: { kind: 'foreign key', properties: ['insideId'] } },
+      { reason: { kind: 'foreign key', properties: ['insideId'] } },
       { value: { size: 11 } },
     ]);
-    expect(await pots.find('1')).toMatchObject({ size: 11, shelfId: null });
+    expect(await pots.find('1')).toMatchObject({ size: 11, insideId: null });
   });
 });
 

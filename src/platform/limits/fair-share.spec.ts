@@ -50,14 +50,4 @@ describe('a fair queue', () => {
     expect(served).toEqual(['a1', 'b1', 'a3', 'b2', 'a4']);
     expect(queue.shift()).toBeUndefined();
   });
-
-  it('ignores that an item which was served is deleted', () => {
-    const queue = new FairQueue<string>();
-    for (const item of ['a1', 'a2']) queue.push('a', item);
-    queue.shift();
-    queue.delete('a', 'a1');
-    expect(queue.shift()).toBe('a2');
-    queue.delete('a', 'a2');
-    expect(queue.isEmpty).toBe(true);
-  });
 });
