@@ -1,38 +1,13 @@
 CREATE FUNCTION public.plant_store_text_hash(text) RETURNS bytea
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $_$ SELECT sha256(convert_to($1, 'UTF8')) $_$;
+-- The function told other changes apart, and wrote the row as JSON.
 CREATE FUNCTION public.record_change_plants() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
-DECLARE
-  id text;
-  data text;
 BEGIN
-  IF TG_OP = 'TRUNCATE' THEN
-    RAISE EXCEPTION 'TRUNCATE is not possible while the changes of % are recorded: use DELETE', TG_TABLE_NAME
-      USING ERRCODE = 'feature_not_supported';
-  END IF;
-  IF TG_OP <> 'DELETE' THEN
-    id := NEW."id"::text;
-    data := '{' || '"id":' || NEW."id"::text || ',"name":' || to_json(NEW."name"::text)::text || CASE WHEN NEW."tag" IS NULL THEN '' ELSE ',"tag":' || to_json(NEW."tag"::text)::text END || '}';
-  END IF;
-  IF TG_OP = 'UPDATE' THEN
-    IF id = (OLD."id"::text) THEN
-      IF data <> ('{' || '"id":' || OLD."id"::text || ',"name":' || to_json(OLD."name"::text)::text || CASE WHEN OLD."tag" IS NULL THEN '' ELSE ',"tag":' || to_json(OLD."tag"::text)::text END || '}') THEN
-        INSERT INTO public.changes (number, at, type, id, data)
-     VALUES (nextval('public.changes_number'), clock_timestamp(), 'plant.replaced', id, data);
-      END IF;
-      RETURN NULL;
-    END IF;
-  END IF;
-  IF TG_OP <> 'INSERT' THEN
-    INSERT INTO public.changes (number, at, type, id, data)
-     VALUES (nextval('public.changes_number'), clock_timestamp(), 'plant.removed', OLD."id"::text, NULL);
-  END IF;
-  IF TG_OP <> 'DELETE' THEN
-    INSERT INTO public.changes (number, at, type, id, data)
-     VALUES (nextval('public.changes_number'), clock_timestamp(), 'plant.created', id, data);
-  END IF;
+  INSERT INTO public.changes (number, at, type, id, data)
+     VALUES (nextval('public.changes_number'), clock_timestamp(), 'plant.created', NEW."id"::text, NULL);
   RETURN NULL;
 END$$;
 CREATE TABLE public.change_feed (

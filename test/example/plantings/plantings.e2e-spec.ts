@@ -74,12 +74,6 @@ describe('/plantings', () => {
     expectError(await app.delete(path, condition), 'PRECONDITION_FAILED');
   });
 
-  it('removes a planting with its plant', async () => {
-    await create();
-    expect(await app.delete('/plants/1')).toMatchObject({ status: 204 });
-    expectError(await app.get(path), PlantingErrors.PLANTING_NOT_FOUND);
-  });
-
   it.each([
     ['', false],
     ['sort=plantedOn&', false],
