@@ -4,7 +4,8 @@ import { PlantsRepository } from '../../src/modules/plants/plants.repository.js'
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { holdTimeouts, resetClocks, stopClock } from '../support/clock.js';
 import { heapUsed } from '../support/heap-used.js';
-import { ClientConnection, exchange, listAnswers } from '../support/http/connection.js';
+import { listAnswers } from '../support/http/answer.js';
+import { ClientConnection, exchange } from '../support/http/connection.js';
 import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
 import { holdCreates, listServerSockets, openSocket } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';

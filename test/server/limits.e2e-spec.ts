@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { passSeconds, resetClocks, setClockBy, stopClock } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
-import { listAnswers, exchange } from '../support/http/connection.js';
+import { listAnswers } from '../support/http/answer.js';
+import { exchange } from '../support/http/connection.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { TokenIssuer } from '../support/token-issuer.js';

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { ErrorCatalogue, getStatus } from '../../src/platform/errors/error-catalogue.js';
-import { listAnswers, exchange } from '../support/http/connection.js';
+import { listAnswers } from '../support/http/answer.js';
+import { exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 

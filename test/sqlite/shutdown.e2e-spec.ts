@@ -12,7 +12,7 @@ it('a stop answers all connections in the backlog, also if accepting them takes 
   stopClock();
   app.nest.getHttpServer().on('connection', () => passSeconds(0.005));
   const late = Array.from({ length: 500 }, () => new ClientConnection(app.port));
-  const written = late.map(async (client) => await client.write(LIVE, 1));
+  const written = late.map(async (client) => await client.write(LIVE));
   const closed = app.nest.close();
   await Promise.all(written);
   await Promise.all(late.map((client) => client.closed));

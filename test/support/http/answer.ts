@@ -4,20 +4,6 @@ export interface HttpAnswer {
   /** By name in lower case; the values of one name are joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Whether the connection ends with this answer. */
-  readonly closes: boolean;
-}
-
-/** The received bytes are not an HTTP answer. */
-export class MalformedAnswerError extends Error {}
-
-/** Received bytes, with their context. */
-export interface Received {
-  readonly bytes: Buffer;
-  /** Whether the request was a HEAD, whose answer has no body. */
-  readonly forHead?: boolean;
-  /** Whether the connection has ended. */
-  readonly ended?: boolean;
 }
 
 const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d) [\t -~]*$/;
@@ -29,85 +15,68 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * Takes the first final answer from received bytes, and leaves the rest; undefined while it is
  * incomplete.
  *
- * @throws MalformedAnswerError
+ * @param forHead whether the request was a HEAD, whose answer has no body
+ * @throws Error for bytes that are not an HTTP answer
  */
-export function takeAnswer({
-  bytes,
+export function takeAnswer(
+  bytes: Buffer,
   forHead = false,
-  ended = false,
-}: Received): { readonly answer: HttpAnswer; readonly rest: Buffer } | undefined {
+): { readonly answer: HttpAnswer; readonly rest: Buffer } | undefined {
   const headLength = bytes.indexOf(END_OF_HEAD);
-  if (headLength === -1) {
-    if (ended && bytes.length > 0) throw new MalformedAnswerError('the answer is cut off');
-    return undefined;
-  }
+  if (headLength === -1) return undefined;
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headLength).split('\r\n');
   const status = Number(STATUS_LINE.exec(statusLine)?.[1]);
-  if (Number.isNaN(status)) throw new MalformedAnswerError(`not a status line: ${statusLine}`);
+  if (Number.isNaN(status)) throw new Error(`not a status line: ${statusLine}`);
   const afterHead = bytes.subarray(headLength + END_OF_HEAD.length);
-  if (status < 200) return takeAnswer({ bytes: afterHead, forHead, ended });
+  if (status < 200) return takeAnswer(afterHead, forHead);
 
   const headers = readHeaders(lines);
   const isEmpty = forHead || status === 204 || status === 304;
-  const length = isEmpty ? 0 : findBodyLength(afterHead, headers, ended);
-  if (length === undefined || length > afterHead.length) {
-    if (ended) throw new MalformedAnswerError('the body of the answer is cut off');
-    return undefined;
-  }
-  const sent = afterHead.subarray(0, length);
-  const body = decode(headers['transfer-encoding'] === 'chunked' ? withoutChunks(sent) : sent);
-  const closes = ended || headers.connection === 'close';
-  return { answer: { status, headers, body, closes }, rest: afterHead.subarray(length) };
+  const { body, end } = isEmpty ? { body: Buffer.alloc(0), end: 0 } : readBody(afterHead, headers);
+  if (body === undefined || end > afterHead.length) return undefined;
+  return { answer: { status, headers, body: UTF_8.decode(body) }, rest: afterHead.subarray(end) };
 }
 
 function readHeaders(lines: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const line of lines) {
     const [, name, value] = HEADER_LINE.exec(line) ?? [];
-    if (name === undefined || value === undefined) {
-      throw new MalformedAnswerError(`not a header line: ${line}`);
-    }
+    if (name === undefined || value === undefined) throw new Error(`not a header line: ${line}`);
     const key = name.toLowerCase();
     headers[key] = Object.hasOwn(headers, key) ? `${headers[key] ?? ''}, ${value}` : value;
   }
   return headers;
 }
 
-/** Returns the length of the body in bytes; undefined while it is unknown. */
-function findBodyLength(
+/** Reads a body and the place where it ends; no body while it is incomplete. */
+function readBody(
   bytes: Buffer,
   headers: Readonly<Record<string, string>>,
-  ended: boolean,
-): number | undefined {
-  if (headers['transfer-encoding'] === 'chunked') {
-    for (const { size, end } of listChunks(bytes)) if (size === 0) return end;
-    return undefined;
+): { readonly body?: Buffer; readonly end: number } {
+  if (headers['transfer-encoding'] !== 'chunked') {
+    const end = Number(headers['content-length']);
+    return { body: bytes.subarray(0, end), end };
   }
-  if (headers['content-length'] !== undefined) return Number(headers['content-length']);
-  return ended ? bytes.length : undefined;
-}
-
-function withoutChunks(bytes: Buffer): Buffer {
-  return Buffer.concat(Array.from(listChunks(bytes), ({ data }) => data));
-}
-
-/** Lists the complete chunks, up to the last one, which is empty. */
-function* listChunks(bytes: Buffer): Generator<{ size: number; data: Buffer; end: number }> {
-  for (let position = 0; ;) {
-    const line = bytes.indexOf('\r\n', position);
-    const size = line === -1 ? NaN : parseInt(bytes.toString('latin1', position, line), 16);
+  const chunks: Buffer[] = [];
+  for (let start = 0; ;) {
+    const line = bytes.indexOf('\r\n', start);
+    const size = line === -1 ? NaN : parseInt(bytes.toString('latin1', start, line), 16);
     const end = line + 2 + size + 2;
-    if (Number.isNaN(size) || bytes.length < end) return;
-    yield { size, data: bytes.subarray(line + 2, end - 2), end };
-    if (size === 0) return;
-    position = end;
+    if (Number.isNaN(size) || bytes.length < end) return { end };
+    if (size === 0) return { body: Buffer.concat(chunks), end };
+    chunks.push(bytes.subarray(line + 2, end - 2));
+    start = end;
   }
 }
 
-function decode(body: Buffer): string {
-  try {
-    return UTF_8.decode(body);
-  } catch {
-    throw new MalformedAnswerError('the body of the answer is not UTF-8');
+/** Lists the answers in received bytes. */
+export function listAnswers(received: string): HttpAnswer[] {
+  const answers: HttpAnswer[] = [];
+  for (let bytes: Buffer = Buffer.from(received); bytes.length > 0;) {
+    const taken = takeAnswer(bytes);
+    if (taken === undefined) throw new Error('the answer is cut off');
+    answers.push(taken.answer);
+    bytes = taken.rest;
   }
+  return answers;
 }

@@ -22,7 +22,7 @@ export class HttpClient {
     const connection = this.take();
     try {
       const answer = await connection.ask(writeBytes(request), request.method === 'HEAD');
-      if (answer.closes) connection.destroy();
+      if (answer.headers.connection === 'close') connection.destroy();
       else this.idle.push({ connection, since: Date.now() });
       return answer;
     } catch (error) {

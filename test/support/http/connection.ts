@@ -1,14 +1,12 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { type HttpAnswer, MalformedAnswerError, takeAnswer } from './answer.js';
+import { type HttpAnswer, takeAnswer } from './answer.js';
 
 /** How long an answer may take, in milliseconds: only a hanging service takes longer. */
 const ANSWER_TIME_MS = 240_000;
 
-/** A connection to the program that records the sent requests and the answers. */
+/** A connection to the program that records the answers. */
 export class ClientConnection {
-  /** How many requests the system has taken completely. */
-  sent = 0;
   /** The received answers. */
   readonly answers: HttpAnswer[] = [];
   /** Resolves with whether the connection was opened. */
@@ -30,7 +28,6 @@ export class ClientConnection {
     });
     this.closed = new Promise((resolve) => {
       this.socket.on('close', () => {
-        this.read(true);
         this.wake();
         resolve();
       });
@@ -38,7 +35,7 @@ export class ClientConnection {
     this.socket.on('timeout', () => this.socket.destroy());
     this.socket.on('data', (data: Buffer) => {
       this.received = this.received.length === 0 ? data : Buffer.concat([this.received, data]);
-      this.read(false);
+      this.read();
     });
   }
 
@@ -47,13 +44,8 @@ export class ClientConnection {
   }
 
   /** Resolves once the system has taken the bytes, or never will. */
-  async write(bytes: string | Uint8Array, requests = 0): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.socket.write(bytes, (error) => {
-        if (!error) this.sent += requests;
-        resolve();
-      });
-    });
+  async write(bytes: string | Uint8Array): Promise<void> {
+    await new Promise<void>((resolve) => this.socket.write(bytes, () => resolve()));
   }
 
   /** Resolves with the next answer, or with undefined once the connection is closed. */
@@ -78,7 +70,7 @@ export class ClientConnection {
     const answer = await this.next();
     if (answer === undefined) throw this.failure;
     if (this.received.length > 0 || this.answers.length > this.seen) {
-      throw new MalformedAnswerError('more bytes follow the answer');
+      throw new Error('more bytes follow the answer');
     }
     return answer;
   }
@@ -96,17 +88,17 @@ export class ClientConnection {
     this.socket.resetAndDestroy();
   }
 
-  private read(ended: boolean): void {
+  private read(): void {
     try {
       while (this.received.length > 0) {
-        const taken = takeAnswer({ bytes: this.received, forHead: this.forHead, ended });
+        const taken = takeAnswer(this.received, this.forHead);
         if (taken === undefined) return;
         this.received = taken.rest;
         this.answers.push(taken.answer);
         this.wake();
       }
     } catch (error) {
-      this.failure = error as MalformedAnswerError;
+      this.failure = error as Error;
       this.received = Buffer.alloc(0);
       this.socket.destroy();
     }
@@ -132,16 +124,4 @@ export async function exchange(
   }
   socket.destroy();
   return received;
-}
-
-/** Lists the answers in received bytes. */
-export function listAnswers(received: string): HttpAnswer[] {
-  const answers: HttpAnswer[] = [];
-  for (let bytes: Buffer = Buffer.from(received); bytes.length > 0;) {
-    const taken = takeAnswer({ bytes });
-    if (taken === undefined) throw new MalformedAnswerError('the answer is cut off');
-    answers.push(taken.answer);
-    bytes = taken.rest;
-  }
-  return answers;
 }
