@@ -78,25 +78,15 @@ describe('openapi.json', () => {
     }
   });
 
-  it('documents every error with the operations that can answer it', () => {
-    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
-    const documented = new Set<number>();
-    for (const { responses } of operations) {
-      for (const [status, response] of Object.entries(responses)) {
-        const codes = response.description.match(/\b[45]\d{4,5}(?=:)/g) ?? [];
-        for (const code of codes) {
-          expect(code.slice(0, 3)).toBe(status);
-          documented.add(Number(code));
-        }
-      }
-    }
+  it('documents every error that an operation can answer', () => {
+    const described = JSON.stringify(document.paths);
     // The path of an operation is known and takes its method. Plants name all their conflicts.
     const { NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT, ...others } = ErrorCatalogue;
-    const expected = Object.values({ ...others, ...PlantErrors }).map(({ error }) => error);
-    expect(expected).not.toContain(CONFLICT.error);
-    expect([...documented]).toEqual(expect.arrayContaining(expected));
-    for (const { error } of [NOT_FOUND, METHOD_NOT_ALLOWED]) {
-      expect(documented).not.toContain(error);
+    for (const { error } of Object.values({ ...others, ...PlantErrors })) {
+      expect(described).toContain(`- ${error}: `);
+    }
+    for (const { error } of [NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT]) {
+      expect(described).not.toContain(`${error}: `);
     }
   });
 
@@ -137,16 +127,36 @@ it('every route is in the document, unless it is listed here, and needs a token 
   expect(closed.sort()).toEqual([...wanted, ...OPERATIONS].sort());
 });
 
-it('Swagger UI at /docs is served with its scripts, and calls no other host', async () => {
-  const page = await app.request('GET', '/docs');
-  expect(page).toMatchObject({ status: 200, body: expect.stringContaining('Plant Store') });
-  expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'self';/);
-  const assets = String(page.body).matchAll(/(?:src|href)=["'](\.\/[^"']+)["']/g);
-  const paths = [...assets].map(([, path]) => path ?? '');
-  expect(paths.length).toBeGreaterThan(3);
-  for (const path of paths) {
-    expect(await app.request('GET', new URL(path, 'http://localhost/').pathname)).toMatchObject({
-      status: 200,
-    });
-  }
+describe('Swagger UI at /docs', () => {
+  it('is served with its scripts, and calls no other host', async () => {
+    const page = await app.request('GET', '/docs');
+    expect(page).toMatchObject({ status: 200, body: expect.stringContaining('Plant Store') });
+    const assets = String(page.body).matchAll(/(?:src|href)=["'](\.\/[^"']+)["']/g);
+    const paths = [...assets].map(([, path = '']) => new URL(path, app.url).pathname);
+    expect(paths.length).toBeGreaterThan(3);
+    for (const path of ['/docs', ...paths]) {
+      const { status, headers } = await app.request('GET', path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(headers.get('content-security-policy')).toMatch(/^default-src 'self';/);
+    }
+    for (const name of ['package.json', '%2e%2e/package.json']) {
+      expect(await app.request('GET', `/docs/${name}`)).toMatchObject({ status: 404 });
+    }
+  });
+
+  it('has files with a type and a length, which are 304 while they are current', async () => {
+    const path = '/docs/swagger-ui.css';
+    const got = await app.request('GET', path);
+    expect(got).toMatchObject({ status: 200, body: expect.stringContaining('.swagger-ui') });
+    expect(got.headers.get('content-type')).toBe('text/css; charset=utf-8');
+    // As a browser does. Without a Cache-Control of its own, fetch() asks for the whole file.
+    const headers = {
+      'If-None-Match': got.headers.get('etag') ?? '',
+      'Cache-Control': 'max-age=0',
+    };
+    expect(await app.request('GET', path, { headers })).toMatchObject({ status: 304, body: '' });
+    const head = await app.request('HEAD', path);
+    expect(head).toMatchObject({ status: 200, body: '' });
+    expect(head.headers.get('content-length')).toBe(got.headers.get('content-length'));
+  });
 });

@@ -9,7 +9,7 @@ import { expectError } from '../support/expect-error.js';
 import { listAnswers } from '../support/http/answer.js';
 import { ClientConnection, exchange } from '../support/http/connection.js';
 import { openSocket } from '../support/server-connections.js';
-import { type Answer, TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 
 const app = TestApp.forAll();
@@ -36,36 +36,6 @@ it('an error that cannot be written closes the connection, and the service goes 
   await expect(app.create('{"id":1,"name":"n"}')).rejects.toThrow();
   create.mockRestore();
   expectError(await app.create('{'), 'UNREADABLE_BODY');
-});
-
-describe('a file of Swagger UI', () => {
-  const path = '/docs/swagger-ui.css';
-
-  it('has its type, and is 304 while it is current', async () => {
-    const got = await app.request('GET', path);
-    expect(got).toMatchObject({ status: 200, body: expect.stringContaining('.swagger-ui') });
-    expect(Object.fromEntries(got.headers)).toMatchObject({
-      'content-type': 'text/css; charset=utf-8',
-      'content-security-policy': expect.stringMatching(/^default-src 'self'/),
-    });
-    const etag = got.headers.get('etag') ?? '';
-    // As a browser does. Without a Cache-Control of its own, fetch() asks for the whole file.
-    const again = (tag: string): Promise<Answer> =>
-      app.request('GET', path, {
-        headers: { 'If-None-Match': tag, 'Cache-Control': 'max-age=0' },
-      });
-    expect(await again(etag)).toMatchObject({ status: 304, body: '' });
-    expect((await again('"other"')).status).toBe(200);
-    const headed = await app.request('HEAD', path);
-    expect(headed).toMatchObject({ status: 200, body: '' });
-    expect(headed.headers.get('content-length')).toBe(got.headers.get('content-length'));
-  });
-
-  it('that the page does not load is 404, like any other path', async () => {
-    for (const name of ['package.json', '%2e%2e/package.json']) {
-      expectError(await app.request('GET', `/docs/${name}`), 'NOT_FOUND');
-    }
-  });
 });
 
 describe('every answer', () => {
