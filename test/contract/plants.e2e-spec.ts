@@ -1,6 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
-import { REFUSED_BODIES, VALID_BODIES, VALID_STRINGS } from '../cases/bodies.js';
+import { REFUSED_BODIES } from '../cases/bodies.js';
 import { VALID_IDS } from '../cases/ids.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
@@ -13,37 +13,19 @@ function freshId(): string {
   return String(++lastId);
 }
 
-describe('POST /plants with a valid NewPlant', () => {
-  it('answers 200 with name and tag, and stores the plant', async () => {
-    const answer = await app.create('{"id":42,"name":"Monstera","tag":"indoor"}');
-    expect(answer).toMatchObject({ status: 200, text: '{"name":"Monstera","tag":"indoor"}' });
-    expect(await app.row('42')).toEqual({ id: '42', name: 'Monstera', tag: 'indoor' });
-  });
+it('POST /plants answers 200 with name and tag, and stores the plant', async () => {
+  const answer = await app.create(String.raw`{"id":42,"name":"Monstera","tag":"\/\b🌿"}`);
+  const plant = { name: 'Monstera', tag: '/\b🌿' };
+  expect(answer).toMatchObject({ status: 200, text: JSON.stringify(plant) });
+  expect(await app.row('42')).toEqual({ id: '42', ...plant });
+});
 
-  it('takes an id in any spelling', async () => {
-    for (const [text, id] of VALID_IDS) {
-      expect(await app.create(`{"id":${text},"name":"n"}`)).toMatchObject({ status: 200 });
-      expect(await app.row(id)).toEqual({ id, name: 'n', tag: null });
-      await app.delete(`/plants/${id}`);
-    }
-  });
-
-  it('keeps strings exactly', async () => {
-    for (const json of VALID_STRINGS) {
-      const id = freshId();
-      const text = JSON.parse(json) as string;
-      const [name, tag] = text.length > 1_000 ? ['n', text] : [text, text];
-      const body = `{"id":${id},"name":${JSON.stringify(name)},"tag":${json}}`;
-      expect((await app.create(body)).body).toEqual({ name, tag });
-      expect(await app.row(id)).toEqual({ id, name, tag });
-    }
-  });
-
-  it.each(VALID_BODIES)('takes %s', async (body) => {
-    const id = freshId();
-    expect(await app.create(body.replace('ID', id))).toMatchObject({ text: '{"name":"n"}' });
+it('POST /plants takes an id in any spelling', async () => {
+  for (const [text, id] of VALID_IDS) {
+    expect(await app.create(`{"id":${text},"name":"n"}`)).toMatchObject({ status: 200 });
     expect(await app.row(id)).toEqual({ id, name: 'n', tag: null });
-  });
+    await app.delete(`/plants/${id}`);
+  }
 });
 
 it('of 64 simultaneous creates of different plants with one id, one wins', async () => {

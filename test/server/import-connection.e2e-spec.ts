@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Turns } from '../../src/platform/requests/turns.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
+import { LIVE } from '../support/plant-requests.js';
 import { openSocket } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
@@ -33,6 +34,13 @@ async function start(timeoutMs = 30_000): Promise<void> {
   [socket] = await accepted;
 }
 
+/** Starts an import, and resolves once the server waits for its lines, until time is passed. */
+async function startWaiting(timeoutMs: number): Promise<void> {
+  holdTimeouts();
+  await start(timeoutMs);
+  await until(() => socket.bytesRead >= HEAD.length && jest.getTimerCount() > 0);
+}
+
 afterEach(async () => {
   jest.restoreAllMocks();
   resetClocks();
@@ -53,21 +61,34 @@ async function isStored(id: number): Promise<boolean> {
 }
 
 describe('the client of an import', () => {
-  it('is not waited for longer than it may send nothing', async () => {
-    await start(300);
+  it('is not waited for longer than it may send nothing, and loses its connection', async () => {
+    await startWaiting(10_000);
     client.write(chunk(line(1)));
-    await until(() => received.includes('\r\n\r\n'));
-    expect(received).toMatch(/^HTTP\/1\.1 408 /);
-    expect(received).toContain('{"error":40800,');
-    expect(await isStored(1)).toBe(true);
+    await until(() => isStored(1));
+    // After this time, the rest of the import is read and dropped for some more.
+    await until(() => {
+      passTimeouts(10_000);
+      return client.readableEnded;
+    });
+    expect(received).toMatch(/^HTTP\/1\.1 408 [^]*\r\nConnection: close\r\n[^]*"error":40800/);
+  });
+
+  it('keeps its connection if all has been sent when the time is over', async () => {
+    await startWaiting(10_000);
+    client.write(END);
+    passTimeouts(10_000);
+    await until(() => received.endsWith('}'));
+    expect(received).toMatch(/^HTTP\/1\.1 408 [^]*\r\nConnection: keep-alive\r\n/);
+    received = '';
+    client.write(LIVE);
+    await until(() => received.startsWith('HTTP/1.1 200'));
   });
 
   it('may send for longer than that', async () => {
-    holdTimeouts();
-    await start(10_000);
+    await startWaiting(10_000);
     for (const piece of [' ', ' ', line(1)]) {
       const before = socket.bytesRead;
-      await until(() => socket.bytesRead >= HEAD.length && jest.getTimerCount() > 0);
+      await until(() => jest.getTimerCount() > 0);
       // It takes no turn from other requests meanwhile.
       expect(Turns.ofHandlers.isIdle).toBe(true);
       passTimeouts(9_000);

@@ -1,5 +1,10 @@
 import { jest } from '@jest/globals';
 
+const NEVER_FAKED = [
+  ...(['hrtime', 'nextTick', 'performance', 'queueMicrotask'] as const),
+  ...(['setImmediate', 'clearImmediate', 'setInterval', 'clearInterval'] as const),
+];
+
 const monotonicNow = performance.now.bind(performance);
 let passed = 0;
 let stoppedAt: number | undefined;
@@ -22,27 +27,13 @@ export function stopClock(): void {
 export function setClockBy(seconds: number): void {
   jest.useFakeTimers({
     now: Date.now() + seconds * 1_000,
-    doNotFake: [
-      ...(['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate'] as const),
-      ...([
-        'setInterval',
-        'setTimeout',
-        'clearImmediate',
-        'clearInterval',
-        'clearTimeout',
-      ] as const),
-    ],
+    doNotFake: [...NEVER_FAKED, 'setTimeout', 'clearTimeout'],
   });
 }
 
 /** From now on, timers of the program end only by {@link passTimeouts}. */
 export function holdTimeouts(): void {
-  jest.useFakeTimers({
-    doNotFake: [
-      ...(['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask'] as const),
-      ...(['setImmediate', 'clearImmediate', 'setInterval', 'clearInterval'] as const),
-    ],
-  });
+  jest.useFakeTimers({ doNotFake: [...NEVER_FAKED, 'Date'] });
 }
 
 export function passTimeouts(ms: number): void {
