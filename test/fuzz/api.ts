@@ -1,3 +1,4 @@
+import type fc from 'fast-check';
 import type { HttpAnswer } from '../support/http/answer.js';
 import { type HttpRequest, textOf } from '../support/http/request.js';
 import { TOKEN } from '../support/token.js';
@@ -6,13 +7,8 @@ import type { ApiDocument, Operation } from './api-document.js';
 /** Sends one request. Rejects if there is no answer, or one that is not HTTP. */
 export type Send = (request: HttpRequest) => Promise<HttpAnswer>;
 
-export interface FuzzOptions {
-  readonly seed: number;
-  /** How many sequences of commands, or calls of operations, are sent. */
-  readonly runs: number;
-  /** Whether the first failure is reported as it is, and not made smaller. */
-  readonly endOnFailure?: boolean;
-}
+/** The seed, how many sequences of commands or calls are sent, and whether failures stay as they are. */
+export type FuzzOptions = Pick<fc.Parameters, 'seed' | 'numRuns' | 'endOnFailure'>;
 
 /** An answer is wrong. */
 export class Fault extends Error {

@@ -46,16 +46,12 @@ export const contents: fc.Arbitrary<Content> = fc.oneof(
   fc.record({ name: texts, tag: texts }, { requiredKeys: ['name'], noNullPrototype: true }),
 );
 
+/** @param parts what the command does, for the reader */
 export function command(
   id: bigint | undefined,
-  what: string,
+  parts: readonly unknown[],
   run: (model: Model, api: Api) => Promise<void>,
 ): Command {
-  return { id, run, check: () => true, toString: () => what };
-}
-
-/** Describes what a command does, for the reader. */
-export function describe(...parts: readonly unknown[]): string {
   const shorten = (_: string, value: unknown): unknown => {
     if (typeof value === 'bigint') return String(value);
     if (typeof value === 'string' && value.length > 100) {
@@ -63,7 +59,8 @@ export function describe(...parts: readonly unknown[]): string {
     }
     return value instanceof Object && 'what' in value ? value.what : value;
   };
-  return parts.map((part) => JSON.stringify(part, shorten)).join(' ');
+  const toString = (): string => parts.map((part) => JSON.stringify(part, shorten)).join(' ');
+  return { id, run, check: () => true, toString };
 }
 
 /** The status, or the code of the error, of a create. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { CONTENT_TYPE } from '../support/plant-requests.js';
-import { command, type Command, type CommandMaker, describe } from './command.js';
+import { command, type Command, type CommandMaker } from './command.js';
 import { type Condition, CONDITIONS } from './conditions.js';
 import { draftImport, makeImport } from './import-command.js';
 import { draftList, makeList } from './list-command.js';
@@ -69,7 +69,7 @@ function makeValid(operation: PlantOperation): fc.Arbitrary<Command> {
 /** Sends a request with these flaws, the first of which is answered. */
 function sendFlaws(operation: PlantOperation, flaws: readonly Variation[]): Command {
   const [first] = [...flaws].sort((a, b) => a.stage - b.stage);
-  return command(undefined, describe('flawed', operation, flaws), async (_, api) => {
+  return command(undefined, ['flawed', operation, flaws], async (_, api) => {
     await api.expect(
       writeRequest(OPERATIONS[operation].draft, flaws),
       first?.error ?? 0,
@@ -91,14 +91,17 @@ const changes = fc.oneof(
 /** Changes of different plants at once, which are stored together. */
 const together = fc
   .uniqueArray(changes, { selector: ({ id }) => id, minLength: 2, maxLength: 8 })
-  .map((all) =>
-    command(undefined, `together ${all.join(', ')}`, async (model, api) => {
+  .map((all): Command => ({
+    id: undefined,
+    check: () => true,
+    toString: () => `together ${all.join(', ')}`,
+    run: async (model, api) => {
       // All have ended before the next command begins, also when one of them fails.
       const ended = await Promise.allSettled(all.map((one) => one.run(model, api)));
       const failed = ended.find((one) => one.status === 'rejected');
       if (failed !== undefined) throw failed.reason;
-    }),
-  );
+    },
+  }));
 
 /** Commands of every kind. */
 export const COMMANDS: readonly fc.Arbitrary<Command>[] = [

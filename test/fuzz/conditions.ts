@@ -24,20 +24,19 @@ const OTHER = ['"other"', 'W/"other"', '""', '"a","b", W/"c"', '"*"'];
 const MALFORMED = ['', ',', 'other', `w/${CURRENT}`, `${CURRENT} "a"`, `*, ${CURRENT}`, '"open'];
 
 export const CONDITIONS: readonly Condition[] = [
-  ...STRONG.map((value) => ifMatch(value, true)),
-  ...[...WEAK, ...OTHER, ...MALFORMED].map((value) => ifMatch(value, false)),
-  ...[...STRONG, ...WEAK].map((value) => ifNoneMatch(value, false, 'not modified')),
-  ...OTHER.map((value) => ifNoneMatch(value, true, 'whole')),
-  ...MALFORMED.map((value) => ifNoneMatch(value, false, 'whole')),
+  ...STRONG.map(condition('If-Match', true, 'whole')),
+  ...[...WEAK, ...OTHER, ...MALFORMED].map(condition('If-Match', false, 'refused')),
+  ...[...STRONG, ...WEAK].map(condition('If-None-Match', false, 'not modified')),
+  ...OTHER.map(condition('If-None-Match', true, 'whole')),
+  ...MALFORMED.map(condition('If-None-Match', false, 'whole')),
 ];
 
-function ifMatch(value: string, isMatch: boolean): Condition {
-  const read = isMatch ? 'whole' : 'refused';
-  return { header: 'If-Match', value, allowsChange: isMatch, read };
-}
-
-function ifNoneMatch(value: string, allowsChange: boolean, read: Condition['read']): Condition {
-  return { header: 'If-None-Match', value, allowsChange, read };
+function condition(
+  header: Condition['header'],
+  allowsChange: boolean,
+  read: Condition['read'],
+): (value: string) => Condition {
+  return (value) => ({ header, value, allowsChange, read });
 }
 
 /** The headers of these conditions, where this is the ETag of the plant. */

@@ -32,12 +32,12 @@ it('each flaw of a request has its error, and each harmless difference none', as
 });
 
 it('any sequence of requests is answered as the model says, and stored so', async () => {
-  await fuzzPlants(api, client.send, { seed: SEED, runs: 15 });
+  await fuzzPlants(api, client.send, { seed: SEED, numRuns: 15 });
   expect(api.seen.size).toBeGreaterThan(12);
 });
 
 it('every operation, also of the example module, answers any request as documented', async () => {
   const { requests } = api;
-  await fuzzOperations(api, { seed: SEED, runs: 250 });
+  await fuzzOperations(api, { seed: SEED, numRuns: 250 });
   expect(api.requests - requests).toBe(250);
 });

@@ -13,7 +13,6 @@ import { ensureStored } from './plant-commands.js';
  * @param send sends the requests that empty the store
  */
 export async function fuzzPlants(api: Api, send: Send, options: FuzzOptions): Promise<void> {
-  const { seed, runs, endOnFailure = false } = options;
   const sequences = fc.commands([...COMMANDS], { maxCommands: 40, size: 'max' });
   const property = fc.asyncProperty(sequences, async (sequence) => {
     await emptyStore(send);
@@ -21,7 +20,7 @@ export async function fuzzPlants(api: Api, send: Send, options: FuzzOptions): Pr
     await fc.asyncModelRun(() => ({ model, real: api }), sequence);
     await audit(model, api);
   });
-  await fc.assert(property, { seed, numRuns: runs, endOnFailure, includeErrorInReport: true });
+  await fc.assert(property, { ...options, includeErrorInReport: true });
 }
 
 /** Sends every variation and every condition once, in a request that has nothing else. */

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Field } from '../support/http/request.js';
 import { AUTHORIZATION } from '../support/plant-requests.js';
 import { Fault, parseJson } from './api.js';
-import { command, type CommandMaker, contents, createOutcome, describe, ids } from './command.js';
+import { command, type CommandMaker, contents, createOutcome, ids } from './command.js';
 import type { Content, Model } from './model.js';
 import { BODY_LIMIT, type Draft, toMembers, writeBody, writeRequest } from './variations.js';
 
@@ -32,7 +32,7 @@ export const makeImport: CommandMaker = (anyVariations) => {
   return fc
     .tuple(fc.array(line, { maxLength: 12 }), fc.constantFrom('\n', '\r\n'), anyVariations)
     .map(([lines, end, variations]) =>
-      command(undefined, describe('import', lines, variations), async (model, api) => {
+      command(undefined, ['import', lines, variations], async (model, api) => {
         const text = lines.map((one) => one.text).join(end);
         const request = writeRequest(draftImport(text), variations);
         const answer = await api.expect(request, 200);

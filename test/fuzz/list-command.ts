@@ -2,15 +2,7 @@ import fc from 'fast-check';
 import type { Field } from '../support/http/request.js';
 import { AUTHORIZATION } from '../support/plant-requests.js';
 import { type Api, Fault } from './api.js';
-import {
-  command,
-  type CommandMaker,
-  describe,
-  expectPlants,
-  ids,
-  readPlant,
-  texts,
-} from './command.js';
+import { command, type CommandMaker, expectPlants, ids, readPlant, texts } from './command.js';
 import type { ListQuery, Model, StoredPlant } from './model.js';
 import { type Draft, type Variation, writeRequest } from './variations.js';
 
@@ -35,7 +27,7 @@ export const makeList: CommandMaker = (anyVariations) =>
   fc
     .tuple(fc.constantFrom('pages', 'pages', 'lines', 'head'), queries, anyVariations)
     .map(([form, query, variations]) =>
-      command(undefined, describe('list', form, query, variations), async (model, api) => {
+      command(undefined, ['list', form, query, variations], async (model, api) => {
         const target = writeTarget(query);
         const wanted = model.list(query);
         if (form === 'lines') await expectLines(target, wanted.slice(0, query.limit), api);

@@ -36,8 +36,7 @@ export class Model extends Map<bigint, Content> {
     return plants
       .filter((one) => lowerAscii(one.content.name).startsWith(lowerAscii(name)))
       .filter((one) => tag === undefined || one.content.tag === tag)
-      .filter(({ id }) => after === undefined || (id > after ? 1 : -1) * direction > 0)
-      .filter(({ id }) => id !== after)
+      .filter(({ id }) => after === undefined || (direction === 1 ? id > after : id < after))
       .sort((a, b) => {
         const byName = order.endsWith('name') ? Buffer.compare(a.key, b.key) : 0;
         return direction * (byName || (a.id < b.id ? -1 : 1));

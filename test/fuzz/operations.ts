@@ -17,7 +17,6 @@ interface Call {
  * operation does: each answer must be a documented one, and a request without a good token a 401.
  */
 export async function fuzzOperations(api: Api, options: FuzzOptions): Promise<void> {
-  const { seed, runs, endOnFailure = false } = options;
   const { document } = api;
   const calls = fc.oneof(...document.operations.map((one) => makeCall(one, document)));
   const property = fc.asyncProperty(calls, async ({ request, isRefused }) => {
@@ -26,7 +25,7 @@ export async function fuzzOperations(api: Api, options: FuzzOptions): Promise<vo
       throw new Fault('a request without a good token is not refused', request, answer);
     }
   });
-  await fc.assert(property, { seed, numRuns: runs, endOnFailure, includeErrorInReport: true });
+  await fc.assert(property, { ...options, includeErrorInReport: true });
 }
 
 const tokens = fc.oneof(

@@ -9,7 +9,6 @@ import {
   type CommandMaker,
   contents,
   createOutcome,
-  describe,
   expectPlants,
   ids,
   readPlant,
@@ -35,7 +34,7 @@ export function draftItem(method: string, id: bigint, headers: readonly Field[] 
 
 export const makeCreate: CommandMaker = (anyVariations) =>
   fc.tuple(ids, contents, anyVariations).map(([id, content, variations]) =>
-    command(id, describe('create', id, content, variations), async (model, api) => {
+    command(id, ['create', id, content, variations], async (model, api) => {
       const request = writeRequest(draftCreate(id, content), variations);
       const wanted = createOutcome(model.get(id), content);
       const answer = await api.expect(request, wanted);
@@ -88,7 +87,7 @@ function makeChange(
     fc
       .tuple(ids, changes, anyConditions, anyVariations)
       .map(([id, change, conditions, variations]) =>
-        command(id, describe(method, id, change, conditions, variations), async (model, api) => {
+        command(id, [method, id, change, conditions, variations], async (model, api) => {
           const headers = [type, ...(await conditionFields(id, conditions, model, api))];
           const members = toMembers(change);
           const draft = { ...draftItem(method, id, headers), members };
@@ -122,7 +121,7 @@ function expectPlant(answer: HttpAnswer, request: HttpRequest, content: Content)
 
 export const makeRemove: CommandMaker = (anyVariations, anyConditions) =>
   fc.tuple(ids, anyConditions, anyVariations).map(([id, conditions, variations]) =>
-    command(id, describe('remove', id, conditions, variations), async (model, api) => {
+    command(id, ['remove', id, conditions, variations], async (model, api) => {
       const headers = await conditionFields(id, conditions, model, api);
       const wanted = changeOutcome(model.get(id), conditions, 204);
       await api.expect(writeRequest(draftItem('DELETE', id, headers), variations), wanted);
@@ -134,7 +133,7 @@ export const makeRead: CommandMaker = (anyVariations, anyConditions) =>
   fc
     .tuple(fc.constantFrom('GET', 'GET', 'HEAD'), ids, anyConditions, anyVariations)
     .map(([method, id, conditions, variations]) =>
-      command(id, describe(method, id, conditions, variations), async (model, api) => {
+      command(id, [method, id, conditions, variations], async (model, api) => {
         const headers = await conditionFields(id, conditions, model, api);
         const request = writeRequest(draftItem(method, id, headers), variations);
         const content = model.get(id);

@@ -11,7 +11,7 @@ import { fuzzOperations } from './operations.js';
 // A fuzzer that finds no faults proves something only if it finds those that exist. Here, requests
 // or answers are changed on their way in one way at a time, which must be found.
 
-const OPTIONS = { seed: 7, runs: 40, endOnFailure: true };
+const OPTIONS = { seed: 7, numRuns: 40, endOnFailure: true };
 
 let app: TestApp;
 let client: HttpClient;
@@ -120,5 +120,5 @@ it.each<readonly [string, RegExp, Plant]>([
   ],
 ])('%s of any operation is found', async (_, found, plant) => {
   const api = new Api(plant(client.send), document);
-  await expect(fuzzOperations(api, { ...OPTIONS, runs: 400 })).rejects.toThrow(found);
+  await expect(fuzzOperations(api, { ...OPTIONS, numRuns: 400 })).rejects.toThrow(found);
 });

@@ -65,7 +65,7 @@ export function toOkResult(state: State): Result {
   return `200 ${state}`;
 }
 
-export function getTag(state: State): string | undefined {
+function getTag(state: State): string | undefined {
   return state === ABSENT ? undefined : (JSON.parse(state) as { tag?: string }).tag;
 }
 

@@ -28,8 +28,8 @@ export default (async (args) => {
   try {
     await sendRows(api, client.send, seed);
     for (; api.requests < requests; seed++) {
-      await fuzzPlants(api, client.send, { seed, runs: RUNS });
-      await fuzzOperations(api, { seed, runs: 10 * RUNS });
+      await fuzzPlants(api, client.send, { seed, numRuns: RUNS });
+      await fuzzOperations(api, { seed, numRuns: 10 * RUNS });
     }
   } catch (error) {
     faults.push(`with --seed ${seed}: ${(error as Error).message}`);

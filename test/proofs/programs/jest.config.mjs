@@ -1,7 +1,15 @@
 import { endToEnd, postgresServer } from '../../../jest.config.mjs';
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
-const E2E = String.raw`/test/(proofs/programs/|fuzz/planted-faults).*\.e2e-spec\.ts$`;
+
+const onEngine = (engine, ignored) => ({
+  ...endToEnd,
+  rootDir: ROOT,
+  displayName: engine,
+  testRegex: String.raw`/test/(proofs/programs/|fuzz/planted-faults).*\.e2e-spec\.ts$`,
+  testPathIgnorePatterns: ignored,
+  globals: { engine },
+});
 
 /** @type {import('jest').Config} */
 export default {
@@ -9,22 +17,7 @@ export default {
   testTimeout: 300_000,
   workerGracefulExitTimeout: 60_000,
   projects: [
-    {
-      ...endToEnd,
-      rootDir: ROOT,
-      displayName: 'sqlite',
-      testRegex: E2E,
-      testPathIgnorePatterns: ['/programs/postgres/'],
-      globals: { engine: 'sqlite' },
-    },
-    {
-      ...endToEnd,
-      rootDir: ROOT,
-      displayName: 'postgres',
-      testRegex: E2E,
-      testPathIgnorePatterns: ['/programs/[^/]+$', '/test/fuzz/'],
-      globals: { engine: 'postgres' },
-      ...postgresServer,
-    },
+    onEngine('sqlite', ['/programs/postgres/']),
+    { ...onEngine('postgres', ['/programs/[^/]+$', '/test/fuzz/']), ...postgresServer },
   ],
 };
