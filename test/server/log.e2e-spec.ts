@@ -151,12 +151,10 @@ describe('the log of a program behind a proxy, with an identity provider', () =>
     });
   });
 
-  it.each([
-    ['is the one that the last proxy names', 'forged, 203.0.113.7', '203.0.113.7'],
-    ['is cut to 64 characters', LONG, LONG.slice(0, 64)],
-  ])('has an address of the client that %s', async (_, forwardedFor, clientAddress) => {
-    const id = `client-${forwardedFor.length}`;
-    await other.get('/plants', { 'X-Forwarded-For': forwardedFor, 'X-Request-Id': id });
-    expect(await lineWith(id, 'path', otherLines)).toMatchObject({ clientAddress });
+  it('has the address of the client that the last proxy names', async () => {
+    const forwardedFor = 'forged, 203.0.113.7';
+    await other.get('/plants', { 'X-Forwarded-For': forwardedFor, 'X-Request-Id': 'client' });
+    const line = await lineWith('client', 'path', otherLines);
+    expect(line).toMatchObject({ clientAddress: '203.0.113.7' });
   });
 });

@@ -99,10 +99,6 @@ export class GrowingBuffer {
     return this.memory.length;
   }
 
-  get isFull(): boolean {
-    return this.length === this.limit;
-  }
-
   /** The bytes that were added. Their memory is reused after {@link clear}. */
   get bytes(): Buffer {
     return this.memory.subarray(0, this.length);

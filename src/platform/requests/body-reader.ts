@@ -92,7 +92,7 @@ async function readBytes(
   for await (const chunk of chunks) {
     body.add(chunk);
     chunks.hold(body.capacity);
-    if (body.isFull) break;
+    if (body.bytes.length > limit) break;
   }
   return body.bytes;
 }

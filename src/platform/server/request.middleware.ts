@@ -19,13 +19,6 @@ const PROBE = /^\/(?:health\/|metrics$)/;
 
 /** The longest path that is logged in full, in characters. */
 const MAX_LOGGED_PATH = 256;
-/** The longest address that is logged in full; longer ones come only from a misconfigured trusted proxy. */
-const MAX_LOGGED_ADDRESS = 64;
-
-/** The route that matched a request, as Express records it. */
-interface Route {
-  readonly path: string;
-}
 
 /** A host, perhaps with a port (RFC 3986 section 3.2.2). It is empty if the target has none. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+,;=-]*)(?::\d*)?$/i;
@@ -44,11 +37,13 @@ export function requestMiddleware(logger: PinoLogger, connections: Connections):
     const isAccepted = typeof sentId === 'string' && REQUEST_ID_PATTERN.test(sentId);
     const requestId = isAccepted ? sentId : randomUUID();
     const span = trace.getActiveSpan();
-    const origin = describeOrigin(req, span);
+    const traced = readTrace(req.headers, span);
+    // The address of the client is logged only if TRUST_PROXY is set.
+    const clientAddress = req.app.get('trust proxy') === false ? undefined : req.ip;
     const locals = res.locals as RequestLocals;
     locals.requestId = requestId;
     addDefaultHeaders(res, REQUEST_ID, requestId, ...SECURITY_HEADER_LIST);
-    if (span !== undefined) res.on('finish', () => nameSpanByRoute(span, req));
+    if (span !== undefined) res.on('finish', () => nameSpan(span, req.method, getRoute(req)));
     // A single listener, since each takes time.
     res.on('close', () => {
       connections.end(req.socket);
@@ -67,15 +62,16 @@ export function requestMiddleware(logger: PinoLogger, connections: Connections):
         error,
         client: caller?.client,
         sub: caller?.sub,
+        clientAddress,
         // V8 caches the text of every number until its next full collection, so rounding saves
         // memory.
         ms: Math.round(ms * 10) / 10,
         incomplete: isIncomplete || undefined,
         msg: `${req.method} ${path} ${status ?? 'aborted'}`,
       };
-      const line = origin === undefined ? fields : { ...fields, ...origin };
+      const line = traced === undefined ? fields : { ...fields, ...traced };
       logger.request(logAtInfo ? 'info' : 'debug', line);
-      countRequest(req.method, (req.route as Route | undefined)?.path, status, ms / 1_000);
+      countRequest(req.method, getRoute(req), status, ms / 1_000);
     });
     if (connections.overLimit.has(req.socket)) refuse(ErrorCatalogue.UNAVAILABLE);
     checkRequest(req);
@@ -120,23 +116,16 @@ function refuse(entry: ErrorEntry, message?: string): never {
   throw new ApiError(entry, message, { Connection: 'close' });
 }
 
-/**
- * Describes the origin of a request for the log; undefined if nothing is known. The address of the
- * client is logged only if TRUST_PROXY is set.
- */
-function describeOrigin(req: Request, span: Span | undefined): object | undefined {
-  const address = req.app.get('trust proxy') === false ? undefined : req.ip;
-  const fields = readTrace(req.headers, span);
-  if (address === undefined) return fields;
-  return { clientAddress: address.slice(0, MAX_LOGGED_ADDRESS), ...fields };
+/** The path of the route that matched a request, as Express records it. */
+function getRoute({ route }: Request): string | undefined {
+  return (route as { path: string } | undefined)?.path;
 }
 
 /** Names a span by its route, which OpenTelemetry's instrumentation of HTTP does not know. */
-function nameSpanByRoute(span: Span, req: Request): void {
-  const path = (req.route as Route | undefined)?.path;
-  if (path === undefined) return;
-  span.setAttribute('http.route', path);
-  span.updateName(`${req.method} ${path}`);
+function nameSpan(span: Span, method: string, route: string | undefined): void {
+  if (route === undefined) return;
+  span.setAttribute('http.route', route);
+  span.updateName(`${method} ${route}`);
 }
 
 /**
