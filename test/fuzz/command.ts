@@ -63,12 +63,6 @@ export function command(
   return { id, run, check: () => true, toString };
 }
 
-/** The status, or the code of the error, of a create. */
-export function createOutcome(stored: Content | undefined, content: Content): number {
-  if (stored === undefined) return 200;
-  return isDeepStrictEqual(stored, content) ? 40901 : 40900;
-}
-
 /** Reads a plant, or several, as JSON in which the ids are texts, so that they are exact. */
 export function readPlant(json: string): unknown {
   return parseJson(json.replaceAll(/"id":(-?\d+)/g, '"id":"$1"'));

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Field } from '../support/http/request.js';
 import { AUTHORIZATION } from '../support/plant-requests.js';
 import { Fault, parseJson } from './api.js';
-import { command, type CommandMaker, contents, createOutcome, ids } from './command.js';
+import { command, type CommandMaker, contents, ids } from './command.js';
 import type { Content, Model } from './model.js';
 import { BODY_LIMIT, type Draft, toMembers, writeBody, writeRequest } from './variations.js';
 
@@ -11,12 +11,11 @@ const LINES_TYPE: Field = ['Content-Type', 'application/x-ndjson'];
 
 /** A line of an import: a plant, or a text and the error that it causes. */
 type Line =
-  | { readonly plant: Content & { readonly id: bigint }; readonly text: string }
-  | { readonly plant?: undefined; readonly text: string; readonly error: number | undefined };
+  | { readonly id: bigint; readonly content: Content; readonly text: string }
+  | { readonly content?: undefined; readonly text: string; readonly error: number | undefined };
 
 const plantLines = fc.tuple(ids, contents).map(([id, content]): Line => {
-  const plant = { id, ...content };
-  return { plant, text: writeBody(toMembers(plant)).toString() };
+  return { id, content, text: writeBody(toMembers({ id, ...content })).toString() };
 });
 const otherLines = fc.constantFrom<Line[]>(
   { text: ' \t ', error: undefined },
@@ -63,16 +62,11 @@ function importLines(lines: readonly Line[], model: Model): ImportResult {
   let identical = 0;
   const failures: { line: number; error: number }[] = [];
   for (const [index, line] of lines.entries()) {
-    const outcome = line.plant === undefined ? line.error : createLine(line.plant, model);
+    const { content } = line;
+    const outcome = content === undefined ? line.error : model.create(line.id, content);
     if (outcome === 200) created++;
     else if (outcome === 40901) identical++;
     else if (outcome !== undefined) failures.push({ line: index + 1, error: outcome });
   }
   return { created, identical, failed: failures.length, failures };
-}
-
-function createLine({ id, ...content }: Content & { readonly id: bigint }, model: Model): number {
-  const outcome = createOutcome(model.get(id), content);
-  if (outcome === 200) model.set(id, content);
-  return outcome;
 }

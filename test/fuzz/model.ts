@@ -28,6 +28,14 @@ export class Model extends Map<bigint, Content> {
   /** The ETags that were seen, by the content that has them. */
   private readonly etags = new Map<string, string>();
 
+  /** Creates a plant if it is new. Returns the status, or the code of the error. */
+  create(id: bigint, content: Content): number {
+    const stored = this.get(id);
+    if (stored !== undefined) return toText(stored) === toText(content) ? 40901 : 40900;
+    this.set(id, content);
+    return 200;
+  }
+
   /** Lists all plants that a query finds, in its order, whatever its limit is. */
   list({ sort, name = '', tag, after }: ListQuery): StoredPlant[] {
     const order = sort ?? (name === '' ? 'id' : 'name');
