@@ -49,6 +49,10 @@ class Pot {
   @Column(nullable(int64()))
   insideId!: string | null;
 
+  @ForeignKey(() => Ticket)
+  @Column(nullable(int64()))
+  ticketId!: string | null;
+
   @Column({ ...instant(), update: false })
   createdAt!: string;
 }
@@ -124,7 +128,7 @@ function openPots(options: RepositoryOptions<Pot> = {}): BatchedRepository<Pot> 
 
 /** A pot with this id, and a name of its own. */
 function pot(id: string, changes: Partial<Pot> = {}): Pot {
-  const plain = { id, name: `pot ${id}`, size: null, fired: null, insideId: null };
+  const plain = { id, name: `pot ${id}`, size: null, fired: null, insideId: null, ticketId: null };
   return Object.assign(new Pot(), plain, { createdAt: '2026-11-25T10:00:00.000Z' }, changes);
 }
 
@@ -194,6 +198,7 @@ it('a row that violates a constraint fails alone, and the constraint is named', 
   const violations: readonly (readonly [Partial<Pot>, object])[] = [
     [{ name: 'pot 1' }, { kind: 'unique', properties: ['name'] }],
     [{ insideId: '404' }, { kind: 'foreign key', properties: ['insideId'] }],
+    [{ ticketId: '404' }, { kind: 'foreign key', properties: ['ticketId'] }],
     [{ size: -1 }, { kind: 'check', constraint: 'pots_have_a_size' }],
     [{ name: null as never }, { kind: 'not null', properties: ['name'] }],
   ];
@@ -204,7 +209,7 @@ it('a row that violates a constraint fails alone, and the constraint is named', 
   expect(await Promise.allSettled(writes)).toMatchObject(
     violations.flatMap(([, reason]) => [created, { reason }, created]),
   );
-  expect((await pots.list({ limit: 100 })).rows).toHaveLength(9);
+  expect((await pots.list({ limit: 100 })).rows).toHaveLength(11);
 });
 
 it('a list of new rows is stored but for rows that are refused, and the first with a key wins', async () => {
