@@ -1,11 +1,7 @@
 import { ApiProperty, ApiSchema, PickType } from '@nestjs/swagger';
 import { PageQueryDto } from '../../../../src/platform/rest/page.js';
-import {
-  IsInt32,
-  IsInt64,
-  IsText,
-  IsUuid,
-} from '../../../../src/platform/validation/types.decorators.js';
+import { IsText, IsUuid } from '../../../../src/platform/validation/types.decorators.js';
+import { NewPlantingDto } from './new-planting.dto.js';
 
 /** Which labels to list. */
 export class ListLabelsDto extends PickType(PageQueryDto, ['limit']) {
@@ -16,16 +12,8 @@ export class ListLabelsDto extends PickType(PageQueryDto, ['limit']) {
 
 /** The label beside a planting. */
 @ApiSchema({ name: 'Label' })
-export class LabelDto {
-  @IsInt64()
-  @ApiProperty({ description: 'The id of the plant', example: 1 })
-  plantId!: bigint;
-
+export class LabelDto extends PickType(NewPlantingDto, ['plantId', 'quantity']) {
   @IsText()
   @ApiProperty({ description: 'The name of the plant', example: 'Monstera' })
   name!: string;
-
-  @IsInt32()
-  @ApiProperty({ description: 'The quantity of the planting', example: 1 })
-  quantity!: number;
 }
