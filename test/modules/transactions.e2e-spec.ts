@@ -13,29 +13,16 @@ import { openEntityStore } from '../support/store.js';
 const TRANSACTION_TIMEOUT_MS = 600_000;
 
 const store = usePlantStore({ TRANSACTION_TIMEOUT_MS });
-afterEach(resetClocks);
 
-/** Makes a promise, and the function that resolves it. */
-function gate(): { opened: Promise<void>; open: () => void } {
-  let open = (): void => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open };
-}
+afterEach(resetClocks);
 
 describe('a transaction', () => {
   it('is not seen from outside before its commit, and holds no reader up', async () => {
-    const { opened, open } = gate();
-    const inserted = gate();
-    const done = store.dataSource.transaction(async (manager) => {
+    await store.dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
-      inserted.open();
-      await opened;
+      expect(await listStoredIds(store)).toEqual([]);
+      expect(await store.rows.find('1')).toBeUndefined();
     });
-    await inserted.opened;
-    expect(await listStoredIds(store)).toEqual([]);
-    expect(await store.rows.find('1')).toBeUndefined();
-    open();
-    await done;
     expect(await listStoredIds(store)).toEqual([1]);
   });
 
@@ -54,18 +41,14 @@ describe('a transaction', () => {
     const limited = await openEntityStore([Plant], { TRANSACTION_TIMEOUT_MS: 1_500 });
     const own = new BatchedRepository(limited.dataSource.getRepository(Plant));
     const warned = jest.spyOn(Logger.prototype, 'warn');
-    const [inserted, forgotten] = [gate(), gate()];
+    let waiting: Promise<unknown> | undefined;
     holdTimeouts();
     const leftOpen = limited.dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
-      inserted.open();
-      await forgotten.opened;
+      waiting = own.create(plant(3));
+      passTimeouts(1_500);
       await manager.insert(Plant, plant(2));
     });
-    await inserted.opened;
-    const waiting = own.create(plant(3));
-    passTimeouts(1_500);
-    forgotten.open();
     await expect(leftOpen).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(await waiting).toBe('created');
     expect((await own.list({ limit: 10 })).rows).toEqual([plant(3)]);

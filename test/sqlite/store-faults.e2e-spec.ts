@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { cp, mkdtemp, rename, rm, unlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { cp, rename, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { findIntegrityFaults, useFile } from '../../src/commands/sqlite-file.js';
 import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
 import { expectError } from '../support/expect-error.js';
@@ -10,20 +9,15 @@ import { type Answer, TestApp } from '../support/test-app.js';
 /** No engine, no system call and no path. */
 const NO_INNARDS: unknown = expect.not.stringMatching(/SQL|errno|ENO|plants\.db|disk|file|\//i);
 
-let folder: string;
+const app = TestApp.forEach();
 let store: string;
-let app: TestApp;
 let lastId: number;
 let acknowledged: string[];
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
-  store = join(folder, 'plants.db');
-  app = await TestApp.start({ DATABASE_URL: `sqlite:${store}` });
+beforeEach(() => {
+  store = app.storeUrl.replace('sqlite:', '');
   [lastId, acknowledged] = [0, []];
 });
-
-afterEach(() => rm(folder, { recursive: true }));
 
 async function create(): Promise<Answer> {
   const id = String(++lastId);
@@ -42,7 +36,7 @@ const FAULTS: Record<string, () => Promise<() => Promise<unknown>>> = {
   'is moved away': () => move(store),
   'loses its log': () => move(`${store}-wal`),
   'loses its shared memory': () => move(`${store}-shm`),
-  'is moved away with its folder': () => move(folder),
+  'is moved away with its folder': () => move(dirname(store)),
   'is replaced by another': async () => {
     const moveBack = await move(store);
     await cp(`${store}.away`, store);
@@ -75,16 +69,18 @@ describe('while the store', () => {
       await end();
       expect(await create()).toMatchObject({ status: 200 });
       const stored = (await app.rows()).map(({ id }) => id);
-      await app.close();
       expect(acknowledged.filter((id) => !stored.includes(id))).toEqual([]);
-      expect(await useFile(store, 'ro', findIntegrityFaults)).toEqual([]);
+      await app.restart({}, async () => {
+        expect(await useFile(store, 'ro', findIntegrityFaults)).toEqual([]);
+      });
     },
   );
 
   it('is removed for good, creates get 503, and no new one is made', async () => {
     await unlink(store);
     await expectUnavailable();
-    await app.close();
-    await expect(useFile(store, 'ro', findIntegrityFaults)).rejects.toThrow('There is no store');
+    await app.restart({}, async () => {
+      await expect(useFile(store, 'ro', findIntegrityFaults)).rejects.toThrow('There is no store');
+    });
   });
 });
