@@ -2,8 +2,7 @@ import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { plainToInstance } from 'class-transformer';
 import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape } from '../json/json.js';
-import { describeNull, describeRules, type Schema } from './member-schema.js';
-import { explainFaults, type MemberRules, readRules } from './rules.js';
+import { explainFaults, type MemberRules, readRules, type Rule, type Schema } from './rules.js';
 import { type ValueType, WHOLE_OBJECT_RULE } from './types.decorators.js';
 
 /** A member of a DTO. */
@@ -94,9 +93,9 @@ export class CompiledDto implements Shape {
     const rules = memberRules.rules.filter(
       (rule) => this.patched === undefined || rule.name !== WHOLE_OBJECT_RULE,
     );
-    const { schema, valueType } = describeRules(
-      rules.filter(({ each }) => (each ?? false) === isList),
-    );
+    const ofValue = rules.filter(({ each = false }) => each === isList);
+    const schema = joinSchemas(ofValue);
+    const { valueType } = ofValue.find((rule) => rule.valueType !== undefined) ?? {};
     if (!isNested && valueType === undefined && schema.type === undefined) {
       throw new TypeError(
         'no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean(), @IsIn(), @IsJson(), or @ValidateNested() with @Type(() => AClass)',
@@ -122,7 +121,7 @@ export class CompiledDto implements Shape {
         required: patched === undefined && !isOptional && value === undefined,
         ...(value !== undefined && typeof value !== 'bigint' && { default: value }),
         ...describeType(schema, nested?.type, isList),
-        ...(isList && describeRules(rules.filter(({ each }) => !each)).schema),
+        ...(isList && joinSchemas(rules.filter(({ each }) => !each))),
         // In a patch, null removes an optional member.
         ...(patched !== undefined && !isList && describeNull(schema, isOptional)),
       };
@@ -233,6 +232,18 @@ function findNestedType(type: Type<object>, name: string): Type<object> {
   const nested = value?.constructor as Type<object> | undefined;
   if (nested !== undefined && nested !== Object) return nested;
   throw new TypeError('@ValidateNested() needs @Type(() => AClass)');
+}
+
+function joinSchemas(rules: readonly Rule[]): Schema {
+  return Object.assign({}, ...rules.map(({ schema }) => schema)) as Schema;
+}
+
+/** @param isRemovable whether null removes the member */
+export function describeNull({ oneOf }: Schema, isRemovable: boolean): Schema {
+  if (oneOf === undefined) return isRemovable ? { nullable: true } : {};
+  // Any JSON, which may be null.
+  const types = oneOf as { readonly type: string }[];
+  return isRemovable ? {} : { oneOf: types.filter(({ type }) => type !== 'null') };
 }
 
 function describeType(schema: Schema, nested: Type<object> | undefined, isList: boolean): object {

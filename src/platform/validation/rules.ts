@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, type ValidationArguments, ValidationTypes } from 'class-validator';
-import { isValueType } from './types.decorators.js';
+import { isValueType, type ValueType } from './types.decorators.js';
 
 type Metadata = ReturnType<
   ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']
@@ -47,6 +47,34 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
   );
 }
 
+/** JSON Schema. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** The JSON Schema of class-validator's rules, by their names. */
+const SCHEMAS: Readonly<Record<string, (constraints: readonly unknown[]) => Schema>> = {
+  isBoolean: () => ({ type: 'boolean' }),
+  isInt: () => ({ type: 'integer' }),
+  isNumber: () => ({ type: 'number' }),
+  isString: () => ({ type: 'string' }),
+  isUuid: () => ({ type: 'string', format: 'uuid' }),
+  isEmail: () => ({ type: 'string', format: 'email' }),
+  isUrl: () => ({ type: 'string' }),
+  isIn: ([words]) => describeWords(words),
+  isEnum: ([, words]) => describeWords(words),
+  min: ([minimum]) => ({ minimum }),
+  max: ([maximum]) => ({ maximum }),
+  minLength: ([minLength]) => ({ minLength }),
+  maxLength: ([maxLength]) => ({ maxLength }),
+  isLength: ([minLength, maxLength]) => ({ minLength, maxLength }),
+  arrayMinSize: ([minItems]) => ({ minItems }),
+  arrayMaxSize: ([maxItems]) => ({ maxItems }),
+};
+
+function describeWords(words: unknown): Schema {
+  const [type, ...others] = new Set((words as unknown[]).map((word) => typeof word));
+  return { enum: words, ...(others.length === 0 && { type }) };
+}
+
 /** The rules for the type of a value. If one of them rejects the value, the others may be misleading. */
 const TYPE_RULES = new Set(['isBoolean', 'isInt', 'isNumber', 'isString']);
 /** The types of values that class-validator prints in a message. */
@@ -63,6 +91,9 @@ export class Rule {
   readonly constraints: unknown[];
   /** Whether it applies to each element of an array. */
   readonly each: boolean | undefined;
+  /** The type of this project that it is for. */
+  readonly valueType: ValueType | undefined;
+  readonly schema: Schema;
   readonly isOfType: boolean;
 
   constructor(
@@ -73,7 +104,9 @@ export class Rule {
     this.name = constraint.name;
     this.constraints = (metadata.constraints as unknown[] | undefined) ?? [];
     this.each = metadata.each;
-    this.isOfType = TYPE_RULES.has(this.name) || isValueType(this.constraints[0]);
+    this.valueType = this.constraints.find(isValueType);
+    this.schema = this.valueType?.schema ?? SCHEMAS[this.name]?.(this.constraints) ?? {};
+    this.isOfType = TYPE_RULES.has(this.name) || this.valueType !== undefined;
   }
 
   /** A rule that throws, or is asynchronous, rejects every value. */
