@@ -148,20 +148,19 @@ const queueRows = new Gauge({
 export class StoreMetrics {
   private readonly labels;
 
-  /** @param kind whether a batch of the operation is a commit, or a statement that reads */
+  /**
+   * @param kind whether a batch of the operation is a commit, or a statement that reads
+   * @param countWaiting returns how many rows wait
+   */
   constructor(
     table: string,
     operation: string,
     private readonly kind: 'commit' | 'read',
+    countWaiting: () => number,
   ) {
-    this.labels = { table, operation };
-  }
-
-  /** @param waiting returns how many rows wait */
-  watchQueue(waiting: () => number): void {
-    const { labels } = this;
-    const measure = (): void => queueRows.set({ ...labels }, waiting());
-    measureQueue.set(`${labels.table} ${labels.operation}`, measure);
+    const labels = { table, operation };
+    this.labels = labels;
+    measureQueue.set(`${table} ${operation}`, () => queueRows.set({ ...labels }, countWaiting()));
   }
 
   /** Observes a batch that has ended, successfully or not. */

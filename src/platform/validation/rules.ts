@@ -111,9 +111,14 @@ export class Rule {
 
   /** A rule that throws, or is asynchronous, rejects every value. */
   passes(object: object, value: unknown): boolean {
-    const { metadata, each } = this;
+    const { metadata, each, valueType } = this;
     const { instance } = this.constraint;
     if (metadata.validateIf?.(object, value) === false) return true;
+    if (valueType !== undefined) {
+      return each && Array.isArray(value)
+        ? value.every(valueType.isValid)
+        : valueType.isValid(value);
+    }
     const args = this.createArguments(object, value);
     try {
       return each && Array.isArray(value)

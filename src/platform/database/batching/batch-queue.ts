@@ -117,8 +117,7 @@ export class BatchQueue<Item, Outcome> {
     private readonly sessions: SessionPool,
     private readonly maxItems: number,
   ) {
-    this.metrics = new StoreMetrics(table, operation.name, kind);
-    this.metrics.watchQueue(() => this.waiting.length);
+    this.metrics = new StoreMetrics(table, operation.name, kind, () => this.waiting.length);
   }
 
   /**
