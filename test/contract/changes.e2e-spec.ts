@@ -1,6 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { stat } from 'node:fs/promises';
-import { once } from 'node:events';
 import { DataSource } from 'typeorm';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { Turns } from '../../src/platform/requests/turns.js';
@@ -11,11 +9,10 @@ import {
   FEED,
   latestCursor,
   listChanges,
-  sendChangesRequest,
   untilWaiting,
 } from '../support/change-feed.js';
 import { expectError } from '../support/expect-error.js';
-import { PostgresServer } from '../support/postgres-server.js';
+import { openSocket } from '../support/server-connections.js';
 import { TOKEN } from '../support/token.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 import { ENGINE } from '../support/test-store.js';
@@ -185,19 +182,6 @@ describe('the feed', () => {
     await app.create(MONSTERA);
     expect(await readAll()).toEqual([CREATED]);
   });
-
-  it('writes nothing while nothing is written to the store', async () => {
-    // On PostgreSQL, transactions in the other databases of a server count too.
-    const ownServer = ENGINE === 'postgres' ? await PostgresServer.start() : undefined;
-    if (ownServer !== undefined) await app.restart({ DATABASE_URL: ownServer.url() });
-    await app.create(MONSTERA);
-    const cursor = await latestCursor(app);
-    const before = await readState();
-    await app.get(`/changes?after=${cursor}&wait=1`);
-    await app.nest.get(ChangeFeed).removeOld();
-    expect(await readState()).toEqual(before);
-    await ownServer?.remove();
-  });
 });
 
 describe('a request that waits for a change', () => {
@@ -246,9 +230,10 @@ describe('a request that waits for a change', () => {
 
   it('is forgotten when its client leaves', async () => {
     const cursor = await latestCursor(app);
-    const [one, other] = [1, 2].map(() =>
-      sendChangesRequest(app, TOKEN, `?after=${cursor}&wait=25`),
-    );
+    const request = `GET /changes?after=${cursor}&wait=25 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
+    const [one, other] = [1, 2].map(() => openSocket(app.port).resume());
+    one?.write(request);
+    other?.write(request);
     await untilWaiting(app, 2);
     one?.destroy();
     await untilWaiting(app, 1);
@@ -258,19 +243,9 @@ describe('a request that waits for a change', () => {
 
   it('does not wait if it is a HEAD', async () => {
     const cursor = await latestCursor(app);
-    const socket = sendChangesRequest(app, TOKEN, `?after=${cursor}&wait=25`, 'HEAD');
-    const [head] = (await once(socket, 'data')) as [Buffer];
-    expect(String(head)).toContain(`after=${cursor}`);
+    const headers = app.authorization;
+    const { next } = await app.request('HEAD', `/changes?after=${cursor}&wait=25`, { headers });
+    expect(next).toContain(`after=${cursor}`);
     await untilWaiting(app, 0);
-    socket.destroy();
   });
 });
-
-/** Reads what every commit that writes something changes. */
-async function readState(): Promise<unknown> {
-  if (ENGINE === 'sqlite') {
-    const { mtimeMs, size } = await stat(`${app.storeUrl.replace('sqlite:', '')}-wal`);
-    return { mtimeMs, size };
-  }
-  return await app.query('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax');
-}

@@ -1,6 +1,4 @@
-import { jest } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
-import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import type { TestApp } from './test-app.js';
 
 /** Lists the sockets of the server from now on, in the order of their connections. */
@@ -9,19 +7,6 @@ export function listServerSockets(app: TestApp): Socket[] {
   const server = app.nest.getHttpServer().setMaxListeners(0);
   server.on('connection', (socket: Socket) => sockets.push(socket));
   return sockets;
-}
-
-/** Keeps creates waiting until they are released. */
-export function holdCreates(app: TestApp): { begun: number; readonly release: () => void } {
-  let release: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => (release = resolve));
-  const creates = { begun: 0, release };
-  jest.spyOn(app.nest.get(PlantsService), 'create').mockImplementation(async () => {
-    creates.begun++;
-    await held;
-    return { name: 'held' };
-  });
-  return creates;
 }
 
 /** Opens a connection whose errors do not matter. */
