@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import { parseYaml } from '@redocly/openapi-core';
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
-function lines(path: string): string[] {
-  return readFileSync(ROOT + path, 'utf8').split('\n');
+function readText(path: string): string {
+  return readFileSync(ROOT + path, 'utf8');
 }
 
 describe('npm pack', () => {
@@ -42,10 +43,48 @@ describe('npm pack', () => {
 it.each(['Dockerfile', '.github/workflows/ci.yml'])(
   '%s names every image and every action by its digest',
   (path) => {
-    const named = lines(path).filter((line) =>
-      /^ARG NODE_IMAGE=|^FROM (?!\$\{NODE_IMAGE\})|^ *image:|\buses:/.test(line),
-    );
+    const named = readText(path)
+      .split('\n')
+      .filter((line) => /^ARG NODE_IMAGE=|^FROM (?!\$\{NODE_IMAGE\})|^ *image:|\buses:/.test(line));
     expect(named).not.toEqual([]);
     expect(named.filter((line) => !/@(sha256:[0-9a-f]{64}|[0-9a-f]{40})\b/.test(line))).toEqual([]);
   },
 );
+
+const SETTINGS = [...readText('.env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+
+it('deploy/plant-store.service runs the program with settings that it knows', () => {
+  const unit = readText('deploy/plant-store.service');
+  expect(unit).toMatch(/^ExecStart=\/usr\/bin\/node dist\/main\.js$/m);
+  const [, variables = ''] = /^Environment=(.*)$/m.exec(unit) ?? [];
+  const names = variables.split(' ').map((variable) => variable.split('=')[0]);
+  expect(names.filter((name) => !SETTINGS.includes(name ?? ''))).toEqual([]);
+});
+
+interface Service {
+  readonly ports?: string[];
+  readonly environment?: Record<string, unknown>;
+  readonly healthcheck?: { readonly test: unknown[] };
+}
+
+describe.each(['compose.yaml', 'deploy/compose.sqlite.yaml'])('%s', (path) => {
+  const { services } = parseYaml(readText(path)) as { services: Record<string, Service> };
+
+  it('publishes no port to other machines', () => {
+    const ports = Object.values(services).flatMap((service) => service.ports ?? []);
+    expect(ports).toEqual([expect.stringMatching(/^127\.0\.0\.1:\$\{PORT:-3000\}:\d+$/)]);
+  });
+
+  it('sets variables that the program knows, and passes on the tokens', () => {
+    const { environment = {} } = services.plants ?? {};
+    const names = Object.keys(environment);
+    expect(SETTINGS).toEqual(expect.arrayContaining(names));
+    expect(names).toEqual(expect.arrayContaining(['NODE_ENV', 'HOST', 'PORT', 'DATABASE_URL']));
+    expect(environment.ACCESS_TOKENS).toBe('${ACCESS_TOKENS:-}');
+  });
+
+  it('has only texts in the commands that check health', () => {
+    const checks = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
+    expect(checks.filter((word) => typeof word !== 'string')).toEqual([]);
+  });
+});

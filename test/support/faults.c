@@ -17,8 +17,7 @@
 // test/support/faults.ts has the same, in the same order.
 struct faults {
   _Atomic int64_t flush_ms;           // what a flush takes, beside what the disk takes
-  _Atomic int64_t flush_failures;     // how many flushes from now on fail; -1 for all
-  _Atomic int64_t flush_failure_step; // of so many flushes one fails; 0 for none
+  _Atomic int64_t flush_failure_step; // of so many flushes one fails: 1 for all, 0 for none
   _Atomic int64_t flush_hang;         // flushes wait while this is 1
   _Atomic int64_t write_hang;         // writes wait while this is 1
   _Atomic int64_t hanging;            // how many wait now
@@ -60,11 +59,8 @@ static void wait_while(_Atomic int64_t *hang) {
 
 static int is_failing(void) {
   static _Atomic int64_t flushes;
-  int64_t step = faults->flush_failure_step, left = faults->flush_failures;
-  if (step > 0 && ++flushes % step == 0) return 1;
-  while (left > 0)
-    if (atomic_compare_exchange_weak(&faults->flush_failures, &left, left - 1)) return 1;
-  return left < 0;
+  int64_t step = faults->flush_failure_step;
+  return step > 0 && ++flushes % step == 0;
 }
 
 static int flush(long call, int fd) {

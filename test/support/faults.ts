@@ -1,14 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  closeSync,
   existsSync,
   mkdirSync,
   openSync,
   readFileSync,
   readSync,
   renameSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -20,13 +18,15 @@ const CACHE = new URL('../../node_modules/.cache/', import.meta.url).pathname;
 /** The faults, as 64-bit numbers in this order; test/support/faults.c describes each. */
 const FIELDS = [
   'flushMs',
-  'flushFailures',
   'flushFailureStep',
   'flushHang',
   'writeHang',
   'hanging',
   'writeErrno',
 ] as const;
+
+/** The bytes of a number. */
+const SIZE = BigInt64Array.BYTES_PER_ELEMENT;
 
 export type Wrong = Partial<Record<Exclude<(typeof FIELDS)[number], 'hanging'>, number>>;
 
@@ -38,7 +38,7 @@ export class Faults {
    */
   static readonly areSupported = process.platform === 'linux' && hasCompiler();
 
-  private readonly file: string;
+  private readonly fd: number;
 
   /** The environment of the program. */
   readonly env: Record<string, string>;
@@ -48,41 +48,28 @@ export class Faults {
    * @param suffix the end of the paths of the affected files
    */
   constructor(folder: string, suffix: string) {
-    const library = compiled();
-    this.file = join(folder, 'faults');
-    writeFileSync(this.file, new BigInt64Array(FIELDS.length));
-    this.env = { LD_PRELOAD: library, FAULTS_FILE: this.file, FAULTS_SUFFIX: suffix };
+    const file = join(folder, 'faults');
+    this.fd = openSync(file, 'w+');
+    writeSync(this.fd, new BigInt64Array(FIELDS.length));
+    this.env = { LD_PRELOAD: compiled(), FAULTS_FILE: file, FAULTS_SUFFIX: suffix };
   }
 
   set(wrong: Wrong): void {
-    for (const [name, value] of Object.entries(wrong)) this.write(name as keyof Wrong, value);
+    for (const [name, value] of Object.entries(wrong)) {
+      const place = FIELDS.indexOf(name as keyof Wrong);
+      writeSync(this.fd, new BigInt64Array([BigInt(value)]), 0, SIZE, place * SIZE);
+    }
   }
 
   /** Resolves once a write or a flush hangs. */
   async hang(): Promise<void> {
-    await until(() => this.read('hanging') !== 0n);
+    const hanging = new BigInt64Array(1);
+    const place = FIELDS.indexOf('hanging');
+    await until(() => {
+      readSync(this.fd, hanging, 0, SIZE, place * SIZE);
+      return hanging[0] !== 0n;
+    });
   }
-
-  private write(name: (typeof FIELDS)[number], value: number): void {
-    const bytes = new BigInt64Array([BigInt(value)]);
-    this.access('r+', (fd) => writeSync(fd, bytes, 0, 8, getOffset(name)));
-  }
-
-  private read(name: (typeof FIELDS)[number]): bigint {
-    const value = new BigInt64Array(1);
-    this.access('r', (fd) => readSync(fd, value, 0, 8, getOffset(name)));
-    return value[0] ?? 0n;
-  }
-
-  private access(flags: 'r' | 'r+', use: (fd: number) => void): void {
-    const fd = openSync(this.file, flags);
-    use(fd);
-    closeSync(fd);
-  }
-}
-
-function getOffset(name: (typeof FIELDS)[number]): number {
-  return FIELDS.indexOf(name) * BigInt64Array.BYTES_PER_ELEMENT;
 }
 
 /** @throws Error without one where `CI` is set, so that no promise goes unproved unnoticed */

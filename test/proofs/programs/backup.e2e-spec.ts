@@ -122,7 +122,7 @@ it.each<readonly [what: string, command: string, args: string[], message: RegExp
 ])('a backup succeeds only once %s is flushed (Linux, cc)', async (_, suffix) => {
   const place = await ProgramFolder.create();
   const faults = new Faults(place.path, suffix);
-  faults.set({ flushFailures: -1 });
+  faults.set({ flushFailureStep: 1 });
   await mkdir(place.file('flushed'));
   const env = { ...faults.env, DATABASE_URL: `sqlite:${folder.file('copy.db')}` };
   const ended = await place.run('db-backup', ['flushed/copy.db'], env);

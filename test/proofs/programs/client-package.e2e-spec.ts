@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ROOT } from '../../support/documents.js';
+
+const ROOT = new URL('../../../', import.meta.url).pathname;
 
 let folder: string;
 let installed: string;

@@ -64,7 +64,7 @@ async function expectNothingLost(): Promise<void> {
   });
 
   it.each<readonly [string, Wrong, Wrong]>([
-    ['flushes fail', { flushFailures: -1 }, { flushFailures: 0 }],
+    ['flushes fail', { flushFailureStep: 1 }, { flushFailureStep: 0 }],
     ['the file system is read-only', { writeErrno: constants.errno.EROFS }, { writeErrno: 0 }],
     ['the disk is full', { writeErrno: constants.errno.ENOSPC }, { writeErrno: 0 }],
   ])('creates get 503 while %s', async (_, wrong, right) => {
@@ -128,7 +128,7 @@ async function expectNothingLost(): Promise<void> {
 
   it('a start fails if the folders above a new store cannot be flushed', async () => {
     const above = new Faults(folder.path, '/new');
-    above.set({ flushFailures: -1 });
+    above.set({ flushFailureStep: 1 });
     program = folder.serve({ DATABASE_URL: 'sqlite:new/store/plants.db', ...above.env });
     expect(await program.exited()).toBe(1);
     expect(program.errors).toMatch(
