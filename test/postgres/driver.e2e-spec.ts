@@ -3,10 +3,10 @@ import { Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { int64 } from '../../src/platform/database/columns.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import type { PostgresDataSource } from '../../src/platform/database/postgres/postgres-data-source.js';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { openEntityStore, useEntityStore } from '../support/store.js';
+import { usePlantStore } from '../support/plant-store.js';
+import { openEntityStore } from '../support/store.js';
 
-const store = useEntityStore([Plant]);
+const store = usePlantStore();
 
 it('a migration has no time limit, and other statements have theirs again', async () => {
   const limits: unknown[] = [];
@@ -33,7 +33,7 @@ it('the PostgreSQL store takes no commit for one that the server answers with RO
   });
   await expect(run).rejects.toThrow('The transaction was rolled back');
   await session.release(false);
-  expect(await store.dataSource.getRepository(Plant).count()).toBe(0);
+  expect(await store.plants.count()).toBe(0);
 });
 
 it('prepared statements of tables whose long names differ at their ends are kept apart', async () => {

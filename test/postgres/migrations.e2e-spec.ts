@@ -1,25 +1,10 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Column, Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
+import { describe, expect, it } from '@jest/globals';
+import type { QueryRunner } from 'typeorm';
 import { int64, text } from '../../src/platform/database/columns.js';
 import { changeSchema } from '../../src/platform/database/migration-steps.js';
-import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
-import { useEntityStore } from '../support/store.js';
+import { plant, usePlantStore } from '../support/plant-store.js';
 
-@Entity('pots')
-class Pot {
-  @PrimaryColumn({ type: 'bigint' })
-  id!: string;
-
-  @Column({ type: 'text' })
-  name!: string;
-}
-
-const store = useEntityStore([Pot]);
-let pots: BatchedRepository<Pot>;
-
-beforeEach(() => {
-  pots = new BatchedRepository(store.dataSource.getRepository(Pot));
-});
+const store = usePlantStore();
 
 /** Executes steps as a migration does. */
 async function migrate(up: (queryRunner: QueryRunner) => Promise<void>): Promise<void> {
@@ -29,43 +14,45 @@ async function migrate(up: (queryRunner: QueryRunner) => Promise<void>): Promise
   });
 }
 
-async function addGlaze(): Promise<void> {
+async function addColour(): Promise<void> {
   await migrate((queryRunner) =>
-    changeSchema(queryRunner).addColumn({ table: 'pots', column: 'glaze', type: text() }),
+    changeSchema(queryRunner).addColumn({ table: 'plants', column: 'colour', type: text() }),
   );
 }
 
 describe('a column that is added', () => {
   it('is NULL in every row, and programs that do not know it continue to work', async () => {
-    await pots.create({ id: '1', name: 'a' });
-    await addGlaze();
-    expect(await pots.create({ id: '2', name: 'b' })).toBe('created');
-    expect(await pots.replace({ id: '1', name: 'c' })).toBe(true);
-    const rows: unknown = await store.dataSource.query('SELECT * FROM pots ORDER BY id');
+    await store.rows.create(plant(1, 'a'));
+    await addColour();
+    expect(await store.rows.create(plant(2, 'b'))).toBe('created');
+    expect(await store.rows.replace(plant(1, 'c'))).toBe(true);
+    const rows: unknown = await store.dataSource.query(
+      'SELECT name, colour FROM plants ORDER BY id',
+    );
     expect(rows).toEqual([
-      { id: '1', name: 'c', glaze: null },
-      { id: '2', name: 'b', glaze: null },
+      { name: 'c', colour: null },
+      { name: 'b', colour: null },
     ]);
   });
 
   it('waits for a transaction that uses the table, and blocks no other statement', async () => {
     const report = store.dataSource.createQueryRunner();
     await report.startTransaction();
-    await report.query('SELECT count(*) FROM pots');
+    await report.query('SELECT count(*) FROM plants');
     let attempts = 0;
     store.dataSource.logger.logQuery = (sql) => {
       if (sql.startsWith('ALTER TABLE')) attempts++;
     };
-    const added = addGlaze();
+    const added = addColour();
     // It gives up again and again.
     let id = 0;
     while (attempts < 3) {
-      expect(await pots.create({ id: String(++id), name: 'a' })).toBe('created');
+      expect(await store.rows.create(plant(++id))).toBe('created');
     }
     await report.commitTransaction();
     await report.release();
     await added;
-    expect(await store.dataSource.query('SELECT glaze FROM pots')).toHaveLength(id);
+    expect(await store.dataSource.query('SELECT colour FROM plants')).toHaveLength(id);
   });
 });
 
@@ -73,9 +60,11 @@ describe('an index in the transaction of a migration', () => {
   const NAME = { columns: { name: text(), id: int64() } };
 
   it('is refused for a table in use, even for an empty one', async () => {
-    const pots = { name: 'pots', ...NAME };
+    const plants = { name: 'plants', ...NAME };
     await expect(
-      migrate((queryRunner) => changeSchema(queryRunner).createIndex('pots_name', pots, ['name'])),
+      migrate((queryRunner) =>
+        changeSchema(queryRunner).createIndex('plants_name', plants, ['name']),
+      ),
     ).rejects.toThrow('give the migration "readonly transaction = false"');
   });
 

@@ -1,6 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { Plant } from '../../../src/modules/plants/plant.entity.js';
 import { ConstraintError } from '../../../src/platform/database/constraint.error.js';
 import { resetClocks, setClockBy } from '../../support/clock.js';
 import { addToSchema } from '../../support/store.js';
@@ -25,9 +24,8 @@ beforeAll(() => {
 });
 
 beforeEach(async () => {
-  for (const entity of [Planting, Plant]) {
-    await store.createQueryBuilder().delete().from(entity).execute();
-  }
+  // The plantings go with their plants.
+  await app.query('DELETE FROM plants');
   for (const id of [1, 2]) await app.create(`{"id":${id},"name":"plant ${id}"}`);
 });
 
