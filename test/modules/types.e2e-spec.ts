@@ -1,12 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  Column,
-  type DataSource,
-  Entity,
-  type MigrationInterface,
-  PrimaryColumn,
-  type QueryRunner,
-} from 'typeorm';
+import { Column, type DataSource, Entity, PrimaryColumn } from 'typeorm';
 import { text as join } from 'node:stream/consumers';
 import { copyStore } from '../../src/commands/copy-store.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
@@ -24,7 +17,7 @@ import {
   uuid,
 } from '../../src/platform/database/columns.js';
 import { inRange } from '../../src/platform/database/filters.js';
-import { changeSchema } from '../../src/platform/database/migration-steps.js';
+import { CreateTable } from '../../src/platform/database/migration-steps.js';
 import { Decimal } from '../../src/platform/json/decimal.js';
 import { readJson } from '../../src/platform/json/json.js';
 import { JsonText } from '../../src/platform/json/json-text.js';
@@ -57,16 +50,11 @@ for (const type of NAMES) Column(COLUMNS[type])(Specimen.prototype, type);
 
 type Row = Specimen & Record<TypeName, unknown>;
 
-class CreateSpecimens1900000000000 implements MigrationInterface {
-  async up(queryRunner: QueryRunner): Promise<void> {
-    const columns = { id: int64(), ...COLUMNS };
-    await changeSchema(queryRunner).createTable({ name: 'specimens', columns, key: ['id'] });
-  }
-
-  async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.dropTable('specimens');
-  }
-}
+class CreateSpecimens1900000000000 extends CreateTable({
+  name: 'specimens',
+  columns: { id: int64(), ...COLUMNS },
+  key: ['id'],
+}) {}
 
 addToSchema({ entities: [Specimen], migrations: [CreateSpecimens1900000000000] });
 
