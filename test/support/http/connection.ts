@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { type HttpAnswer, takeAnswer } from './answer.js';
+import { buffer } from 'node:stream/consumers';
+import { type HttpAnswer, listAnswers, takeAnswer } from './answer.js';
 
 /** How long an answer may take, in milliseconds: only a hanging service takes longer. */
 const ANSWER_TIME_MS = 240_000;
@@ -62,7 +62,7 @@ export class ClientConnection {
    *
    * @throws Error without an answer, or with one that is not HTTP
    */
-  async ask(bytes: Uint8Array, forHead = false): Promise<HttpAnswer> {
+  async ask(bytes: string | Uint8Array, forHead = false): Promise<HttpAnswer> {
     this.answers.length = this.seen = 0;
     this.forHead = forHead;
     this.socket.setTimeout(ANSWER_TIME_MS);
@@ -105,23 +105,9 @@ export class ClientConnection {
   }
 }
 
-/**
- * Resolves with the bytes received on a connection until it was closed, or `enough` returned true.
- */
-export async function exchange(
-  port: number,
-  bytes: string | Uint8Array,
-  enough: (received: string) => boolean = () => false,
-): Promise<string> {
+/** Sends bytes on a connection of their own, and resolves with the answers once it was closed. */
+export async function exchange(port: number, bytes: string | Uint8Array): Promise<HttpAnswer[]> {
   const socket = connect({ port, host: '127.0.0.1' });
-  await once(socket, 'connect');
-  socket.setEncoding('utf8');
   socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
-  let received = '';
-  for await (const chunk of socket) {
-    received += chunk as string;
-    if (enough(received)) break;
-  }
-  socket.destroy();
-  return received;
+  return listAnswers(await buffer(socket));
 }
