@@ -39,13 +39,6 @@ describe('a start on a store that cannot be used says', () => {
     await first.destroy();
   });
 
-  it('that it is a folder', async () => {
-    await expect(open(folder)).rejects.toThrow(DatabaseStartError);
-    await expect(open(folder)).rejects.toThrow(
-      `EISDIR: illegal operation on a directory, open '${folder}'`,
-    );
-  });
-
   it('that a newer version has made it', async () => {
     await expectRefusal(
       "INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later9999999999999')",
