@@ -47,44 +47,29 @@ export function makePatchClass(base: Type<object>): Type<object> {
 export class CompiledDto implements Shape {
   private static readonly compiled = new Map<Type<object>, CompiledDto>();
   readonly members: Member[] = [];
-  private readonly shapes = new Map<string, Shape>();
+  /** For a merge patch, whose members are all optional: the class to which it applies. */
+  readonly patched: Type<object> | undefined;
   readonly elements = undefined;
+  private readonly shapes = new Map<string, Shape>();
 
-  /**
-   * @param patched for a merge patch, whose members are all optional: the class to which it applies
-   */
-  private constructor(
-    readonly type: Type<object>,
-    readonly patched: Type<object> | undefined,
-  ) {}
-
-  /** @throws TypeError with the reason why no values can be read as this class */
-  static compile(type: Type<object>): CompiledDto {
-    const known = CompiledDto.compiled.get(type);
-    if (known !== undefined) return known;
-    const patched = Reflect.getMetadata(PATCHED, type) as Type<object> | undefined;
-    const dto = new CompiledDto(type, patched);
+  private constructor(readonly type: Type<object>) {
     // Registered before its members: a DTO may contain itself.
-    CompiledDto.compiled.set(type, dto);
-    dto.addMembers();
-    dto.documentMembers();
-    return dto;
-  }
-
-  private addMembers(): void {
-    const declared = this.patched ?? this.type;
+    CompiledDto.compiled.set(type, this);
+    this.patched = Reflect.getMetadata(PATCHED, type) as Type<object> | undefined;
+    const declared = this.patched ?? type;
     for (const [name, rules] of readRules(declared)) {
-      try {
-        const member = this.createMember(declared, name, rules);
-        this.members.push(member);
-        this.shapes.set(name, createShape(member, this.patched !== undefined));
-      } catch (error) {
-        const { message } = error as Error;
-        throw new TypeError(`${declared.name}.${name}: ${message}`, { cause: error });
-      }
+      const member = this.createMember(declared, name, rules);
+      this.members.push(member);
+      this.shapes.set(name, createShape(member, this.patched !== undefined));
     }
     if (this.members.length === 0)
       throw new TypeError(`${declared.name} has no member with a rule`);
+    this.documentMembers();
+  }
+
+  /** @throws TypeError with the reason why no values can be read as this class */
+  static compile(type: Type<object>): CompiledDto {
+    return CompiledDto.compiled.get(type) ?? new CompiledDto(type);
   }
 
   private createMember(declared: Type<object>, name: string, memberRules: MemberRules): Member {
@@ -98,7 +83,7 @@ export class CompiledDto implements Shape {
     const { valueType } = ofValue.find((rule) => rule.valueType !== undefined) ?? {};
     if (!isNested && valueType === undefined && schema.type === undefined) {
       throw new TypeError(
-        'no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean(), @IsIn(), @IsJson(), or @ValidateNested() with @Type(() => AClass)',
+        `${declared.name}.${name}: no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean(), @IsIn(), @IsJson(), or @ValidateNested() with @Type(() => AClass)`,
       );
     }
     const nested = isNested ? this.compileNested(declared, name, isList) : undefined;
@@ -231,7 +216,7 @@ function findNestedType(type: Type<object>, name: string): Type<object> {
   const { [name]: value } = plainToInstance(type, { [name]: {} }) as Record<string, object>;
   const nested = value?.constructor as Type<object> | undefined;
   if (nested !== undefined && nested !== Object) return nested;
-  throw new TypeError('@ValidateNested() needs @Type(() => AClass)');
+  throw new TypeError(`${type.name}.${name}: @ValidateNested() needs @Type(() => AClass)`);
 }
 
 function joinSchemas(rules: readonly Rule[]): Schema {
