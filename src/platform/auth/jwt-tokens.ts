@@ -11,7 +11,6 @@ import { hash } from 'node:crypto';
 import { ApiError } from '../errors/api-error.js';
 import type { AuthFailure } from '../observability/metrics.js';
 import { Env } from '../config/env.js';
-import type { Caller } from '../observability/pino-logger.js';
 import { ProviderKeys, providerUnavailable } from './provider-keys.js';
 import type { Grant } from './permissions.js';
 
@@ -131,13 +130,18 @@ export class JwtTokens {
   }
 
   private cache(key: string, token: string, payload: JWTPayload): Grant {
+    // RFC 9068 section 2.2; `azp` is of OpenID Connect.
+    const client = findText(payload.client_id, payload.azp);
+    const user = findText(payload.sub);
+    const owner = client ? `client ${client}` : user && `user ${user}`;
     const grant = {
       expiry: ((payload.exp ?? 0) + CLOCK_TOLERANCE_SECONDS) * 1_000,
       cachedUntil: performance.now() + CACHE_TTL_MS,
       length: token.length,
       scopes: readScopes(payload),
-      caller: readCaller(payload),
-      client: readClient(payload),
+      caller: { client: toLoggedClaim(client), sub: toLoggedClaim(user) },
+      // The claim itself may be long.
+      client: owner && hash('sha256', owner, 'base64url'),
     };
     this.forget(key);
     this.cached.set(key, grant);
@@ -171,33 +175,21 @@ function classifyRefusal(error: errors.JOSEError): AuthFailure {
   return FAILURES[key] ?? 'malformed';
 }
 
-/** Reads the client (RFC 9068 section 2.2; `azp` of OpenID Connect) and the subject, for the log. */
-function readCaller({ client_id, azp, sub }: JWTPayload): Caller {
-  return { client: toLoggedClaim(client_id ?? azp), sub: toLoggedClaim(sub) };
+function findText(...claims: unknown[]): string | undefined {
+  return claims.find((claim) => typeof claim === 'string');
 }
 
 /**
  * A part of a text keeps the whole text in memory, so the part is copied. Half of a surrogate pair,
  * which is not valid in JSON, becomes another character.
  */
-function toLoggedClaim(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  return Buffer.from(value.slice(0, MAX_LOGGED_CLAIM)).toString();
+function toLoggedClaim(value: string | undefined): string | undefined {
+  return value && Buffer.from(value.slice(0, MAX_LOGGED_CLAIM)).toString();
 }
 
 function hasAcceptedType({ typ }: JWTHeaderParameters): boolean {
   const type: unknown = typ;
   return TYPES.includes(typeof type === 'string' ? type.toLowerCase() : type);
-}
-
-/**
- * Identifies the client that a token was issued to (RFC 9068 section 2.2), or else the user. The
- * claim itself may be long.
- */
-function readClient({ client_id: clientId, azp, sub }: JWTPayload): string | undefined {
-  const client = [clientId, azp].find((claim) => typeof claim === 'string');
-  if (client !== undefined) return hash('sha256', `client ${client}`, 'base64url');
-  return typeof sub === 'string' ? hash('sha256', `user ${sub}`, 'base64url') : undefined;
 }
 
 /**

@@ -26,11 +26,8 @@ export class Decimal {
    * @throws RangeError when it has more digits after the point, or more than `precision` in all
    */
   rescale(precision: number, scale: number): Decimal {
-    if (scale === this.scale && hasDigits(this.unscaled, precision)) return this;
-    const factor = 10n ** BigInt(Math.abs(scale - this.scale));
-    const unscaled = scale > this.scale ? this.unscaled * factor : this.unscaled / factor;
-    const isExact = scale > this.scale || unscaled * factor === this.unscaled;
-    if (isExact && hasDigits(unscaled, precision)) return new Decimal(unscaled, scale);
+    const rescaled = Decimal.parse(this.toString(), precision, scale);
+    if (rescaled !== undefined) return rescaled;
     throw new RangeError(`${this.toString()} is no decimal(${precision}, ${scale})`);
   }
 
@@ -46,9 +43,4 @@ export class Decimal {
   toJSON(): string {
     return this.toString();
   }
-}
-
-function hasDigits(unscaled: bigint, precision: number): boolean {
-  const limit = 10n ** BigInt(precision);
-  return -limit < unscaled && unscaled < limit;
 }
