@@ -54,16 +54,13 @@ it('the ETag of a plant is the same on every engine and in every release, so tha
   expect(headers.get('etag')).toBe('"rrsEdMV2lbhUpw2K_KCk3s"');
 });
 
-it.each(['application/json-patch+json', 'text/plain', ''])(
-  'PATCH /plants/{id} names its media types in Accept-Patch when it gets "%s"',
-  async (type) => {
-    const answer = await app.patch('/plants/1', '{"name":"m"}', { 'Content-Type': type });
-    expectError(answer, 'UNSUPPORTED_MEDIA_TYPE', expect.stringContaining(`"${type}"`));
-    expect(answer.headers.get('accept-patch')).toBe(
-      'application/merge-patch+json, application/json',
-    );
-  },
-);
+it('PATCH /plants/{id} names its media types in Accept-Patch when it gets another', async () => {
+  const type = 'application/json-patch+json';
+  const answer = await app.patch('/plants/1', '{"name":"m"}', { 'Content-Type': type });
+  expectError(answer, 'UNSUPPORTED_MEDIA_TYPE', expect.stringContaining(`"${type}"`));
+  const accepted = 'application/merge-patch+json, application/json';
+  expect(answer.headers.get('accept-patch')).toBe(accepted);
+});
 
 it.each(['PUT', 'PATCH', 'DELETE'])(
   'of many %s /plants/{id} with the same ETag, one succeeds',

@@ -118,19 +118,15 @@ describe('the typed client', () => {
     expect(error).toBeInstanceOf(PlantStoreError);
     expect(error).toMatchObject({ status: 502, error: 50200 });
     expect((error as PlantStoreError).retryAfter).toBeGreaterThan(0);
-    const other = new PlantStoreClient(app.url.origin, TOKEN, {
-      fetch: answer('{"error":5}', 400),
-    });
+    const other = makeClient(answer('{"error":5}', 400));
     await expect(other.readPlant(50)).rejects.toMatchObject({ status: 400, error: 40000 });
-    const empty = new PlantStoreClient(app.url.origin, TOKEN, { fetch: answer('') });
-    await expect(empty.createPlant({ id: 50, name: 'n' })).rejects.toThrow('JSON');
+    await expect(makeClient(answer('')).createPlant({ id: 50, name: 'n' })).rejects.toThrow('JSON');
   });
 
   it('reads an id exactly, however a proxy has formatted the JSON', async () => {
     const plant = String.raw`{ "id" : 9007199254740993, "name": "\"id\" : 1" }`;
-    const proxied = new PlantStoreClient(app.url.origin, TOKEN, { fetch: answer(plant) });
     const read = { id: 9007199254740993n, name: '"id" : 1' };
-    expect((await proxied.readPlant(1)).plant).toEqual(read);
+    expect((await makeClient(answer(plant)).readPlant(1)).plant).toEqual(read);
   });
 
   it('lists plants page after page, as they are needed', async () => {

@@ -7,7 +7,7 @@ import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { listAnswers } from '../support/http/answer.js';
-import { ClientConnection, exchange } from '../support/http/connection.js';
+import { exchange } from '../support/http/connection.js';
 import { openSocket } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
@@ -114,17 +114,6 @@ describe('an early refusal', () => {
       resetClocks();
       socket.destroy();
     }
-  });
-
-  it('leaves the connection open after a body that was sent whole', async () => {
-    const client = new ClientConnection(app.port);
-    const request = `${head('POST /plants HTTP/1.1', 'Content-Length: 2')}{}`;
-    for (let round = 0; round < 2; round++) {
-      await client.write(request);
-      const kept = { status: 401, headers: { connection: 'keep-alive' } };
-      expect(await client.next()).toMatchObject(kept);
-    }
-    client.reset();
   });
 });
 

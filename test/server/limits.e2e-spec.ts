@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { passSeconds, resetClocks, setClockBy, stopClock } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
-import { ClientConnection } from '../support/http/connection.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { TokenIssuer } from '../support/token-issuer.js';
@@ -89,13 +88,6 @@ describe('RATE_LIMIT', () => {
       expect(await app.request('GET', path)).toMatchObject({ status });
     }
     expect(await listStatuses(2, TOKEN)).toEqual([200, 429]);
-  });
-
-  it('refuses before the body is read', async () => {
-    await start({ RATE_LIMIT: '1/60' });
-    await createWith(TOKEN);
-    const head = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 20\r\nExpect: 100-continue\r\n\r\n`;
-    expect(await new ClientConnection(app.port).ask(head)).toMatchObject({ status: 429 });
   });
 });
 
