@@ -1,9 +1,42 @@
 import { expect, it } from '@jest/globals';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
-import { REFUSED_BODIES } from '../cases/bodies.js';
-import { VALID_IDS } from '../cases/ids.js';
+import type { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
+
+/** JSON numbers that are int64 integers, and the integer each one is. */
+const VALID_IDS: readonly (readonly [text: string, id: string])[] = [
+  ['-0', '0'],
+  ['2.0', '2'],
+  ['1E+4', '10000'],
+  ['-600e-2', '-6'],
+  ['0e99999999', '0'],
+  ['8e00000000000000000000', '8'],
+  ['9007199254740993', '9007199254740993'],
+  ['9223372036854775807', '9223372036854775807'],
+  ['922337203685477580.5e1', '9223372036854775805'],
+  ['-9223372036854775808', '-9223372036854775808'],
+  [`11${'0'.repeat(50_000)}e-50000`, '11'],
+  [`0.${'0'.repeat(50_000)}13e50002`, '13'],
+];
+
+/** Bodies that are refused, with their code and the expected message. */
+const REFUSED_BODIES: readonly (readonly [keyof typeof ErrorCatalogue, RegExp, string])[] = [
+  ['UNREADABLE_BODY', /empty/, ''],
+  ['UNREADABLE_BODY', /nothing may follow/, '{"id":1,"name":"n"}}'],
+  ['UNREADABLE_BODY', /64 levels/, '['.repeat(100_000)],
+  ['INVALID_BODY', /must be a JSON object/, '[]'],
+  ['INVALID_BODY', /id is missing.*name is missing|name is missing.*id is missing/, '{}'],
+  ['INVALID_BODY', /5807, not a string: write it wi/, '{"id":"-9223372036854775808","name":"n"}'],
+  ['INVALID_BODY', /: id must be an integer .*5807$/, '{"id":"9223372036854775808","name":"n"}'],
+  ['INVALID_BODY', /name must not contain U\+0000/, '{"id":1,"name":"\\u0000"}'],
+  ['INVALID_BODY', /tag must not.*unpaired surrogate/, '{"id":1,"name":"n","tag":"\\ud83cx"}'],
+  [
+    'INVALID_BODY',
+    /: id is given more than once; name must be a string; tag must be a string$/,
+    '{"id":"1","i\\u0064":2,"name":null,"tag":7}',
+  ],
+];
 
 const app = TestApp.forAll();
 let lastId = 1_000_000;

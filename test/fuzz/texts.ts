@@ -28,3 +28,27 @@ export const ODD_TEXTS: readonly string[] = [
   // Equal, or longer, after a change of case or a normalization.
   ...['e\u0301', '\u00e9', '\ufb01', '\u0130', '\u0131', '\u00df', '\u212b', '\u00c5'],
 ];
+
+/** JSON values that are not int64 integers. */
+export const INVALID_IDS: readonly string[] = [
+  '9223372036854775808',
+  '-9223372036854775809',
+  '9223372036854775807.5',
+  '92233720368547758080e-1',
+  '1e999999999',
+  '1e99999999999999999999999999',
+  '1e-99999999999999999999999999',
+  `1.${'0'.repeat(60_000)}1`,
+  '9'.repeat(90_000),
+  '"1"',
+  'true',
+  'null',
+  '[1]',
+];
+
+/** Bytes that are not UTF-8: one that is never used, a sequence cut short, an encoded surrogate. */
+export const INVALID_UTF8: readonly (readonly number[])[] = [
+  [0xff],
+  [0xe2, 0x82],
+  [0xed, 0xa0, 0x80],
+];

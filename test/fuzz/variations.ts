@@ -1,9 +1,7 @@
-import { INVALID_UTF8 } from '../cases/bodies.js';
-import { INVALID_IDS } from '../cases/ids.js';
 import type { Field, Framing, HttpRequest } from '../support/http/request.js';
 import { TOKEN } from '../support/token.js';
 import type { Patch } from './model.js';
-import { NOT_TEXTS, words } from './texts.js';
+import { INVALID_IDS, INVALID_UTF8, NOT_TEXTS, words } from './texts.js';
 
 /** The operations on plants. */
 export type PlantOperation = 'create' | 'put' | 'patch' | 'remove' | 'read' | 'list' | 'import';
@@ -309,7 +307,7 @@ export const FLAWS: readonly Variation[] = [
     Stage.Text,
     40001,
     WITH_JSON,
-    INVALID_UTF8.map(([, bytes]) => Buffer.from(bytes)),
+    INVALID_UTF8.map((bytes) => Buffer.from(bytes)),
     (bytes) => rewrite((text) => Buffer.concat([Buffer.from(text.slice(0, -1)), bytes])),
   ),
   ...vary(

@@ -37,21 +37,37 @@ import { TestApp } from '../support/test-app.js';
 
 addToSchema(EXAMPLE_SCHEMA);
 
-/** The errors to throw, by the last part of the path. */
-const FAILURES: Readonly<Record<string, () => unknown>> = {
-  'missing-anyhow': () => new NotFoundException(),
-  bad: () => new BadRequestException(['a is bad', 'b is bad']),
-  taken: () => new ConflictException('the name is taken'),
+/** What a handler throws, with the error, the message and the Retry-After of the answer. */
+type Failure = readonly [
+  thrown: () => unknown,
+  error: number,
+  message: string,
+  retryAfter: string | null,
+];
+
+const { INTERNAL, BODY_TOO_LARGE, NOT_FOUND } = ErrorCatalogue;
+
+// A Retry-After of the handler, which all but "anyhow" set, wins. A 503 always has one.
+const FAILURES: Readonly<Record<string, Failure>> = {
+  'missing-anyhow': [() => new NotFoundException(), 40400, 'Not Found', null],
+  bad: [() => new BadRequestException(['a is bad', 'b is bad']), 40000, 'a is bad; b is bad', '17'],
+  // 40900 belongs to the plants.
+  taken: [() => new ConflictException('the name is taken'), 40999, 'the name is taken', '17'],
   // Nest wraps errors of http-errors like this.
-  'of-express': () =>
-    new HttpException('a secret', 413, {
-      cause: Object.assign(new Error('a secret'), { expose: true, statusCode: 413 }),
-    }),
-  shy: () => new HttpException(new Error('a secret'), 404),
-  unauthorized: () => new UnauthorizedException('the session is over'),
-  'later-anyhow': () => new ServiceUnavailableException(),
-  redirect: () => new HttpException('a secret', 302),
-  bug: () => new TypeError('a secret'),
+  'of-express': [
+    () =>
+      new HttpException('a secret', 413, {
+        cause: Object.assign(new Error('a secret'), { expose: true, statusCode: 413 }),
+      }),
+    41300,
+    BODY_TOO_LARGE.message,
+    '17',
+  ],
+  shy: [() => new HttpException(new Error('a secret'), 404), 40400, NOT_FOUND.message, '17'],
+  unauthorized: [() => new UnauthorizedException('it is over'), 40100, 'it is over', '17'],
+  'later-anyhow': [() => new ServiceUnavailableException(), 50300, 'Service Unavailable', '1'],
+  redirect: [() => new HttpException('a secret', 302), 50000, INTERNAL.message, '17'],
+  bug: [() => new TypeError('a secret'), 50000, INTERNAL.message, '17'],
 };
 
 class FailurePath {
@@ -123,7 +139,7 @@ class ExampleController {
   @ApiOperation({ operationId: 'fail', summary: 'Fail' })
   fail(@Res({ passthrough: true }) response: Response, @Param() { name }: FailurePath): never {
     if (!name.endsWith('anyhow')) response.setHeader('Retry-After', '17');
-    throw FAILURES[name]?.();
+    throw FAILURES[name]?.[0]();
   }
 
   @Get(':id')
@@ -198,23 +214,9 @@ it("Nest's own pipes convert single parameters, and refuse them with 40003", asy
   }
 });
 
-const { INTERNAL, BODY_TOO_LARGE, NOT_FOUND } = ErrorCatalogue;
-
-// A Retry-After of the handler wins, and a 503 always has one.
-it.each<[name: string, error: number, message: string, retryAfter: string | null]>([
-  ['missing-anyhow', 40400, 'Not Found', null],
-  ['bad', 40000, 'a is bad; b is bad', '17'],
-  // 40900 belongs to the plants.
-  ['taken', 40999, 'the name is taken', '17'],
-  ['of-express', 41300, BODY_TOO_LARGE.message, '17'],
-  ['shy', 40400, NOT_FOUND.message, '17'],
-  ['unauthorized', 40100, 'the session is over', '17'],
-  ['later-anyhow', 50300, 'Service Unavailable', '1'],
-  ['redirect', INTERNAL.error, INTERNAL.message, '17'],
-  ['bug', INTERNAL.error, INTERNAL.message, '17'],
-])(
-  "an exception of Nest's own, %s, is answered %i: %s",
-  async (name, error, message, retryAfter) => {
+it.each(Object.entries(FAILURES))(
+  "an exception of Nest's own is answered in the Error shape: %s",
+  async (name, [, error, message, retryAfter]) => {
     const answer = await app.get(`/examples/failures/${name}`);
     expectError(answer, { error, message }, message);
     expect(answer.headers.get('retry-after')).toBe(retryAfter);
