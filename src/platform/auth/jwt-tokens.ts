@@ -141,7 +141,7 @@ export class JwtTokens {
       scopes: readScopes(payload),
       caller: { client: toLoggedClaim(client), sub: toLoggedClaim(user) },
       // The claim itself may be long.
-      client: owner && hash('sha256', owner, 'base64url'),
+      client: owner ? hash('sha256', owner, 'base64url') : undefined,
     };
     this.forget(key);
     this.cached.set(key, grant);

@@ -224,7 +224,7 @@ function joinSchemas(rules: readonly Rule[]): Schema {
 }
 
 /** @param isRemovable whether null removes the member */
-export function describeNull({ oneOf }: Schema, isRemovable: boolean): Schema {
+function describeNull({ oneOf }: Schema, isRemovable: boolean): Schema {
   if (oneOf === undefined) return isRemovable ? { nullable: true } : {};
   // Any JSON, which may be null.
   const types = oneOf as { readonly type: string }[];
