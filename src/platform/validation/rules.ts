@@ -2,49 +2,46 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage, type ValidationArguments, ValidationTypes } from 'class-validator';
 import { isValueType, type ValueType } from './types.decorators.js';
 
-type Metadata = ReturnType<
-  ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']
->[number];
-type Constraint = ReturnType<
-  ReturnType<typeof getMetadataStorage>['getTargetValidatorConstraints']
->[number];
+type Storage = ReturnType<typeof getMetadataStorage>;
+type Metadata = ReturnType<Storage['getTargetValidationMetadatas']>[number];
+type Constraint = ReturnType<Storage['getTargetValidatorConstraints']>[number];
 
 /** The rules of a member of a class, from the decorators of class-validator. */
 export interface MemberRules {
-  readonly rules: readonly Rule[];
+  readonly rules: Rule[];
   /** Such as that of `@IsOptional()`. If one does not hold, no rule applies. */
-  readonly conditions: readonly ((object: object, value: unknown) => boolean)[];
+  readonly conditions: ((object: object, value: unknown) => boolean)[];
   /** Whether it has `@ValidateNested()`. */
-  readonly isNested: boolean;
+  isNested: boolean;
   /** Whether it is an array: whether a decorator has `each: true`. */
-  readonly isList: boolean;
+  isList: boolean;
 }
 
 /** Reads the rules of a class and of its base classes, by member. */
 export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> {
   const storage = getMetadataStorage();
-  const decorators = storage.getTargetValidationMetadatas(type, '', false, false);
-  const names = new Set(decorators.map(({ propertyName }) => propertyName));
-  return new Map(
-    [...names].map((name) => {
-      const own = decorators.filter(({ propertyName }) => propertyName === name);
-      const select = (kind: string): Metadata[] => own.filter((one) => one.type === kind);
-      const checks = [
-        ...select(ValidationTypes.IS_DEFINED),
-        ...select(ValidationTypes.CUSTOM_VALIDATION),
-      ];
-      const rules = checks.flatMap((metadata) =>
-        storage
-          .getTargetValidatorConstraints(metadata.constraintCls)
-          .map((constraint) => new Rule(metadata, constraint, type.name)),
-      );
-      const conditions = select(ValidationTypes.CONDITIONAL_VALIDATION).map(
-        ({ constraints }) => constraints[0] as MemberRules['conditions'][number],
-      );
-      const isNested = select(ValidationTypes.NESTED_VALIDATION).length > 0;
-      return [name, { rules, conditions, isNested, isList: own.some(({ each }) => each) }];
-    }),
-  );
+  const members = new Map<string, MemberRules>();
+  for (const metadata of storage.getTargetValidationMetadatas(type, '', false, false)) {
+    const { propertyName: name, type: kind, each, constraintCls } = metadata;
+    const member = members.get(name) ?? {
+      rules: [],
+      conditions: [],
+      isNested: false,
+      isList: false,
+    };
+    members.set(name, member);
+    if (each) member.isList = true;
+    if (kind === ValidationTypes.NESTED_VALIDATION) member.isNested = true;
+    if (kind === ValidationTypes.CONDITIONAL_VALIDATION) {
+      member.conditions.push(metadata.constraints[0] as MemberRules['conditions'][number]);
+    }
+    const constraints = storage.getTargetValidatorConstraints(constraintCls);
+    const rules = constraints.map((constraint) => new Rule(metadata, constraint, type.name));
+    // As class-validator does, `@IsDefined()` is checked first.
+    if (kind === ValidationTypes.IS_DEFINED) member.rules.unshift(...rules);
+    else member.rules.push(...rules);
+  }
+  return members;
 }
 
 /** JSON Schema. */
