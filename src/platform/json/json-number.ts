@@ -48,14 +48,15 @@ export function parseScaled(text: string, scale: number, maxDigits: number): big
   }
   if (digits === 0) return 0n;
   if (end < text.length) power += Number(text.slice(end + 1));
-  const factor = POWERS[Math.abs(power)] ?? NaN;
-  const scaled = power < 0 ? digits / factor : digits * factor;
-  if (digits > Number.MAX_SAFE_INTEGER || scaled > Number.MAX_SAFE_INTEGER) {
-    // As doubles they may be rounded.
+  if (digits > Number.MAX_SAFE_INTEGER) {
     return parseLong(sign, text.slice(sign.length, end).replace('.', ''), power, maxDigits);
   }
+  const factor = POWERS[Math.abs(power)] ?? NaN;
+  const scaled = power < 0 ? digits / factor : digits * factor;
   if (!Number.isInteger(scaled) || scaled >= (POWERS[maxDigits] ?? Infinity)) return undefined;
-  return BigInt(sign === '-' ? -scaled : scaled);
+  const isExact = scaled <= Number.MAX_SAFE_INTEGER;
+  const value = isExact ? BigInt(scaled) : BigInt(digits) * BigInt(factor);
+  return sign === '-' ? -value : value;
 }
 
 /** Parses digits x 10^power, of which at least one digit is not zero. */
