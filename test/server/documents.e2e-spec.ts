@@ -127,36 +127,18 @@ it('every route is in the document, unless it is listed here, and needs a token 
   expect(closed.sort()).toEqual([...wanted, ...OPERATIONS].sort());
 });
 
-describe('Swagger UI at /docs', () => {
-  it('is served with its scripts, and calls no other host', async () => {
-    const page = await app.request('GET', '/docs');
-    expect(page).toMatchObject({ status: 200, body: expect.stringContaining('Plant Store') });
-    const assets = String(page.body).matchAll(/(?:src|href)=["'](\.\/[^"']+)["']/g);
-    const paths = [...assets].map(([, path = '']) => new URL(path, app.url).pathname);
-    expect(paths.length).toBeGreaterThan(3);
-    for (const path of ['/docs', ...paths]) {
-      const { status, headers } = await app.request('GET', path);
-      expect([path, status]).toEqual([path, 200]);
-      expect(headers.get('content-security-policy')).toMatch(/^default-src 'self';/);
-    }
-    for (const name of ['package.json', '%2e%2e/package.json']) {
-      expect(await app.request('GET', `/docs/${name}`)).toMatchObject({ status: 404 });
-    }
-  });
-
-  it('has files with a type and a length, which are 304 while they are current', async () => {
-    const path = '/docs/swagger-ui.css';
-    const got = await app.request('GET', path);
-    expect(got).toMatchObject({ status: 200, body: expect.stringContaining('.swagger-ui') });
-    expect(got.headers.get('content-type')).toBe('text/css; charset=utf-8');
-    // As a browser does. Without a Cache-Control of its own, fetch() asks for the whole file.
-    const headers = {
-      'If-None-Match': got.headers.get('etag') ?? '',
-      'Cache-Control': 'max-age=0',
-    };
-    expect(await app.request('GET', path, { headers })).toMatchObject({ status: 304, body: '' });
-    const head = await app.request('HEAD', path);
-    expect(head).toMatchObject({ status: 200, body: '' });
-    expect(head.headers.get('content-length')).toBe(got.headers.get('content-length'));
-  });
+it('Swagger UI at /docs is served with its scripts alone, and calls no other host', async () => {
+  const page = await app.request('GET', '/docs');
+  expect(page).toMatchObject({ status: 200, body: expect.stringContaining('Plant Store') });
+  const assets = String(page.body).matchAll(/(?:src|href)=["'](\.\/[^"']+)["']/g);
+  const paths = [...assets].map(([, path = '']) => new URL(path, app.url).pathname);
+  expect(paths.length).toBeGreaterThan(3);
+  for (const path of ['/docs', ...paths]) {
+    const { status, headers } = await app.request('GET', path);
+    expect([path, status]).toEqual([path, 200]);
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'self';/);
+  }
+  for (const name of ['package.json', '%2e%2e/package.json']) {
+    expect(await app.request('GET', `/docs/${name}`)).toMatchObject({ status: 404 });
+  }
 });
