@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
 import type { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
+import { ODD_TEXTS } from '../fuzz/texts.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 
@@ -27,6 +28,7 @@ const REFUSED_BODIES: readonly (readonly [keyof typeof ErrorCatalogue, RegExp, s
   ['UNREADABLE_BODY', /64 levels/, '['.repeat(100_000)],
   ['INVALID_BODY', /must be a JSON object/, '[]'],
   ['INVALID_BODY', /id is missing.*name is missing|name is missing.*id is missing/, '{}'],
+  ['INVALID_BODY', /id is missing/, '{"__proto__":{"id":1,"name":"n"}}'],
   ['INVALID_BODY', /5807, not a string: write it wi/, '{"id":"-9223372036854775808","name":"n"}'],
   ['INVALID_BODY', /: id must be an integer .*5807$/, '{"id":"9223372036854775808","name":"n"}'],
   ['INVALID_BODY', /name must not contain U\+0000/, '{"id":1,"name":"\\u0000"}'],
@@ -58,6 +60,15 @@ it('POST /plants takes an id in any spelling', async () => {
     expect(await app.create(`{"id":${text},"name":"n"}`)).toMatchObject({ status: 200 });
     expect(await app.row(id)).toEqual({ id, name: 'n', tag: null });
     await app.delete(`/plants/${id}`);
+  }
+});
+
+it('POST /plants keeps strings exactly', async () => {
+  for (const text of [...ODD_TEXTS, 'x'.repeat(100_000)]) {
+    const id = freshId();
+    const plant = text.length > 1_000 ? { name: 'n', tag: text } : { name: text, tag: text };
+    expect((await app.create(JSON.stringify({ id: Number(id), ...plant }))).body).toEqual(plant);
+    expect(await app.row(id)).toEqual({ id, ...plant });
   }
 });
 
