@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
-import { type AuthFailure, countAuthFailure } from '../observability/metrics.js';
+import { type AuthFailure, authFailures } from '../observability/metrics.js';
 import type { RequestLocals } from '../observability/pino-logger.js';
 import { digestToken } from '../config/setting-formats.js';
 import { AccessTokens } from './access-tokens.js';
@@ -106,7 +106,7 @@ export class BearerGuard implements CanActivate {
   private reject(context: ExecutionContext, entry: ErrorEntry, failure: AuthFailure): never {
     const [request, response] = context.getArgs<[Request, Response<unknown, RequestLocals>]>();
     const address = toAddressKey(request.ip);
-    countAuthFailure(failure);
+    authFailures.inc({ reason: failure });
     // The client must not learn the reason, which would help to guess tokens; the operator may.
     this.logger.debug({
       requestId: response.locals.requestId,

@@ -46,7 +46,7 @@ export function countRequest(
   requestDuration.observe(labels, seconds);
 }
 
-const authFailures = new Counter({
+export const authFailures = new Counter({
   name: 'auth_failures_total',
   help: 'Requests answered 401 by reason, such as missing, unknown, signature or expired',
   labelNames: ['reason'],
@@ -69,10 +69,6 @@ export type AuthFailure =
   | 'not-yet-valid'
   | 'type'
   | 'bound-to-key';
-
-export function countAuthFailure(reason: AuthFailure): void {
-  authFailures.inc({ reason });
-}
 
 export const openConnections = new Gauge({
   name: 'http_connections',

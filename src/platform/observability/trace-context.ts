@@ -10,15 +10,12 @@ const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(-.*)?$/;
 const FIRST_VERSION = '00';
 
-/** The fields of a trace in a log line, with the names of OpenTelemetry. */
-export interface TraceFields {
-  readonly trace_id: string;
-  /** The span of the request if OpenTelemetry is loaded, and otherwise that of the caller. */
-  readonly span_id: string;
-}
-
-/** Reads the trace of a request; undefined if it has none, or its header is not valid. */
-export function readTrace(headers: IncomingHttpHeaders, span?: Span): TraceFields | undefined {
+/**
+ * Reads the trace of a request, with the names of OpenTelemetry; undefined if it has none, or its
+ * header is not valid. The span is that of the request if OpenTelemetry is loaded, and otherwise
+ * that of the caller.
+ */
+export function readTrace(headers: IncomingHttpHeaders, span?: Span): object | undefined {
   if (span !== undefined) {
     const { traceId, spanId } = span.spanContext();
     return { trace_id: traceId, span_id: spanId };
@@ -27,7 +24,7 @@ export function readTrace(headers: IncomingHttpHeaders, span?: Span): TraceField
 }
 
 /** Node joins repeated headers, so that they are not valid, as section 3.2.2 requires. */
-function parse(traceparent: string | string[]): TraceFields | undefined {
+function parse(traceparent: string | string[]): object | undefined {
   const [, version, trace_id, span_id, rest] = TRACEPARENT.exec(String(traceparent)) ?? [];
   if (trace_id === undefined || span_id === undefined) return undefined;
   return version === FIRST_VERSION && rest !== undefined ? undefined : { trace_id, span_id };

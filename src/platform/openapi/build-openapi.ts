@@ -26,7 +26,6 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   /** From `@ApiTag()`. */
   'x-tag-description'?: string;
 };
-type Responses = Operation['responses'];
 
 const DESCRIPTION = `A plant store over HTTP with JSON bodies.
 
@@ -148,9 +147,8 @@ function describeTags(operations: readonly Operation[]): { name: string; descrip
     if (name !== undefined && description !== undefined) descriptions.set(name, description);
     delete operation['x-tag-description'];
   }
-  return [...descriptions]
-    .map(([name, description]) => ({ name, description }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const tags = Array.from(descriptions, ([name, description]) => ({ name, description }));
+  return tags.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Documents the errors of an operation, by status. */
@@ -198,7 +196,10 @@ function hasParameter(
   return parameters.some((parameter) => 'in' in parameter && isMeant(parameter));
 }
 
-function createErrorResponse(status: number, entries: readonly ErrorKind[]): Responses[string] {
+function createErrorResponse(
+  status: number,
+  entries: readonly ErrorKind[],
+): Operation['responses'][string] {
   const causes = entries.map(({ error, message }) => `- ${error}: ${message}`).join('\n');
   const headers = [...new Set(entries.flatMap((entry) => Object.keys(entry.headers ?? {})))];
   return {
