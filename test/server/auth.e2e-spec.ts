@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Module } from '@nestjs/common';
 import { ApiExcludeController, ApiOperation } from '@nestjs/swagger';
 import { createHash } from 'node:crypto';
@@ -56,18 +56,14 @@ class OpenController extends Examples {}
 @Module({ controllers: [ScopedController, OpenController] })
 class ExamplesModule {}
 
-let issuer: TokenIssuer;
-
-beforeAll(async () => {
-  issuer = await TokenIssuer.start();
-});
+const issuer = await TokenIssuer.start();
 afterAll(() => issuer.stop());
 
 const app = TestApp.forAll(
-  () => ({
+  {
     ...{ ACCESS_TOKENS: TOKENS, READ_ACCESS_TOKENS: READER },
     ...{ ...issuer.env, AUTH_SCOPE: 'plants:write', AUTH_READ_SCOPE: 'plants:read' },
-  }),
+  },
   ExamplesModule,
 );
 

@@ -4,26 +4,16 @@ import { passSeconds, resetClocks, stopClock } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
-import {
-  AUDIENCE,
-  ISSUER,
-  makeKey,
-  type SigningKey,
-  TokenIssuer,
-} from '../support/token-issuer.js';
+import { AUDIENCE, ISSUER, makeKey, TokenIssuer } from '../support/token-issuer.js';
 
 const PUBLISHED_SECRET = 'a-secret-among-the-public-keys-of-a-provider';
 const SCOPES = { AUTH_SCOPE: 'plants:write plants' };
 const SCOPE = { scope: 'plants profile plants:write' };
 
 let issuer: TokenIssuer;
-let stranger: SigningKey;
+const stranger = await makeKey('ES256');
 let app: TestApp;
 let lastId = 0;
-
-beforeAll(async () => {
-  stranger = await makeKey('ES256');
-});
 
 async function start(): Promise<void> {
   issuer = await TokenIssuer.start();

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { passSeconds, resetClocks, setClockBy, stopClock } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
@@ -8,19 +8,16 @@ import { TokenIssuer } from '../support/token-issuer.js';
 const OTHER_TOKEN = 'another-token-of-another-client';
 const OFF = { RATE_LIMIT: 'off', AUTH_FAILURE_LIMIT: 'off', TRUST_PROXY: '' };
 
-let issuer: TokenIssuer;
+const issuer = await TokenIssuer.start();
 let app: TestApp;
 let lastId = 0;
 
-beforeEach(async () => {
-  issuer = await TokenIssuer.start();
-});
-
 afterEach(async () => {
   resetClocks();
+  issuer.instead = undefined;
   await app.close();
-  await issuer.stop();
 });
+afterAll(() => issuer.stop());
 
 async function start(env: Record<string, string>): Promise<void> {
   const ACCESS_TOKENS = `${TOKEN},${OTHER_TOKEN}`;

@@ -14,15 +14,11 @@ const LONG = 'x'.repeat(100);
 type Line = Record<string, unknown>;
 
 const app = TestApp.forAll({ ACCESS_TOKENS: [TOKEN, ...NAMED_ENTRIES].join() });
-let issuer: TokenIssuer;
-
-beforeAll(async () => {
-  issuer = await TokenIssuer.start();
-});
+const issuer = await TokenIssuer.start();
 afterAll(() => issuer.stop());
 
 /** Behind a proxy, with an identity provider. */
-const other = TestApp.forAll(() => ({ TRUST_PROXY: '1', ...issuer.env }));
+const other = TestApp.forAll({ TRUST_PROXY: '1', ...issuer.env });
 /** The lines of the logs of both. */
 let lines: string[];
 let otherLines: string[];

@@ -54,9 +54,9 @@ export class TestApp {
   }
 
   /** Starts one application for all tests of a file or a block. See {@link start}. */
-  static forAll(env: Env | (() => Env) = {}, ...features: readonly Type[]): TestApp {
+  static forAll(env: Env = {}, ...features: readonly Type[]): TestApp {
     const app = new TestApp(features);
-    beforeAll(() => app.open(typeof env === 'function' ? env() : env));
+    beforeAll(() => app.open(env));
     afterAll(() => app.close());
     return app;
   }
