@@ -48,6 +48,16 @@ describe('a class that a request is read as', () => {
     trees?: Tree[];
   }
 
+  it('has exact integers and instances of classes at any depth', () => {
+    const id = 9223372036854775807n;
+    const made = (members: object): Tree => Object.assign(new Tree(), members);
+    const text = `{"id":${id},"ids":[1.0,"1"],"tree":{"tree":{"id":${id}}},"trees":[{},1]}`;
+    const tree = made({ tree: made({ id }) });
+    expect(read(Tree, text)).toStrictEqual(
+      made({ id, ids: [1n, '1'], tree, trees: [made({}), 1] }),
+    );
+  });
+
   it('has of a value of another type no more than its type', () => {
     const text = '{"id":{"id":1},"count":1e999,"ids":{"a":1},"tree":[{}],"trees":null}';
     const kept = { id: {}, count: Infinity, ids: {}, tree: [], trees: null };
