@@ -20,8 +20,8 @@ const MIGRATION_LOCK = 7_252_614_403_911;
 /** How often a program tries to get the migration lock, in milliseconds. */
 const MIGRATION_POLL_MS = 200;
 
-/** How many connections read rows by key, and how many more read pages. */
-const READERS = 2;
+/** How many connections read rows by key, many of them in one statement. */
+const ROW_READERS = 2;
 
 /**
  * How long a batch waits for a key that another session has inserted but not committed, in
@@ -48,10 +48,11 @@ export class PostgresDataSource extends StoreDataSource {
   constructor(options: PostgresConnectionOptions) {
     super(options);
     this.driver = new StorePostgresDriver(this);
+    const { poolSize = 1 } = options;
     this.pools = {
-      writers: new PostgresPool(options, options.poolSize ?? 1, ROW_LOCK_TIMEOUT_MS),
-      rowReaders: new PostgresPool(options, READERS),
-      pageReaders: new PostgresPool(options, READERS),
+      writers: new PostgresPool(options, poolSize, ROW_LOCK_TIMEOUT_MS),
+      rowReaders: new PostgresPool(options, ROW_READERS),
+      pageReaders: new PostgresPool(options, poolSize),
     };
   }
 
