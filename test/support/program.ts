@@ -1,6 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { TOKEN } from './token.js';
 import { until } from './until.js';
@@ -38,17 +41,14 @@ export class Program {
   /**
    * Starts `node dist/main.js` in a folder, on a free port, with only this environment. A stop
    * closes idle connections at once, so that tests need not wait.
+   *
+   * @param tracer the command that runs the program, if another one does
    */
-  static start(folder: string, env: Record<string, string> = {}, ...args: string[]): Program {
-    return Program.startUnder([], folder, env, ...args);
-  }
-
-  /** @param tracer the command that runs the program */
-  static startUnder(
-    tracer: string[],
+  static start(
+    tracer: readonly string[],
     folder: string,
     env: Record<string, string>,
-    ...args: string[]
+    ...args: readonly string[]
   ): Program {
     const [command = '', ...rest] = [...tracer, process.execPath, `${ROOT}dist/main.js`, ...args];
     const child = spawn(command, rest, {
@@ -148,5 +148,59 @@ export class Program {
 
   get hasExited(): boolean {
     return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+}
+
+/** The output and the exit code of a command. */
+export interface Ended {
+  readonly exitCode: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** An empty folder, and the programs that tests start in it. */
+export class ProgramFolder {
+  private readonly programs: Program[] = [];
+
+  private constructor(readonly path: string) {}
+
+  static async create(): Promise<ProgramFolder> {
+    return new ProgramFolder(await mkdtemp(join(tmpdir(), 'plant-store-')));
+  }
+
+  /** Starts the program in the folder; see {@link Program.start}. */
+  start(env: Record<string, string> = {}, ...args: string[]): Program {
+    const program = Program.start([], this.path, env, ...args);
+    this.programs.push(program);
+    return program;
+  }
+
+  /** Starts the program in the folder, where it takes the token of the tests. */
+  serve(env: Record<string, string> = {}): Program {
+    return this.start({ ACCESS_TOKENS: TOKEN, ...env });
+  }
+
+  /** Runs a built command in the folder, with only this environment. */
+  async run(command: string, args: string[], env: Record<string, string>): Promise<Ended> {
+    return await new Promise((resolve) => {
+      const child = execFile(
+        process.execPath,
+        [`${ROOT}dist/commands/${command}.js`, ...args],
+        { cwd: this.path, env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env } },
+        (_, output, errors) => resolve({ exitCode: child.exitCode ?? -1, output, errors }),
+      );
+    });
+  }
+
+  /** The path of a file in the folder. */
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  /** Kills the programs that still run, and removes the folder. */
+  async remove(): Promise<void> {
+    for (const program of this.programs) program.kill('SIGKILL');
+    await Promise.all(this.programs.map((program) => program.exited()));
+    await rm(this.path, { recursive: true });
   }
 }

@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { ProgramFolder } from '../../support/program.js';
 import { TOKEN } from '../../support/token.js';
 
 /** No JavaScript number has these digits. */

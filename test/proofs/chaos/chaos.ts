@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Faults } from '../../support/faults.js';
 import { PostgresServer } from '../../support/postgres-server.js';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { ProgramFolder } from '../../support/program.js';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { parseNumber, type Proof, SEED } from '../proof.js';
 import { Cluster } from './cluster.js';

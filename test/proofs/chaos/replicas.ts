@@ -8,8 +8,7 @@ import {
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
-import type { Program } from '../../support/program.js';
-import type { ProgramFolder } from '../../support/program-folder.js';
+import type { Program, ProgramFolder } from '../../support/program.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { TOKEN } from '../../support/token.js';
 

@@ -5,7 +5,7 @@ import { fuzzPlants, sendRows } from '../../fuzz/fuzz.js';
 import { fuzzOperations } from '../../fuzz/operations.js';
 import { HttpClient } from '../../support/http/client.js';
 import { freePort } from '../../support/free-port.js';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { ProgramFolder } from '../../support/program.js';
 import { parseNumber, type Proof, SEED } from '../proof.js';
 
 /** Sequences of requests that have one seed. */

@@ -6,8 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type NewPlant, PlantStoreClient } from '../../../client/plant-store-client.js';
 import { freePort } from '../../support/free-port.js';
-import type { Program } from '../../support/program.js';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { type Program, ProgramFolder } from '../../support/program.js';
 import { TOKEN } from '../../support/token.js';
 import { until } from '../../support/until.js';
 

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { after, before, it } from 'node:test';
 import { PostgresServer } from '../../support/postgres-server.js';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { ProgramFolder } from '../../support/program.js';
 import { TokenIssuer } from '../../support/token-issuer.js';
 import { TOKEN } from '../../support/token.js';
 

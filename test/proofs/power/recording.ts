@@ -67,7 +67,7 @@ export class Recording {
 
   private start(file: string): Program {
     const { isNormal = false, strace = [] } = this.circumstances;
-    return Program.startUnder(tracer(file, ...strace), this.folder, {
+    return Program.start(tracer(file, ...strace), this.folder, {
       ACCESS_TOKENS: TOKEN,
       ...(isNormal && { NODE_OPTIONS: `--import=${SYNCHRONOUS_NORMAL}` }),
     });

@@ -4,8 +4,7 @@ import { cp, mkdir, open, readdir, readFile, stat, truncate } from 'node:fs/prom
 import { promisify } from 'node:util';
 import { schema } from '../../../src/schema.js';
 import { Faults } from '../../support/faults.js';
-import type { Program } from '../../support/program.js';
-import { type Ended, ProgramFolder } from '../../support/program-folder.js';
+import { type Ended, type Program, ProgramFolder } from '../../support/program.js';
 import { querySqlite } from '../../support/store.js';
 
 const STORE = 'sqlite:plants.db';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { ProgramFolder } from '../../support/program.js';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { Load } from '../chaos/load.js';
 import { type Answer, PROGRAM_ENV, Replicas, type Request, type Send } from '../chaos/replicas.js';

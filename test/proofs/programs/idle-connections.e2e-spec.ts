@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { ClientConnection } from '../../support/http/connection.js';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { ProgramFolder } from '../../support/program.js';
 import { LONG_TIMEOUTS } from '../../support/test-app.js';
 
 const CONNECTIONS = 10_000;

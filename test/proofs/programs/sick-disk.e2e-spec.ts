@@ -3,8 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { Faults, type Wrong } from '../../support/faults.js';
 import { freePort } from '../../support/free-port.js';
-import { preload, type Program } from '../../support/program.js';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { preload, type Program, ProgramFolder } from '../../support/program.js';
 import { querySqlite } from '../../support/store.js';
 import { until } from '../../support/until.js';
 

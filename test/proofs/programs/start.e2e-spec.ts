@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { promisify } from 'node:util';
-import { preload, Program } from '../../support/program.js';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { preload, Program, ProgramFolder } from '../../support/program.js';
 
 const MEMORY = 'sqlite::memory:';
 const STORE = 'sqlite:data/plants.db';
@@ -145,7 +144,7 @@ describe('a start that cannot succeed exits 1, leaves no file, and names the fau
     await prepare?.();
     const before = listFiles();
     const all = { ACCESS_TOKENS: 't', DATABASE_URL: MEMORY, ...env };
-    const program = Program.startUnder(AS_ORDINARY_USER, folder.path, all, ...args);
+    const program = Program.start(AS_ORDINARY_USER, folder.path, all, ...args);
     expect(await program.exited()).toBe(1);
     const printed = program.errors.replaceAll(folder.path, '.').trimEnd().split('\n');
     expect(printed).toEqual(lines.map((line) => expect.stringContaining(line)));

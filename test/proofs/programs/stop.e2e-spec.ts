@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Faults } from '../../support/faults.js';
 import { ClientConnection } from '../../support/http/connection.js';
 import { LARGE, writeCreateRequest } from '../../support/plant-requests.js';
-import { preload, type Program } from '../../support/program.js';
-import { ProgramFolder } from '../../support/program-folder.js';
+import { preload, type Program, ProgramFolder } from '../../support/program.js';
 import { TOKEN } from '../../support/token.js';
 
 const READY = 'GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n';
