@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { stat } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { Turns } from '../../src/platform/requests/turns.js';
@@ -12,6 +13,7 @@ import {
   untilWaiting,
 } from '../support/change-feed.js';
 import { expectError } from '../support/expect-error.js';
+import { PostgresServer } from '../support/postgres-server.js';
 import { openSocket } from '../support/server-connections.js';
 import { TOKEN } from '../support/token.js';
 import { type Answer, TestApp } from '../support/test-app.js';
@@ -182,6 +184,19 @@ describe('the feed', () => {
     await app.create(MONSTERA);
     expect(await readAll()).toEqual([CREATED]);
   });
+
+  it('commits nothing while nothing is written to the store', async () => {
+    // On PostgreSQL, transactions in the other databases of a server count too.
+    const ownServer = ENGINE === 'postgres' ? await PostgresServer.start() : undefined;
+    if (ownServer !== undefined) await app.restart({ DATABASE_URL: ownServer.url() });
+    await app.create(MONSTERA);
+    const cursor = await latestCursor(app);
+    const before = await readState();
+    await app.get(`/changes?after=${cursor}&wait=1`);
+    await app.nest.get(ChangeFeed).removeOld();
+    expect(await readState()).toEqual(before);
+    await ownServer?.remove();
+  });
 });
 
 describe('a request that waits for a change', () => {
@@ -249,3 +264,12 @@ describe('a request that waits for a change', () => {
     await untilWaiting(app, 0);
   });
 });
+
+/** Reads what every commit that writes something changes. */
+async function readState(): Promise<unknown> {
+  if (ENGINE === 'sqlite') {
+    const { mtimeMs, size } = await stat(`${app.storeUrl.replace('sqlite:', '')}-wal`);
+    return { mtimeMs, size };
+  }
+  return await app.query('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax');
+}
