@@ -70,7 +70,7 @@ export class Holding {
   }
 
   end(): void {
-    if (this.amount > 0) this.share.update(this, 0);
+    this.update(0);
   }
 }
 

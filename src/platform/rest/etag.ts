@@ -13,15 +13,13 @@ export interface Representation<Body> {
   readonly etag: string;
 }
 
-/** The length of a tag in characters: 132 bits, so that no two values share one in practice. */
-const LENGTH = 22;
-
 /**
  * Makes a strong entity tag (RFC 9110 section 8.8.3) from values alone, so that it is the same in
  * every store.
  */
 export function makeEtag(...values: readonly unknown[]): string {
-  return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, LENGTH)}"`;
+  // 22 characters are 132 bits, so that no two values share a tag in practice.
+  return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, 22)}"`;
 }
 
 const ETAG = { ETag: describeHeader('Changes with what is stored') };
