@@ -17,7 +17,7 @@ import {
 const LENGTH = 24_000;
 const FACTOR = 4;
 /** No body of the longer length takes more, in milliseconds. On an idle machine it is a quarter. */
-const MAX_COST = 20;
+const MAX_COST = 16;
 /** So many runs that V8 collects garbage, and then uses memory again that the system has provided. */
 const RUNS = 40;
 
