@@ -73,11 +73,11 @@ describe('a request that comes before the answer to the one before it', () => {
     const create = jest.spyOn(app.nest.get(PlantsService), 'create');
     create.mockImplementation(() => held.then(() => ({ name: 'held' })));
     const client = new ClientConnection(app.port);
-    const request = writeCreateRequest(TOKEN);
-    await client.write(request);
+    const [first, second] = [writeCreateRequest(TOKEN), writeCreateRequest(TOKEN)];
+    await client.write(first);
     await until(() => create.mock.calls.length === 1);
-    await client.write(writeCreateRequest(TOKEN));
-    await until(() => sockets[0]?.bytesRead === 2 * request.length);
+    await client.write(second);
+    await until(() => sockets[0]?.bytesRead === first.length + second.length);
     release();
     await client.closed;
     expect(client.answers).toMatchObject([{ status: 200, headers: { connection: 'close' } }]);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { freePort } from '../../support/free-port.js';
-import { HttpClient } from '../../support/http/client.js';
+import { HttpClient } from '../../support/http/connection.js';
 import type { HttpRequest } from '../../support/http/request.js';
 import { makeCreateRequest, makeEmptyRequest, makeRequest } from '../../support/plant-requests.js';
 import { preload, type Program, ProgramFolder } from '../../support/program.js';

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HttpClient } from '../../support/http/client.js';
+import { HttpClient } from '../../support/http/connection.js';
 import type { Field } from '../../support/http/request.js';
 import { makeCreateRequest } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
