@@ -290,6 +290,18 @@ describe('a change of a row', () => {
     expect(await pots.change('1', () => undefined)).toMatchObject({ size: 1 });
   });
 
+  it('sees the result of the changes before it, however many are concurrent', async () => {
+    const changes = Array.from({ length: 60 }, (_, index) =>
+      pots.change(index % 2 === 0 ? '1' : '5', (row) =>
+        row === undefined ? pot('5', { size: 1 }) : { ...row, size: (row.size ?? 0) + 1 },
+      ),
+    );
+    const results = await Promise.all(changes);
+    expect(results.map((row) => row?.size)).toEqual(
+      results.map((_, index) => Math.floor(index / 2) + (index % 2 === 0 ? 2 : 1)),
+    );
+  });
+
   it('fails alone when it throws, is a promise, gives another key or breaks a rule', async () => {
     const results = await Promise.allSettled([
       pots.change('1', (row) => row && { ...row, size: 10 }),

@@ -7,6 +7,7 @@ import { until } from '../../../test/support/until.js';
 import type { ApiError } from '../errors/api-error.js';
 import { CLIENT_MEMORY } from '../limits/fair-share.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
+import { GrowingBuffer } from './body-chunks.js';
 import { BODY_LIMIT, makeJsonRule, readBody } from './body-reader.js';
 
 const MIB = 1024 * 1024;
@@ -71,4 +72,17 @@ it('counts the headers of requests whose bodies have not arrived, and drops the 
   others.end('{}');
   expect(String(await honest)).toBe('{}');
   for (const req of waiting) req.destroy();
+});
+
+it('a growing buffer keeps all bytes in their order, up to its limit', () => {
+  const buffer = new GrowingBuffer(100_000);
+  const all: Buffer[] = [];
+  for (let size = 1; buffer.bytes.length < 100_000; size *= 3) {
+    all.push(Buffer.alloc(size, size));
+    buffer.add(Buffer.alloc(size, size));
+    expect(buffer.bytes.equals(Buffer.concat(all).subarray(0, 100_000))).toBe(true);
+  }
+  buffer.clear();
+  buffer.add(Buffer.from('again'));
+  expect(String(buffer.bytes)).toBe('again');
 });

@@ -67,7 +67,13 @@ describe('a class that a request is read as', () => {
   it.each([
     ['{"tree":{"id":1,"id":2}}', 'tree.id is given more than once'],
     ['{"other":1,"other":2}', ''],
-  ])('has no member twice: %s', (text, errors) => {
+    ['{"tree":1}', 'tree must be an object'],
+    ['{"ids":{}}', 'ids must be an array'],
+    [
+      '{"trees":[1,{"count":0.5}]}',
+      'trees.0 must be an object; trees.1.count must be an integer number',
+    ],
+  ])('names the faults of %s: %s', (text, errors) => {
     expect(describeErrors(Tree, text)).toBe(errors);
   });
 });
