@@ -107,6 +107,7 @@ describe('a page of changes', () => {
       path = page.next ?? '';
     }
     expect(ids).toEqual([[1, 2], [3], []]);
+    expect((await readPage('?limit=2')).body).toHaveLength(2);
     expect(new URL(path, app.url).searchParams.get('after')).toBe(await latestCursor(app));
   });
 
