@@ -11,7 +11,7 @@ export class ListLabelsDto extends PickType(PageQueryDto, ['limit']) {
 }
 
 /** The label beside a planting. */
-@ApiSchema({ name: 'Label' })
+@ApiSchema({ name: 'PlantingLabel' })
 export class LabelDto extends PickType(NewPlantingDto, ['plantId', 'quantity']) {
   @IsText()
   @ApiProperty({ description: 'The name of the plant', example: 'Monstera' })

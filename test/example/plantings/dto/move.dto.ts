@@ -3,7 +3,7 @@ import { Min } from 'class-validator';
 import { IsInt32, IsUuid } from '../../../../src/platform/validation/types.decorators.js';
 import { NewPlantingDto } from './new-planting.dto.js';
 
-@ApiSchema({ name: 'Move' })
+@ApiSchema({ name: 'PlantingMove' })
 /** The plants to move, and when they are planted if none of their kind are there yet. */
 export class MoveDto extends PickType(NewPlantingDto, ['plantId', 'plantedOn']) {
   @IsUuid()
