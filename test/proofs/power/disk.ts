@@ -2,152 +2,134 @@ import { dirname } from 'node:path';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import type { Step } from './trace.js';
 
-/**
- * The units that a disk writes, and that the system keeps of a file in memory, as a whole, in
- * bytes.
- */
+/** The unit that a disk writes as a whole, in bytes, and how many the system flushes as a page. */
 const SECTOR = 512;
-const PAGE = 4_096;
+const SECTORS_OF_PAGE = 8;
 
-/** A write, or a part of one within a page, that may not be on disk yet. */
-interface Piece {
-  readonly step: number;
-  readonly offset: number;
-  readonly bytes: Buffer;
+/** Of the unflushed values of one place, in order, how many a power cut lets reach the disk. */
+type Survive = (values: number) => number;
+
+/** A value that a disk writes as a whole: the one that is certainly there, and those that may be. */
+class Cell<T> {
+  private later: { readonly step: number; readonly value: T }[] = [];
+
+  constructor(private durable: T) {}
+
+  /** The value that programs see. */
+  get current(): T {
+    return this.later.at(-1)?.value ?? this.durable;
+  }
+
+  write(step: number, value: T): void {
+    this.later.push({ step, value });
+  }
+
+  isWaiting(isAsked: (step: number) => boolean): boolean {
+    return this.later.some(({ step }) => isAsked(step));
+  }
+
+  /** All values before the beginning of the flush are on disk now. */
+  flush(begin: number): void {
+    this.durable = this.later.findLast(({ step }) => step < begin)?.value ?? this.durable;
+    this.later = this.later.filter(({ step }) => step >= begin);
+  }
+
+  crash(survive: Survive): T {
+    return this.later.slice(0, survive(this.later.length)).at(-1)?.value ?? this.durable;
+  }
 }
 
-/** How much of the unflushed data survives a crash. */
-type Survival = 'none' | 'all' | 'some';
+/** Chooses one of the values of a cell. */
+type Read = <T>(cell: Cell<T>) => T;
 
-/** The content of a file: the part that is certainly on disk, and the part that may be. */
 class File {
-  private durable: Buffer = Buffer.alloc(0);
-  private pieces: Piece[] = [];
-  /** The later sizes; the system sees the last one. */
-  private sizes: { step: number; size: number }[] = [];
+  private readonly size = new Cell(0);
+  private readonly sectors = new Map<number, Cell<Buffer>>();
   /** The pages whose flush failed since their last write: the next flush omits them. */
   private readonly stranded = new Set<number>();
 
-  get size(): number {
-    return this.sizes.at(-1)?.size ?? this.durable.length;
-  }
-
   write(step: number, offset: number, bytes: Buffer): void {
-    for (let from = 0; from < bytes.length;) {
-      const page = Math.floor((offset + from) / PAGE);
-      const to = Math.min((page + 1) * PAGE - offset, bytes.length);
-      this.pieces.push({ step, offset: offset + from, bytes: bytes.subarray(from, to) });
-      this.stranded.delete(page);
+    const end = offset + bytes.length;
+    for (let from = offset; from < end;) {
+      const sector = Math.floor(from / SECTOR);
+      const to = Math.min((sector + 1) * SECTOR, end);
+      const cell = this.sectors.get(sector) ?? new Cell(Buffer.alloc(SECTOR));
+      const content = Buffer.from(cell.current);
+      bytes.copy(content, from % SECTOR, from - offset, to - offset);
+      cell.write(step, content);
+      this.sectors.set(sector, cell);
+      this.stranded.delete(pageOf(sector));
       from = to;
     }
-    if (offset + bytes.length > this.size) this.resize(step, offset + bytes.length);
+    if (end > this.size.current) this.size.write(step, end);
   }
 
   truncate(step: number, size: number): void {
     // A file that grows later is filled with zeros.
-    const lost = this.size - size;
+    const lost = this.size.current - size;
     if (lost > 0) this.write(step, size, Buffer.alloc(lost));
-    if (lost !== 0) this.resize(step, size);
+    this.size.write(step, size);
   }
 
-  private resize(step: number, size: number): void {
-    this.sizes.push({ step, size });
-  }
-
-  /**
-   * All writes before the beginning of the flush are on disk now, unless an earlier flush of them
-   * failed.
-   */
   flush(begin: number): void {
-    const isFlushed = ({ step, offset }: Piece): boolean =>
-      step < begin && !this.stranded.has(Math.floor(offset / PAGE));
-    const size = this.sizes.findLast(({ step }) => step < begin)?.size ?? this.durable.length;
-    this.durable = this.content(this.pieces.filter(isFlushed), size);
-    this.pieces = this.pieces.filter((piece) => !isFlushed(piece));
-    this.sizes = this.sizes.filter(({ step }) => step >= begin);
+    this.size.flush(begin);
+    for (const [sector, cell] of this.sectors) {
+      if (!this.stranded.has(pageOf(sector))) cell.flush(begin);
+    }
   }
 
   /** After a failed flush, Linux treats the pages as clean until they are written again. */
   failToFlush(begin: number): void {
-    for (const { step, offset } of this.pieces) {
-      if (step < begin) this.stranded.add(Math.floor(offset / PAGE));
+    for (const [sector, cell] of this.sectors) {
+      if (cell.isWaiting((step) => step < begin)) this.stranded.add(pageOf(sector));
     }
   }
 
-  isDurable(step: number): boolean {
-    return !this.pieces.some((piece) => piece.step === step);
+  isDurable(written: number): boolean {
+    return ![...this.sectors.values()].some((cell) => cell.isWaiting((step) => step === written));
   }
 
-  /** The content that programs read. */
-  current(): Buffer {
-    return this.content(this.pieces, this.size);
-  }
-
-  private content(pieces: readonly Piece[], size: number): Buffer {
-    const end = Math.max(size, ...pieces.map(({ offset, bytes }) => offset + bytes.length));
-    const content = Buffer.alloc(end);
-    this.durable.copy(content);
-    for (const { offset, bytes } of pieces) bytes.copy(content, offset);
-    return content.subarray(0, size);
-  }
-
-  /** A possible content of the disk: each sector has any of its states since the last flush. */
-  crash(random: SeededRandom, survival: Survival): Buffer {
-    const bySector = new Map<number, Piece[]>();
-    for (const { step, offset, bytes } of this.pieces) {
-      for (let from = 0; from < bytes.length;) {
-        const sector = Math.floor((offset + from) / SECTOR);
-        const to = Math.min((sector + 1) * SECTOR - offset, bytes.length);
-        const pieces = bySector.get(sector) ?? [];
-        pieces.push({ step, offset: offset + from, bytes: bytes.subarray(from, to) });
-        bySector.set(sector, pieces);
-        from = to;
-      }
-    }
-    const written = [...bySector.values()].flatMap((pieces) => survivors(pieces, random, survival));
-    const size = survivors(this.sizes, random, survival).at(-1)?.size ?? this.durable.length;
-    return this.content(written, size);
+  content(read: Read): Buffer {
+    const content = Buffer.alloc(read(this.size));
+    for (const [sector, cell] of this.sectors) read(cell).copy(content, sector * SECTOR);
+    return content;
   }
 }
 
-/** Takes the first operations on one place, any number of them. */
-function survivors<T>(done: readonly T[], random: SeededRandom, survival: Survival): readonly T[] {
-  if (survival === 'none') return [];
-  return survival === 'all' ? done : done.slice(0, random.below(done.length + 1));
+function pageOf(sector: number): number {
+  return Math.floor(sector / SECTORS_OF_PAGE);
 }
 
 type Entry = File | 'folder' | 'nothing';
-
-/** The files of a name: the one that is certainly on disk, and those that may be. */
-interface Name {
-  durable: Entry;
-  later: { readonly step: number; readonly entry: Entry }[];
-}
 
 /**
  * The files of a folder after a power cut: everything that was flushed, and any part of the rest,
  * including names.
  */
 export class Disk {
-  private steps = 0;
-  private readonly names = new Map<string, Name>();
+  /** How many steps were applied. */
+  steps = 0;
+  private readonly names = new Map<string, Cell<Entry>>();
 
   /** @param folder a folder whose own name is on disk */
   constructor(private readonly folder: string) {
-    this.names.set(folder, { durable: 'folder', later: [] });
+    this.names.set(folder, new Cell<Entry>('folder'));
   }
 
   apply(step: Step): void {
     const number = this.steps++;
+    if (step.kind === 'answer') return;
+    const name = this.names.get(step.path) ?? new Cell<Entry>('nothing');
+    this.names.set(step.path, name);
     switch (step.kind) {
       case 'create':
-        if (this.find(step.path) === 'nothing') this.link(number, step.path, new File());
+        if (name.current === 'nothing') name.write(number, new File());
         break;
       case 'mkdir':
-        this.link(number, step.path, 'folder');
+        name.write(number, 'folder');
         break;
       case 'unlink':
-        this.link(number, step.path, 'nothing');
+        name.write(number, 'nothing');
         break;
       case 'write':
         this.file(step.path).write(number, step.offset, step.bytes);
@@ -156,12 +138,11 @@ export class Disk {
         this.file(step.path).truncate(number, step.size);
         break;
       case 'flush':
-        if (this.find(step.path) === 'folder') this.flushFolder(step.path, step.begin, step.isDone);
-        else if (step.isDone) this.file(step.path).flush(step.begin);
-        else this.file(step.path).failToFlush(step.begin);
+        if (name.current === 'folder') this.flushFolder(step.path, number - step.lasted);
+        else this.file(step.path).flush(number - step.lasted);
         break;
-      case 'answer':
-        break;
+      case 'failed flush':
+        if (name.current !== 'folder') this.file(step.path).failToFlush(number - step.lasted);
     }
   }
 
@@ -172,57 +153,39 @@ export class Disk {
 
   /** The files that programs find by their names. */
   current(): Map<string, Buffer> {
-    return this.contents(
-      ({ durable, later }) => later.at(-1)?.entry ?? durable,
-      (file) => file.current(),
-    );
+    return this.contents((cell) => cell.current);
   }
 
   /** A possible state of the files after a power cut now. */
   crash(random: SeededRandom): Map<string, Buffer> {
-    const survival = random.pick<Survival>('some', 'some', 'none', 'all');
-    return this.contents(
-      ({ durable, later }) => survivors(later, random, survival).at(-1)?.entry ?? durable,
-      (file) => file.crash(random, survival),
+    const some: Survive = (values) => random.below(values + 1);
+    const survive = random.pick<Survive>(
+      some,
+      some,
+      () => 0,
+      (values) => values,
     );
+    return this.contents((cell) => cell.crash(survive));
   }
 
-  private contents(
-    entryOf: (name: Name) => Entry,
-    read: (file: File) => Buffer,
-  ): Map<string, Buffer> {
-    const entries = new Map([...this.names].map(([path, name]) => [path, entryOf(name)]));
+  private contents(read: Read): Map<string, Buffer> {
+    const entries = new Map([...this.names].map(([path, name]) => [path, read(name)]));
     const isReachable = (path: string): boolean =>
       path === this.folder ||
       (entries.get(dirname(path)) === 'folder' && isReachable(dirname(path)));
     const contents = new Map<string, Buffer>();
     for (const [path, entry] of entries) {
-      if (entry instanceof File && isReachable(path)) contents.set(path, read(entry));
+      if (entry instanceof File && isReachable(path)) contents.set(path, entry.content(read));
     }
     return contents;
   }
 
-  private flushFolder(folder: string, begin: number, isDone: boolean): void {
-    for (const [path, name] of this.names) {
-      if (dirname(path) !== folder || !isDone) continue;
-      name.durable = name.later.findLast(({ step }) => step < begin)?.entry ?? name.durable;
-      name.later = name.later.filter(({ step }) => step >= begin);
-    }
-  }
-
-  private link(step: number, path: string, entry: Entry): void {
-    const name = this.names.get(path) ?? { durable: 'nothing', later: [] };
-    name.later.push({ step, entry });
-    this.names.set(path, name);
-  }
-
-  private find(path: string): Entry {
-    const name = this.names.get(path);
-    return name?.later.at(-1)?.entry ?? name?.durable ?? 'nothing';
+  private flushFolder(folder: string, begin: number): void {
+    for (const [path, name] of this.names) if (dirname(path) === folder) name.flush(begin);
   }
 
   private file(path: string): File {
-    const entry = this.find(path);
+    const entry = this.names.get(path)?.current;
     if (entry instanceof File) return entry;
     throw new Error(`There is no file ${path}`);
   }

@@ -1,13 +1,13 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { findIntegrityFaults, useFile } from '../../../src/commands/sqlite-file.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { Disk } from './disk.js';
-import { numbersIn, makePlant } from './plants.js';
-import type { Recording } from './recording.js';
-import type { Step } from './trace.js';
+import { makePlant, numbersIn } from './recording.js';
+import type { Step, Trace } from './trace.js';
 
 const STORE = 'data/plants.db';
+const ROWS = 'SELECT CAST(id AS TEXT) AS id, name, tag FROM plants';
 
 interface Row {
   readonly id: string;
@@ -15,77 +15,84 @@ interface Row {
   readonly tag: string | null;
 }
 
-const ROWS = 'SELECT CAST(id AS TEXT) AS id, name, tag FROM plants';
+/** Cuts the power while a program works, and checks stores that the disk could then have. */
+export class PowerCuts {
+  readonly faults: string[] = [];
+  private readonly disk: Disk;
+  private readonly acknowledged = new Set<number>();
+  /** The first step that wrote a plant to the log of the store. */
+  private readonly writtenBy = new Map<number, number>();
 
-/**
- * Simulates power cuts at this many moments, and each time checks a store that the disk could then
- * have.
- *
- * @param scratch a folder for that store
- * @returns the faults of these stores, and the plants that were acknowledged before a flush
- */
-export async function cutPower(
-  { folder, steps }: Recording,
-  cuts: number,
-  random: SeededRandom,
-  scratch: string,
-): Promise<string[]> {
-  const moments = momentsIn(steps, cuts, random);
-  const disk = new Disk(folder);
-  const acknowledged = new Set<number>();
-  const writtenBy = new Map<number, { path: string; step: number }>();
-  const faults: string[] = [];
-  for (const [index, step] of steps.entries()) {
-    disk.apply(step);
-    if (step.kind === 'write' && step.path.endsWith('-wal')) {
-      for (const number of numbersIn(step.bytes)) {
-        if (!writtenBy.has(number)) writtenBy.set(number, { path: step.path, step: index });
-      }
-    } else if (isAcknowledgement(step)) {
-      const [number = 0] = numbersIn(step.requestId);
-      acknowledged.add(number);
-      const written = writtenBy.get(number);
-      if (written === undefined || !disk.isDurable(written.path, written.step)) {
-        faults.push(`step ${index}: ${step.requestId} is acknowledged and not flushed`);
-      }
+  /**
+   * @param folder the current folder of the program
+   * @param scratch a folder for the stores to check
+   */
+  constructor(
+    private readonly folder: string,
+    private readonly scratch: string,
+    private readonly random: SeededRandom,
+  ) {
+    this.disk = new Disk(folder);
+  }
+
+  get steps(): number {
+    return this.disk.steps;
+  }
+
+  /** Repeats what the program did until its end, with power cuts at this many moments. */
+  async replay({ steps, isCutOff }: Trace, moments: number): Promise<void> {
+    const answers = steps.filter(isAcknowledgement);
+    // Half of them come after an answer that acknowledges a plant.
+    const cuts = Array.from({ length: moments }, (_, cut) => {
+      const choices = cut % 2 === 0 ? steps : answers;
+      return choices[this.random.below(choices.length)];
+    });
+    for (const step of steps) {
+      this.disk.apply(step);
+      this.note(step);
+      for (const cut of cuts) if (cut === step) await this.cut();
     }
-    for (let cut = 0; cut < (moments.get(index) ?? 0); cut++) {
-      writeFiles(disk.crash(random), folder, scratch);
-      const found = await findFaults(join(scratch, STORE), acknowledged);
-      if (found.length > 0) faults.push(`after step ${index}: ${found.slice(0, 3).join('; ')}`);
+    // The files must match the recorded steps, except for calls that a kill has interrupted.
+    for (const [path, bytes] of this.disk.current()) {
+      const real = readFileSync(path);
+      if (real.equals(bytes)) continue;
+      if (!isCutOff) throw new Error(`${path} is not what the trace makes of it`);
+      this.disk.apply({ kind: 'truncate', path, size: real.length });
+      this.disk.apply({ kind: 'write', path, offset: 0, bytes: real });
     }
   }
-  return faults;
+
+  private note(step: Step): void {
+    const log = join(this.folder, `${STORE}-wal`);
+    if (step.kind === 'write' && step.path === log) {
+      for (const number of numbersIn(step.bytes)) {
+        if (!this.writtenBy.has(number)) this.writtenBy.set(number, this.steps - 1);
+      }
+    } else if (isAcknowledgement(step)) {
+      const [number = 0] = numbersIn(step.text);
+      this.acknowledged.add(number);
+      const written = this.writtenBy.get(number);
+      if (written === undefined || !this.disk.isDurable(log, written)) {
+        this.faults.push(`step ${this.steps}: plant ${number} is acknowledged and not flushed`);
+      }
+    }
+  }
+
+  private async cut(): Promise<void> {
+    rmSync(this.scratch, { recursive: true, force: true });
+    for (const [path, bytes] of this.disk.crash(this.random)) {
+      const file = join(this.scratch, relative(this.folder, path));
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, bytes);
+    }
+    const found = await findFaults(join(this.scratch, STORE), this.acknowledged);
+    if (found.length === 0) return;
+    this.faults.push(`after step ${this.steps}: ${found.slice(0, 3).join('; ')}`);
+  }
 }
 
 function isAcknowledgement(step: Step): step is Step & { readonly kind: 'answer' } {
-  return step.kind === 'answer' && [200, 40_901].includes(step.code);
-}
-
-/** Draws the steps after which the power is cut: half of them acknowledge a plant. */
-function momentsIn(
-  steps: readonly Step[],
-  cuts: number,
-  random: SeededRandom,
-): Map<number, number> {
-  const any = [...steps.keys()];
-  const answers = steps.flatMap((step, index) => (isAcknowledgement(step) ? [index] : []));
-  const moments = new Map<number, number>();
-  for (let cut = 0; cut < cuts; cut++) {
-    const indexes = cut % 2 === 0 ? any : answers;
-    const index = indexes[random.below(indexes.length)] ?? 0;
-    moments.set(index, (moments.get(index) ?? 0) + 1);
-  }
-  return moments;
-}
-
-function writeFiles(files: ReadonlyMap<string, Buffer>, from: string, to: string): void {
-  rmSync(to, { recursive: true, force: true });
-  for (const [path, bytes] of files) {
-    const file = join(to, relative(from, path));
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, bytes);
-  }
+  return step.kind === 'answer' && /^HTTP\/1\.1 200 |"error":40901,/.test(step.text);
 }
 
 /**
@@ -95,14 +102,18 @@ async function findFaults(path: string, acknowledged: ReadonlySet<number>): Prom
   const missing = new Set(acknowledged);
   const faults: string[] = [];
   try {
-    for (const row of await readStore(path, faults)) {
-      const [number = 0] = numbersIn(row.name);
-      const { id, name, tag = null } = makePlant(number);
-      if (row.id !== String(id) || row.name !== name || row.tag !== tag) {
-        faults.push(`nobody sent ${row.id}, ${row.name.slice(0, 20)}`);
+    await useFile(path, 'rw', async (reader) => {
+      await reader.all('PRAGMA synchronous = OFF');
+      faults.push(...(await findIntegrityFaults(reader)));
+      for (const row of await reader.all<Row>(ROWS)) {
+        const [number = 0] = numbersIn(row.name);
+        const { id, name, tag = null } = makePlant(number);
+        if (row.id !== String(id) || row.name !== name || row.tag !== tag) {
+          faults.push(`nobody sent ${row.id}, ${row.name.slice(0, 20)}`);
+        }
+        missing.delete(number);
       }
-      missing.delete(number);
-    }
+    });
   } catch (error) {
     // Before the first answer, the store or its table need not exist.
     const { message } = error as Error;
@@ -110,12 +121,4 @@ async function findFaults(path: string, acknowledged: ReadonlySet<number>): Prom
   }
   if (missing.size > 0) faults.push(`${missing.size} of ${acknowledged.size} plants are lost`);
   return faults;
-}
-
-async function readStore(path: string, faults: string[]): Promise<Row[]> {
-  return await useFile(path, 'rw', async (reader) => {
-    await reader.all('PRAGMA synchronous = OFF');
-    faults.push(...(await findIntegrityFaults(reader)));
-    return await reader.all<Row>(ROWS);
-  });
 }

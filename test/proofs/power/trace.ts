@@ -12,18 +12,9 @@ export type Step =
       readonly bytes: Buffer;
     }
   | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
-  /** The end of the flush of a file or a folder, which began after this many steps. */
-  | {
-      readonly kind: 'flush';
-      readonly path: string;
-      readonly begin: number;
-      readonly isDone: boolean;
-    }
-  /**
-   * The beginning of an answer: the X-Request-Id of its request, and the status or the code of the
-   * error.
-   */
-  | { readonly kind: 'answer'; readonly requestId: string; readonly code: number };
+  /** The end of the flush of a file or a folder, which began so many steps before. */
+  | { readonly kind: 'flush' | 'failed flush'; readonly path: string; readonly lasted: number }
+  | { readonly kind: 'answer'; readonly text: string };
 
 export interface Trace {
   readonly steps: readonly Step[];
@@ -52,23 +43,24 @@ interface Call {
   readonly args: string;
   /** NaN when a kill came before it was known. */
   result: number;
+  /** The number of steps before it. */
+  begin: number;
 }
 
 /**
  * Reads the file of the tracer.
  *
- * @param before the number of earlier steps
  * @param folder the current folder of the program, whose files and folders count, except SQLite's
  *   shared memory
  * @throws Error for a call that changes them in an unknown way
  */
-export async function readTrace(file: string, before: number, folder: string): Promise<Trace> {
+export async function readTrace(file: string, folder: string): Promise<Trace> {
   const events = await readEvents(file);
   const steps: Step[] = [];
-  const begins = new Map<Call, number>();
   for (const { call, isEnd } of events) {
-    if (!isEnd) begins.set(call, before + steps.length);
-    steps.push(...toSteps(call, isEnd, begins.get(call) ?? 0, folder));
+    if (!isEnd) call.begin = steps.length;
+    const step = toStep(call, isEnd, steps.length - call.begin, folder);
+    if (step !== undefined) steps.push(step);
   }
   const isCutOff = events.some(({ call }) => Number.isNaN(call.result));
   return { steps, isCutOff };
@@ -85,7 +77,7 @@ async function readEvents(file: string): Promise<{ call: Call; isEnd: boolean }[
     const name = /^\w+(?=\()/.exec(rest)?.[0];
     if (name !== undefined) {
       const args = rest.slice(name.length + 1, end === -1 ? rest.lastIndexOf(' <') : end).trimEnd();
-      const call = { name, args: end === -1 ? args : args.slice(0, -1), result: NaN };
+      const call = { name, args: end === -1 ? args : args.slice(0, -1), result: NaN, begin: 0 };
       underWay.set(thread, call);
       events.push({ call, isEnd: false });
     }
@@ -100,37 +92,40 @@ async function readEvents(file: string): Promise<{ call: Call; isEnd: boolean }[
 }
 
 /** The changes of a call may be on disk as soon as it begins. A flush counts when it has ended. */
-function toSteps(
+function toStep(
   { name, args, result }: Call,
   isEnd: boolean,
-  begin: number,
+  lasted: number,
   folder: string,
-): Step[] {
-  if (isEnd !== name.endsWith('sync') || (result < 0 && !isEnd)) return [];
+): Step | undefined {
+  if (isEnd !== name.endsWith('sync') || (result < 0 && !isEnd)) return undefined;
   const paths = pathsIn(args, folder);
-  if (paths[0]?.startsWith('socket:')) return listAnswers(bytesIn(args).toString('latin1'));
+  if (paths[0]?.startsWith('socket:')) {
+    return { kind: 'answer', text: bytesIn(args).toString('latin1') };
+  }
   const path = paths.find((path) => isKept(path, folder));
-  if (path === undefined) return [];
+  if (path === undefined) return undefined;
   switch (name) {
     case 'fsync':
     case 'fdatasync':
       // A flush that a kill interrupted has not failed: a later flush completes it.
-      return Number.isNaN(result) ? [] : [{ kind: 'flush', path, begin, isDone: result === 0 }];
+      if (Number.isNaN(result)) return undefined;
+      return { kind: result === 0 ? 'flush' : 'failed flush', path, lasted };
     case 'open':
     case 'openat':
       if (args.includes('O_TRUNC')) break;
-      return args.includes('O_CREAT') ? [{ kind: 'create', path }] : [];
+      return args.includes('O_CREAT') ? { kind: 'create', path } : undefined;
     case 'mkdir':
     case 'unlink':
-      return [{ kind: name, path }];
+      return { kind: name, path };
     case 'ftruncate':
-      return [{ kind: 'truncate', path, size: lastNumber(args) }];
+      return { kind: 'truncate', path, size: lastNumber(args) };
     case 'pwrite64': {
       const bytes = bytesIn(args).subarray(0, Number.isNaN(result) ? undefined : result);
-      return [{ kind: 'write', path, offset: lastNumber(args), bytes }];
+      return { kind: 'write', path, offset: lastNumber(args), bytes };
     }
     case 'mmap':
-      if (!args.includes('PROT_WRITE')) return [];
+      if (!args.includes('PROT_WRITE')) return undefined;
   }
   throw new Error(`Nobody knows what ${name} does to ${path}: ${args.slice(0, 200)}`);
 }
@@ -162,15 +157,4 @@ function decode(text: string): Buffer {
 
 function lastNumber(args: string): number {
   return Number(/\d+$/.exec(args)?.[0]);
-}
-
-function listAnswers(text: string): Step[] {
-  return text.split(/(?=HTTP\/1\.1 \d)/).flatMap((answer) => {
-    const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(answer) ?? [];
-    const [, requestId = ''] = /^X-Request-Id: (.*)\r$/m.exec(answer) ?? [];
-    const [, error] = /"error":(\d+)/.exec(answer) ?? [];
-    return status === undefined
-      ? []
-      : [{ kind: 'answer', requestId, code: Number(error ?? status) }];
-  });
 }
