@@ -52,6 +52,12 @@ function instead(status: number, other: number): Plant {
   return inAnswer((answer) => (answer.status === status ? { ...answer, status: other } : answer));
 }
 
+/** Drops a parameter of the query. */
+function withoutParameter(name: string): Plant {
+  const pattern = new RegExp(`(?<=[?&])${name}=[^&]*`);
+  return (send) => (request) => send({ ...request, target: request.target.replace(pattern, '') });
+}
+
 /** Loses the fifth plant that was created. */
 function forgetRow(send: Send): Send {
   let created = 0;
@@ -101,6 +107,8 @@ const FAULTS: readonly (readonly [name: string, found: RegExp, plant: Plant])[] 
   ['a lost tag', /the body is not/, inBody(200, /(?<=^\{"name":.*),"tag":".*"/, '')],
   ['a wrong ETag', /the ETag|the status/, inHeader('etag', '"a"')],
   ['an unordered page', /not these plants/, inBody(200, /^\[(\{[^{}]*\}),(\{[^{}]*\})/, '[$2,$1')],
+  ['a filter by name that finds all', /not these plants/, withoutParameter('name')],
+  ['a filter by tag that finds all', /not these plants/, withoutParameter('tag')],
   ['a page that ends too early', /not these plants/, inHeader('link', '')],
   ['a lost X-Request-Id', /X-Request-Id is not that/, inHeader('x-request-id', 'other')],
 ];

@@ -289,6 +289,10 @@ export const FLAWS: readonly Variation[] = [
     ),
   ),
   ...vary(Stage.MediaType, 41500, WITH_BODY, ['gzip', 'utf-8', 'identity, gzip'], setEncoding),
+  ...vary(Stage.Length, 41300, WITH_JSON, [[BODY_LIMIT], [1]], (chunks) => (draft) => ({
+    ...padTo(BODY_LIMIT + 1)(draft),
+    framing: { chunks },
+  })),
   ...vary(Stage.Length, 41300, WITH_JSON, [BODY_LIMIT + 1, 2 * BODY_LIMIT], padTo),
   ...vary(
     Stage.Text,
