@@ -1,6 +1,6 @@
 import type fc from 'fast-check';
 import type { HttpAnswer } from '../support/http/answer.js';
-import { type HttpRequest, textOf } from '../support/http/request.js';
+import type { HttpRequest } from '../support/http/request.js';
 import { TOKEN } from '../support/token.js';
 import type { ApiDocument, Operation } from './api-document.js';
 
@@ -14,7 +14,9 @@ export type FuzzOptions = Pick<fc.Parameters, 'seed' | 'numRuns' | 'endOnFailure
 export class Fault extends Error {
   constructor(fault: string, request: HttpRequest, answer?: HttpAnswer) {
     const received = answer && `${answer.status} ${JSON.stringify(answer.headers)} ${answer.body}`;
-    super(`${fault}\n${textOf(request)}\n${received?.slice(0, 2_000) ?? 'no answer'}`);
+    const body = request.body.toString('latin1');
+    const sent = JSON.stringify({ ...request, body }).slice(0, 4_000);
+    super(`${fault}\n${sent}\n${received?.slice(0, 2_000) ?? 'no answer'}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from '../example/example.js';
 import { addToSchema } from '../support/store.js';
-import { HttpClient } from '../support/http/connection.js';
+import { HttpClient } from '../support/http/request.js';
 import { TestApp } from '../support/test-app.js';
 import { ApiDocument } from './api-document.js';
 import { Api } from './api.js';

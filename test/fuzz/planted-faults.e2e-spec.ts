@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { HttpAnswer } from '../support/http/answer.js';
-import { HttpClient } from '../support/http/connection.js';
+import { HttpClient } from '../support/http/request.js';
 import { AUTHORIZATION, makeEmptyRequest } from '../support/plant-requests.js';
 import { TestApp } from '../support/test-app.js';
 import { ApiDocument } from './api-document.js';

@@ -4,13 +4,15 @@ import { PlantsRepository } from '../../src/modules/plants/plants.repository.js'
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { holdTimeouts, resetClocks, stopClock } from '../support/clock.js';
 import { heapUsed } from '../support/heap-used.js';
-import { type HttpAnswer, listAnswers } from '../support/http/answer.js';
-import { ClientConnection } from '../support/http/connection.js';
+import { listAnswers } from '../support/http/answer.js';
+import { ClientConnection, exchange } from '../support/http/connection.js';
 import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
 import { listServerSockets, openSocket } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';
+
+const LIVE_ONCE = LIVE.replace('Host: a', 'Host: a\r\nConnection: close');
 
 const app = TestApp.forAll();
 
@@ -47,7 +49,7 @@ describe('an answer that ends the connection', () => {
 
   it.each<[string, string[], number]>([
     ['the request before it is handled', [LIVE + smuggled], 200],
-    ['the client asks for that', [LIVE.replace('a\r', 'a\r\nConnection: close\r') + smuggled], 200],
+    ['the client asks for that', [LIVE_ONCE + smuggled], 200],
     ['the client asks for an upgrade', [upgrade, smuggled], 200],
     ['it comes before the body', [unauthorized + smuggled], 401],
     ['the request is malformed', [LIVE.replace('Host: a\r\n', '') + smuggled], 400],
@@ -134,15 +136,16 @@ it('connections beyond MAX_CONNECTIONS get 503, until one that reads nothing has
   const sockets = listServerSockets(small);
   const silent = Array.from({ length: 2 }, () => openSocket(small.port).pause());
   await until(() => sockets.length === silent.length);
-  const ask = (): Promise<HttpAnswer> => new ClientConnection(small.port).ask(LIVE);
-  expect(await ask()).toMatchObject({
-    status: 503,
-    headers: { connection: 'close', 'retry-after': '1' },
-    body: expect.stringContaining('50300'),
-  });
+  expect(await exchange(small.port, LIVE_ONCE)).toMatchObject([
+    {
+      status: 503,
+      headers: { connection: 'close', 'retry-after': '1' },
+      body: expect.stringContaining('50300'),
+    },
+  ]);
   for (const client of silent) client.write(writeCreateRequest(TOKEN));
   await until(() => sockets.every(({ closed }) => closed));
-  expect(await ask()).toMatchObject({ status: 200 });
+  expect(await exchange(small.port, LIVE_ONCE)).toMatchObject([{ status: 200 }]);
   for (const client of silent) client.destroy();
   await small.close();
 });

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { ErrorCatalogue, getStatus } from '../../src/platform/errors/error-catalogue.js';
 import type { HttpAnswer } from '../support/http/answer.js';
-import { ClientConnection, exchange } from '../support/http/connection.js';
+import { exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 
@@ -91,7 +91,7 @@ describe('a connection that sends', () => {
   it('nothing, or half a request, and then waits gets 408', async () => {
     const halves = ['', 'POST /pla', START, `${GOOD}Content-Length: 19\r\n\r\n{"id":1`];
     const { port } = impatient;
-    const answers = halves.map((half) => new ClientConnection(port).ask(half));
-    for (const answer of await Promise.all(answers)) expectOneError([answer], 'REQUEST_TIMEOUT');
+    const exchanges = halves.map((half) => exchange(port, half));
+    for (const answers of await Promise.all(exchanges)) expectOneError(answers, 'REQUEST_TIMEOUT');
   });
 });

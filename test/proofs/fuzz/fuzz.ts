@@ -3,7 +3,7 @@ import { ApiDocument } from '../../fuzz/api-document.js';
 import { Api } from '../../fuzz/api.js';
 import { fuzzPlants, sendRows } from '../../fuzz/fuzz.js';
 import { fuzzOperations } from '../../fuzz/operations.js';
-import { HttpClient } from '../../support/http/connection.js';
+import { HttpClient } from '../../support/http/request.js';
 import { freePort } from '../../support/free-port.js';
 import { ProgramFolder } from '../../support/program.js';
 import { parseNumber, type Proof, SEED } from '../proof.js';

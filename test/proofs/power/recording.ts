@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HttpClient } from '../../support/http/connection.js';
+import { HttpClient } from '../../support/http/request.js';
 import { makeCreateRequest, type NewPlant } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
 import { TOKEN } from '../../support/token.js';

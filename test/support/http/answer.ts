@@ -9,18 +9,14 @@ export interface HttpAnswer {
 const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d) [\t -~]*$/;
 const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~]*?)[ \t]*$/;
 const END_OF_HEAD = '\r\n\r\n';
-const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+export const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Takes the first final answer from received bytes, and leaves the rest; undefined while it is
  * incomplete.
- *
- * @param forHead whether the request was a HEAD, whose answer has no body
- * @throws Error for bytes that are not an HTTP answer
  */
-export function takeAnswer(
+function takeAnswer(
   bytes: Buffer,
-  forHead = false,
 ): { readonly answer: HttpAnswer; readonly rest: Buffer } | undefined {
   const headLength = bytes.indexOf(END_OF_HEAD);
   if (headLength === -1) return undefined;
@@ -28,10 +24,10 @@ export function takeAnswer(
   const status = Number(STATUS_LINE.exec(statusLine)?.[1]);
   if (Number.isNaN(status)) throw new Error(`not a status line: ${statusLine}`);
   const afterHead = bytes.subarray(headLength + END_OF_HEAD.length);
-  if (status < 200) return takeAnswer(afterHead, forHead);
+  if (status < 200) return takeAnswer(afterHead);
 
   const headers = readHeaders(lines);
-  const isEmpty = forHead || status === 204 || status === 304;
+  const isEmpty = status === 204 || status === 304;
   const { body, end } = isEmpty ? { body: Buffer.alloc(0), end: 0 } : readBody(afterHead, headers);
   if (body === undefined || end > afterHead.length) return undefined;
   return { answer: { status, headers, body: UTF_8.decode(body) }, rest: afterHead.subarray(end) };
@@ -69,14 +65,24 @@ function readBody(
   }
 }
 
+/**
+ * Takes the answers from received bytes, and leaves the rest.
+ *
+ * @throws Error for bytes that are not HTTP answers
+ */
+export function takeAnswers(received: Buffer): { answers: HttpAnswer[]; rest: Buffer } {
+  const answers: HttpAnswer[] = [];
+  let rest = received;
+  for (let taken = takeAnswer(rest); taken !== undefined; taken = takeAnswer(rest)) {
+    answers.push(taken.answer);
+    rest = taken.rest;
+  }
+  return { answers, rest };
+}
+
 /** Lists the answers in received bytes. */
 export function listAnswers(received: Buffer): HttpAnswer[] {
-  const answers: HttpAnswer[] = [];
-  for (let bytes = received; bytes.length > 0;) {
-    const taken = takeAnswer(bytes);
-    if (taken === undefined) throw new Error('the answer is cut off');
-    answers.push(taken.answer);
-    bytes = taken.rest;
-  }
+  const { answers, rest } = takeAnswers(received);
+  if (rest.length > 0) throw new Error('the answer is cut off');
   return answers;
 }

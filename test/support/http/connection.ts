@@ -1,10 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { type HttpAnswer, listAnswers, takeAnswer } from './answer.js';
-import { type HttpRequest, writeBytes } from './request.js';
-
-/** How long an answer may take, in milliseconds: only a hanging service takes longer. */
-const ANSWER_TIME_MS = 240_000;
+import { type HttpAnswer, listAnswers, takeAnswers } from './answer.js';
 
 /** A connection to the program that records the answers. */
 export class ClientConnection {
@@ -15,15 +11,12 @@ export class ClientConnection {
   readonly closed: Promise<void>;
   private readonly socket: Socket;
   private received: Buffer = Buffer.alloc(0);
-  /** Whether the next answer is that of a HEAD. */
-  private forHead = false;
-  private failure = new Error('the connection has ended without an answer');
   private seen = 0;
   private wake: () => void = () => undefined;
 
-  constructor(port: number, host = '127.0.0.1') {
+  constructor(port: number) {
     // A close event follows each error.
-    this.socket = connect({ port, host, noDelay: true }).on('error', () => undefined);
+    this.socket = connect({ port, host: '127.0.0.1', noDelay: true }).on('error', () => undefined);
     this.opened = new Promise((resolve) => {
       this.socket.on('connect', () => resolve(true)).on('close', () => resolve(false));
     });
@@ -33,15 +26,12 @@ export class ClientConnection {
         resolve();
       });
     });
-    this.socket.on('timeout', () => this.socket.destroy());
     this.socket.on('data', (data: Buffer) => {
-      this.received = this.received.length === 0 ? data : Buffer.concat([this.received, data]);
-      this.read();
+      const { answers, rest } = takeAnswers(Buffer.concat([this.received, data]));
+      this.received = rest;
+      this.answers.push(...answers);
+      this.wake();
     });
-  }
-
-  get isOpen(): boolean {
-    return this.socket.readyState === 'open';
   }
 
   /** Resolves once the system has taken the bytes, or never will. */
@@ -58,24 +48,6 @@ export class ClientConnection {
     return this.answers[seen - 1];
   }
 
-  /**
-   * Sends the bytes of one request, and resolves with its answer.
-   *
-   * @throws Error without an answer, or with one that is not HTTP
-   */
-  async ask(bytes: string | Uint8Array, forHead = false): Promise<HttpAnswer> {
-    this.answers.length = this.seen = 0;
-    this.forHead = forHead;
-    this.socket.setTimeout(ANSWER_TIME_MS);
-    this.socket.write(bytes);
-    const answer = await this.next();
-    if (answer === undefined) throw this.failure;
-    if (this.received.length > 0 || this.answers.length > this.seen) {
-      throw new Error('more bytes follow the answer');
-    }
-    return answer;
-  }
-
   /** Stops reading. */
   pause(): void {
     this.socket.pause();
@@ -87,66 +59,6 @@ export class ClientConnection {
 
   reset(): void {
     this.socket.resetAndDestroy();
-  }
-
-  private read(): void {
-    try {
-      while (this.received.length > 0) {
-        const taken = takeAnswer(this.received, this.forHead);
-        if (taken === undefined) return;
-        this.received = taken.rest;
-        this.answers.push(taken.answer);
-        this.wake();
-      }
-    } catch (error) {
-      this.failure = error as Error;
-      this.received = Buffer.alloc(0);
-      this.socket.destroy();
-    }
-  }
-}
-
-/** A connection may be closing after this idle time, in milliseconds. */
-const IDLE_TIME_MS = 1_000;
-
-interface Idle {
-  readonly connection: ClientConnection;
-  readonly since: number;
-}
-
-/** Sends requests byte for byte as given, each on a connection that no other request uses. */
-export class HttpClient {
-  private readonly idle: Idle[] = [];
-
-  /** @param url the address of the program, which may change when it starts again */
-  constructor(private readonly url: () => URL) {}
-
-  /** Resolves with the answer; rejects if it is not HTTP. */
-  readonly send = async (request: HttpRequest): Promise<HttpAnswer> => {
-    const connection = this.take();
-    try {
-      const answer = await connection.ask(writeBytes(request), request.method === 'HEAD');
-      if (answer.headers.connection === 'close') connection.destroy();
-      else this.idle.push({ connection, since: Date.now() });
-      return answer;
-    } catch (error) {
-      connection.destroy();
-      throw error;
-    }
-  };
-
-  close(): void {
-    for (const { connection } of this.idle.splice(0)) connection.destroy();
-  }
-
-  private take(): ClientConnection {
-    for (let idle = this.idle.pop(); idle !== undefined; idle = this.idle.pop()) {
-      const { connection, since } = idle;
-      if (connection.isOpen && Date.now() - since <= IDLE_TIME_MS) return connection;
-      connection.destroy();
-    }
-    const { hostname, port } = this.url();
-    return new ClientConnection(Number(port), hostname);
   }
 }
 

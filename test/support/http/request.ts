@@ -1,3 +1,8 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request as sendRequest } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { type HttpAnswer, UTF_8 } from './answer.js';
+
 export type Field = readonly [name: string, value: string];
 
 /** A request as it is sent. Header values are Latin-1, one character per byte. */
@@ -13,54 +18,43 @@ export interface HttpRequest {
 /** The length of each chunk; the rest of the body is one more chunk. */
 export type Framing = 'length' | 'none' | { readonly chunks: readonly number[] };
 
-const CRLF = '\r\n';
+/** How long an answer may take, in milliseconds: only a hanging service takes longer. */
+const ANSWER_TIME_MS = 240_000;
 
-/** Writes the bytes of a request. */
-export function writeBytes(request: HttpRequest): Buffer {
-  const { method, target, headers, body, framing = 'length' } = request;
-  const lines = [
-    `${method} ${target} HTTP/1.1`,
-    'Host: localhost',
-    ...headers.map(([name, value]) => `${name}: ${value}`),
-  ];
-  if (framing === 'length') lines.push(`Content-Length: ${body.length}`);
-  if (typeof framing === 'object') lines.push('Transfer-Encoding: chunked');
-  const head = Buffer.from(lines.join(CRLF) + CRLF + CRLF, 'latin1');
-  if (framing === 'none') return head;
-  return Buffer.concat([head, framing === 'length' ? body : chunked(body, framing.chunks)]);
-}
+/** Sends requests as given, each on a connection that no other request uses. */
+export class HttpClient {
+  private readonly agent = new Agent({ keepAlive: true });
 
-/** All the ways to write the length of a chunk. */
-const LENGTHS: readonly ((length: string) => string)[] = [
-  (length) => length,
-  (length) => length.toUpperCase(),
-  (length) => `0${length}`,
-  (length) => `${length};name=value`,
-];
+  /** @param url the address of the program, which may change when it starts again */
+  constructor(private readonly url: () => URL) {}
 
-function chunked(body: Buffer, chunks: readonly number[]): Buffer {
-  const parts: (Buffer | string)[] = [];
-  let start = 0;
-  for (const size of [...chunks, body.length]) {
-    const data = body.subarray(start, start + size);
-    if (data.length === 0) break;
-    const write = LENGTHS[(parts.length / 4) % LENGTHS.length] ?? String;
-    parts.push(write(data.length.toString(16)), CRLF, data, CRLF);
-    start += size;
+  /** Resolves with the answer; rejects if it is not HTTP. */
+  readonly send = async (request: HttpRequest): Promise<HttpAnswer> => {
+    const { method, target: path, headers, body, framing = 'length' } = request;
+    const { agent } = this;
+    const sent = sendRequest(this.url(), { method, path, agent, timeout: ANSWER_TIME_MS });
+    // The service may close the connection after its answer, before it has received the whole body.
+    sent.on('error', () => undefined);
+    sent.on('timeout', () => sent.destroy(new Error('there is no answer')));
+    for (const [name, value] of headers) sent.appendHeader(name, value);
+    if (framing === 'length') sent.setHeader('Content-Length', body.length);
+    if (framing === 'none') sent.useChunkedEncodingByDefault = false;
+    let rest = framing === 'none' ? Buffer.alloc(0) : body;
+    for (const size of typeof framing === 'object' ? framing.chunks : []) {
+      sent.write(rest.subarray(0, size));
+      rest = rest.subarray(size);
+    }
+    sent.end(rest);
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    const values = Object.entries(answer.headersDistinct);
+    return {
+      status: answer.statusCode ?? 0,
+      headers: Object.fromEntries(values.map(([name, all = []]) => [name, all.join(', ')])),
+      body: UTF_8.decode(await buffer(answer)),
+    };
+  };
+
+  close(): void {
+    this.agent.destroy();
   }
-  const trailer = chunks.length % 2 === 0 ? '' : `X-Trailer: 1${CRLF}`;
-  parts.push('0', CRLF, trailer, CRLF);
-  return Buffer.concat(parts.map((part) => Buffer.from(part as string, 'latin1')));
-}
-
-const SHOWN = 4_000;
-
-/** Writes the text of a request for people to read; bytes other than visible ASCII are escaped. */
-export function textOf(request: HttpRequest): string {
-  const raw = writeBytes(request).toString('latin1');
-  const shown = raw.slice(0, SHOWN).replace(/[^\n -~]/g, (character) => {
-    if (character === '\r') return '\\r';
-    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
-  });
-  return raw.length > SHOWN ? `${shown}... (${raw.length} bytes)` : shown;
 }
