@@ -45,7 +45,7 @@ describe('a row that another session holds', () => {
   it('is changed or removed once the other is done, and the rows beside it wait for nothing', async () => {
     await Promise.all(ids(400).map((id) => store.rows.create(plant(id))));
     await session.query('BEGIN');
-    await session.query('SELECT * FROM plants WHERE id % 2 = 0 FOR UPDATE');
+    await session.query('SELECT * FROM plants WHERE id % 2 = 0 FOR NO KEY UPDATE');
     const write = (id: number): Promise<boolean> =>
       id % 3 === 0 ? store.rows.remove(String(id)) : store.rows.replace(plant(id, 'new'));
     const held = Promise.all(ids(200).map((id) => write(2 * id)));
