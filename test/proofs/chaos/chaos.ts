@@ -84,7 +84,7 @@ export default (async (args) => {
     const env = { ...PROGRAM_ENV, DATABASE_URL, ...flushes?.env };
     const replicas = await Replicas.start(count, folder, env, random, faults);
     const longestMs = LONGEST_TRANSACTION_MS[engine];
-    const load = new Load(replicas.send, faults, { seed, longestMs });
+    const load = new Load({ seed, send: replicas.send, faults, longestMs, patienceMs: 20_000 });
     const target = { replicas, database, flushes, random };
     let struck = 0;
     // Each strikes at least once, however slow the machine is.

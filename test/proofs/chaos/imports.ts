@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../support/seeded-random.js';
-import type { AuditExport, Workload } from './load.js';
-import type { Send } from './replicas.js';
+import type { AuditExport, Circumstances, Workload } from './load.js';
 import { toState, writeRow } from './requests.js';
 
 /** The most lines of an import. */
@@ -19,9 +18,8 @@ export class Imports implements Workload {
   private lastId = FIRST_ID;
 
   constructor(
+    private readonly load: Circumstances,
     private readonly random: SeededRandom,
-    private readonly send: Send,
-    private readonly faults: string[],
   ) {}
 
   /** Repeats an import until it is answered. Then every line must be stored. */
@@ -30,12 +28,17 @@ export class Imports implements Workload {
     const body = rows.map(([id, state]) => `${writeRow(BigInt(id), state)}\n`).join('');
     const headers = { 'Content-Type': 'application/x-ndjson' };
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.send({ method: 'POST', path: '/plants/import', headers, body });
+      const answer = await this.load.send({
+        method: 'POST',
+        path: '/plants/import',
+        headers,
+        body,
+      });
       if (answer === undefined || answer.status === 503) continue;
       const { created = 0, identical = 0 } = JSON.parse(answer.body) as Record<string, number>;
       // Only an attempt without an answer can have stored lines.
       if (created + identical === rows.length && (attempt > 1 || identical === 0)) break;
-      this.faults.push(`a wrong answer: an import of ${rows.length} lines -> ${answer.body}`);
+      this.load.faults.push(`a wrong answer: an import of ${rows.length} lines -> ${answer.body}`);
       return;
     }
     for (const [id, state] of rows) this.stored.set(id, state);
@@ -48,11 +51,11 @@ export class Imports implements Workload {
       for (const [id, state] of before) {
         const row = rows.get(id) ?? 'gone';
         if (row === state) continue;
-        this.faults.push(`an acknowledged plant is lost: ${id} is ${row.slice(0, 80)}`);
+        this.load.faults.push(`an acknowledged plant is lost: ${id} is ${row.slice(0, 80)}`);
       }
       for (const [id, row] of rows) {
         if (BigInt(id) < this.lastId) continue;
-        this.faults.push(`nobody sent a plant: ${id} ${row.slice(0, 80)}`);
+        this.load.faults.push(`nobody sent a plant: ${id} ${row.slice(0, 80)}`);
       }
     };
   }

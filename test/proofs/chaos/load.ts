@@ -3,8 +3,7 @@ import { Imports } from './imports.js';
 import { Mirror } from './mirror.js';
 import { Moves } from './moves.js';
 import { Registers } from './registers.js';
-import type { Send } from './replicas.js';
-import { exportPlants } from './requests.js';
+import { exportPlants, type Send } from './requests.js';
 
 /** Checks the rows of an export, by their ids, each the JSON of its name and tag. */
 export type AuditExport = (rows: ReadonlyMap<string, string>) => void;
@@ -25,12 +24,16 @@ export interface Workload {
   summary(): string;
 }
 
-interface LoadOptions {
+/** What all workloads need. */
+export interface Circumstances {
   readonly seed: number;
+  readonly send: Send;
+  /** What goes wrong, for people to read. */
+  readonly faults: string[];
   /** The longest pause within a transaction, in milliseconds. */
   readonly longestMs: number;
   /** How long the last changes may take to come, in milliseconds. */
-  readonly patienceMs?: number;
+  readonly patienceMs: number;
 }
 
 /** All workloads on one store, from its beginning until they are stopped. */
@@ -39,18 +42,13 @@ export class Load {
   private readonly work: Promise<unknown>;
   private isOver = false;
 
-  /** @param faults what goes wrong, for people to read */
-  constructor(
-    private readonly send: Send,
-    faults: string[],
-    { seed, longestMs, patienceMs = 20_000 }: LoadOptions,
-  ) {
-    const random = new SeededRandom(seed);
+  constructor(private readonly circumstances: Circumstances) {
+    const random = new SeededRandom(circumstances.seed);
     this.workloads = [
-      new Registers(seed, send, faults),
-      new Imports(random, send, faults),
-      new Moves(random, send, faults, longestMs),
-      new Mirror(send, faults, patienceMs),
+      new Registers(circumstances),
+      new Imports(circumstances, random),
+      new Moves(circumstances, random),
+      new Mirror(circumstances),
     ];
     const run = async (workload: Workload): Promise<void> => {
       while (!this.isOver) await workload.step();
@@ -63,7 +61,7 @@ export class Load {
   /** Exports all plants, and checks them against what the clients know. */
   async audit(): Promise<Map<string, string>> {
     const audits = this.workloads.flatMap((workload) => workload.startAudit?.() ?? []);
-    const rows = await exportPlants(this.send);
+    const rows = await exportPlants(this.circumstances.send);
     for (const check of audits) check(rows);
     return rows;
   }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Workload } from './load.js';
-import type { Send } from './replicas.js';
+import type { Circumstances, Workload } from './load.js';
 import { parseWithIds, toState } from './requests.js';
 
 /** How long a mirror waits after an empty page, in milliseconds. */
@@ -20,32 +19,27 @@ export class Mirror implements Workload {
   private path = '/changes?limit=500';
   private changes = 0;
 
-  /** @param patienceMs how long the last changes may take to come, in milliseconds */
-  constructor(
-    private readonly send: Send,
-    private readonly faults: string[],
-    private readonly patienceMs: number,
-  ) {}
+  constructor(private readonly load: Circumstances) {}
 
   /** Reads a page of the feed. */
   async step(): Promise<void> {
-    const answer = await this.send({ method: 'GET', path: this.path });
+    const answer = await this.load.send({ method: 'GET', path: this.path });
     if (answer?.status === 200) {
       const changes = parseWithIds(answer.body) as Change[];
       for (const change of changes) this.apply(change);
       this.path = findNext(answer.headers.link) ?? this.path;
       if (changes.length === 0) await sleep(PAUSE_MS);
     } else if (answer !== undefined && answer.status !== 503) {
-      this.faults.push(`a wrong answer: ${this.path} -> ${answer.status} ${answer.body}`);
+      this.load.faults.push(`a wrong answer: ${this.path} -> ${answer.status} ${answer.body}`);
       await sleep(PAUSE_MS);
     }
   }
 
   /** Follows the feed until the mirror has these rows, and lists the differences if it never does. */
   async finish(rows: ReadonlyMap<string, string>): Promise<void> {
-    const end = performance.now() + this.patienceMs;
+    const end = performance.now() + this.load.patienceMs;
     while (this.findDifferences(rows).length > 0 && performance.now() < end) await this.step();
-    this.faults.push(...this.findDifferences(rows));
+    this.load.faults.push(...this.findDifferences(rows));
   }
 
   summary(): string {
@@ -58,7 +52,7 @@ export class Mirror implements Workload {
     const [before, after] = [this.rows.get(id), data && toState(data)];
     const isExpected = (before === undefined) === (type === 'plant.created');
     if (!isExpected || countChanges(after) > countChanges(before) + 1) {
-      this.faults.push(`a change is missing from the feed: ${type} of ${id} after ${before}`);
+      this.load.faults.push(`a change is missing from the feed: ${type} of ${id} after ${before}`);
     }
     if (after === undefined) this.rows.delete(id);
     else this.rows.set(id, after);

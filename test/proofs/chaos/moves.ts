@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SeededRandom } from '../../support/seeded-random.js';
-import type { Send } from './replicas.js';
 import { makeCreate, toState } from './requests.js';
-import type { AuditExport, Workload } from './load.js';
+import type { AuditExport, Circumstances, Workload } from './load.js';
 
 /** The accounts are the plants from the first to the last of these ids, the receipts come after. */
 const FIRST_ACCOUNT = 1_000_000_000;
@@ -28,12 +27,9 @@ export class Moves implements Workload {
   private readonly outcomes = new Map<string, Outcome>();
   private lastReceipt = FIRST_RECEIPT;
 
-  /** @param longestMs the longest pause within a transaction, in milliseconds */
   constructor(
+    private readonly load: Circumstances,
     private readonly random: SeededRandom,
-    private readonly send: Send,
-    private readonly faults: string[],
-    private readonly longestMs: number,
   ) {
     this.accounts = this.createAccounts();
   }
@@ -50,10 +46,10 @@ export class Moves implements Workload {
     return (rows) => {
       for (const [receipt, outcome] of before) {
         if (outcome === 'done' && !rows.has(receipt)) {
-          this.faults.push(`an acknowledged transaction is lost: that of ${receipt}`);
+          this.load.faults.push(`an acknowledged transaction is lost: that of ${receipt}`);
         }
         if (outcome === 'undone' && rows.has(receipt)) {
-          this.faults.push(`a transaction that was rolled back is stored: that of ${receipt}`);
+          this.load.faults.push(`a transaction that was rolled back is stored: that of ${receipt}`);
         }
       }
     };
@@ -76,7 +72,9 @@ export class Moves implements Workload {
     for (const [account, { quantity, changes }] of wanted) {
       const [row, state] = [rows.get(account), writeAccount(quantity, changes)];
       if (row === state) continue;
-      this.faults.push(`half a transaction: ${account} is ${row}, and ${state} by its receipts`);
+      this.load.faults.push(
+        `half a transaction: ${account} is ${row}, and ${state} by its receipts`,
+      );
     }
   }
 
@@ -89,7 +87,7 @@ export class Moves implements Workload {
   private async createAccounts(): Promise<void> {
     for (const account of ACCOUNT_IDS) {
       const request = makeCreate(BigInt(account), writeAccount(AT_FIRST, 0));
-      while (![200, 409].includes((await this.send(request))?.status ?? 0));
+      while (![200, 409].includes((await this.load.send(request))?.status ?? 0));
     }
   }
 
@@ -104,27 +102,27 @@ export class Moves implements Workload {
       from: ACCOUNT_IDS[from] ?? '',
       to: ACCOUNT_IDS[to] ?? '',
       quantity: String(1 + random.below(MOST_MOVED)),
-      pauseMs: String(random.below(this.longestMs)),
+      pauseMs: String(random.below(this.load.longestMs)),
       undo: String(isUndone),
     });
     this.outcomes.set(receipt, isUndone ? 'undone' : 'pending');
-    const answer = await this.send({ method: 'POST', path: `/moves?${String(query)}` });
+    const answer = await this.load.send({ method: 'POST', path: `/moves?${String(query)}` });
     const { status = 503 } = answer ?? {};
     if (status === 201 && !isUndone) this.outcomes.set(receipt, 'done');
     else if (status !== 503 && !(status === 409 && isUndone)) {
-      this.faults.push(`a wrong answer: a move -> ${status} ${answer?.body ?? ''}`);
+      this.load.faults.push(`a wrong answer: a move -> ${status} ${answer?.body ?? ''}`);
     }
   }
 
   /** Checks the accounts as one statement reads them: a move changes two or none. */
   private async look(): Promise<void> {
     const path = `/plants?after=${FIRST_ACCOUNT - 1}&limit=${ACCOUNTS}`;
-    const answer = await this.send({ method: 'GET', path });
+    const answer = await this.load.send({ method: 'GET', path });
     if (answer?.status !== 200) return;
     const accounts = JSON.parse(answer.body) as { name: string }[];
     const sum = accounts.reduce((all, { name }) => all + Number(name), 0);
     if (sum === ACCOUNTS * AT_FIRST) return;
-    this.faults.push(`half a transaction: the accounts hold ${sum}: ${answer.body}`);
+    this.load.faults.push(`half a transaction: the accounts hold ${sum}: ${answer.body}`);
   }
 }
 

@@ -1,8 +1,7 @@
 import { describeCalls, isLinearizable } from './checker.js';
 import { drawOperations, History } from './history.js';
 import { ABSENT, type State } from './plant-register.js';
-import type { Send } from './replicas.js';
-import type { AuditExport, Workload } from './load.js';
+import type { AuditExport, Circumstances, Workload } from './load.js';
 
 /** Checks that short histories of concurrent requests, each on an id of its own, are linearizable. */
 export class Registers implements Workload {
@@ -13,16 +12,12 @@ export class Registers implements Workload {
   private readonly ended: History[] = [];
   private readonly etags = new Map<State, string>();
 
-  constructor(
-    private readonly seed: number,
-    private readonly send: Send,
-    private readonly faults: string[],
-  ) {}
+  constructor(private readonly load: Circumstances) {}
 
   async step(): Promise<void> {
     const number = ++this.started;
     const history = new History(BigInt(number), this.etags);
-    await history.run(drawOperations(this.seed + number), this.send);
+    await history.run(drawOperations(this.load.seed + number), this.load.send);
     this.calls += history.calls.length;
     this.unknown += history.calls.filter(({ answer }) => answer === undefined).length;
     if (isLinearizable(history.calls)) this.ended.push(history);
@@ -44,6 +39,6 @@ export class Registers implements Workload {
   }
 
   private report({ id, calls }: History, more = ''): void {
-    this.faults.push(`not linearizable: the id ${id}${more}\n${describeCalls(calls)}`);
+    this.load.faults.push(`not linearizable: the id ${id}${more}\n${describeCalls(calls)}`);
   }
 }

@@ -1,33 +1,12 @@
 import { once } from 'node:events';
-import {
-  Agent,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as openRequest,
-} from 'node:http';
+import { Agent, type IncomingMessage, request as openRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
 import type { Program, ProgramFolder } from '../../support/program.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { TOKEN } from '../../support/token.js';
-
-export interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** JSON, unless a header says otherwise. */
-  readonly body?: string;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-/** Sends a request to one of the programs. Without an answer, its outcome is unknown. */
-export type Send = (request: Request) => Promise<Answer | undefined>;
+import type { Answer, Request, Send } from './requests.js';
 
 /** How long a client keeps an idle connection: well below the grace time of a stop. */
 const IDLE_MS = 1_000;

@@ -1,4 +1,21 @@
-import type { Request, Send } from './replicas.js';
+import type { IncomingHttpHeaders } from 'node:http';
+
+export interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** JSON, unless a header says otherwise. */
+  readonly body?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Sends a request to one of the programs. Without an answer, its outcome is unknown. */
+export type Send = (request: Request) => Promise<Answer | undefined>;
 
 /** @param state the JSON of its name and tag */
 export function makeCreate(id: bigint, state: string): Request {

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ProgramFolder } from '../../support/program.js';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { Load } from '../chaos/load.js';
-import { type Answer, PROGRAM_ENV, Replicas, type Request, type Send } from '../chaos/replicas.js';
+import { PROGRAM_ENV, Replicas } from '../chaos/replicas.js';
+import type { Answer, Request, Send } from '../chaos/requests.js';
 
 const SEED = 20_261_124;
 /** After so many moves at the latest, the load is stopped. */
@@ -81,7 +82,7 @@ it.each(BUGS)('the proof finds a program with the bug: %s', async (fault, forge)
     if (request.method === 'POST' && request.path.startsWith('/moves')) moves++;
     return forged(request, replicas.send);
   };
-  const load = new Load(send, faults, { seed: SEED, longestMs: 1, patienceMs: 2_000 });
+  const load = new Load({ seed: SEED, send, faults, longestMs: 1, patienceMs: 2_000 });
   do await load.audit();
   while (faults.length === 0 && moves < MOVES);
   await load.stop();
