@@ -7,15 +7,19 @@ import { SeededRandom } from '../../support/seeded-random.js';
 import { parseNumber, type Proof, SEED } from '../proof.js';
 import { Cluster } from './cluster.js';
 import { Load } from './load.js';
-import { PROGRAM_ENV, Replicas } from './replicas.js';
+import { Replica } from './replica.js';
+import type { Send } from './requests.js';
 
 /** The longest time between two strikes, and that of slow and failing flushes. */
 const LONGEST_PAUSE_MS = 3_000;
+/** How long after its start a program may be killed again. */
+const LONGEST_START_MS = 800;
 /** The longest pause in a transaction. On SQLite, all others wait for it. */
 const LONGEST_TRANSACTION_MS = { sqlite: 10, postgres: 500 };
 
 interface Target {
-  readonly replicas: Replicas;
+  /** Draws one of the programs on the store. */
+  readonly any: () => Replica;
   readonly database: PostgresServer | Cluster | undefined;
   readonly flushes: Faults | undefined;
   readonly random: SeededRandom;
@@ -24,8 +28,11 @@ interface Target {
 type Strike = (target: Target) => Promise<void>;
 
 const ON_PROGRAMS: Readonly<Record<string, Strike>> = {
-  kill: ({ replicas }) => replicas.kill(),
-  stop: ({ replicas }) => replicas.restart(),
+  kill: ({ any, random }) => {
+    const isStartKilled = random.below(4) === 0;
+    return any().restart('SIGKILL', isStartKilled ? random.below(LONGEST_START_MS) : undefined);
+  },
+  stop: ({ any }) => any().restart('SIGTERM'),
 };
 const NEMESES: Readonly<Record<'sqlite' | 'postgres', Readonly<Record<string, Strike>>>> = {
   sqlite: {
@@ -80,12 +87,14 @@ export default (async (args) => {
   const database = await startDatabase(engine, names);
   try {
     const flushes = names.includes('flushes') ? new Faults(folder.path, '.db-wal') : undefined;
-    const DATABASE_URL = database?.url() ?? 'sqlite:plants.db';
-    const env = { ...PROGRAM_ENV, DATABASE_URL, ...flushes?.env };
-    const replicas = await Replicas.start(count, folder, env, random, faults);
+    const env = { DATABASE_URL: database?.url() ?? 'sqlite:plants.db', ...flushes?.env };
+    const starts = Array.from({ length: count }, () => Replica.start(folder, env, faults));
+    const replicas = await Promise.all(starts);
+    const any = (): Replica => random.pick(...(replicas as [Replica, ...Replica[]]));
+    const send: Send = (request) => any().send(request);
     const longestMs = LONGEST_TRANSACTION_MS[engine];
-    const load = new Load({ seed, send: replicas.send, faults, longestMs, patienceMs: 20_000 });
-    const target = { replicas, database, flushes, random };
+    const load = new Load({ seed, send, faults, longestMs, patienceMs: 20_000 });
+    const target = { any, database, flushes, random };
     let struck = 0;
     // Each strikes at least once, however slow the machine is.
     while (faults.length === 0 && (struck < strikes.length || performance.now() < end)) {
@@ -94,7 +103,7 @@ export default (async (args) => {
       await load.audit();
     }
     await load.stop();
-    await replicas.stop();
+    for (const replica of replicas) await replica.end('SIGTERM');
     console.log(`${engine}, ${count} replicas, ${struck} strikes of ${names.join()}, seed ${seed}`);
     console.log(load.summary());
     if (engine === 'sqlite') {

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ProgramFolder } from '../../support/program.js';
-import { SeededRandom } from '../../support/seeded-random.js';
 import { Load } from '../chaos/load.js';
-import { PROGRAM_ENV, Replicas } from '../chaos/replicas.js';
+import { Replica } from '../chaos/replica.js';
 import type { Answer, Request, Send } from '../chaos/requests.js';
 
 const SEED = 20_261_124;
@@ -10,14 +9,13 @@ const SEED = 20_261_124;
 const MOVES = 40;
 
 let folder: ProgramFolder;
-let replicas: Replicas;
+let replica: Replica;
 let faults: string[];
 
 beforeEach(async () => {
   folder = await ProgramFolder.create();
-  const env = { ...PROGRAM_ENV, DATABASE_URL: 'sqlite:plants.db' };
   faults = [];
-  replicas = await Replicas.start(1, folder, env, new SeededRandom(SEED), faults);
+  replica = await Replica.start(folder, {}, faults);
 });
 
 afterEach(() => folder.remove());
@@ -80,7 +78,7 @@ it.each(BUGS)('the proof finds a program with the bug: %s', async (fault, forge)
   let moves = 0;
   const send: Send = (request) => {
     if (request.method === 'POST' && request.path.startsWith('/moves')) moves++;
-    return forged(request, replicas.send);
+    return forged(request, (one) => replica.send(one));
   };
   const load = new Load({ seed: SEED, send, faults, longestMs: 1, patienceMs: 2_000 });
   do await load.audit();

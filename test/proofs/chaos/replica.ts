@@ -4,9 +4,8 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
 import type { Program, ProgramFolder } from '../../support/program.js';
-import type { SeededRandom } from '../../support/seeded-random.js';
 import { TOKEN } from '../../support/token.js';
-import type { Answer, Request, Send } from './requests.js';
+import type { Answer, Request } from './requests.js';
 
 /** How long a client keeps an idle connection: well below the grace time of a stop. */
 const IDLE_MS = 1_000;
@@ -14,73 +13,27 @@ const IDLE_MS = 1_000;
 const RETRY_AFTER_MS = 1_000;
 /** When a stop closes the connections of requests that still run. */
 const CUT_OFF_MS = 7_250;
-/** How long after its start a program may be killed again. */
-const LONGEST_START_MS = 800;
 
 /** The most memory of a program, in MiB. */
 const MAX_MEMORY_MIB = 350;
 
 /** The environment in which the program serves all that a load asks for. */
-export const PROGRAM_ENV = {
+const ENV = {
   CHANGE_FEED: 'on',
   NODE_OPTIONS: `--import=${new URL('moves-module.mjs', import.meta.url).href}`,
+  SHUTDOWN_GRACE_MS: '',
 };
 
-/** Programs on one store, which are killed or stopped, and started again. */
-export class Replicas {
-  private constructor(
-    private readonly all: readonly Replica[],
-    private readonly random: SeededRandom,
-  ) {}
-
-  static async start(
-    count: number,
-    folder: ProgramFolder,
-    env: Record<string, string>,
-    random: SeededRandom,
-    faults: string[],
-  ): Promise<Replicas> {
-    const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
-    const replicas = ports.map((port) => {
-      const own = { ...env, PORT: String(port), SHUTDOWN_GRACE_MS: '' };
-      return new Replica(() => folder.serve(own), port, faults);
-    });
-    await Promise.all(replicas.map(({ serving }) => serving));
-    return new Replicas(replicas, random);
-  }
-
-  readonly send: Send = (request) => this.any().send(request);
-
-  /** Kills one, sometimes again while it starts, and starts it. */
-  async kill(): Promise<void> {
-    const isStartKilled = this.random.below(4) === 0;
-    const startMs = isStartKilled ? this.random.below(LONGEST_START_MS) : undefined;
-    await this.any().restart('SIGKILL', startMs);
-  }
-
-  /** Stops one with SIGTERM, and starts it again. */
-  async restart(): Promise<void> {
-    await this.any().restart('SIGTERM');
-  }
-
-  async stop(): Promise<void> {
-    for (const replica of this.all) await replica.end('SIGTERM');
-  }
-
-  private any(): Replica {
-    return this.random.pick(...(this.all as [Replica, ...Replica[]]));
-  }
-}
-
-class Replica {
+/** A program that is killed or stopped, and started again. Several may serve from one store. */
+export class Replica {
   private readonly agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
   private program: Program;
   /** Resolves once it listens. */
-  serving: Promise<unknown>;
+  private serving: Promise<unknown>;
   /** When it got SIGTERM; undefined unless it stops. */
   private stopBegan: number | undefined;
 
-  constructor(
+  private constructor(
     private readonly startProgram: () => Program,
     private readonly port: number,
     private readonly faults: string[],
@@ -89,6 +42,19 @@ class Replica {
     this.serving = this.program.listening();
   }
 
+  static async start(
+    folder: ProgramFolder,
+    env: Record<string, string>,
+    faults: string[],
+  ): Promise<Replica> {
+    const port = await freePort();
+    const own = { ...ENV, ...env, PORT: String(port) };
+    const replica = new Replica(() => folder.serve(own), port, faults);
+    await replica.serving;
+    return replica;
+  }
+
+  /** Sends a request. Without an answer, its outcome is unknown. */
   async send({ method, path, headers, body }: Request): Promise<Answer | undefined> {
     const all = {
       Authorization: `Bearer ${TOKEN}`,
