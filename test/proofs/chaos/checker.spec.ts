@@ -102,17 +102,13 @@ const NOT_LINEARIZABLE: readonly (readonly [what: string, calls: string])[] = [
   ['an answer that a register never gives', '0-1 read: 50000'],
 ];
 
-describe('a history that is linearizable', () => {
-  it.each(LINEARIZABLE)('%s', (_, text) => {
-    expect(isLinearizable(readCalls(text))).toBe(true);
-    expect(isLinearizable(readCalls(text).toReversed())).toBe(true);
-  });
-});
-
-describe('a history that is not linearizable', () => {
-  it.each(NOT_LINEARIZABLE)('%s', (_, text) => {
-    expect(isLinearizable(readCalls(text))).toBe(false);
-    expect(isLinearizable(readCalls(text).toReversed())).toBe(false);
+describe.each([
+  ['linearizable', true, LINEARIZABLE],
+  ['not linearizable', false, NOT_LINEARIZABLE],
+])('a history that is %s', (_, isSo, histories) => {
+  it.each(histories)('%s', (_, text) => {
+    expect(isLinearizable(readCalls(text))).toBe(isSo);
+    expect(isLinearizable(readCalls(text).toReversed())).toBe(isSo);
   });
 });
 

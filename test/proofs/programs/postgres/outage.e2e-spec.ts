@@ -91,26 +91,22 @@ type End = () => Promise<void> | void;
 /** Begins an outage, and returns the function that ends it. */
 type Outage = () => Promise<End> | End;
 
+/** Alters the database for new connections, and breaks all others. */
+async function alter(change: string, back: string): Promise<End> {
+  await execute(`ALTER DATABASE ${database} ${change}`);
+  await breakConnections();
+  return () =>
+    execute('SET default_transaction_read_only = off', `ALTER DATABASE ${database} ${back}`);
+}
+
 const OUTAGES: readonly (readonly [what: string, begin: Outage])[] = [
   [
     'refuses connections since it has too many',
-    async () => {
-      await execute(`ALTER DATABASE ${database} CONNECTION LIMIT 0`);
-      await breakConnections();
-      return () => execute(`ALTER DATABASE ${database} CONNECTION LIMIT -1`);
-    },
+    () => alter('CONNECTION LIMIT 0', 'CONNECTION LIMIT -1'),
   ],
   [
     'has become read-only',
-    async () => {
-      await execute(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
-      await breakConnections();
-      return () =>
-        execute(
-          'SET default_transaction_read_only = off',
-          `ALTER DATABASE ${database} RESET default_transaction_read_only`,
-        );
-    },
+    () => alter('SET default_transaction_read_only = on', 'RESET default_transaction_read_only'),
   ],
   [
     'makes creates wait for the lock of another program',
