@@ -24,6 +24,7 @@ let folder: ProgramFolder;
 let program: Program;
 let nginx: ChildProcess;
 let origin: string;
+let client: PlantStoreClient;
 
 /**
  * Starts nginx with the shipped configuration, but with other addresses. The names of containers
@@ -46,6 +47,7 @@ async function startNginx(upstream: number, readTimeout = '30s'): Promise<void> 
     stdio: 'ignore',
   });
   origin = `http://127.0.0.1:${port}`;
+  client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000, attempts: 1 });
   await until(async () => (await fetch(origin).catch(() => undefined)) !== undefined);
 }
 
@@ -81,11 +83,8 @@ describe('the program behind the shipped nginx.conf', () => {
   });
 
   it('is used as without it', async () => {
-    const client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000 });
-    assert.deepEqual(await client.createPlant({ id: 1, name: 'a', tag: 't' }), {
-      name: 'a',
-      tag: 't',
-    });
+    const plant = { name: 'a', tag: 't' };
+    assert.deepEqual(await client.createPlant({ id: 1, ...plant }), plant);
     assert.deepEqual(await client.patchPlant(1, { tag: null }), { name: 'a' });
     const { etag } = await client.readPlant(1);
     assert.deepEqual(await client.replacePlant(1, { name: 'b' }, etag), { name: 'b' });
@@ -96,7 +95,6 @@ describe('the program behind the shipped nginx.conf', () => {
   });
 
   it('passes a Link with the longest filter', async () => {
-    const client = new PlantStoreClient(origin, TOKEN);
     const tag = 't'.repeat(4_096);
     await client.createPlant({ id: 1, name: 'a', tag });
     await client.createPlant({ id: 2, name: 'b', tag });
@@ -115,21 +113,15 @@ describe('the program behind the shipped nginx.conf', () => {
   });
 
   it('stores the lines of an import while it is sent, however long it takes', async () => {
-    const client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000 });
-    const isStored = async (id: number): Promise<boolean> => {
-      const { status } = await fetch(`${origin}/plants/${id}`, { headers: HEADERS });
-      return status === 200;
-    };
     async function* plants(): AsyncGenerator<NewPlant> {
       for (let id = 1; id <= LONG_PLANTS; id++) yield { id, name: LONG_NAME };
-      await until(() => isStored(1));
+      await until(async () => (await fetch(`${origin}/plants/1`, { headers: HEADERS })).ok);
     }
     const result = await client.importPlants(plants());
     assert.deepEqual(result, { created: LONG_PLANTS, identical: 0, failed: 0, failures: [] });
   });
 
   it('sends an export while it is read, which breaks off where the program does', async () => {
-    const client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000 });
     const plants = Array.from({ length: LONG_PLANTS }, (_, id) => ({ id, name: LONG_NAME }));
     await client.importPlants(plants);
     let count = 0;
@@ -146,7 +138,6 @@ describe('the program behind the shipped nginx.conf', () => {
   it('is answered for in the shape of its errors when it is not there', async () => {
     await program.end('SIGKILL');
     await assertError(fetch(`${origin}/plants/1`, { headers: HEADERS }), 502, 50200, '1');
-    const client = new PlantStoreClient(origin, TOKEN, { attempts: 1 });
     await assert.rejects(client.createPlant({ id: 1, name: 'n' }), { status: 502, retryAfter: 1 });
   });
 });

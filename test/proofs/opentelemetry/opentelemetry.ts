@@ -29,20 +29,17 @@ interface Span {
   readonly attributes: readonly { readonly key: string; readonly value: object }[];
 }
 
-interface OtlpRequest {
-  readonly resourceSpans: readonly {
-    readonly scopeSpans: readonly {
-      readonly scope: { readonly name: string };
-      readonly spans: readonly Span[];
-    }[];
-  }[];
+interface ScopeSpans {
+  readonly scope: { readonly name: string };
+  readonly spans: readonly Span[];
 }
 
 /** Everything that the program exports with OTLP as JSON over HTTP. */
-const exported: OtlpRequest[] = [];
+const exported: ScopeSpans[] = [];
 const collector = createServer((req, res) => {
   void json(req).then((body) => {
-    exported.push(body as OtlpRequest);
+    const { resourceSpans } = body as { resourceSpans: { scopeSpans: ScopeSpans[] }[] };
+    for (const { scopeSpans } of resourceSpans) exported.push(...scopeSpans);
     res.setHeader('Content-Type', 'application/json').end('{}');
   });
 });
@@ -113,8 +110,6 @@ async function send(url: string, id?: number, token = TOKEN): Promise<Caller> {
 /** Lists the spans of an instrumentation, such as `http`. */
 function spansOf(instrumentation: string): Span[] {
   return exported
-    .flatMap(({ resourceSpans }) => resourceSpans)
-    .flatMap(({ scopeSpans }) => scopeSpans)
     .filter(({ scope }) => scope.name === `@opentelemetry/instrumentation-${instrumentation}`)
     .flatMap(({ spans }) => spans);
 }
