@@ -13,19 +13,14 @@ addToSchema(EXAMPLE_SCHEMA);
 /** Fixed, so that the suite is the same every time; `npm run prove -- fuzz` takes others. */
 const SEED = 20_261_121;
 
-let app: TestApp;
-let client: HttpClient;
+const app = TestApp.forAll({ CHANGE_FEED: 'on' }, ...EXAMPLE_MODULES);
+const client = new HttpClient(() => app.url);
 let api: Api;
 
 beforeAll(async () => {
-  app = await TestApp.start({ CHANGE_FEED: 'on' }, ...EXAMPLE_MODULES);
-  client = new HttpClient(() => app.url);
   api = new Api(client.send, await ApiDocument.load(app.url));
 });
-afterAll(async () => {
-  client.close();
-  await app.close();
-});
+afterAll(() => client.close());
 
 it('each flaw of a request has its error, and each harmless difference none', async () => {
   await sendRows(api, client.send, SEED);

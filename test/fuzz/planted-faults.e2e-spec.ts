@@ -13,19 +13,14 @@ import { fuzzOperations } from './operations.js';
 
 const OPTIONS = { seed: 7, numRuns: 40, endOnFailure: true };
 
-let app: TestApp;
-let client: HttpClient;
+const app = TestApp.forAll({ CHANGE_FEED: 'on' });
+const client = new HttpClient(() => app.url);
 let document: ApiDocument;
 
 beforeAll(async () => {
-  app = await TestApp.start({ CHANGE_FEED: 'on' });
-  client = new HttpClient(() => app.url);
   document = await ApiDocument.load(app.url);
 });
-afterAll(async () => {
-  client.close();
-  await app.close();
-});
+afterAll(() => client.close());
 
 /** Makes a way to send requests that misbehaves. */
 type Plant = (send: Send) => Send;
