@@ -1,19 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  writeSync,
-} from 'node:fs';
+import { openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from './until.js';
 
 const SOURCE = new URL('faults.c', import.meta.url).pathname;
-const CACHE = new URL('../../node_modules/.cache/', import.meta.url).pathname;
 
 /** The faults, as 64-bit numbers in this order; test/support/faults.c describes each. */
 const FIELDS = [
@@ -44,14 +34,16 @@ export class Faults {
   readonly env: Record<string, string>;
 
   /**
-   * @param folder the folder for the file with the faults
+   * @param folder the folder for the library and for the file with the faults
    * @param suffix the end of the paths of the affected files
    */
   constructor(folder: string, suffix: string) {
     const file = join(folder, 'faults');
     this.fd = openSync(file, 'w+');
     writeSync(this.fd, new BigInt64Array(FIELDS.length));
-    this.env = { LD_PRELOAD: compiled(), FAULTS_FILE: file, FAULTS_SUFFIX: suffix };
+    const library = `${file}.so`;
+    execFileSync('cc', ['-shared', '-fPIC', '-o', library, SOURCE]);
+    this.env = { LD_PRELOAD: library, FAULTS_FILE: file, FAULTS_SUFFIX: suffix };
   }
 
   set(wrong: Wrong): void {
@@ -77,16 +69,4 @@ function hasCompiler(): boolean {
   if (spawnSync('cc', ['--version']).status === 0) return true;
   if (process.env.CI) throw new Error('CI is set, but this machine has no cc');
   return false;
-}
-
-/** Compiles the library once for all tests. */
-function compiled(): string {
-  const digest = createHash('sha256').update(readFileSync(SOURCE)).digest('hex').slice(0, 16);
-  const library = join(CACHE, `faults-${digest}.so`);
-  if (existsSync(library)) return library;
-  mkdirSync(CACHE, { recursive: true });
-  const made = `${library}.${process.pid}`;
-  execFileSync('cc', ['-shared', '-fPIC', '-o', made, SOURCE]);
-  renameSync(made, library);
-  return library;
 }
