@@ -6,8 +6,7 @@ import {
   type Request,
 } from 'playwright-core';
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { spawnSync } from 'node:child_process';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { ProgramFolder } from '../../support/program.js';
 import { TOKEN } from '../../support/token.js';
@@ -15,19 +14,15 @@ import { TOKEN } from '../../support/token.js';
 /** No JavaScript number has these digits. */
 const GREATEST_ID = '9223372036854775807';
 
-/** The browser that CHROMIUM names, or the first of the usual ones on the PATH. */
-function findChromium(): string {
-  const { CHROMIUM, PATH = '' } = process.env;
-  const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-  const paths = names.flatMap((name) => PATH.split(delimiter).map((folder) => join(folder, name)));
-  const found = CHROMIUM ?? paths.find((path) => existsSync(path));
-  assert.ok(found !== undefined, 'Chromium is not installed, and CHROMIUM names none');
-  return found;
-}
+// The browser that CHROMIUM names, or the first of the usual ones on the PATH.
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const [found] = spawnSync('which', names, { encoding: 'utf8' }).stdout.split('\n');
+const executablePath = process.env.CHROMIUM ?? found;
+assert.ok(executablePath, 'Chromium is not installed, and CHROMIUM names none');
 
 // Chromium refuses to run as root with its sandbox.
 const browser = await chromium.launch({
-  executablePath: findChromium(),
+  executablePath,
   chromiumSandbox: process.getuid?.() !== 0,
 });
 
