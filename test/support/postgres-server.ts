@@ -94,6 +94,12 @@ export class PostgresServer {
     await once(process, 'exit');
   }
 
+  /** Kills it as a crash would, and starts it again. */
+  async restart(): Promise<void> {
+    await this.kill('SIGQUIT');
+    await this.resume();
+  }
+
   /** Gives it the data of another server. Neither may run. */
   async copyData(from: PostgresServer): Promise<void> {
     const { folder, ids } = this;

@@ -45,12 +45,7 @@ const NEMESES: Readonly<Record<'sqlite' | 'postgres', Readonly<Record<string, St
   },
   postgres: {
     ...ON_PROGRAMS,
-    outage: async ({ database }) => {
-      if (database instanceof PostgresServer) {
-        await database.kill('SIGQUIT');
-        await database.resume();
-      } else await database?.restart();
-    },
+    outage: async ({ database }) => await database?.restart(),
     failover: async ({ database }) => {
       if (database instanceof Cluster) await database.failOver();
     },
@@ -84,7 +79,8 @@ export default (async (args) => {
   const random = new SeededRandom(seed);
   const faults: string[] = [];
   const folder = await ProgramFolder.create();
-  const database = await startDatabase(engine, names);
+  const Database = names.includes('failover') ? Cluster : PostgresServer;
+  const database = engine === 'postgres' ? await Database.start() : undefined;
   try {
     const flushes = names.includes('flushes') ? new Faults(folder.path, '.db-wal') : undefined;
     const env = { DATABASE_URL: database?.url() ?? 'sqlite:plants.db', ...flushes?.env };
@@ -116,11 +112,3 @@ export default (async (args) => {
     await database?.remove();
   }
 }) satisfies Proof;
-
-async function startDatabase(
-  engine: 'sqlite' | 'postgres',
-  nemeses: readonly string[],
-): Promise<Target['database']> {
-  if (engine === 'sqlite') return undefined;
-  return await (nemeses.includes('failover') ? Cluster : PostgresServer).start();
-}

@@ -33,7 +33,8 @@ export function isLinearizable(calls: readonly Call[], initial: State = ABSENT):
     const key = `${done} ${state}`;
     if (tried.has(key)) return false;
     tried.add(key);
-    const firstAnswer = findFirstAnswer(calls, done);
+    const waiting = calls.filter((_, index) => (done & (1 << index)) === 0);
+    const firstAnswer = Math.min(...waiting.map(({ answer }) => answer?.at ?? Infinity));
     const changes: [bits: number, state: State][] = [];
     for (const [index, { operation, calledAt, answer }] of calls.entries()) {
       const bit = 1 << index;
@@ -56,14 +57,6 @@ export function isLinearizable(calls: readonly Call[], initial: State = ABSENT):
 function isChange({ kind }: Operation, result: Result): boolean {
   const isReading = kind === 'read' || kind === 'list';
   return !isReading && result.startsWith('2');
-}
-
-function findFirstAnswer(calls: readonly Call[], done: number): number {
-  let first = Infinity;
-  for (const [index, { answer }] of calls.entries()) {
-    if ((done & (1 << index)) === 0 && answer !== undefined) first = Math.min(first, answer.at);
-  }
-  return first;
 }
 
 /** Describes the calls for people to read, in the order of their requests. */

@@ -27,7 +27,7 @@ export class Mirror implements Workload {
     if (answer?.status === 200) {
       const changes = parseWithIds(answer.body) as Change[];
       for (const change of changes) this.apply(change);
-      this.path = findNext(answer.headers.link) ?? this.path;
+      [, this.path = ''] = /<([^>]*)>/.exec(String(answer.headers.link)) ?? [];
       if (changes.length === 0) await sleep(PAUSE_MS);
     } else if (answer !== undefined && answer.status !== 503) {
       this.load.faults.push(`a wrong answer: ${this.path} -> ${answer.status} ${answer.body}`);
@@ -63,7 +63,7 @@ export class Mirror implements Workload {
     return [...ids]
       .filter((id) => rows.get(id) !== this.rows.get(id))
       .map((id) => {
-        const [own, stored] = [show(this.rows.get(id)), show(rows.get(id))];
+        const [own, stored] = [this.rows, rows].map((all) => all.get(id)?.slice(0, 80) ?? 'none');
         return `a change is missing from the feed: the mirror has ${own} as ${id}, the store ${stored}`;
       });
   }
@@ -73,12 +73,4 @@ export class Mirror implements Workload {
 function countChanges(state = '{}'): number {
   const { tag } = JSON.parse(state) as { tag?: string };
   return tag ? Number(tag) : NaN;
-}
-
-function findNext(link: string | string[] | undefined): string | undefined {
-  return /<([^>]*)>/.exec(String(link))?.[1];
-}
-
-function show(state: string | undefined): string {
-  return state?.slice(0, 80) ?? 'none';
 }

@@ -6,8 +6,6 @@ import type { AuditExport, Circumstances, Workload } from './load.js';
 /** Checks that short histories of concurrent requests, each on an id of its own, are linearizable. */
 export class Registers implements Workload {
   readonly clients = 32;
-  private calls = 0;
-  private unknown = 0;
   private started = 0;
   private readonly ended: History[] = [];
   private readonly etags = new Map<State, string>();
@@ -18,8 +16,6 @@ export class Registers implements Workload {
     const number = ++this.started;
     const history = new History(BigInt(number), this.etags);
     await history.run(drawOperations(this.load.seed + number), this.load.send);
-    this.calls += history.calls.length;
-    this.unknown += history.calls.filter(({ answer }) => answer === undefined).length;
     if (isLinearizable(history.calls)) this.ended.push(history);
     else this.report(history);
   }
@@ -35,7 +31,9 @@ export class Registers implements Workload {
   }
 
   summary(): string {
-    return `${this.ended.length} histories, ${this.calls} calls, ${this.unknown} unknown`;
+    const calls = this.ended.flatMap((history) => history.calls);
+    const unknown = calls.filter(({ answer }) => answer === undefined).length;
+    return `${this.ended.length} histories, ${calls.length} calls, ${unknown} unknown`;
   }
 
   private report({ id, calls }: History, more = ''): void {
