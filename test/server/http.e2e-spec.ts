@@ -6,8 +6,7 @@ import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
-import { listAnswers } from '../support/http/answer.js';
-import { exchange } from '../support/http/connection.js';
+import { ClientConnection, exchange } from '../support/http/connection.js';
 import { openSocket } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
@@ -127,12 +126,12 @@ describe('Expect: 100-continue', () => {
   ];
 
   it('gets 100 (Continue) with a token, and then its answer', async () => {
-    const socket = openSocket(app.port).setEncoding('utf8');
-    socket.write(head(...lines, `Authorization: Bearer ${TOKEN}`));
-    expect(await once(socket, 'data')).toEqual(['HTTP/1.1 100 Continue\r\n\r\n']);
-    socket.write(body);
-    expect(await once(socket, 'data')).toEqual([expect.stringMatching(/^HTTP\/1.1 200 OK/)]);
-    socket.destroy();
+    const client = new ClientConnection(app.port);
+    await client.write(head(...lines, `Authorization: Bearer ${TOKEN}`));
+    expect(await client.next()).toMatchObject({ status: 100 });
+    await client.write(body);
+    expect(await client.next()).toMatchObject({ status: 200 });
+    client.destroy();
   });
 
   it.each([
@@ -144,12 +143,10 @@ describe('Expect: 100-continue', () => {
       413,
     ],
   ])('gets no 100 (Continue) %s', async (_, request, status) => {
-    const socket = openSocket(app.port);
-    socket.write(head(...request));
-    const [received] = (await once(socket, 'data')) as [Buffer];
-    expect(String(received)).toMatch(/^HTTP\/1\.1 [^1]/);
-    expect(listAnswers(received)).toMatchObject([{ status, headers: { connection: 'close' } }]);
-    socket.destroy();
+    const client = new ClientConnection(app.port);
+    await client.write(head(...request));
+    expect(await client.next()).toMatchObject({ status, headers: { connection: 'close' } });
+    client.destroy();
   });
 });
 

@@ -12,7 +12,7 @@ const END_OF_HEAD = '\r\n\r\n';
 export const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Takes the final answers from received bytes, and leaves the rest.
+ * Takes the answers, also those of 1xx, from received bytes, and leaves the rest.
  *
  * @throws Error for bytes that are not HTTP answers, and for an answer in chunks
  */
@@ -30,7 +30,7 @@ export function takeAnswers(received: Buffer): { answers: HttpAnswer[]; rest: Bu
     const end = start + Number(headers['content-length'] ?? 0);
     if (end > rest.length) return { answers, rest };
     const body = UTF_8.decode(rest.subarray(start, end));
-    if (!status.startsWith('1')) answers.push({ status: Number(status), headers, body });
+    answers.push({ status: Number(status), headers, body });
     rest = rest.subarray(end);
   }
 }
