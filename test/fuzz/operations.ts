@@ -3,7 +3,7 @@ import type { Field, HttpRequest } from '../support/http/request.js';
 import { AUTHORIZATION } from '../support/plant-requests.js';
 import { type Api, Fault, type FuzzOptions } from './api.js';
 import type { ApiDocument, Operation } from './api-document.js';
-import { makeValue } from './schema.arbitrary.js';
+import { makeBody, makeValue } from './schema.arbitrary.js';
 import { EXTRA_FIELDS } from './variations.js';
 
 interface Call {
@@ -48,7 +48,7 @@ function makeCall(operation: Operation, document: ApiDocument): fc.Arbitrary<Cal
     });
   };
   const bodies = [...operation.bodies].map(([type, schema]) => {
-    const valid = makeValue(schema, document);
+    const valid = makeBody(schema, document);
     const other = type.endsWith('json') ? fc.jsonValue() : fc.uint8Array();
     const types = fc.oneof({ weight: 9, arbitrary: fc.constant(type) }, fc.constant('text/plain'));
     return fc.record({ type: types, value: fc.oneof({ weight: 4, arbitrary: valid }, other) });
