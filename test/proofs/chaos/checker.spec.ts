@@ -37,10 +37,10 @@ function readCalls(text: string): Call[] {
 }
 
 function makeOperation(kind: string, what: string): Operation {
-  const plant = STATES[what] ?? '';
-  if (kind === 'create') return { kind, plant };
-  if (kind === 'put') return { kind: 'replace', plant };
-  if (kind === 'patch') return { kind, patch: PATCHES[what] ?? '' };
+  const body = STATES[what] ?? '';
+  if (kind === 'create') return { kind, body };
+  if (kind === 'put') return { kind: 'replace', body };
+  if (kind === 'patch') return { kind, body: PATCHES[what] ?? '' };
   if (kind === 'list') return what === 'tagged' ? { kind, tag: '' } : { kind };
   if (kind === 'read' || kind === 'remove') return { kind };
   throw new TypeError(`no operation ${kind}`);

@@ -35,9 +35,9 @@ const condition = fc.option(fc.record({ header: headers, state: plants }), {
   nil: undefined,
 });
 const operations = fc.oneof(
-  fc.record({ kind: pick('create'), plant: plants }),
-  fc.record({ kind: pick('replace'), plant: plants, condition }),
-  fc.record({ kind: pick('patch'), patch: patches, condition }),
+  fc.record({ kind: pick('create'), body: plants }),
+  fc.record({ kind: pick('replace'), body: plants, condition }),
+  fc.record({ kind: pick('patch'), body: patches, condition }),
   fc.record({ kind: pick('remove', 'read', 'read'), condition }),
   fc.record({ kind: pick('list'), tag: pick(undefined, '', 't') }),
 );
@@ -49,6 +49,7 @@ const histories = fc.array(fc.array(operations, { minLength: 1, maxLength: 4, si
   size: 'max',
 });
 
+const METHODS = { read: 'GET', replace: 'PUT', patch: 'PATCH', remove: 'DELETE' };
 const UNAVAILABLE = '50300';
 
 /** Draws the operations of each client of a history. */
@@ -115,7 +116,7 @@ export class History {
   }
 
   private makeRequest(operation: Operation): Request {
-    if (operation.kind === 'create') return makeCreate(this.id, operation.plant);
+    if (operation.kind === 'create') return makeCreate(this.id, operation.body);
     if (operation.kind === 'list') {
       const tag = operation.tag === undefined ? '' : `&tag=${operation.tag}`;
       return { method: 'GET', path: `/plants?after=${this.id - 1n}&limit=1${tag}` };
@@ -123,14 +124,8 @@ export class History {
     const { condition } = operation;
     const path = `/plants/${this.id}`;
     const headers = condition && { [condition.header]: this.etags.get(condition.state) ?? '' };
-    switch (operation.kind) {
-      case 'replace':
-        return { method: 'PUT', path, headers, body: operation.plant };
-      case 'patch':
-        return { method: 'PATCH', path, headers, body: operation.patch };
-      default:
-        return { method: operation.kind === 'read' ? 'GET' : 'DELETE', path, headers };
-    }
+    const request = { method: METHODS[operation.kind], path, headers };
+    return 'body' in operation ? { ...request, body: operation.body } : request;
   }
 
   private readResult({ kind }: Operation, { status, headers, body: text }: Answer): Result {

@@ -12,45 +12,49 @@ export interface Condition {
 
 /** A request about one id. */
 export type Operation =
-  | { readonly kind: 'create'; readonly plant: State }
+  | { readonly kind: 'create'; readonly body: State }
   /** Looks for the id on a page, which is filtered by a tag if there is one. */
   | { readonly kind: 'list'; readonly tag?: string | undefined }
   | ConditionalOperation;
 
 type ConditionalOperation = { readonly condition?: Condition | undefined } & (
-  | { readonly kind: 'replace'; readonly plant: State }
-  /** The patch is JSON: a merge patch. */
-  | { readonly kind: 'patch'; readonly patch: string }
   | { readonly kind: 'remove' | 'read' }
+  /** The body of a patch is a JSON merge patch. */
+  | { readonly kind: 'replace' | 'patch'; readonly body: string }
 );
 
 /** The status or the code of the error, and the plant of a 200. */
 export type Result = string;
 
+interface Step {
+  readonly state: State;
+  readonly result: Result;
+}
+
 /** Applies an operation to a register, which models one id: it holds a plant or none. */
-export function apply(
-  state: State,
-  operation: Operation,
-): { readonly state: State; readonly result: Result } {
+export function apply(state: State, operation: Operation): Step {
+  const stay = (result: Result): Step => ({ state, result });
+  const become = (next: State): Step => ({ state: next, result: toOkResult(next) });
   if (operation.kind === 'create') {
-    const { plant } = operation;
-    if (state === ABSENT) return { state: plant, result: toOkResult(plant) };
-    return { state, result: state === plant ? '40901' : '40900' };
+    if (state === ABSENT) return become(operation.body);
+    return stay(state === operation.body ? '40901' : '40900');
   }
   if (operation.kind === 'list') {
     const isListed = operation.tag === undefined || getTag(state) === operation.tag;
-    return { state, result: toOkResult(isListed ? state : ABSENT) };
+    return stay(toOkResult(isListed ? state : ABSENT));
   }
   const refusal = findRefusal(state, operation);
-  if (refusal !== undefined) return { state, result: refusal };
-  if (operation.kind === 'remove') return { state: ABSENT, result: '204' };
-  const next = findNext(state, operation);
-  return { state: next, result: toOkResult(next) };
-}
-
-function findNext(state: State, operation: ConditionalOperation): State {
-  if (operation.kind === 'replace') return operation.plant;
-  return operation.kind === 'patch' ? patchState(state, operation.patch) : state;
+  if (refusal !== undefined) return stay(refusal);
+  switch (operation.kind) {
+    case 'replace':
+      return become(operation.body);
+    case 'patch':
+      return become(patchState(state, operation.body));
+    case 'read':
+      return become(state);
+    case 'remove':
+      return { state: ABSENT, result: '204' };
+  }
 }
 
 function patchState(state: State, patch: string): State {
