@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
 import type { EntityManager } from 'typeorm';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { plant as plantWithId, usePlantStore } from '../support/plant-store.js';
 import { SeededRandom } from '../support/seeded-random.js';
+import { plant as plantWithId, usePlantStore } from '../support/store.js';
 
 const SEED = 7;
 const WRITERS = 8;

@@ -6,8 +6,7 @@ import { BatchedRepository } from '../../src/platform/database/batched-repositor
 import { JsonText } from '../../src/platform/json/json-text.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
-import { listStoredIds, plant, usePlantStore } from '../support/plant-store.js';
-import { openEntityStore } from '../support/store.js';
+import { listStoredIds, openEntityStore, plant, usePlantStore } from '../support/store.js';
 
 /** More than any transaction of these tests takes on a busy machine. */
 const TRANSACTION_TIMEOUT_MS = 600_000;

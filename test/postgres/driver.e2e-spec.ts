@@ -3,8 +3,7 @@ import { Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { int64 } from '../../src/platform/database/columns.js';
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import type { PostgresDataSource } from '../../src/platform/database/postgres/postgres-data-source.js';
-import { usePlantStore } from '../support/plant-store.js';
-import { openEntityStore } from '../support/store.js';
+import { openEntityStore, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();
 

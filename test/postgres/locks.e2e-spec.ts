@@ -5,8 +5,7 @@ import { StoreUnavailableError } from '../../src/platform/database/store-unavail
 import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { holdTimeouts, resetClocks } from '../support/clock.js';
-import { plant, usePlantStore } from '../support/plant-store.js';
-import { openEntityStore } from '../support/store.js';
+import { openEntityStore, plant, usePlantStore } from '../support/store.js';
 import { until } from '../support/until.js';
 
 let session: pg.Client;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
 import { int64, text } from '../../src/platform/database/columns.js';
 import { changeSchema } from '../../src/platform/database/migration-steps.js';
-import { plant, usePlantStore } from '../support/plant-store.js';
+import { plant, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();
 

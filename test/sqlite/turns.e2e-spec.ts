@@ -5,7 +5,7 @@ import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-conn
 import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
-import { listStoredIds, plant, usePlantStore } from '../support/plant-store.js';
+import { listStoredIds, plant, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();
 
