@@ -13,8 +13,8 @@ import {
   untilWaiting,
 } from '../support/change-feed.js';
 import { expectError } from '../support/expect-error.js';
+import { openSocket } from '../support/http/connection.js';
 import { PostgresServer } from '../support/postgres-server.js';
-import { openSocket } from '../support/server-connections.js';
 import { TOKEN } from '../support/token.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 import { ENGINE } from '../support/test-store.js';

@@ -5,9 +5,9 @@ import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { holdTimeouts, resetClocks, stopClock } from '../support/clock.js';
 import { heapUsed } from '../support/heap-used.js';
 import { listAnswers } from '../support/http/answer.js';
-import { ClientConnection, exchange } from '../support/http/connection.js';
+import { ClientConnection, exchange, openSocket } from '../support/http/connection.js';
 import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
-import { listServerSockets, openSocket } from '../support/server-connections.js';
+import { listServerSockets } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 import { until } from '../support/until.js';
@@ -125,7 +125,7 @@ it('idle connections keep no long tokens in memory', async () => {
   const before = heapUsed();
   await askAll(head);
   expect(heapUsed() - before).toBeLessThan((clients.length * length) / 2);
-  for (const client of clients) client.reset();
+  for (const client of clients) client.socket.resetAndDestroy();
 });
 
 it('connections beyond MAX_CONNECTIONS get 503, until one that reads nothing has lost its place', async () => {

@@ -6,8 +6,7 @@ import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { expectError } from '../support/expect-error.js';
-import { ClientConnection, exchange } from '../support/http/connection.js';
-import { openSocket } from '../support/server-connections.js';
+import { ClientConnection, exchange, openSocket } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
 import { TOKEN } from '../support/token.js';
 
@@ -131,7 +130,7 @@ describe('Expect: 100-continue', () => {
     expect(await client.next()).toMatchObject({ status: 100 });
     await client.write(body);
     expect(await client.next()).toMatchObject({ status: 200 });
-    client.destroy();
+    client.socket.destroy();
   });
 
   it.each([
@@ -146,7 +145,7 @@ describe('Expect: 100-continue', () => {
     const client = new ClientConnection(app.port);
     await client.write(head(...request));
     expect(await client.next()).toMatchObject({ status, headers: { connection: 'close' } });
-    client.destroy();
+    client.socket.destroy();
   });
 });
 

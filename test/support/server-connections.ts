@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { TestApp } from './test-app.js';
 
 /** Lists the sockets of the server from now on, in the order of their connections. */
@@ -7,9 +7,4 @@ export function listServerSockets(app: TestApp): Socket[] {
   const server = app.nest.getHttpServer().setMaxListeners(0);
   server.on('connection', (socket: Socket) => sockets.push(socket));
   return sockets;
-}
-
-/** Opens a connection whose errors do not matter. */
-export function openSocket(port: number): Socket {
-  return connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../support/free-port.js';
-import { ClientConnection } from '../../support/http/connection.js';
+import { isListening } from '../../support/http/connection.js';
 import { inNewFolder } from '../../support/new-folder.js';
 import { PostgresServer, findUnprivilegedUser } from '../../support/postgres-server.js';
 import { until } from '../../support/until.js';
@@ -32,10 +32,7 @@ async function testBehindBouncer(folder: string, patterns: readonly string[]): P
   try {
     await until(async () => {
       if (bouncer.exitCode !== null) throw new Error('pgbouncer does not start');
-      const client = new ClientConnection(port);
-      const isListening = await client.opened;
-      client.destroy();
-      return isListening;
+      return await isListening(port);
     });
     const chosen = patterns.length > 0 ? ['--testPathPatterns', ...patterns] : [];
     const npm = spawn('npm', ['run', 'jest', '--', '--selectProjects', 'postgres', ...chosen], {

@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { ClientConnection } from '../../support/http/connection.js';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { openSocket } from '../../support/http/connection.js';
 import { ProgramFolder } from '../../support/program.js';
 import { LONG_TIMEOUTS } from '../../support/test-app.js';
 
@@ -13,13 +15,13 @@ it(`${CONNECTIONS} idle connections cost little memory`, async () => {
   const program = folder.serve({ DATABASE_URL: 'sqlite::memory:', ...LONG_TIMEOUTS });
   const port = Number(new URL(await program.listening()).port);
   const before = await program.residentMemory();
-  const idle: ClientConnection[] = [];
+  const idle: Socket[] = [];
   while (idle.length < CONNECTIONS) {
-    const opened = Array.from({ length: AT_A_TIME }, () => new ClientConnection(port));
-    await Promise.all(opened.map((one) => one.opened));
+    const opened = Array.from({ length: AT_A_TIME }, () => openSocket(port));
+    await Promise.all(opened.map((one) => once(one, 'connect')));
     idle.push(...opened);
   }
   expect((await program.residentMemory()) - before).toBeLessThan(MAX_MEMORY_MIB);
-  for (const one of idle) one.reset();
+  for (const one of idle) one.resetAndDestroy();
   await folder.remove();
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Faults } from '../../support/faults.js';
-import { ClientConnection } from '../../support/http/connection.js';
+import { ClientConnection, isListening } from '../../support/http/connection.js';
 import { LARGE, writeCreateRequest } from '../../support/plant-requests.js';
 import { preload, type Program, ProgramFolder } from '../../support/program.js';
 import { TOKEN } from '../../support/token.js';
@@ -27,11 +27,7 @@ async function create(client: ClientConnection): Promise<void> {
 
 /** Resolves when the program has stopped listening. */
 async function refusesConnections(): Promise<void> {
-  for (;;) {
-    const client = new ClientConnection(port);
-    if (!(await client.opened)) return;
-    client.reset();
-  }
+  while (await isListening(port));
 }
 
 describe('the program, when it stops', () => {
@@ -64,13 +60,13 @@ describe('the program, when it stops', () => {
     const deaf = new ClientConnection(port);
     await halfHead.write('POST /plants HTTP/1.1\r\nHost:');
     await halfBody.write(writeCreateRequest(TOKEN).slice(0, -1));
-    deaf.pause();
+    deaf.socket.pause();
     await deaf.write(LARGE);
     // An answer on a further connection shows that these have been accepted.
     await program.send('GET', '/health/live');
     expect(await program.end()).toBe(0);
     await Promise.all([silent, halfHead, halfBody].map(({ closed }) => closed));
-    deaf.reset();
+    deaf.socket.resetAndDestroy();
   });
 
   it('waits only briefly for other work of the process', async () => {

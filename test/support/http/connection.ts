@@ -2,24 +2,33 @@ import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type HttpAnswer, listAnswers, takeAnswers } from './answer.js';
 
+/** Opens a connection whose errors do not matter: a close event follows each. */
+export function openSocket(port: number): Socket {
+  return connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
+}
+
+/** Finds out whether somebody listens on a port of this machine. */
+export async function isListening(port: number): Promise<boolean> {
+  const socket = openSocket(port);
+  const isOpened = await new Promise<boolean>((resolve) => {
+    socket.on('connect', () => resolve(true)).on('close', () => resolve(false));
+  });
+  socket.resetAndDestroy();
+  return isOpened;
+}
+
 /** A connection to the program that records the answers. */
 export class ClientConnection {
   /** The received answers. */
   readonly answers: HttpAnswer[] = [];
-  /** Resolves with whether the connection was opened. */
-  readonly opened: Promise<boolean>;
   readonly closed: Promise<void>;
-  private readonly socket: Socket;
+  readonly socket: Socket;
   private received: Buffer = Buffer.alloc(0);
   private seen = 0;
   private wake: () => void = () => undefined;
 
   constructor(port: number) {
-    // A close event follows each error.
-    this.socket = connect({ port, host: '127.0.0.1', noDelay: true }).on('error', () => undefined);
-    this.opened = new Promise((resolve) => {
-      this.socket.on('connect', () => resolve(true)).on('close', () => resolve(false));
-    });
+    this.socket = openSocket(port).setNoDelay();
     this.closed = new Promise((resolve) => {
       this.socket.on('close', () => {
         this.wake();
@@ -46,19 +55,6 @@ export class ClientConnection {
       await new Promise<void>((resolve) => (this.wake = resolve));
     }
     return this.answers[seen - 1];
-  }
-
-  /** Stops reading. */
-  pause(): void {
-    this.socket.pause();
-  }
-
-  destroy(): void {
-    this.socket.destroy();
-  }
-
-  reset(): void {
-    this.socket.resetAndDestroy();
   }
 }
 
