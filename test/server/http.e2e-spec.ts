@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
+import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../../src/platform/errors/api-error.js';
 import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
@@ -37,6 +38,18 @@ it('an error that cannot be written closes the connection, and the service goes 
 });
 
 describe('every answer', () => {
+  it.each(['/plants', '/plants?limit=x', '/plants/1', '/docs'])(
+    'to HEAD %s ends with its headers',
+    async (path) => {
+      const socket = openSocket(app.port);
+      const fields = ['Connection: close', `Authorization: Bearer ${TOKEN}`];
+      socket.write(head(`HEAD ${path} HTTP/1.1`, ...fields));
+      const received = String(await buffer(socket));
+      expect(received).toMatch(/\r\nContent-Length: [1-9]/i);
+      expect(received.indexOf('\r\n\r\n')).toBe(received.length - 4);
+    },
+  );
+
   it.each([
     ['GET', '/nothing'],
     ['POST', '/plants'],
