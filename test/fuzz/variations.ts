@@ -43,7 +43,7 @@ export interface Variation {
   /** The error that it causes; undefined if the answer stays as it is. */
   readonly error: number | undefined;
   readonly operations: readonly PlantOperation[];
-  /** What it is, for the reader. */
+  /** A description for the reader. */
   readonly what: string;
   readonly change: Change;
   /** The name of the member or parameter at fault, which the message of the error contains. */

@@ -37,7 +37,7 @@ import { TestApp } from '../support/test-app.js';
 
 addToSchema(EXAMPLE_SCHEMA);
 
-/** What a handler throws, with the error, the message and the Retry-After of the answer. */
+/** The exception of a handler, with the error, the message and the Retry-After of the answer. */
 type Failure = readonly [
   thrown: () => unknown,
   error: number,

@@ -48,7 +48,7 @@ export class Env {
   @Setting(DATABASE_URL, DEFAULT_DATABASE_URL)
   readonly DATABASE_URL!: string;
 
-  /** How many connections to a database server commit batches, read pages, and serve TypeORM each. */
+  /** How many connections commit batches; as many more read pages, and as many serve TypeORM. */
   @Setting(wholeNumber(1, 100), '4')
   readonly DATABASE_POOL_SIZE!: number;
 

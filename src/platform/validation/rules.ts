@@ -88,7 +88,7 @@ export class Rule {
   readonly constraints: unknown[];
   /** Whether it applies to each element of an array. */
   readonly each: boolean | undefined;
-  /** The type of this project that it is for. */
+  /** The type of this project that the rule is for. */
   readonly valueType: ValueType | undefined;
   readonly schema: Schema;
   readonly isOfType: boolean;

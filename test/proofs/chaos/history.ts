@@ -63,7 +63,7 @@ export class History {
   private moment = 0;
   private lastAudit: Call | undefined;
 
-  /** @param etags those that were seen, by the plants that have them, whatever their ids are */
+  /** @param etags the ETags that were seen, by the names and tags of their plants */
   constructor(
     readonly id: bigint,
     private readonly etags: Map<State, string>,

@@ -24,11 +24,11 @@ export interface Workload {
   summary(): string;
 }
 
-/** What all workloads need. */
+/** The shared parts of all workloads. */
 export interface Circumstances {
   readonly seed: number;
   readonly send: Send;
-  /** What goes wrong, for people to read. */
+  /** The faults that were found, for people to read. */
   readonly faults: string[];
   /** The longest pause within a transaction, in milliseconds. */
   readonly longestMs: number;

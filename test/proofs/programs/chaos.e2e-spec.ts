@@ -22,7 +22,7 @@ afterEach(() => folder.remove());
 
 type Forge = (request: Request, send: Send) => Promise<Answer | undefined>;
 
-/** What clients get from a program with a bug, by the fault that its proof must name. */
+/** The answers of a program with a bug, by the fault that its proof must name. */
 const BUGS: readonly (readonly [fault: string, forge: () => Forge])[] = [
   [
     'an acknowledged plant is lost',

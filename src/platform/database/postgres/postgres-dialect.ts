@@ -37,8 +37,8 @@ export const postgresDialect: SqlDialect = {
     return type === 'text' ? `${sql} COLLATE "C"` : sql;
   },
 
-  // If it knew the limit, the planner would plan each page anew, which takes as long as reading it.
-  // It would then expect a tenth of all rows, so a constant bounds them first.
+  // With a known limit, the planner plans each page anew, which takes as long as reading it. With an
+  // unknown one it expects a tenth of all rows, so a constant bounds them first.
   limit: (select, count, offset) =>
     `SELECT * FROM (${select} LIMIT ${PIECE_ROWS + 1}) AS bounded
      LIMIT (SELECT ${count}) OFFSET (SELECT ${offset})`,
