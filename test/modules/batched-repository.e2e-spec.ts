@@ -270,6 +270,19 @@ describe('rows by key', () => {
     },
   );
 
+  it('are all in the pages of a list, however many are asked for at once', async () => {
+    const seats = openRepository(Seat);
+    const places = Array.from({ length: 4_200 }, (_, index) => String(1_000 + index));
+    await seats.createAll(places.map((place) => ({ row: 'a', place, guest: 'g' })));
+    const first = await seats.page({ limit: 5_000 });
+    const second = await seats.page({ limit: 5_000, after: first.next });
+    const shown = [first, second].flatMap(
+      ({ json }) => JSON.parse((json as JsonText).text) as Seat[],
+    );
+    expect(shown.map(({ place }) => String(place))).toEqual(places);
+    expect(second.next).toBeUndefined();
+  });
+
   it('are listed in no order that NULL has no place in', () => {
     expect(() => openPots({ orders: { fired: ['fired'] } })).toThrow(
       'Rows cannot be sorted by fired, since it may be null',

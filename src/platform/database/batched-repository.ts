@@ -459,7 +459,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     format: JsonFormat,
     manager: EntityManager | undefined,
   ): Promise<{ text: string; rows: number; last: readonly string[] | undefined }> {
-    let { limit } = page;
+    let limit = Math.min(page.limit, PIECE_ROWS);
     for (;;) {
       const request = { page: limit === page.limit ? page : { ...page, limit }, format };
       const { text, last } = await this.execute(this.pages, request, manager);

@@ -10,7 +10,7 @@ export const PIECE_BYTES = 256 * 1024;
 /** A page ends before its JSON exceeds this many bytes. */
 export const PAGE_BYTES = 1024 * 1024;
 
-/** The most rows of a piece. */
+/** The most rows of a piece or of a page. */
 export const PIECE_ROWS = 4_096;
 
 export const ARRAY: JsonFormat = { name: 'page', separator: ',', maxBytes: PAGE_BYTES };
