@@ -272,14 +272,14 @@ describe('rows by key', () => {
 
   it('are all in the pages of a list, however many are asked for at once', async () => {
     const seats = openRepository(Seat);
-    const places = Array.from({ length: 4_200 }, (_, index) => String(1_000 + index));
-    await seats.createAll(places.map((place) => ({ row: 'a', place, guest: 'g' })));
+    const places = Array.from({ length: 4_200 }, (_, index) => 1_000 + index);
+    await seats.createAll(places.map((place) => ({ row: 'a', place: String(place), guest: 'g' })));
     const first = await seats.page({ limit: 5_000 });
     const second = await seats.page({ limit: 5_000, after: first.next });
     const shown = [first, second].flatMap(
-      ({ json }) => JSON.parse((json as JsonText).text) as Seat[],
+      ({ json }) => JSON.parse((json as JsonText).text) as { place: number }[],
     );
-    expect(shown.map(({ place }) => String(place))).toEqual(places);
+    expect(shown.map(({ place }) => place)).toEqual(places);
     expect(second.next).toBeUndefined();
   });
 
