@@ -6,14 +6,13 @@ import {
   type Json,
   JsonNumber,
   JsonSyntaxError,
+  parseJson,
   readJson,
   SCALAR,
   type Shape,
   WHOLE,
 } from './json.js';
 import { TEXT } from './json-writer.js';
-
-const parseJson = (text: string): Json => readJson(text, WHOLE) as Json;
 
 /** Rounds the numbers, as JSON.parse does. */
 function toPlain(json: Json): unknown {

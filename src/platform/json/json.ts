@@ -77,6 +77,11 @@ export function readJson(text: string, shape: Shape): unknown {
   return new JsonReader(text).read(shape);
 }
 
+/** Reads JSON text as {@link readJson} does, and keeps everything. */
+export function parseJson(text: string): Json {
+  return readJson(text, WHOLE) as Json;
+}
+
 class JsonReader {
   private position = 0;
 

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { type Json, type JsonObject, readJson, WHOLE } from '../json/json.js';
+import { type Json, type JsonObject, parseJson } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
 import { assertValid } from '../requests/body-reader.js';
@@ -49,9 +49,8 @@ function merge({ type, members }: CompiledDto, current: object, patch: object): 
 
 function mergeValue(before: unknown, change: unknown): unknown {
   if (!(change instanceof JsonText)) return change;
-  const target = before instanceof JsonText ? (readJson(before.text, WHOLE) as Json) : undefined;
-  const patch = readJson(change.text, WHOLE) as Json;
-  return new JsonText(writeJson(mergeJson(target, patch)));
+  const target = before instanceof JsonText ? parseJson(before.text) : undefined;
+  return new JsonText(writeJson(mergeJson(target, parseJson(change.text))));
 }
 
 /** Applies a JSON merge patch (RFC 7396 section 2). */
