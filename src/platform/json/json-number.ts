@@ -7,6 +7,7 @@ export const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 /** A JSON number without an exponent. */
 export const PLAIN_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
+/** A JSON number, also one with zeros at its start. */
 export const JSON_NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 const ZERO = 0x30;

@@ -58,6 +58,7 @@ export const TEXT: Shape = {
     if (value instanceof JsonNumber) return value.source;
     if (typeof value === 'string') return quote(value);
     if (typeof value !== 'object' || value === null) return String(value);
+    // Cutting off a first comma would copy the text of every level.
     if (Array.isArray(value)) {
       let list = '[';
       for (const element of value as unknown[]) {
@@ -66,11 +67,11 @@ export const TEXT: Shape = {
       }
       return `${list}]`;
     }
-    let text = '';
+    let object = '{';
     for (const [name, member] of value as Map<string, unknown>) {
       if (typeof member !== 'string') return undefined;
-      text += `,${quote(name)}:${member}`;
+      object += `${object.length === 1 ? '' : ','}${quote(name)}:${member}`;
     }
-    return `{${text.slice(1)}}`;
+    return `${object}}`;
   },
 };
