@@ -74,8 +74,8 @@ export class JwtTokens {
 
   /** Whether there is a provider that the token may come from. */
   mayVerify(token: string): boolean {
-    const isJwt = token.length <= MAX_LENGTH && COMPACT_JWS.test(token) && isCanonical(token);
-    return this.keys !== undefined && isJwt;
+    if (this.keys === undefined || token.length > MAX_LENGTH) return false;
+    return COMPACT_JWS.test(token) && isCanonical(token);
   }
 
   /** Looks up what a token allows; undefined when it is not cached. */
