@@ -89,7 +89,8 @@ export class BodyChunks implements AsyncIterable<Buffer> {
  */
 export class GrowingBuffer {
   private memory = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
-  private length = 0;
+  /** How many bytes it holds. */
+  length = 0;
 
   /** @param limit how many bytes are kept; further ones are dropped */
   constructor(private readonly limit: number) {}

@@ -79,7 +79,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<() => ReadLi
         rest.add(chunk.subarray(end + 1));
         hold(0);
       }
-      if (rest.bytes.length > 0) yield () => this.readBatch(rest.bytes);
+      if (rest.length > 0) yield () => this.readBatch(rest.bytes);
     } finally {
       stop.removeEventListener('abort', refuse);
     }

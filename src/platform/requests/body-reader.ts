@@ -92,7 +92,7 @@ async function readBytes(
   for await (const chunk of chunks) {
     body.add(chunk);
     chunks.hold(body.capacity);
-    if (body.bytes.length > limit) break;
+    if (body.length > limit) break;
   }
   return body.bytes;
 }
