@@ -12,7 +12,7 @@ export const TOKEN = 'a-token-for-the-benchmark-of-the-plant-store';
 
 const NEW_PLANT = '{"id":{id},"name":"Monstera deliciosa","tag":"indoor"}';
 
-/** What is measured, in this order. A page has 100 plants; an import sends many in one request. */
+/** The operations, in the order of their measurement. A page has 100 plants, an import many lines. */
 export const OPERATIONS = {
   create: { method: 'POST', path: '/plants', body: NEW_PLANT, counted: 'TRUE' },
   import: { method: 'POST', path: '/plants/import', body: `${NEW_PLANT}\n`, counted: 'TRUE' },

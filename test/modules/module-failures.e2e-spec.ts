@@ -32,7 +32,7 @@ class NeighboursModule {}
 
 const app = TestApp.forEach({}, NeighboursModule);
 
-it("a module's request that catches nothing is answered 50300 while the store fails", async () => {
+it('a module that catches nothing answers 50300 while the store fails', async () => {
   const logged = jest.spyOn(Logger.prototype, 'error');
   const file = app.storeUrl.replace('sqlite:', '');
   const isFile = ENGINE === 'sqlite';

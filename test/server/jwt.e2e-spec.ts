@@ -175,7 +175,7 @@ const FORGERIES: Record<string, () => string | Promise<string>> = {
   'no signature': alteredBy((token) => token.replace(SIGNATURE, '')),
   'half a signature': alteredBy((token) => token.slice(0, -40)),
   'a signature of zeros': withParts({ signature: base64url.encode(new Uint8Array(64)) }),
-  'a second signature': alteredBy((token) => token.replace(SIGNATURE, '$&$&')),
+  'the signature twice': alteredBy((token) => token.replace(SIGNATURE, '$&$&')),
   'padding after the signature': alteredBy((token) => `${token}==`),
   'a payload that is no object': alteredBy((token) =>
     token.replace(/\..*/, `.${base64url.encode('7')}.AA`),

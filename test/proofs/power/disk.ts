@@ -6,7 +6,7 @@ import type { Step } from './trace.js';
 const SECTOR = 512;
 const SECTORS_OF_PAGE = 8;
 
-/** Of the unflushed values of one place, in order, how many a power cut lets reach the disk. */
+/** Chooses how many of the unflushed values of one place, in order, reach the disk in a power cut. */
 type Survive = (values: number) => number;
 
 /** A value that a disk writes as a whole: the one that is certainly there, and those that may be. */

@@ -56,7 +56,7 @@ export interface SqlDialect extends JsonDialect {
   /** Converts a value given as text, so that it compares with a column. */
   fromText(sql: string, column: ColumnMetadata): string;
 
-  /** Restricts a SELECT of the rows of a page, which are 4,096 at most, to this many after others. */
+  /** Restricts a SELECT of the rows of a page, PIECE_ROWS at most, to this many after others. */
   limit(select: string, count: string, offset: string): string;
 
   /**
