@@ -6,14 +6,18 @@ FROM ${NODE_IMAGE} AS build
 RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/platform/package.json packages/platform/
+COPY packages/schematics/package.json packages/schematics/
 COPY scripts/check-sqlite3.mjs scripts/
 RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY scripts/build-package.mjs scripts/swc.mjs scripts/
+COPY packages packages
 COPY src src
 RUN npm run build && rm dist/.tsbuildinfo && npm prune --omit=dev
 # The program loads no types, source maps, documents or builds for browsers, and builds no sqlite3.
 RUN cd node_modules \
-    && rm -rf .bin .package-lock.json typescript \
+    && rm -rf .bin .package-lock.json durable-rest-schematics typescript \
       node-addon-api node-gyp prebuild-install semver tar tar-fs tar-stream undici \
       bintrees/test class-transformer/bundles class-transformer/esm* class-validator/bundles \
       class-validator/esm* libphonenumber-js/bundle libphonenumber-js/es6-modern rxjs/dist/bundles \
@@ -25,9 +29,13 @@ RUN cd node_modules \
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATABASE_URL=sqlite:/data/plants.db
+# Threads for files, databases and cryptography; with more of them, more statements read at a time.
+ENV UV_THREADPOOL_SIZE=8
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/packages/platform/package.json packages/platform/
+COPY --from=build /app/packages/platform/dist packages/platform/dist
 COPY --from=build /app/dist dist
 RUN install -d -o node -g node /data
 VOLUME /data

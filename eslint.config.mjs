@@ -32,29 +32,8 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**/*.ts'],
-    ignores: ['src/platform/validation/compiled-dto.ts', '**/*.spec.ts'],
-    rules: {
-      'no-restricted-imports': [
-        'error',
-        {
-          paths: [
-            {
-              name: 'class-transformer',
-              allowImportNames: ['Type'],
-              message: 'Requests are read without it: only @Type(() => AClass) counts.',
-            },
-          ],
-        },
-      ],
-      'no-restricted-syntax': [
-        'error',
-        {
-          selector: 'Decorator > CallExpression[callee.name="Type"][arguments.length>1]',
-          message: 'The options of @Type() do not count: its class alone does.',
-        },
-      ],
-    },
+    files: ['**/*.cjs'],
+    languageOptions: { sourceType: 'commonjs', globals: { console: 'readonly' } },
   },
   {
     files: ['**/*.mjs'],

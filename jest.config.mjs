@@ -1,4 +1,4 @@
-import { swc } from './test/support/swc.mjs';
+import { swc } from './scripts/swc.mjs';
 
 /** @type {import('jest').Config} */
 // Whatever depends on the local time of the machine shows here.
@@ -7,12 +7,16 @@ process.env.TZ = 'America/New_York';
 const ROOT = import.meta.dirname;
 /** Modules whose classes and decorators test files and the program must have in common. */
 const PACKAGES = '@nestjs|class-transformer|class-validator|rxjs|sqlite3|typeorm';
-const ES_MODULES = String.raw`^${ROOT}/(node_modules/(@nestjs/|typeorm/index\.mjs$)|(src|test/example)/(?!.*spec\.ts$))`;
+const ES_MODULES = String.raw`^${ROOT}/(node_modules/(@nestjs/|typeorm/index\.mjs$)|(src|packages/platform/src(?!/testing)|examples/[^/]+/src)/(?!.*spec\.ts$))`;
 const COMMONJS_MODULES = `^${ROOT}/node_modules/(${PACKAGES})/`;
 const SHARE_MODULE = '<rootDir>/test/support/share-module.mjs';
 
+/** The tests run the sources of the package, not its last build. */
+const CONDITIONS = ['source', 'node', 'node-addons'];
+
 const unit = {
   testEnvironment: '<rootDir>/test/support/jest-environment.mjs',
+  testEnvironmentOptions: { customExportConditions: CONDITIONS },
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { [String.raw`^(\.{1,2}/.*)\.js$`]: '$1' },
   transform: { [String.raw`\.ts$`]: ['@swc/jest', swc] },
@@ -20,7 +24,11 @@ const unit = {
 
 const sharing = {
   ...unit,
-  testEnvironmentOptions: { shareGlobals: true, globalsCleanup: 'off' },
+  testEnvironmentOptions: {
+    customExportConditions: CONDITIONS,
+    shareGlobals: true,
+    globalsCleanup: 'off',
+  },
   transformIgnorePatterns: [`/node_modules/(?!(${PACKAGES})/)`],
   transform: {
     [ES_MODULES]: [SHARE_MODULE, { format: 'module' }],
@@ -47,12 +55,13 @@ export const postgresServer = {
 export default {
   // What runs as a process of its own in the tests is not counted there: neither for nor against.
   collectCoverageFrom: [
-    'src/**/*.ts',
-    '!src/**/*spec.ts',
+    '{src,packages/platform/src}/**/*.ts',
+    '!**/*spec.ts',
     '!src/main.ts',
-    '!src/shutdown.ts',
-    '!src/commands/db-*.ts',
-    '!src/commands/write-documents.ts',
+    '!src/commands/*.ts',
+    '!packages/platform/src/program/{run-program,shutdown}.ts',
+    '!packages/platform/src/commands/db-*.ts',
+    '!packages/platform/src/testing/**',
   ],
   coverageProvider: 'v8',
   coverageThreshold: { global: { lines: 95, branches: 95 } },
@@ -66,7 +75,7 @@ export default {
     {
       ...unit,
       displayName: 'unit',
-      roots: ['src', 'test'],
+      roots: ['src', 'packages', 'test'],
       testRegex: String.raw`\.spec\.ts$`,
       testPathIgnorePatterns: ['/test/docs/'],
     },
@@ -74,7 +83,7 @@ export default {
     {
       ...endToEnd,
       displayName: 'sqlite',
-      roots: ['src', 'test'],
+      roots: ['src', 'packages', 'examples', 'test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
       testPathIgnorePatterns: ['/test/postgres/', ...PROOFS],
       globals: { engine: 'sqlite' },
@@ -82,7 +91,7 @@ export default {
     {
       ...endToEnd,
       displayName: 'postgres',
-      roots: ['src', 'test'],
+      roots: ['src', 'packages', 'examples', 'test'],
       testRegex: String.raw`\.e2e-spec\.ts$`,
       testPathIgnorePatterns: ['/test/sqlite/', '/test/server/', ...PROOFS],
       globals: { engine: 'postgres' },

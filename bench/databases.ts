@@ -1,11 +1,13 @@
 import pg from 'pg';
-import { SqliteConnection } from '../src/platform/database/sqlite/sqlite-connection.js';
+import { SqliteConnection } from '../packages/platform/src/database/sqlite/sqlite-connection.js';
 
 /** Executes a statement in the database of a contestant, by its DATABASE_URL. */
 export async function query(url: string, sql: string): Promise<unknown[]> {
   if (url.startsWith('sqlite:')) {
     const connection = await SqliteConnection.open(url.replace('sqlite:', ''));
-    return await connection.all(sql).finally(() => connection.close());
+    // SQLite adds only columns that it computes when it reads them.
+    const own = sql.replace('STORED', 'VIRTUAL');
+    return await connection.all(own).finally(() => connection.close());
   }
   const client = new pg.Client(url);
   await client.connect();
@@ -29,4 +31,13 @@ export async function count(url: string, condition: string): Promise<number> {
   const sql = `SELECT count(*) AS count FROM plants WHERE ${condition}`;
   const [row] = (await query(url, sql)) as [{ count: number | string }];
   return Number(row.count);
+}
+
+/** Reads the process id of a PostgreSQL server, the first line of a file. */
+export async function readServerPid(url: string): Promise<string> {
+  const [row] = await query(
+    url,
+    "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1) AS pid",
+  );
+  return (row as { pid: string }).pid;
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Operation, type OperationName, OPERATIONS, TOKEN } from './operations.js';
+import { type Request, TOKEN } from './operations.js';
 
 /** The ids of a load. Each run continues where the last one ended. */
 export interface Ids {
@@ -28,25 +28,22 @@ const LINES = 200_000;
 
 /**
  * Sends requests as fast as the answers arrive (a closed loop) for some seconds. At their end, each
- * connection still waits for the answer to one request. An import is one request, however long it
- * takes.
+ * connection still waits for the answer to one request.
  */
 export async function send(
   origin: string,
-  name: OperationName,
+  { method, path, body = '', header = body && 'Content-Type: application/json' }: Request,
   ids: Ids,
   connections: number,
   seconds: number,
 ): Promise<Tally> {
-  const { method, path, body = '' }: Operation = OPERATIONS[name];
-  if (name === 'import') return await sendImport(new URL(path, origin), body, ids);
   const { stdout } = await promisify(execFile)('wrk', [
     '--threads=1',
     `--connections=${connections}`,
     `--duration=${seconds}s`,
     `--script=${SCRIPT}`,
     origin,
-    ...['--', ids.next, ids.rows, TOKEN, method, path, body].map(String),
+    ...['--', ids.next, ids.rows, TOKEN, method, path, body, header].map(String),
   ]);
   const line = stdout.trim().split('\n').at(-1) ?? '';
   const [issued = 0, answered = 0, refused = 0, us = 0] = JSON.parse(line) as number[];
@@ -55,11 +52,15 @@ export async function send(
   return { acknowledged, refused, unanswered: issued - answered, rate: (acknowledged * 1e6) / us };
 }
 
-/** Imports new plants in one request. */
-async function sendImport(url: URL, line: string, ids: Ids): Promise<Tally> {
-  const lines = Array.from({ length: LINES }, () => line.replace('{id}', String(ids.next++)));
+/** Imports new plants in one request, however long it takes. */
+export async function sendImport(
+  origin: string,
+  { path, body = '' }: Request,
+  ids: Ids,
+): Promise<Tally> {
+  const lines = Array.from({ length: LINES }, () => body.replace('{id}', String(ids.next++)));
   const began = performance.now();
-  const answer = await fetch(url, {
+  const answer = await fetch(new URL(path, origin), {
     method: 'POST',
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-ndjson' },
     body: lines.join(''),

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readProcessorUs, type Started } from './contestants.js';
-import { count } from './databases.js';
-import { type Ids, send, type Tally } from './load.js';
+import { readProcessorUs, readTreeUs, type Started } from './contestants.js';
+import { count, query } from './databases.js';
+import { type Ids, send, sendImport, type Tally } from './load.js';
 import { type Operation, type OperationName, OPERATIONS } from './operations.js';
+
+/** None of them is stored. */
+const REFUSED_IDS: Ids = { next: 2_000_000_000, rows: 0 };
 
 /** The pause before an operation, in milliseconds. */
 const SETTLING = 1_000;
@@ -12,21 +15,43 @@ export interface Options {
   readonly connections: number;
   readonly rounds: number;
   readonly seconds: number;
+  /** The process of the PostgreSQL server. */
+  readonly serverPid: string | undefined;
 }
 
 interface Run extends Tally {
-  /** The processor time of the contestant for each acknowledged request, in microseconds. */
+  /** The processor times for each acknowledged request, in microseconds. */
   readonly processorUs: number;
+  readonly serverUs: number;
+  readonly loadUs: number;
+  /** The answers per second to the requests that were sent meanwhile. */
+  readonly besideRate: number;
 }
 
 interface Measured {
   readonly contestant: Started;
-  readonly ids: Ids;
+  /** Those of each replica. */
+  readonly ids: readonly Ids[];
   /** The plants that the operation counts, before the first run. */
   readonly before: number;
   /** The first one is the warm-up. */
   readonly runs: Run[];
 }
+
+/** The columns of the table, of which each has the median of the rounds. */
+const COLUMNS = [
+  ['per second', 'rate', 0],
+  ['processor µs', 'processorUs', 1],
+  ['server µs', 'serverUs', 1],
+  ['load µs', 'loadUs', 1],
+  ['beside per second', 'besideRate', 0],
+] as const;
+
+/** The values of the first contestant that are divided by those of each other one. */
+const COMPARED: readonly (readonly [string, (run: Run) => number])[] = [
+  ['ratio of per second', ({ rate }) => rate],
+  ['ratio of processor µs', ({ processorUs, serverUs }) => processorUs + serverUs],
+];
 
 /**
  * Measures an operation of these contestants in rounds, and prints a table. A contestant is idle
@@ -39,73 +64,127 @@ export async function measure(
   contestants: readonly Started[],
   options: Options,
 ): Promise<string[]> {
-  const { rows, rounds, seconds, connections } = options;
-  const { counted = 'FALSE' }: Operation = OPERATIONS[name];
-  const all: Measured[] = [];
+  const operation: Operation = OPERATIONS[name];
   // Requests of the operation before, which were not answered in time, may still be handled.
   await sleep(SETTLING);
-  for (const contestant of contestants) {
-    const ids = name === 'create' || name === 'import' ? contestant.newIds : { next: 0, rows };
-    all.push({ contestant, ids, before: await count(contestant.url, counted), runs: [] });
-  }
-  for (let round = 0; round <= rounds; round++) {
-    console.error(`${name}: ${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}`);
+  const all: Measured[] = [];
+  for (const contestant of contestants) all.push(await prepareFor(operation, contestant));
+  for (let round = 0; round <= options.rounds; round++) {
+    console.error(`${name}: ${round === 0 ? 'warm-up' : `round ${round} of ${options.rounds}`}`);
     // No contestant always follows the same one.
     const first = round % all.length;
-    for (const { contestant, ids, runs } of [...all.slice(first), ...all.slice(0, first)]) {
-      const before = await readProcessorUs(contestant.pid);
-      const tally = await send(contestant.origin, name, ids, connections, seconds);
-      const used = (await readProcessorUs(contestant.pid)) - before;
-      runs.push({ ...tally, processorUs: used / tally.acknowledged });
+    for (const one of [...all.slice(first), ...all.slice(0, first)]) {
+      one.runs.push(await run(operation, one, options));
     }
   }
-  const how = name === 'import' ? '' : ` of ${seconds} s on ${connections} connections`;
-  console.log(`\n${name}, ${rows} plants at the start, ${rounds} rounds${how}:`);
-  console.table(
-    Object.fromEntries(all.map((one) => [one.contestant.title, summarize(one, all[0] ?? one)])),
-  );
-  return (await Promise.all(all.map((one) => findFaults(name, one, counted, rows)))).flat();
+  const connections = operation.connections ?? options.connections;
+  const how = name === 'import' ? '' : ` of ${options.seconds} s on ${connections} connections`;
+  console.log(`\n${name}, ${options.rows} plants at the start, ${options.rounds} rounds${how}:`);
+  const [base] = all.map(({ runs }) => runs.slice(1));
+  const lines = all.map(({ contestant, runs }) => [
+    contestant.title,
+    summarize(runs.slice(1), runs === all[0]?.runs ? undefined : base),
+  ]);
+  console.table(Object.fromEntries(lines));
+  return (await Promise.all(all.map((one) => findFaults(name, one, operation)))).flat();
 }
 
-/** The medians of the rounds, and the ratios of the first contestant's values to these. */
-function summarize({ runs }: Measured, first: Measured): Record<string, number | string> {
+async function prepareFor(operation: Operation, contestant: Started): Promise<Measured> {
+  const { url, replicas, rows } = contestant;
+  for (const sql of operation.sql ?? []) await query(url, sql);
+  const isForNew = operation.body?.includes('{id}') === true && !operation.path.includes('{id}');
+  const ids = replicas.map(({ newIds }, place) =>
+    isForNew ? newIds : { next: Math.round((place * rows) / replicas.length), rows },
+  );
+  return { contestant, ids, before: await count(url, operation.counted ?? 'FALSE'), runs: [] };
+}
+
+/** Sends an operation to all replicas of a contestant at once, and adds up what they did. */
+async function run(
+  operation: Operation,
+  { contestant: { replicas }, ids }: Measured,
+  options: Options,
+): Promise<Run> {
+  const { beside } = operation;
+  const { seconds, serverPid } = options;
+  const connections = (operation.connections ?? options.connections) / replicas.length;
+  const readTimes = async (): Promise<[number, number, number]> => [
+    sum(await Promise.all(replicas.map(({ pid }) => readProcessorUs(pid)))),
+    serverPid === undefined ? 0 : await readTreeUs(serverPid),
+    await readProcessorUs('self', 'ended'),
+  ];
+  const before = await readTimes();
+  const [disturbed, ...tallies] = await Promise.all([
+    beside && send(replicas[0].origin, beside, REFUSED_IDS, beside.connections, seconds),
+    ...replicas.map(({ origin }, place) =>
+      operation === OPERATIONS.import
+        ? sendImport(origin, operation, ids[place] as Ids)
+        : send(origin, operation, ids[place] as Ids, connections, seconds),
+    ),
+  ]);
+  const after = await readTimes();
+  const acknowledged = sum(tallies.map((tally) => tally.acknowledged));
+  const [processorUs, serverUs, loadUs] = after.map(
+    (time, part) => (time - (before[part] ?? 0)) / acknowledged,
+  ) as [number, number, number];
+  return {
+    acknowledged,
+    refused: sum(tallies.map((tally) => tally.refused)),
+    unanswered: sum(tallies.map((tally) => tally.unanswered)),
+    rate: sum(tallies.map((tally) => tally.rate)),
+    ...{ processorUs, serverUs, loadUs },
+    besideRate: disturbed ? (disturbed.acknowledged + disturbed.refused) / seconds : 0,
+  };
+}
+
+/** The medians of rounds, and their ratios to those of the first contestant. */
+function summarize(
+  rounds: readonly Run[],
+  base: readonly Run[] | undefined,
+): Record<string, number | string> {
   const summary: Record<string, number | string> = {};
-  for (const [title, value, digits] of [
-    ['per second', 'rate', 0],
-    ['processor µs', 'processorUs', 1],
-  ] as const) {
-    const values = runs.slice(1).map((run) => run[value]);
-    summary[title] = Number(median(values).toFixed(digits));
-    if (runs === first.runs) continue;
-    const ratios = values.map((own, round) => (first.runs[round + 1]?.[value] ?? NaN) / own);
+  for (const [title, value, digits] of COLUMNS) {
+    const typical = median(rounds.map((round) => round[value]));
+    if (typical > 0) summary[title] = Number(typical.toFixed(digits));
+  }
+  if (base === undefined) return summary;
+  for (const [title, read] of COMPARED) {
+    const ratios = base.map((round, index) => read(round) / read(rounds[index] ?? round));
     const [middle, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)].map(
       (ratio) => ratio.toFixed(2),
     );
-    // Of six rounds and more, the true median is between these in more than 95 of 100 measurements.
-    summary[`ratio of ${title}`] = `${middle} (${least} to ${most})`;
+    // Of five rounds, the true median is between these in 94 of 100 measurements.
+    summary[title] = `${middle} (${least} to ${most})`;
   }
   return summary;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1);
-  return middle.reduce((sum, value) => sum + value, 0) / middle.length;
+  return sum(middle) / middle.length;
 }
 
 /** Compares the table with what was acknowledged, in the warm-up and the rounds together. */
 async function findFaults(
   name: OperationName,
-  { contestant: { title, url }, before, runs }: Measured,
-  counted: string,
-  rows: number,
+  { contestant: { title, url, rows }, before, runs }: Measured,
+  { counted }: Operation,
 ): Promise<string[]> {
-  const add = (value: keyof Tally): number => runs.reduce((sum, run) => sum + run[value], 0);
-  const [acknowledged, refused] = [add('acknowledged'), add('refused')];
+  const add = (value: keyof Tally): number => sum(runs.map((run) => run[value]));
+  const [acknowledged, refused, unanswered] = [
+    add('acknowledged'),
+    add('refused'),
+    add('unanswered'),
+  ];
   const faults = refused === 0 ? [] : [`${title}: ${refused} refused: ${name}`];
-  if (name === 'read' || name === 'page') return faults;
+  if (acknowledged === 0) faults.push(`${title}: none acknowledged: ${name}`);
+  if (counted === undefined) return faults;
   const found = Math.abs((await count(url, counted)) - before);
-  const unanswered = add('unanswered');
   const most = acknowledged + unanswered;
   // A long load replaces rows again.
   const least = name === 'replace' ? Math.min(acknowledged, rows - unanswered) : acknowledged;

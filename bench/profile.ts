@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { program, readProcessorUs, start } from './contestants.js';
 import { send } from './load.js';
+import { OPERATIONS } from './operations.js';
 
 // Prints where the processor time of a create, a read and a page goes.
 
@@ -18,9 +19,9 @@ const INTERVAL = 200;
 
 /** The parts of the work, by the files of their code. The first match counts. */
 const PARTS: readonly (readonly [RegExp, string])[] = [
-  [/\/dist\/platform\/observability\/|\/node_modules\/(pino|prom-client)\//, 'log, metrics'],
-  [/\/dist\/platform\/(auth|requests|json|validation)\//, 'token, body, parameters'],
-  [/\/dist\/platform\/database\/|\/node_modules\/(sqlite3|typeorm)\//, 'store'],
+  [/\/platform\/dist\/observability\/|\/node_modules\/(pino|prom-client)\//, 'log, metrics'],
+  [/\/platform\/dist\/(auth|requests|json|validation)\//, 'token, body, parameters'],
+  [/\/platform\/dist\/database\/|\/node_modules\/(sqlite3|typeorm)\//, 'store'],
   [/\/dist\/|\/node_modules\//, 'Nest, Express, handler'],
   [/^node:(net|internal\/stream)/, 'sockets'],
   [/^node:/, 'HTTP and the rest of Node'],
@@ -54,15 +55,16 @@ function addUp(profile: Profiler.Profile, from: number, to: number): Map<string,
 /** Returns the microseconds of each part per request, and those of the whole process. */
 async function profile(name: (typeof NAMES)[number]): Promise<Map<string, number>> {
   const folder = await mkdtemp(path.join(DATA, 'profile-'));
-  const { title, args } = program('Plant Store');
-  const profiled = ['--cpu-prof', `--cpu-prof-interval=${INTERVAL}`, ...args];
+  const contestant = program('Plant Store');
+  const args = ['--cpu-prof', `--cpu-prof-interval=${INTERVAL}`, ...contestant.args];
   const url = `sqlite:${folder}/plants.db`;
-  const { origin, pid, newIds, stop } = await start({ title, args: profiled }, folder, url, ROWS);
+  const { replicas } = await start({ ...contestant, args }, folder, url, ROWS);
+  const { origin, pid, newIds, stop } = replicas[0];
   const ids = name === 'create' ? newIds : { next: 0, rows: ROWS };
-  await send(origin, name, ids, CONNECTIONS, WARM_UP);
+  await send(origin, OPERATIONS[name], ids, CONNECTIONS, WARM_UP);
   const from = Number(process.hrtime.bigint() / 1_000n);
   const before = await readProcessorUs(pid);
-  const { acknowledged } = await send(origin, name, ids, CONNECTIONS, SECONDS);
+  const { acknowledged } = await send(origin, OPERATIONS[name], ids, CONNECTIONS, SECONDS);
   const used = (await readProcessorUs(pid)) - before;
   const to = Number(process.hrtime.bigint() / 1_000n);
   await stop();

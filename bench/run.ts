@@ -6,23 +6,34 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { parseNumber } from '../test/proofs/proof.js';
 import { PostgresServer } from '../test/support/postgres-server.js';
-import { CONTESTANTS, program, start, type Started } from './contestants.js';
-import { query } from './databases.js';
+import { type Contestant, PEERS, program, start, type Started } from './contestants.js';
+import { query, readServerPid } from './databases.js';
 import { measure } from './measure.js';
-import { OPERATION_NAMES } from './operations.js';
+import {
+  NEIGHBOURS,
+  type Operation,
+  OPERATION_NAMES,
+  OPERATIONS,
+  SHARED_OPERATIONS,
+} from './operations.js';
+
+const OWN_OPERATIONS = OPERATION_NAMES.filter((name) => !SHARED_OPERATIONS.includes(name));
 
 const HELP = `Usage: npm run bench -- [operations] [options]
 
 Measures how many requests per second Plant Store and its peers answer, side by side, and how much
 processor time each request costs them. The load comes from wrk.
 
-Operations: ${OPERATION_NAMES.join(' ')} (create)
+Operations of all (create): ${SHARED_OPERATIONS.join(' ')}
+Operations of the program: ${OWN_OPERATIONS.join(' ')}
 
   --engine NAME        sqlite or postgres (sqlite)
   --against FOLDER     compares with another build of the program, FOLDER/dist, instead of the peers
+  --replicas A,B,C     compares A, B and C replicas of the program, each on a database of their own
+  --grown-to N         compares with a table of N plants
   --rows N             plants in the table at the start (200000)
   --connections N      connections to make requests on (64)
-  --rounds N           rounds (6)
+  --rounds N           rounds (5)
   --seconds N          seconds of a measured run (2)
   --help               prints this`;
 
@@ -32,14 +43,16 @@ const { values, positionals } = parseArgs({
   options: {
     engine: { ...string, default: 'sqlite' },
     against: string,
+    replicas: string,
+    'grown-to': string,
     rows: { ...string, default: '200000' },
     connections: { ...string, default: '64' },
-    rounds: { ...string, default: '6' },
+    rounds: { ...string, default: '5' },
     seconds: { ...string, default: '2' },
     help: { type: 'boolean' },
   },
 });
-const { engine, against } = values;
+const { engine } = values;
 const asked = positionals.length === 0 ? ['create'] : positionals;
 const operations = OPERATION_NAMES.filter((name) => asked.includes(name));
 if (values.help === true || operations.length < asked.length) {
@@ -82,22 +95,40 @@ async function createDatabase(own: string): Promise<string> {
   return server.url(name);
 }
 
-const contestants =
-  against === undefined
-    ? CONTESTANTS[engine]
-    : [program('this build'), program('the other build', against)];
+const hasNeighbours = operations.some((name) => {
+  const { path, beside }: Operation = OPERATIONS[name];
+  return path === NEIGHBOURS || beside?.path === NEIGHBOURS;
+});
+const build = (title: string, folder?: string): Contestant => program(title, folder, hasNeighbours);
+
+/** The first one is the program: ratios are relative to it. */
+function listContestants(): readonly Contestant[] {
+  const { against, replicas, 'grown-to': grown } = values;
+  if (against !== undefined) return [build('this build'), build('the other build', against)];
+  if (replicas !== undefined) {
+    const counts = replicas.split(',');
+    return counts.map((count) => ({ ...build(`replicas: ${count}`), count: parseNumber(count) }));
+  }
+  if (grown !== undefined) {
+    return [{ ...build(`${grown} plants`), rows: parseNumber(grown) }, build('the other table')];
+  }
+  return [build('Plant Store'), ...PEERS[engine as keyof typeof PEERS]];
+}
+
 try {
+  const serverPid = server && (await readServerPid(server.url()));
   const started: Started[] = [];
-  for (const contestant of contestants) {
+  for (const contestant of listContestants()) {
+    if (!operations.some((name) => contestant.operations.includes(name))) continue;
     const own = await mkdtemp(path.join(folder, 'contestant-'));
     started.push(await start(contestant, own, await createDatabase(own), options.rows));
   }
   const faults: string[] = [];
   for (const name of operations) {
-    const able = started.filter(({ lacks }) => lacks !== name);
-    faults.push(...(await measure(name, able, options)));
+    const able = started.filter((one) => one.operations.includes(name));
+    faults.push(...(await measure(name, able, { ...options, serverPid })));
   }
-  for (const { stop } of started) await stop();
+  for (const { stop } of started.flatMap(({ replicas }) => replicas)) await stop();
   if (faults.length === 0) console.log('\nEvery acknowledged change is stored, and nothing else.');
   for (const fault of faults) console.error(`FAILED: ${fault}`);
   if (faults.length > 0) process.exitCode = 1;

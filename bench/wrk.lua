@@ -1,6 +1,6 @@
 -- Sends requests with another id each. Arguments: the place of the first id, the number of ids (0 for
--- ascending ids), token, method, path, and a body, in which {id} is the id. Prints how many requests
--- were sent, answered and refused, and in how many microseconds. Made for one thread.
+-- ascending ids), token, method, path, a body, in which {id} is the id, and a header. Prints how many
+-- requests were sent, answered and refused, and in how many microseconds. Made for one thread.
 
 -- A function that puts an id into a text.
 local function template(text)
@@ -23,7 +23,8 @@ function init(args)
   method, path, body = args[4] .. ' ', template(args[5]), template(args[6])
   head = ' HTTP/1.1\r\nHost: ' .. wrk.host .. ':' .. wrk.port ..
     '\r\nAuthorization: Bearer ' .. args[3]
-  if args[6] ~= '' then head = head .. '\r\nContent-Type: application/json\r\nContent-Length: ' end
+  if args[7] ~= '' then head = head .. '\r\n' .. args[7] end
+  if args[6] ~= '' then head = head .. '\r\nContent-Length: ' end
 end
 
 function request()

@@ -59,7 +59,8 @@ interface ErrorBody {
 export interface ClientOptions {
   /**
    * How long an attempt may take, how long an import or export may be silent, and the longest pause
-   * between attempts, in milliseconds; 10,000 by default.
+   * between attempts, in milliseconds; 10,000 by default, and `Infinity` for no limit. A browser
+   * does not tell how much it has sent, so there an import has no time limit.
    */
   readonly timeoutMs?: number;
   /** How many times a request is sent in all, if no final answer comes; 5 by default. */
@@ -113,6 +114,8 @@ const PIECE_LENGTH = 64 * 1024;
 /** Matches an integer as `id`, and strings, so that nothing within a string is taken for an id. */
 const ID_OR_STRING = /"id"\s*:\s*(-?\d+)(?![\d.eE])|"[^"\\]*(?:\\.[^"\\]*)*"/g;
 const INTEGER = /^-?\d+$/;
+/** The longest time that a timer takes, in milliseconds: a longer one would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const NEXT_LINK = /<([^>]*)>; *rel="next"/;
 
 /**
@@ -149,9 +152,11 @@ class TimeLimit extends AbortController {
 
   startTimer(): void {
     this.stopTimer();
+    if (this.milliseconds === Infinity) return;
+    const milliseconds = Math.min(this.milliseconds, MAX_TIMER_MS);
     this.timer = setTimeout(() => {
-      this.abort(new DOMException(`Nothing has come for ${this.milliseconds} ms`, 'TimeoutError'));
-    }, this.milliseconds);
+      this.abort(new DOMException(`Nothing has come for ${milliseconds} ms`, 'TimeoutError'));
+    }, milliseconds);
   }
 
   stopTimer(): void {
@@ -176,10 +181,21 @@ export class PlantStoreClient {
   private readonly timeoutMs: number;
   private readonly options: ClientOptions;
 
+  /**
+   * @param url the address of the service, with `http://` or `https://`
+   * @throws TypeError if the URL is none, or a header cannot hold the token
+   * @throws RangeError if the time limit is no positive number
+   */
   constructor(url: string, token: string, options: ClientOptions = {}) {
+    if (!/^https?:$/.test(new URL(url).protocol)) {
+      throw new TypeError(`${url} must begin with http:// or https://`);
+    }
+    assertHeaderValue(token);
+    const { timeoutMs = 10_000 } = options;
+    if (!(timeoutMs > 0)) throw new RangeError(`timeoutMs is ${timeoutMs}: it must be above 0`);
     this.url = url.replace(/\/+$/, '');
     this.token = token;
-    this.timeoutMs = options.timeoutMs ?? 10_000;
+    this.timeoutMs = timeoutMs;
     this.options = options;
   }
 
@@ -194,14 +210,18 @@ export class PlantStoreClient {
   /** Reads a plant; `undefined` if it still has this ETag. */
   async readPlant(id: Id, knownEtag: string, call?: CallOptions): Promise<ReadPlant | undefined>;
   async readPlant(id: Id, knownEtag?: string, call?: CallOptions): Promise<ReadPlant | undefined> {
-    const headers = knownEtag === undefined ? {} : { 'If-None-Match': knownEtag };
+    const headers: Record<string, string> = {};
+    if (knownEtag !== undefined) headers['If-None-Match'] = knownEtag;
     const { response, text } = await this.send('GET', pathOf(id), { ...call, headers });
     if (response.status === NOT_MODIFIED) return undefined;
     return { plant: parse(text) as StoredPlant, etag: response.headers.get('etag') ?? '' };
   }
 
   /** Lists plants in an order. Each page is requested when it is needed. */
-  async *listPlants(query: PlantQuery = {}, call?: CallOptions): AsyncGenerator<StoredPlant, void> {
+  async *listPlants(
+    query: PlantQuery = {},
+    call?: CallOptions,
+  ): AsyncGenerator<StoredPlant, void, undefined> {
     let path: string | undefined = writePath(query);
     while (path !== undefined) {
       const { response, text }: Answer = await this.send('GET', path, call);
@@ -217,7 +237,7 @@ export class PlantStoreClient {
   async *exportPlants(
     query: PlantQuery = {},
     call?: CallOptions,
-  ): AsyncGenerator<StoredPlant, void> {
+  ): AsyncGenerator<StoredPlant, void, undefined> {
     const options = { ...call, headers: { Accept: NDJSON }, isStreamed: true };
     const { response, timeLimit } = await this.send('GET', writePath(query), options);
     for await (const line of iterateLines(response, timeLimit)) yield parse(line) as StoredPlant;
@@ -279,7 +299,7 @@ export class PlantStoreClient {
    */
   async *changes(
     options: CallOptions & { readonly after?: string | undefined } = {},
-  ): AsyncGenerator<PlantChange, void> {
+  ): AsyncGenerator<PlantChange, void, undefined> {
     const { signal } = options;
     const wait = Math.min(MAX_WAIT, Math.floor((0.8 * this.timeoutMs) / 1_000));
     let cursor = options.after ?? (await this.latestCursor({ signal }));
@@ -313,7 +333,7 @@ export class PlantStoreClient {
     for (let count = 1; ; count++) {
       const timeLimit = new TimeLimit(this.timeoutMs, signal);
       try {
-        const body = lines ? streamLines(lines, timeLimit) : (options.body ?? null);
+        const body = lines ? await makeBody(lines, timeLimit) : (options.body ?? null);
         const init = { method, headers, body, signal: timeLimit.signal };
         const response = await this.fetch(path, init);
         if (options.isStreamed) return { response, timeLimit, text: '' };
@@ -337,10 +357,19 @@ export class PlantStoreClient {
 
   private async fetch(path: string, init: RequestInit): Promise<Response> {
     // The types of some platforms lack `duplex`, which a streamed body needs.
-    const options = { ...init, duplex: 'half' };
+    const options = { ...init, duplex: 'half' as const };
     const response = await (this.options.fetch ?? fetch)(this.url + path, options);
     if (response.ok || response.status === NOT_MODIFIED) return response;
     throw await readError(response);
+  }
+}
+
+/** The error of `Headers` itself would show the token. */
+function assertHeaderValue(token: string): void {
+  try {
+    new Headers({ Authorization: `Bearer ${token}` });
+  } catch {
+    throw new TypeError('The token has a character that a header cannot hold');
   }
 }
 
@@ -365,7 +394,7 @@ async function readError(response: Response): Promise<PlantStoreError> {
 async function* iterateLines(
   response: Response,
   timeLimit: TimeLimit,
-): AsyncGenerator<string, void> {
+): AsyncGenerator<string, void, undefined> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   try {
@@ -384,7 +413,20 @@ async function* iterateLines(
   }
 }
 
-/** Makes a body of plants. The timer runs only while it waits for the service. */
+/** Makes a body of plants. Browsers send no stream over HTTP/1.1, and some send none at all. */
+async function makeBody(
+  plants: Plants,
+  timeLimit: TimeLimit,
+): Promise<ReadableStream<Uint8Array> | string> {
+  const stream = streamLines(plants, timeLimit);
+  const isBrowser = 'document' in globalThis || 'WorkerGlobalScope' in globalThis;
+  if (!isBrowser) return stream;
+  const text = await new Response(stream).text();
+  timeLimit.stopTimer();
+  return text;
+}
+
+/** Makes a stream of plants. The timer runs only while it waits for the service. */
 function streamLines(plants: Plants, timeLimit: TimeLimit): ReadableStream<Uint8Array> {
   const pieces = writeLines(plants);
   return new ReadableStream({
@@ -406,7 +448,7 @@ function streamLines(plants: Plants, timeLimit: TimeLimit): ReadableStream<Uint8
   });
 }
 
-async function* writeLines(plants: Plants): AsyncGenerator<Uint8Array, undefined> {
+async function* writeLines(plants: Plants): AsyncGenerator<Uint8Array, undefined, undefined> {
   const encoder = new TextEncoder();
   let text = '';
   for await (const plant of plants) {
@@ -429,6 +471,10 @@ function writeNewPlant(plant: NewPlant): string {
 }
 
 function writeId(id: Id): string {
+  // Programs in JavaScript have no types.
+  if (typeof id !== 'number' && typeof id !== 'bigint') {
+    throw new TypeError(`${String(id)} is no id: use a number or a bigint, such as BigInt('7')`);
+  }
   if (typeof id === 'number' && !Number.isSafeInteger(id)) {
     throw new RangeError(`${id} is not an integer that a number has exactly: use a bigint`);
   }

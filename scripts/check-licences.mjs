@@ -8,7 +8,8 @@ const PERMISSIVE = [
 
 const { packages } = readJson('package-lock.json');
 const strangers = Object.keys(packages)
-  .filter((path) => path !== '' && packages[path].dev !== true)
+  // A link leads to a package of this project, which has an entry of its own.
+  .filter((path) => path !== '' && packages[path].dev !== true && packages[path].link !== true)
   .map((path) => ({ path, licence: packages[path].license ?? readLicence(path) }))
   .filter(({ licence }) => !isPermissive(licence));
 

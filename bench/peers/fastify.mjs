@@ -1,11 +1,27 @@
 // Fastify and a driver, written by hand: one statement and one commit per change.
 import Fastify from 'fastify';
+import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import readline from 'node:readline';
 import { isAllowed, readId, readPage, toEtag, toPage, toPlant } from './plants.ts';
 import { change, insertAll, read } from './table.mjs';
 
-const app = Fastify({ ajv: { customOptions: { coerceTypes: false } } });
+const isMinimal = process.env.WORK === 'minimal';
+const app = Fastify({
+  ajv: { customOptions: { coerceTypes: false } },
+  logger: !isMinimal,
+  // It would write two lines for each request.
+  disableRequestLogging: true,
+  genReqId: ({ headers }) => headers['x-request-id'] ?? randomUUID(),
+});
+if (!isMinimal) {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  app.addHook('onResponse', async ({ log, method, url }, { statusCode, elapsedTime }) => {
+    log.info({ method, url, status: statusCode, ms: elapsedTime }, 'request');
+  });
+}
 
 // The schemas with which Fastify checks bodies and writes answers.
 const [id, name, tag] = [{ type: 'integer' }, { type: 'string' }, { type: 'string' }];

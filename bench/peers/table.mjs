@@ -2,7 +2,7 @@
 // statements, and one commit and one flush per change.
 import process from 'node:process';
 
-const { DATABASE_URL } = process.env;
+const { DATABASE_URL, WORK } = process.env;
 const COLUMNS = 'id, name, tag';
 const INSERT = `INSERT INTO plants (${COLUMNS})`;
 const STATEMENTS = {
@@ -13,6 +13,15 @@ const STATEMENTS = {
   remove: 'DELETE FROM plants WHERE id = $1',
 };
 
+/** The indexes that lists by name and by tag need, with the start of a text in small letters. */
+const INDEXES =
+  WORK === 'minimal'
+    ? []
+    : ['name', 'tag'].map(
+        (column) =>
+          `CREATE INDEX IF NOT EXISTS plants_${column} ON plants (lower(substr(${column}, 1, 64)), id)`,
+      );
+
 async function openSqlite() {
   const { default: Database } = await import('better-sqlite3');
   const database = new Database(DATABASE_URL.replace('sqlite:', ''));
@@ -22,6 +31,7 @@ async function openSqlite() {
   database.exec(
     'CREATE TABLE IF NOT EXISTS plants (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT)',
   );
+  for (const sql of INDEXES) database.exec(sql);
   const statements = {};
   for (const [name, sql] of Object.entries(STATEMENTS)) {
     statements[name] = database.prepare(sql.replaceAll(/\$\d/g, '?'));
@@ -49,6 +59,7 @@ async function openPostgres() {
   await pool.query(
     'CREATE TABLE IF NOT EXISTS plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)',
   );
+  for (const sql of INDEXES) await pool.query(sql);
   // The server prepares a statement once for each connection.
   const run = (name, ...values) => pool.query({ name, text: STATEMENTS[name], values });
   const insertAll = `${INSERT} SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) ON CONFLICT DO NOTHING`;

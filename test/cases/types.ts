@@ -1,6 +1,6 @@
 import { IsBoolean, IsIn } from 'class-validator';
-import type { Decimal } from '../../src/platform/json/decimal.js';
-import type { JsonText } from '../../src/platform/json/json-text.js';
+import type { Decimal } from '../../packages/platform/src/json/decimal.js';
+import type { JsonText } from '../../packages/platform/src/json/json-text.js';
 import {
   IsCalendarDate,
   IsDecimal,
@@ -10,7 +10,7 @@ import {
   IsJson,
   IsText,
   IsUuid,
-} from '../../src/platform/validation/types.decorators.js';
+} from '../../packages/platform/src/validation/types.decorators.js';
 
 /** A member of each type. */
 export class ValuesDto {
@@ -106,10 +106,14 @@ export const TYPES: Readonly<Record<TypeName, TypeCase>> = {
       '"2026-11-22t10:00:00.5z"': '"2026-11-22T10:00:00.500Z"',
       '"2026-11-22T10:00:00+05:30"': '"2026-11-22T04:30:00.000Z"',
       '"2026-01-01T00:00:00.001-23:59"': '"2026-01-01T23:59:00.001Z"',
+      // As Java, Python and Go send them: cut off, not rounded.
+      '"2026-11-22T10:00:00.123456Z"': '"2026-11-22T10:00:00.123Z"',
+      '"2026-11-22T10:00:00.999999999Z"': '"2026-11-22T10:00:00.999Z"',
+      '"2026-11-22T10:00:00.000999999+01:00"': '"2026-11-22T09:00:00.000Z"',
     },
     invalid: quoted(
       ...['2026-11-22', '2026-11-22T10:00:00', '2026-02-30T10:00:00.000Z', '2016-12-31T23:59:60Z'],
-      ...['0000-12-31T23:00:00-01:00', '2026-11-22T10:00:00.0001Z', '9999-12-31T23:59:59-01:00'],
+      ...['0000-12-31T23:00:00-01:00', '2026-11-22T10:00:00.Z', '9999-12-31T23:59:59-01:00'],
       ...['0004-13-13T00:00:00Z'],
     ),
   },

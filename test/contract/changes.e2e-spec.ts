@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { stat } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
+import { ENGINE, expectError, TOKEN } from 'durable-rest/testing';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { Turns } from '../../src/platform/requests/turns.js';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
-import { ChangeFeed } from '../../src/platform/database/change-feed.js';
+import { ChangeFeed } from '../../packages/platform/src/database/change-feed.js';
 import {
   type Change,
   FEED,
@@ -12,12 +12,10 @@ import {
   listChanges,
   untilWaiting,
 } from '../support/change-feed.js';
-import { expectError } from '../support/expect-error.js';
+import { getLimits } from '../support/limits.js';
 import { openSocket } from '../support/http/connection.js';
 import { PostgresServer } from '../support/postgres-server.js';
-import { TOKEN } from '../support/token.js';
 import { type Answer, TestApp } from '../support/test-app.js';
-import { ENGINE } from '../support/test-store.js';
 
 const MONSTERA = '{"id":7,"name":"Monstera"}';
 const CREATED = ['plant.created', 7, { id: 7, name: 'Monstera' }];
@@ -32,6 +30,12 @@ async function readPage(query = ''): Promise<Answer> {
 
 async function readAll(): Promise<unknown[]> {
   return listChanges(await readPage('?limit=1000'));
+}
+
+/** Counts the commits of plants in batches. */
+async function countCommits(): Promise<number> {
+  const { text } = await app.get('/metrics');
+  return Number(/^store_commit_rows_count\{table="plants".*\} (\d+)$/m.exec(text)?.[1]);
 }
 
 describe('the feed of changes', () => {
@@ -95,6 +99,24 @@ describe('the feed of changes', () => {
 });
 
 describe('a page of changes', () => {
+  it('has each of many changes of one plant that share a commit', async () => {
+    await app.create(MONSTERA);
+    const plants = app.nest.get(PlantsRepository);
+    const before = await countCommits();
+    const numbers = Array.from({ length: 30 }, (_, index) => index);
+    await Promise.all(
+      numbers.map((number) =>
+        plants.update(7n, (plant) => ({ ...plant, name: `${plant.name} ${number}` })),
+      ),
+    );
+    expect((await countCommits()) - before).toBe(1);
+    const names = numbers.map((number) => `Monstera ${numbers.slice(0, number + 1).join(' ')}`);
+    expect(await readAll()).toEqual([
+      CREATED,
+      ...names.map((name) => ['plant.replaced', 7, { id: 7, name }]),
+    ]);
+  });
+
   it('continues by its Link, also after an empty page', async () => {
     const first = await readPage('?limit=2');
     expect(first.body).toEqual([]);
@@ -205,7 +227,7 @@ describe('a request that waits for a change', () => {
     const cursor = await latestCursor(app);
     const waiting = app.get(`/changes?after=${cursor}&limit=5&wait=25`);
     await untilWaiting(app, 1);
-    expect(Turns.ofPages.isIdle).toBe(true);
+    expect(getLimits(app).turns.pages.isIdle).toBe(true);
     await app.create(MONSTERA);
     const page = await waiting;
     expect(listChanges(page)).toEqual([CREATED]);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ImportResultDto } from '../../src/platform/rest/import.js';
+import type { ImportResultDto } from 'durable-rest';
+import { TOKEN } from 'durable-rest/testing';
 import { exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 const LONGEST = 102_400;
@@ -52,6 +52,12 @@ describe('POST /plants/import', () => {
 
   it.each<[string, string | Uint8Array<ArrayBuffer>, number, string]>([
     ['no JSON', 'x', 40001, 'The line is not JSON: a value was expected'],
+    [
+      'a byte order mark',
+      '\uFEFF{"id":40,"name":"n"}',
+      40001,
+      'The line begins with a byte order mark',
+    ],
     ['no UTF-8', Buffer.from('{"id":40,"name":"\xff"}', 'latin1'), 40001, 'The line is not UTF-8'],
     ['no object', '[1]', 40002, 'The line must be a JSON object'],
     ['a byte too many', `${longestLine(40)} `, 41300, 'The line is longer than 102400 bytes'],

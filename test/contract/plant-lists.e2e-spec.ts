@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { expectError } from '../support/expect-error.js';
+import { expectError } from 'durable-rest/testing';
 import { type Answer, TestApp } from '../support/test-app.js';
 
 const LINES = { Accept: 'application/x-ndjson' };
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const shuffled = BY_NAME.toSorted(([, a], [, b]) => a.length - b.length);
   for (const [id, name] of shuffled) {
     const { status } = await app.create(`{"id":${id},"name":${JSON.stringify(name)},"tag":"t"}`);
-    expect(status).toBe(200);
+    expect([id, status]).toEqual([id, 200]);
   }
 });
 
@@ -144,8 +144,8 @@ describe('GET /plants with a query that no page has', () => {
     const queries = ['sort=name', 'sort=-name', 'name=m'];
     for (const [place, after] of cursors.entries()) {
       for (const [other, query] of queries.entries()) {
-        const { status } = await app.get(`/plants?${query}&after=${encoded(after)}`);
-        expect(status).toBe(place === other ? 200 : 400);
+        const { request, status } = await app.get(`/plants?${query}&after=${encoded(after)}`);
+        expect([request, status]).toEqual([request, place === other ? 200 : 400]);
       }
     }
   });

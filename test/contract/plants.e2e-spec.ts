@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
+import type { ErrorCatalogue } from 'durable-rest';
+import { expectError } from 'durable-rest/testing';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
-import type { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
 import { ODD_TEXTS } from '../fuzz/texts.js';
-import { expectError } from '../support/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 
 /** JSON numbers that are int64 integers, and the integer each one is. */
@@ -25,6 +25,7 @@ const VALID_IDS: readonly (readonly [text: string, id: string])[] = [
 const REFUSED_BODIES: readonly (readonly [keyof typeof ErrorCatalogue, RegExp, string])[] = [
   ['UNREADABLE_BODY', /empty/, ''],
   ['UNREADABLE_BODY', /nothing may follow/, '{"id":1,"name":"n"}}'],
+  ['UNREADABLE_BODY', /byte order mark/, '\uFEFF{"id":1,"name":"n"}'],
   ['UNREADABLE_BODY', /64 levels/, '['.repeat(100_000)],
   ['INVALID_BODY', /must be a JSON object/, '[]'],
   ['INVALID_BODY', /id is missing.*name is missing|name is missing.*id is missing/, '{}'],
@@ -57,7 +58,8 @@ it('POST /plants answers 200 with name and tag, and stores the plant', async () 
 
 it('POST /plants takes an id in any spelling', async () => {
   for (const [text, id] of VALID_IDS) {
-    expect(await app.create(`{"id":${text},"name":"n"}`)).toMatchObject({ status: 200 });
+    const { status } = await app.create(`{"id":${text},"name":"n"}`);
+    expect([text, status]).toEqual([text, 200]);
     expect(await app.row(id)).toEqual({ id, name: 'n', tag: null });
     await app.delete(`/plants/${id}`);
   }

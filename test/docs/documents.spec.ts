@@ -7,10 +7,11 @@ import ts from 'typescript';
 const ROOT = new URL('../../', import.meta.url).pathname;
 
 /** The path of each document below the root. */
-const DOCUMENTS = ['', 'docs', 'client'].flatMap((folder) =>
-  readdirSync(join(ROOT, folder), { recursive: folder === 'docs', encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => join(folder, file)),
+const DOCUMENTS = ['', 'docs', 'client', 'packages/platform', 'examples/nursery'].flatMap(
+  (folder) =>
+    readdirSync(join(ROOT, folder), { recursive: folder === 'docs', encoding: 'utf8' })
+      .filter((file) => file.endsWith('.md'))
+      .map((file) => join(folder, file)),
 );
 
 /** A fenced block of a document, also one in a list. */
@@ -57,7 +58,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
   it('names only scripts, sources and tests that exist', () => {
     const named = [...text.matchAll(/\bnpm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => name);
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
-    const files = [...text.matchAll(/`((?:src|test)\/[\w./-]+\.(?:ts|mjs))`/g)];
+    const files = [...text.matchAll(/`((?:src|packages|examples|test)\/[\w./-]+\.(?:ts|mjs))`/g)];
     const missing = files.map(([, file = '']) => file).filter((file) => !existsSync(ROOT + file));
     expect(path === 'CHANGELOG.md' ? [] : missing).toEqual([]);
   });
@@ -82,14 +83,13 @@ const BLOCKS = DOCUMENTS.flatMap(listBlocks);
 const GIVEN: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': `
     import type { QueryRunner } from 'typeorm';
-    import { nullable, text } from '../../src/platform/database/columns.js';
-    import { changeSchema } from '../../src/platform/database/migration-steps.js';
+    import { changeSchema, nullable, text } from 'durable-rest';
     declare const queryRunner: QueryRunner;`,
   'client/README.md': 'declare const token: string;',
   'docs/changes.md': `
     declare const token: string;
     import { Entity } from 'typeorm';
-    import { RecordChanges } from '../../src/platform/database/record-changes.decorator.js';`,
+    import { RecordChanges } from 'durable-rest';`,
 };
 /** The types of packages that documents use and the project does not. */
 const PACKAGES = `declare module 'better-sqlite3' {
@@ -140,6 +140,7 @@ it('a block of TypeScript is compiled', () => {
       target: ts.ScriptTarget.ES2023,
       module: ts.ModuleKind.NodeNext,
       types: ['node'],
+      customConditions: ['source'],
       paths: { 'plant-store-client': [`${ROOT}client/plant-store-client.ts`] },
     });
     const faults = paths.flatMap((path) =>

@@ -2,6 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { parseYaml } from '@redocly/openapi-core';
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import '../../src/app.module.js';
+import { parseEnvFile } from '../../packages/platform/src/config/env-file.js';
+import { describeSettings } from '../../packages/platform/src/config/setting.decorators.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
@@ -16,42 +19,70 @@ describe('npm pack', () => {
   ) as { files: { path: string }[] }[];
   const paths = packed?.files.map(({ path }) => path) ?? [];
 
-  it('has the built program: every source but its tests, and nothing else', () => {
-    const sources = readdirSync(`${ROOT}src`, { recursive: true, encoding: 'utf8' }).filter(
-      (path) => path.endsWith('.ts') && !path.endsWith('spec.ts'),
+  it.each([
+    ['the service', 'src', 'dist'],
+    ['the package', 'packages/platform/src', 'node_modules/durable-rest/dist'],
+  ])('has every source of %s but its tests, and nothing else', (_, folder, target) => {
+    const sources = readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' }).filter(
+      (path) => path.endsWith('.ts') && !/(spec|\.d)\.ts$/.test(path),
     );
     const built = sources.flatMap((path) => {
-      const program = `dist/${path.replace(/\.ts$/, '.js')}`;
+      const program = `${target}/${path.replace(/\.ts$/, '.js')}`;
       return [program, `${program}.map`];
     });
-    expect(paths.filter((path) => path.startsWith('dist/')).sort()).toEqual(built.sort());
+    expect(paths.filter((path) => path.startsWith(`${target}/`)).sort()).toEqual(built.sort());
   });
 
   it('has the documents and the scripts of the installation', () => {
-    expect(paths.filter((path) => !/^(deploy|dist|docs)\//.test(path)).sort()).toEqual([
-      '.env.example',
-      'LICENSE',
-      'README.md',
-      'openapi.json',
-      'package.json',
-      'scripts/check-sqlite3.mjs',
-    ]);
+    expect(paths.filter((path) => !/^(deploy|dist|docs|node_modules)\//.test(path)).sort()).toEqual(
+      [
+        '.env.example',
+        'LICENSE',
+        'README.md',
+        'openapi.json',
+        'package.json',
+        'scripts/check-sqlite3.mjs',
+      ],
+    );
     expect(paths).toContain('docs/api.md');
+    // What OpenTelemetry's package needs is installed in its folder.
+    expect(paths.filter((path) => path.startsWith('deploy/opentelemetry/')).sort()).toEqual([
+      'deploy/opentelemetry/package-lock.json',
+      'deploy/opentelemetry/package.json',
+      'deploy/opentelemetry/register.mjs',
+    ]);
   });
 });
 
-it.each(['Dockerfile', '.github/workflows/ci.yml'])(
-  '%s names every image and every action by its digest',
-  (path) => {
-    const named = readText(path)
-      .split('\n')
-      .filter((line) => /^ARG NODE_IMAGE=|^FROM (?!\$\{NODE_IMAGE\})|^ *image:|\buses:/.test(line));
-    expect(named).not.toEqual([]);
-    expect(named.filter((line) => !/@(sha256:[0-9a-f]{64}|[0-9a-f]{40})\b/.test(line))).toEqual([]);
-  },
-);
+it.each([
+  'Dockerfile',
+  '.devcontainer/Dockerfile',
+  '.github/workflows/ci.yml',
+  '.github/workflows/processor-time.yml',
+  '.github/workflows/release.yml',
+])('%s names every image and every action by its digest', (path) => {
+  const named = readText(path)
+    .split('\n')
+    .filter((line) => /^ARG NODE_IMAGE=|^FROM (?!\$\{NODE_IMAGE\})|^ *image:|\buses:/.test(line));
+  expect(named).not.toEqual([]);
+  expect(named.filter((line) => !/@(sha256:[0-9a-f]{64}|[0-9a-f]{40})\b/.test(line))).toEqual([]);
+});
 
-const SETTINGS = [...readText('.env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+it('the development container has every package that .ci/run would install', () => {
+  const run = readText('.ci/run');
+  const needed = [...run.matchAll(/^need \S+ (\S+)$|packages\+=\(([a-z-]+)\)$/gm)];
+  const packages = needed.map(([, ofCommand, other]) => ofCommand ?? other);
+  expect(packages).toContain('chromium');
+  const container = readText('.devcontainer/Dockerfile').split(/\s+/);
+  expect(container).toEqual(expect.arrayContaining(packages));
+});
+
+const DEFAULTS = parseEnvFile(Buffer.from(describeSettings()), '--help');
+const SETTINGS = [...DEFAULTS.keys()];
+
+it('.env.example has every setting with its default, as node dist/main.js --help prints it', () => {
+  expect(parseEnvFile(Buffer.from(readText('.env.example')), '.env.example')).toEqual(DEFAULTS);
+});
 
 it('deploy/plant-store.service runs the program with settings that it knows', () => {
   const unit = readText('deploy/plant-store.service');

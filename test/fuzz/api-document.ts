@@ -21,7 +21,10 @@ export interface Operation {
   readonly parameters: readonly ParameterObject[];
   /** The schemas of its body by media type; none for an operation without a body. */
   readonly bodies: ReadonlyMap<string, SchemaObject>;
-  /** The schemas of its answers by status and media type. */
+  /**
+   * The schemas of its answers by status and media type. Those of the default response have the
+   * statuses of the errors that it lists.
+   */
   readonly answers: ReadonlyMap<number, ReadonlyMap<string, ValidateFunction>>;
 }
 
@@ -39,8 +42,6 @@ export class ApiDocument {
         Number.isInteger(value) && value >= -(2 ** bits) && value <= 2 ** bits;
       this.ajv.addFormat(name, { type: 'number', validate });
     }
-    // In doubles, 0.07 is no multiple of 0.01.
-    this.ajv.removeKeyword('multipleOf').addKeyword('multipleOf');
     this.operations = Object.entries(document.paths)
       // A path without parameters takes precedence.
       .sort(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')))
@@ -54,6 +55,11 @@ export class ApiDocument {
   static async load(origin: URL): Promise<ApiDocument> {
     const response = await fetch(new URL('/openapi.json', origin));
     return new ApiDocument((await response.json()) as OpenAPIObject);
+  }
+
+  /** Whether a schema of the document allows a value of a request. */
+  allows(schema: SchemaObject, value: unknown): boolean {
+    return this.compile(schema)(value);
   }
 
   /** Finds the operation that a request asks for; HEAD is treated as GET. */
@@ -75,15 +81,28 @@ export class ApiDocument {
     const { security = this.document.security ?? [], parameters = [], responses } = operation;
     const requestBody = operation.requestBody as RequestBodyObject | undefined;
     const bodies = Object.entries(requestBody?.content ?? {});
-    const answers = Object.entries(responses);
+    const { default: others, ...own } = responses;
+    const statuses = others === undefined ? [] : this.listStatuses(others);
     return {
       method,
       path,
       isPublic: security.length === 0,
       parameters: parameters as ParameterObject[],
       bodies: new Map(bodies.map(([type, { schema = {} }]) => [type, schema])),
-      answers: new Map(answers.map(([status, one]) => [Number(status), this.readContent(one)])),
+      answers: new Map([
+        ...statuses.map((status) => [status, this.readContent(others)] as const),
+        ...Object.entries(own).map(
+          ([status, one]) => [Number(status), this.readContent(one)] as const,
+        ),
+      ]),
     };
+  }
+
+  /** Lists the statuses of the errors that a response gives as examples, each under its code. */
+  private listStatuses(response: ResponseObject | ReferenceObject): number[] {
+    if ('$ref' in response) return this.listStatuses(this.lookUp(response.$ref) as ResponseObject);
+    const { examples = {} } = response.content?.['application/json'] ?? {};
+    return Object.keys(examples).map((code) => Number(code.slice(0, 3)));
   }
 
   private readContent(

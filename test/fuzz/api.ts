@@ -1,7 +1,7 @@
 import type fc from 'fast-check';
 import type { HttpAnswer } from '../support/http/answer.js';
 import type { HttpRequest } from '../support/http/request.js';
-import { TOKEN } from '../support/token.js';
+import { TOKEN } from '../../packages/platform/src/testing/token.js';
 import type { ApiDocument, Operation } from './api-document.js';
 
 /** Sends one request. Rejects if there is no answer, or one that is not HTTP. */

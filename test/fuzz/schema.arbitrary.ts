@@ -15,7 +15,15 @@ const FORMATS: Readonly<Record<string, fc.Arbitrary<string>>> = {
   uuid: fc.constantFrom(...UUIDS),
   date: TIMES.map((time) => time.slice(0, 10)),
   'date-time': TIMES,
+  email: fc.constantFrom('me@example.com', 'a.b+c@plants.example.org'),
+  ipv4: fc.ipV4(),
 };
+
+/** Numbers since JSON Schema 2019. */
+interface Limits {
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+}
 
 /** Makes bodies that a schema accepts, as far as a schema says it. */
 export function makeBody(reference: SchemaObject, document: ApiDocument): fc.Arbitrary<unknown> {
@@ -31,7 +39,7 @@ export function makeBody(reference: SchemaObject, document: ApiDocument): fc.Arb
 }
 
 /**
- * Makes values of a parameter or a member. Inside of a member, any JSON is made.
+ * Makes values of a parameter or a member.
  *
  * @param name an integer whose name ends with `id` is often small
  */
@@ -41,14 +49,25 @@ export function makeValue(
   name = '',
 ): fc.Arbitrary<unknown> {
   const schema = document.resolve(reference);
-  const { type = 'any', enum: values } = schema;
+  const { type = 'any', anyOf, properties } = schema;
+  const { enum: values = getConstant(schema) } = schema;
   if (values !== undefined) return fc.constantFrom(...(values as unknown[]));
-  const all = [type].flat().map((one) => makeOfType(one, schema));
+  if (anyOf !== undefined) return fc.oneof(...anyOf.map((one) => makeValue(one, document)));
+  if (properties !== undefined) return makeBody(schema, document);
+  const all = [type].flat().map((one) => makeOfType(one, schema, document));
   if (type === 'integer' && /id$/i.test(name)) all.push(fc.integer({ min: 1, max: FEW_IDS }));
   return fc.oneof(...all);
 }
 
-function makeOfType(type: string, schema: SchemaObject): fc.Arbitrary<unknown> {
+function getConstant(schema: SchemaObject): unknown[] | undefined {
+  return 'const' in schema ? [schema.const] : undefined;
+}
+
+function makeOfType(
+  type: string,
+  schema: SchemaObject,
+  document: ApiDocument,
+): fc.Arbitrary<unknown> {
   switch (type) {
     case 'null':
       return fc.constant(null);
@@ -56,20 +75,41 @@ function makeOfType(type: string, schema: SchemaObject): fc.Arbitrary<unknown> {
       return fc.boolean();
     case 'integer':
     case 'number':
-      return fc.integer({
-        min: Math.max(Math.ceil(schema.minimum ?? -MOST), -MOST),
-        max: Math.min(Math.floor(schema.maximum ?? MOST), MOST),
-      });
+      return makeNumber(schema);
     case 'string':
       return makeText(schema);
+    case 'array':
+      return makeList(schema, document);
     default:
       return fc.jsonValue();
   }
 }
 
-function makeText({ format = '', pattern }: SchemaObject): fc.Arbitrary<string> {
+function makeNumber(schema: SchemaObject): fc.Arbitrary<number> {
+  const { minimum = -MOST, maximum = MOST, multipleOf = 1 } = schema;
+  const { exclusiveMinimum = -Infinity, exclusiveMaximum = Infinity } = schema as unknown as Limits;
+  const min = Math.max(minimum, exclusiveMinimum + 1, -MOST);
+  const max = Math.min(maximum, exclusiveMaximum - 1, MOST);
+  const steps = fc.integer({ min: Math.ceil(min / multipleOf), max: Math.floor(max / multipleOf) });
+  return steps.map((step) => step * multipleOf);
+}
+
+function makeText(schema: SchemaObject): fc.Arbitrary<string> {
+  const { format = '', pattern, minLength = 0, maxLength = Infinity } = schema;
   const known = FORMATS[format];
   if (known !== undefined) return known;
-  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern, 'u'));
-  return fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...ODD_TEXTS));
+  const texts =
+    pattern === undefined
+      ? fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...ODD_TEXTS))
+      : fc.stringMatching(new RegExp(pattern, 'u'));
+  const hasLength = ({ length }: readonly string[]): boolean =>
+    length >= minLength && length <= maxLength;
+  return texts.filter((text) => hasLength([...text]));
+}
+
+function makeList(schema: SchemaObject, document: ApiDocument): fc.Arbitrary<unknown[]> {
+  const { items = {}, minItems = 0, maxItems = minItems + 3, uniqueItems = false } = schema;
+  const values = makeValue(items, document);
+  const lengths = { minLength: minItems, maxLength: maxItems };
+  return uniqueItems ? fc.uniqueArray(values, lengths) : fc.array(values, lengths);
 }

@@ -1,5 +1,5 @@
 import type { Field, Framing, HttpRequest } from '../support/http/request.js';
-import { TOKEN } from '../support/token.js';
+import { TOKEN } from '../../packages/platform/src/testing/token.js';
 import type { Patch } from './model.js';
 import { INVALID_IDS, INVALID_UTF8, NOT_TEXTS, words } from './texts.js';
 

@@ -15,7 +15,7 @@ import {
   REMOVE,
   type RepositoryOptions,
   type RowPage,
-} from '../../src/platform/database/batched-repository.js';
+} from '../../packages/platform/src/database/batched-repository.js';
 import {
   bytes,
   instant,
@@ -23,10 +23,10 @@ import {
   int64,
   nullable,
   text,
-} from '../../src/platform/database/columns.js';
-import { inRange } from '../../src/platform/database/filters.js';
-import { JsonText } from '../../src/platform/json/json-text.js';
-import { resetClocks, stopClock } from '../support/clock.js';
+} from '../../packages/platform/src/database/columns.js';
+import { inRange } from '../../packages/platform/src/database/filters.js';
+import { JsonText } from '../../packages/platform/src/json/json-text.js';
+import { resetClocks, stopClock } from '../../packages/platform/src/testing/clock.js';
 import { type EntityStore, openEntityStore } from '../support/store.js';
 
 @Entity('pots')
@@ -142,7 +142,7 @@ describe('rows of an entity', () => {
     const later = '2100-01-01T00:00:00.000Z';
     expect(await pots.create({ ...row, createdAt: later })).toBe('identical');
     for (const changes of [{ size: 2 }, { fired: later }, { name: '' }]) {
-      expect(await pots.create({ ...row, ...changes })).toBe('different');
+      expect([changes, await pots.create({ ...row, ...changes })]).toEqual([changes, 'different']);
     }
     expect(await pots.replace({ ...row, size: 0, createdAt: later })).toBe(true);
     expect(await pots.find(row.id)).toEqual({ ...row, size: 0 });
@@ -231,12 +231,13 @@ it('a list of new rows is stored but for rows that are refused, and the first wi
 });
 
 describe('rows by key', () => {
-  it('cannot have a key of another type', async () => {
-    for (const id of ['', 'abc', '1.0', '9223372036854775808', '0x10', ' 1']) {
+  it.each(['', 'abc', '1.0', '9223372036854775808', '0x10', ' 1'])(
+    'cannot have the key "%s" of another type',
+    async (id) => {
       await expect(pots.find(id)).rejects.toThrow(TypeError);
       await expect(pots.create(pot(id))).rejects.toThrow(TypeError);
-    }
-  });
+    },
+  );
 
   it.each([
     ['array', 30, LONG],

@@ -3,11 +3,11 @@ import { Controller, Get, Logger, Module } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { rename } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
-import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
+import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { expectError } from '../support/expect-error.js';
+import { expectError } from '../../packages/platform/src/testing/expect-error.js';
 import { TestApp } from '../support/test-app.js';
-import { ENGINE } from '../support/test-store.js';
+import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
 
 const PLANT: Plant = { id: '1', name: 'n', tag: null };
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, type DataSource, Entity, ForeignKey, PrimaryColumn, Unique } from 'typeorm';
-import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
+import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
 import {
   decimal,
   int32,
@@ -8,13 +8,13 @@ import {
   nullable,
   text,
   uuid,
-} from '../../src/platform/database/columns.js';
-import type { ConstraintError } from '../../src/platform/database/constraint.error.js';
-import { ApiError } from '../../src/platform/errors/api-error.js';
-import { Decimal } from '../../src/platform/json/decimal.js';
+} from '../../packages/platform/src/database/columns.js';
+import type { ConstraintError } from '../../packages/platform/src/database/constraint.error.js';
+import { ApiError } from '../../packages/platform/src/errors/api-error.js';
+import { Decimal } from '../../packages/platform/src/json/decimal.js';
 import { useEntityStore } from '../support/store.js';
 
-// The recipes of docs/modules.md that no module of the example needs.
+// The recipes of docs/modules.md and docs/recipes.md that no module of the example needs.
 
 const TaxonErrors = {
   TAXON_BELOW_ITSELF: { error: 409921, message: 'A taxon cannot be below itself' },
@@ -147,7 +147,8 @@ it('a value is unique together with another column that may be NULL', async () =
   await createTaxon(2, 1, 'a');
   for (const parentId of [null, 1]) {
     const failure = await createTaxon(3, parentId, 'a').catch((error: unknown) => error);
-    expect((failure as ConstraintError).toApiError().body.error).toBe(409922);
+    const { error } = (failure as ConstraintError).toApiError().body;
+    expect([parentId, error]).toEqual([parentId, 409922]);
   }
   const { json } = await taxa.page({ limit: 1 });
   expect(json).toMatchObject({ text: '[{"id":1,"name":"a"}]' });

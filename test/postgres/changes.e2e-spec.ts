@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { FEED, latestCursor } from '../support/change-feed.js';
-import { expectError } from '../support/expect-error.js';
+import { expectError } from '../../packages/platform/src/testing/expect-error.js';
 import { TestApp } from '../support/test-app.js';
 
 let first: pg.Client;

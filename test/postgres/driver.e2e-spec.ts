@@ -1,8 +1,14 @@
 import { expect, it } from '@jest/globals';
-import { Entity, PrimaryColumn, type QueryRunner } from 'typeorm';
-import { int64 } from '../../src/platform/database/columns.js';
-import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
-import type { PostgresDataSource } from '../../src/platform/database/postgres/postgres-data-source.js';
+import { Entity, PrimaryColumn, type QueryRunner, SimpleConsoleLogger } from 'typeorm';
+import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
+import { int64 } from '../../packages/platform/src/database/columns.js';
+import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
+import {
+  createDataSourceOptions,
+  openDatabase,
+} from '../../packages/platform/src/database/data-source/open-database.js';
+import type { PostgresDataSource } from '../../packages/platform/src/database/postgres/postgres-data-source.js';
+import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
 import { openEntityStore, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();
@@ -26,13 +32,40 @@ it('a migration has no time limit, and other statements have theirs again', asyn
 it('the PostgreSQL store takes no commit for one that the server answers with ROLLBACK', async () => {
   const session = await (store.dataSource as PostgresDataSource).pools.writers.acquire();
   const insert = { name: 'insert', text: "INSERT INTO plants (id, name) VALUES (1, 'a')" };
-  const run = session.transaction(async (within) => {
-    await within.query(insert, []);
-    await within.query({ name: 'fail', text: 'SELECT 1 / 0' }, []).catch(() => undefined);
+  const run = session.transaction(async () => {
+    await session.query(insert, []);
+    await session.query({ name: 'fail', text: 'SELECT 1 / 0' }, []).catch(() => undefined);
   });
   await expect(run).rejects.toThrow('The transaction was rolled back');
   await session.release(false);
   expect(await store.plants.count()).toBe(0);
+});
+
+it.each([
+  'SET synchronous_commit = off',
+  '/* now */ set session synchronous_commit to off',
+  "SELECT 1; SET SESSION synchronous_commit TO 'off'",
+  "SELECT set_config('synchronous_commit', 'off', false)",
+  'RESET ALL',
+  'DISCARD ALL',
+])('a setting of a query runner holds until its release: %s', async (sql) => {
+  const { dataSource } = store;
+  const show = async (): Promise<unknown[]> => [
+    await dataSource.query<unknown>('SHOW synchronous_commit'),
+    await dataSource.query<unknown>('SHOW statement_timeout'),
+  ];
+  const before = await show();
+  await dataSource.query(sql);
+  expect(await show()).toEqual(before);
+});
+
+it.each<[string, unknown[]]>([
+  ['SELECT $1::text, $2::text', ['one']],
+  ['SELECT $1::text', ['one', 'two']],
+])('%s with the parameters %j is not a failure of the store', async (sql, parameters) => {
+  const failure = store.dataSource.query(sql, parameters);
+  await expect(failure).rejects.not.toBeInstanceOf(StoreUnavailableError);
+  await expect(failure).rejects.toThrow(/parameters/);
 });
 
 it('prepared statements of tables whose long names differ at their ends are kept apart', async () => {
@@ -55,4 +88,23 @@ it('prepared statements of tables whose long names differ at their ends are kept
     expect(await Promise.all(ids.map(({ id }) => rows.find(id)))).toEqual(ids);
   }
   await both.close();
+});
+
+it('each connection logs what the server sends, with logNotifications', async () => {
+  const options = createDataSourceOptions(
+    { DATABASE_URL: store.url, DATABASE_POOL_SIZE: 2 },
+    { entities: [], migrations: [] },
+  ) as PostgresConnectionOptions;
+  const lines: unknown[] = [];
+  const logger = Object.assign(new SimpleConsoleLogger(false), {
+    log: (_: unknown, line: unknown) => void lines.push(line),
+  });
+  const dataSource = await openDatabase({ ...options, logNotifications: true, logger });
+  await dataSource.query(`DO $$ BEGIN RAISE NOTICE 'this is a notice'; END $$`);
+  const queryRunner = dataSource.createQueryRunner();
+  await queryRunner.query('LISTEN greenhouse');
+  await queryRunner.query(`NOTIFY greenhouse, 'open'`);
+  await queryRunner.release();
+  expect(lines).toEqual(['this is a notice', 'Received NOTIFY on channel greenhouse: open.']);
+  await dataSource.destroy();
 });

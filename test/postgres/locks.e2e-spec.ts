@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { EntityManager } from 'typeorm';
-import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
-import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
+import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
+import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { holdTimeouts, resetClocks } from '../support/clock.js';
+import { holdTimeouts, resetClocks } from '../../packages/platform/src/testing/clock.js';
 import { openEntityStore, plant, usePlantStore } from '../support/store.js';
-import { until } from '../support/until.js';
+import { until } from '../../packages/platform/src/testing/until.js';
 
 let session: pg.Client;
 
@@ -55,6 +55,19 @@ describe('a row that another session holds', () => {
     expect(new Set(await held)).toEqual(new Set([true]));
     expect(await store.plants.countBy({ name: 'new' })).toBe(267);
     expect(await store.plants.count()).toBe(267);
+  });
+
+  it('is removed, however soon after the removal has begun the other is done', async () => {
+    await Promise.all(ids(200).map((id) => store.rows.create(plant(id))));
+    for (const id of ids(200)) {
+      await session.query('BEGIN');
+      await session.query('SELECT 1 FROM plants WHERE id = $1 FOR KEY SHARE', [id]);
+      const removal = store.rows.remove(String(id));
+      // The other ends while the statements of the removal are executed, and each time at another one.
+      for (let count = 0; count < id % 8; count++) await session.query('SELECT 1');
+      await session.query('ROLLBACK');
+      expect([id, await removal]).toEqual([id, true]);
+    }
   });
 
   it('is changed while a transaction refers to it, and not removed', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
-import { int64, text } from '../../src/platform/database/columns.js';
-import { changeSchema } from '../../src/platform/database/migration-steps.js';
+import { int64, text } from '../../packages/platform/src/database/columns.js';
+import { changeSchema } from '../../packages/platform/src/database/migration-steps.js';
 import { plant, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();

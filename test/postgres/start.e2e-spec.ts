@@ -1,11 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { DatabaseStartError } from '../../src/platform/database/data-source/store-data-source.js';
-import { STATEMENT_TIMEOUT_MS } from '../../src/platform/database/postgres/postgres-connections.js';
+import { DatabaseStartError } from '../../packages/platform/src/database/data-source/store-data-source.js';
+import { STATEMENT_TIMEOUT_MS } from '../../packages/platform/src/database/postgres/postgres-connections.js';
+import { schema } from '../../src/schema.js';
+import {
+  createDataSourceOptions,
+  openDatabase,
+} from '../../packages/platform/src/database/data-source/open-database.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { openStore } from '../support/store.js';
+import { until } from '../../packages/platform/src/testing/until.js';
 
 const PASSWORD = 'well-kept-secret';
 const TRUST = 'host all all 127.0.0.1/32 trust';
@@ -27,8 +34,13 @@ beforeAll(async () => {
     `CREATE ROLE careful LOGIN PASSWORD '${PASSWORD}'`,
     'CREATE DATABASE plants OWNER careful',
     'CREATE DATABASE careless',
+    'CREATE DATABASE gardens',
+    'CREATE DATABASE moved',
+    'CREATE ROLE limited LOGIN CONNECTION LIMIT 4',
     'CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0',
   ]);
+  await execute('moved', ['GRANT ALL ON SCHEMA public TO careful']);
+  await (await openStore(server.url('moved'))).destroy();
 });
 afterAll(() => server.remove());
 
@@ -67,7 +79,12 @@ describe('a store that cannot be used', () => {
       () => url({ password: 'other' }),
       /password authentication failed for user "careful"$/,
     ],
-    ['no password', () => url({ password: '' }), /client password must be a string$/],
+    ['no password', () => url({ password: '' }), /^The server wants a password, and DATABASE_URL /],
+    [
+      'tables of another role',
+      () => url({ pathname: '/moved' }),
+      /^The tables in .* belong to the role postgres: connect as this role, or give them to yours/,
+    ],
     [
       'nothing at the port',
       () => url({ port: '1' }),
@@ -81,6 +98,83 @@ describe('a store that cannot be used', () => {
     const { message } = failure as DatabaseStartError;
     expect(message).toMatch(line);
     expect(message).not.toMatch(/\n|well-kept/);
+  });
+});
+
+describe('a schema', () => {
+  it.each([
+    ['mygarden', true],
+    ['MyGarden', true],
+    ['My Garden', true],
+    // TypeORM takes the dot for the one between a schema and a table.
+    ['a."b', false],
+  ])('may be named %s', async (name, isReadByTypeorm) => {
+    const quoted = `"${name.replaceAll('"', '""')}"`;
+    await execute('gardens', [
+      `CREATE SCHEMA ${quoted}`,
+      `ALTER DATABASE gardens SET search_path = ${quoted}`,
+    ]);
+    const env = { DATABASE_URL: server.url('gardens'), DATABASE_POOL_SIZE: 1 };
+    for (const CHANGE_FEED of ['on', 'off'] as const) {
+      const options = createDataSourceOptions({ ...env, CHANGE_FEED }, schema);
+      const dataSource = await openDatabase({ ...options, logger: 'debug' });
+      const sql = `SELECT indexname AS name FROM pg_indexes WHERE schemaname = $1 AND tablename = 'plants'`;
+      const indexes = await dataSource.query<{ name: string }[]>(sql, [name]);
+      const names = indexes.map((index) => index.name);
+      const hasBoth = names.includes('plants_name') && names.includes('plants_tag');
+      const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+      expect({ CHANGE_FEED, hasBoth, isReadByTypeorm: upQueries.length === 0 }).toEqual({
+        CHANGE_FEED,
+        hasBoth: true,
+        isReadByTypeorm,
+      });
+      await dataSource.destroy();
+    }
+  });
+});
+
+describe('the log of a start', () => {
+  let lines: string[];
+
+  beforeEach(() => {
+    lines = [];
+    const record = (line: string): unknown => lines.push(line);
+    Logger.overrideLogger({ log: record, warn: record, error: record });
+  });
+  afterEach(() => {
+    Logger.overrideLogger(false);
+  });
+
+  it('names the process that it waits for while another program upgrades the schema', async () => {
+    const other = new pg.Client(server.url('careless'));
+    await other.connect();
+    const { rows } = await other.query<{ pid: number }>(
+      'SELECT pg_advisory_lock(7252614403911), pg_backend_pid() AS pid',
+    );
+    const opening = openStore(server.url('careless'));
+    await until(() => lines.length > 0);
+    await other.end();
+    await (await opening).destroy();
+    const line = `Waiting for another program, which upgrades the schema: server process ${rows[0]?.pid}`;
+    expect(lines).toEqual([line]);
+  });
+
+  it.each([
+    ['postgres', []],
+    [
+      'limited',
+      [
+        'The server allows 4 connections, and this program opens up to 5, so requests may get 503: allow more, or lower DATABASE_POOL_SIZE',
+      ],
+    ],
+  ])('warns of too few connections for the role %s', async (username, warnings) => {
+    const databaseUrl = Object.assign(new URL(server.url('gardens')), { username });
+    await execute('gardens', [
+      `CREATE SCHEMA IF NOT EXISTS ${username}_own AUTHORIZATION ${username}`,
+      `ALTER ROLE ${username} IN DATABASE gardens SET search_path = ${username}_own`,
+    ]);
+    await (await openStore(databaseUrl.href)).destroy();
+    expect(lines).toEqual(warnings);
   });
 });
 
@@ -121,11 +215,4 @@ describe('a connection', () => {
       key: '2024-02-03',
     });
   });
-});
-
-it('the schema that the migrations make is that of the entities', async () => {
-  const dataSource = await openStore(url());
-  const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
-  await dataSource.destroy();
-  expect(upQueries.map(({ query }) => query)).toEqual([]);
 });

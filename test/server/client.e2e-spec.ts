@@ -2,17 +2,16 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { holdTimeouts, passTimeouts, resetClocks, TOKEN, until } from 'durable-rest/testing';
 import {
+  type ClientOptions,
   type NewPlant,
   type PlantChange,
   PlantStoreClient,
   PlantStoreError,
 } from '../../client/plant-store-client.js';
 import { untilWaiting } from '../support/change-feed.js';
-import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
 import { TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
-import { until } from '../support/until.js';
 
 const app = TestApp.forAll({ CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' });
 let client: PlantStoreClient;
@@ -94,6 +93,39 @@ describe('the typed client', () => {
     expect((await client.readPlant(30)).plant.name).toBe('c');
     await lost().removePlant(30);
     expect(await app.row('30')).toBeUndefined();
+  });
+
+  it.each([Infinity, 30 * 24 * 3_600_000])('takes the time limit of %s ms', async (timeoutMs) => {
+    const patient = new PlantStoreClient(app.url.origin, TOKEN, { timeoutMs, attempts: 1 });
+    const id = timeoutMs === Infinity ? 40 : 41;
+    expect(await patient.createPlant({ id, name: 'a' })).toEqual({ name: 'a' });
+  });
+
+  it.each<[fault: string, url: string, token: string, options: ClientOptions, error: string]>([
+    ['a host for a URL', 'localhost:3000', TOKEN, {}, 'http://'],
+    ['a path for a URL', '/plants', TOKEN, {}, 'Invalid URL'],
+    ['a token with a line feed', 'http://localhost', 'a\nb', {}, 'The token has a character'],
+    ['a token beyond Latin-1', 'http://localhost', '🌿', {}, 'The token has a character'],
+    ['no time at all', 'http://localhost', TOKEN, { timeoutMs: 0 }, 'timeoutMs is 0'],
+    ['no number for a time', 'http://localhost', TOKEN, { timeoutMs: NaN }, 'timeoutMs is NaN'],
+  ])('refuses %s when it is made', (_, url, token, options, error) => {
+    expect(() => new PlantStoreClient(url, token, options)).toThrow(error);
+  });
+
+  it.each<[string, unknown]>([
+    ['a text', '7,"name":"other"'],
+    ['a path', '../health/live'],
+    ['digits', '7'],
+    ['nothing', undefined],
+    ['a fraction', 1.5],
+  ])('refuses %s for an id, from a program without types', async (_, value) => {
+    const counted = makeClient();
+    const id = value as bigint;
+    await expect(counted.readPlant(id)).rejects.toThrow(/is no id|is not an integer/);
+    await expect(counted.createPlant({ id, name: 'a' })).rejects.toThrow(
+      /is no id|is not an integer/,
+    );
+    expect(sent).toBe(0);
   });
 
   it.each([429, 502, 503, 504])('sends again what was answered %i', async (status) => {

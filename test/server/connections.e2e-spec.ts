@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { Controller, Module, Post, UploadedFile, UseInterceptors } from '@nestjs/common';
+import { FileInterceptor } from '@nestjs/platform-express';
 import { buffer } from 'node:stream/consumers';
+import { holdTimeouts, resetClocks, stopClock, TOKEN, until } from 'durable-rest/testing';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
-import { holdTimeouts, resetClocks, stopClock } from '../support/clock.js';
 import { heapUsed } from '../support/heap-used.js';
 import { listAnswers } from '../support/http/answer.js';
 import { ClientConnection, exchange, openSocket } from '../support/http/connection.js';
 import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
-import { listServerSockets } from '../support/server-connections.js';
+import { listServerSockets, sendPieces } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
-import { until } from '../support/until.js';
 
 const LIVE_ONCE = LIVE.replace('Host: a', 'Host: a\r\nConnection: close');
 
@@ -25,15 +25,8 @@ afterEach(() => {
  * Sends each piece when the one before has been read. Returns the statuses of the answers, of which
  * the last ends the connection.
  */
-async function sendPieces(pieces: readonly string[]): Promise<number[]> {
-  const sockets = listServerSockets(app);
-  const client = new ClientConnection(app.port);
-  let length = 0;
-  for (const piece of pieces) {
-    await client.write(piece);
-    length += piece.length;
-    await until(() => sockets[0]?.destroyed === true || sockets[0]?.bytesRead === length);
-  }
+async function listStatuses(pieces: readonly string[]): Promise<number[]> {
+  const client = await sendPieces(app, pieces);
   await client.closed;
   expect(client.answers.at(-1)?.headers.connection).toBe('close');
   return client.answers.map(({ status }) => status);
@@ -60,7 +53,7 @@ describe('an answer that ends the connection', () => {
       431,
     ],
   ])('is the last, and nothing behind it is handled: %s', async (_, pieces, status) => {
-    expect(await sendPieces(pieces)).toEqual([status]);
+    expect(await listStatuses(pieces)).toEqual([status]);
     expect(await app.create('{"id":-1,"name":"last"}')).toMatchObject({ status: 200 });
     expect(await app.rows()).toMatchObject([{ id: '-1' }]);
     await app.delete('/plants/-1');
@@ -136,18 +129,72 @@ it('connections beyond MAX_CONNECTIONS get 503, until one that reads nothing has
   const sockets = listServerSockets(small);
   const silent = Array.from({ length: 2 }, () => openSocket(small.port).pause());
   await until(() => sockets.length === silent.length);
-  expect(await exchange(small.port, LIVE_ONCE)).toMatchObject([
+  const page = `GET /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`;
+  expect(await exchange(small.port, page)).toMatchObject([
     {
       status: 503,
       headers: { connection: 'close', 'retry-after': '1' },
-      body: expect.stringContaining('50300'),
+      body: '{"error":50300,"message":"Too many connections are open"}',
     },
+  ]);
+  // A failed probe would restart the program.
+  expect(await exchange(small.port, LIVE)).toMatchObject([
+    { status: 200, headers: { connection: 'close' } },
   ]);
   for (const client of silent) client.write(writeCreateRequest(TOKEN));
   await until(() => sockets.every(({ closed }) => closed));
-  expect(await exchange(small.port, LIVE_ONCE)).toMatchObject([{ status: 200 }]);
+  expect(await exchange(small.port, page)).toMatchObject([{ status: 200 }]);
   for (const client of silent) client.destroy();
   await small.close();
+});
+
+@Controller('uploads')
+class UploadsController {
+  @Post()
+  @UseInterceptors(FileInterceptor('file'))
+  upload(@UploadedFile() { size }: { readonly size: number }): object {
+    return { size };
+  }
+}
+
+@Module({ controllers: [UploadsController] })
+class UploadsModule {}
+
+it('an upload that a module reads gets 408 if its client stands still', async () => {
+  const reading = await TestApp.start({ SEND_TIMEOUT_MS: '1000' }, UploadsModule);
+  const part =
+    '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n--b--';
+  const head = `POST /uploads HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: ${part.length}\r\n\r\n`;
+  const whole = new ClientConnection(reading.port);
+  await whole.write(head + part);
+  expect(await whole.next()).toMatchObject({ status: 201, body: '{"size":3}' });
+  const half = new ClientConnection(reading.port);
+  await half.write(head + part.slice(0, 20));
+  expect(await half.next()).toMatchObject({ status: 408, headers: { connection: 'close' } });
+  for (const { socket } of [whole, half]) socket.destroy();
+  await reading.close();
+});
+
+it('a stop refuses requests of which only a part has arrived', async () => {
+  const stopping = await TestApp.start({ SHUTDOWN_GRACE_MS: '0' });
+  const sockets = listServerSockets(stopping);
+  const request = writeCreateRequest(TOKEN);
+  const halves = ['POST /plants HTTP/1.1\r\nHost:', request.slice(0, -1)];
+  const clients = halves.map(() => new ClientConnection(stopping.port));
+  for (const [index, client] of clients.entries()) await client.write(halves[index] ?? '');
+  await until(() => sockets.length === halves.length);
+  await until(() => sockets.every(({ bytesRead }, index) => bytesRead === halves[index]?.length));
+  const idle = new ClientConnection(stopping.port);
+  await idle.write(LIVE);
+  await idle.next();
+  const closed = stopping.nest.close();
+  const [head, body] = clients;
+  expect(await head?.next()).toMatchObject({ status: 503, headers: { connection: 'close' } });
+  expect(await body?.next()).toMatchObject({ status: 503, headers: { connection: 'close' } });
+  for (const client of clients) client.socket.end();
+  await Promise.all([idle.closed, closed]);
+  expect(idle.answers).toHaveLength(1);
+  await stopping.close();
 });
 
 it('many clients that do not read their exports keep no long page from others', async () => {

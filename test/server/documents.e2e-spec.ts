@@ -1,12 +1,23 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Express } from 'express';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { ErrorCatalogue } from 'durable-rest';
+import { until } from 'durable-rest/testing';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
-import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
+import { countHeld } from '../support/limits.js';
+import { ClientConnection } from '../support/http/connection.js';
+import { listServerSockets } from '../support/server-connections.js';
 import { TestApp } from '../support/test-app.js';
 
+interface Response {
+  /** Undefined for a reference. */
+  readonly description?: string;
+  readonly $ref?: string;
+}
 interface Operation {
+  readonly operationId: string;
   readonly security: unknown;
-  readonly responses: Record<string, { readonly description: string }>;
+  readonly responses: Record<string, Response>;
 }
 interface Document {
   readonly openapi: string;
@@ -14,6 +25,7 @@ interface Document {
   readonly paths: Record<string, Record<string, Operation>>;
   readonly components: {
     readonly schemas: Record<string, { required: string[]; properties: Record<string, object> }>;
+    readonly responses: Record<string, Response>;
     readonly securitySchemes: object;
   };
 }
@@ -29,6 +41,10 @@ let document: Document;
 beforeAll(async () => {
   document = (await app.request('GET', '/openapi.json')).body as Document;
 });
+
+function listOperations(): Operation[] {
+  return Object.values(document.paths).flatMap((path) => Object.values(path));
+}
 
 describe('openapi.json', () => {
   it('states the version and the licence of the contract', () => {
@@ -67,19 +83,18 @@ describe('openapi.json', () => {
     expect(document.components.securitySchemes).toEqual({
       bearer: { type: 'http', scheme: 'bearer', description: expect.any(String) },
     });
-    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
     expect(document.paths['/plants']?.post?.security).toEqual([{ bearer: [] }]);
-    for (const { security, responses } of operations) {
+    for (const { operationId, security, responses } of listOperations()) {
       expect([[], [{ bearer: expect.any(Array) }]]).toContainEqual(security);
       const described = Object.entries(responses)
-        .filter(([, response]) => response.description.includes('unexpected error'))
+        .filter(([, response]) => response.description?.includes('unexpected error'))
         .map(([status]) => status);
-      expect(described).toEqual(['400']);
+      expect([operationId, ...described]).toEqual([operationId, '400']);
     }
   });
 
   it('documents every error that an operation can answer', () => {
-    const described = JSON.stringify(document.paths);
+    const described = JSON.stringify([document.paths, document.components.responses]);
     // The path of an operation is known and takes its method. Plants name all their conflicts.
     const { NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT, ...others } = ErrorCatalogue;
     for (const { error } of Object.values({ ...others, ...PlantErrors })) {
@@ -88,6 +103,23 @@ describe('openapi.json', () => {
     for (const { error } of [NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT]) {
       expect(described).not.toContain(`${error}: `);
     }
+  });
+
+  it('lists the errors of an operation, and those of any operation once, as the default', () => {
+    for (const { operationId, responses } of listOperations()) {
+      const { default: other, ...own } = responses;
+      const shared = Object.keys(own).filter((status) => /^(408|417|429|431|5..)$/.test(status));
+      const reference = { $ref: '#/components/responses/AnyFailure' };
+      expect({ operationId, other, shared }).toEqual({ operationId, other: reference, shared: [] });
+    }
+    const { AnyFailure } = document.components.responses;
+    const codes = [...(AnyFailure?.description ?? '').matchAll(/^- (\d+):/gm)].map(
+      ([, code]) => code,
+    );
+    expect(codes).toEqual(['40800', '41700', '42900', '43100', '50000', '50300']);
+    expect(AnyFailure).toHaveProperty(['content', 'application/json', 'schema'], {
+      $ref: '#/components/schemas/Error',
+    });
   });
 
   it('has an example that works when sent', async () => {
@@ -135,10 +167,74 @@ it('Swagger UI at /docs is served with its scripts alone, and calls no other hos
   expect(paths.length).toBeGreaterThan(3);
   for (const path of ['/docs', ...paths]) {
     const { status, headers } = await app.request('GET', path);
-    expect([path, status]).toEqual([path, 200]);
-    expect(headers.get('content-security-policy')).toMatch(/^default-src 'self';/);
+    const policy = headers.get('content-security-policy')?.split(';')[0];
+    expect([path, status, policy]).toEqual([path, 200, "default-src 'self'"]);
   }
   for (const name of ['package.json', '%2e%2e/package.json']) {
-    expect(await app.request('GET', `/docs/${name}`)).toMatchObject({ status: 404 });
+    const { status } = await app.request('GET', `/docs/${name}`);
+    expect([name, status]).toEqual([name, 404]);
   }
 });
+
+describe("a file of Swagger UI's page", () => {
+  const path = '/docs/swagger-ui-bundle.js';
+
+  it('that is not read counts as memory of its client, and no file is open for it', async () => {
+    const sockets = listServerSockets(app);
+    const client = new ClientConnection(app.port);
+    await until(() => sockets.length === 1);
+    const [socket] = sockets;
+    // Otherwise the buffers of the system may take the whole file, as Node ends the cork itself.
+    socket?.cork();
+    Object.assign(socket ?? {}, { uncork: () => undefined });
+    await client.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await until(() => countHeld(app) > 1_000_000);
+    expect(listOpenFiles().filter((name) => name.includes('swagger'))).toEqual([]);
+    client.socket.destroy();
+    socket?.destroy();
+    await until(() => countHeld(app) === 0);
+  });
+
+  it('is not sent again to a browser that has it', async () => {
+    const { status, headers } = await app.request('GET', path);
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
+    // Otherwise fetch() adds a directive that asks for the whole file.
+    const cached = { 'Cache-Control': 'max-age=0' };
+    const kept = { ...cached, 'If-None-Match': headers.get('etag') ?? '' };
+    expect(await app.request('GET', path, { headers: kept })).toMatchObject({
+      status: 304,
+      text: '',
+    });
+    expect(await app.request('POST', path)).toMatchObject({ status: 405 });
+  });
+
+  it('is not served with SWAGGER_UI=off, but the document is', async () => {
+    const bare = await TestApp.start({ SWAGGER_UI: 'off' });
+    const statuses = await Promise.all(
+      ['/', '/docs', path, '/openapi.json'].map(async (one) => {
+        const { status } = await bare.request('GET', one);
+        return [one, status];
+      }),
+    );
+    await bare.close();
+    expect(Object.fromEntries(statuses)).toEqual({
+      '/': 404,
+      '/docs': 404,
+      [path]: 404,
+      '/openapi.json': 200,
+    });
+  });
+});
+
+/** Lists the files that this process has open. */
+function listOpenFiles(): string[] {
+  const folder = '/proc/self/fd';
+  return readdirSync(folder).flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`${folder}/${descriptor}`)];
+    } catch {
+      // It was closed meanwhile.
+      return [];
+    }
+  });
+}

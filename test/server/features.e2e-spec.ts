@@ -22,20 +22,18 @@ import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min } from 'class-validator';
 import type { Response } from 'express';
-import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
-import { ApiCreated, ApiTag } from '../../src/platform/rest/api.decorators.js';
-import { IdDto } from '../../src/platform/rest/id.dto.js';
 import {
+  ApiCreated,
+  ApiTag,
+  ErrorCatalogue,
+  IdDto,
   IsInt64,
   IsOptionalNotNull,
   IsText,
-} from '../../src/platform/validation/types.decorators.js';
-import { EXAMPLE_MODULES, EXAMPLE_SCHEMA } from '../example/example.js';
-import { expectError } from '../support/expect-error.js';
-import { addToSchema } from '../support/store.js';
+} from 'durable-rest';
+import { expectError } from 'durable-rest/testing';
+import { NurseryApp } from '../../examples/nursery/test/nursery-app.js';
 import { TestApp } from '../support/test-app.js';
-
-addToSchema(EXAMPLE_SCHEMA);
 
 /** The exception of a handler, with the error, the message and the Retry-After of the answer. */
 type Failure = readonly [
@@ -45,13 +43,12 @@ type Failure = readonly [
   retryAfter: string | null,
 ];
 
-const { INTERNAL, BODY_TOO_LARGE, NOT_FOUND } = ErrorCatalogue;
+const { INTERNAL } = ErrorCatalogue;
 
 // A Retry-After of the handler, which all but "anyhow" set, wins. A 503 always has one.
 const FAILURES: Readonly<Record<string, Failure>> = {
-  'missing-anyhow': [() => new NotFoundException(), 40400, 'Not Found', null],
-  bad: [() => new BadRequestException(['a is bad', 'b is bad']), 40000, 'a is bad; b is bad', '17'],
-  // 40900 belongs to the plants.
+  'missing-anyhow': [() => new NotFoundException(), 40499, 'Not Found', null],
+  bad: [() => new BadRequestException(['a is bad', 'b is bad']), 40099, 'a is bad; b is bad', '17'],
   taken: [() => new ConflictException('the name is taken'), 40999, 'the name is taken', '17'],
   // Nest wraps errors of http-errors like this.
   'of-express': [
@@ -59,13 +56,13 @@ const FAILURES: Readonly<Record<string, Failure>> = {
       new HttpException('a secret', 413, {
         cause: Object.assign(new Error('a secret'), { expose: true, statusCode: 413 }),
       }),
-    41300,
-    BODY_TOO_LARGE.message,
+    41399,
+    'Payload Too Large',
     '17',
   ],
-  shy: [() => new HttpException(new Error('a secret'), 404), 40400, NOT_FOUND.message, '17'],
-  unauthorized: [() => new UnauthorizedException('it is over'), 40100, 'it is over', '17'],
-  'later-anyhow': [() => new ServiceUnavailableException(), 50300, 'Service Unavailable', '1'],
+  shy: [() => new HttpException(new Error('a secret'), 404), 40499, 'Not Found', '17'],
+  unauthorized: [() => new UnauthorizedException('it is over'), 40199, 'it is over', '17'],
+  'later-anyhow': [() => new ServiceUnavailableException(), 50399, 'Service Unavailable', '1'],
   redirect: [() => new HttpException('a secret', 302), 50000, INTERNAL.message, '17'],
   bug: [() => new TypeError('a secret'), 50000, INTERNAL.message, '17'],
 };
@@ -155,7 +152,8 @@ class ExampleModule {}
 const MAX = '9223372036854775807';
 const INT64 = 'must be an integer from -9223372036854775808 to 9223372036854775807';
 
-const app = TestApp.forAll({ CHANGE_FEED: 'on' }, ExampleModule, ...EXAMPLE_MODULES);
+const app = TestApp.forAll({ CHANGE_FEED: 'on' }, ExampleModule);
+const nursery = NurseryApp.forAll();
 
 describe('a query', () => {
   it('is decoded, and read as the class says', async () => {
@@ -242,14 +240,47 @@ it('the start fails if a class of a feature has the name of another in the docum
   await expect(start).rejects.toThrow(/ are both documented as Plant: /);
 });
 
-it('the OpenAPI document has the tags of features in their order, and no fault for Redocly', async () => {
+it('the OpenAPI document has the tags of features in their order', async () => {
   const { body } = await app.request('GET', '/openapi.json');
   const { tags } = body as { tags: { name: string; description: string }[] };
   const names = tags.map(({ name }) => name);
   expect(names).toEqual(names.toSorted());
   const description = 'Examples of all that a feature may do';
   expect(tags).toContainEqual({ name: 'examples', description });
-  const config = await createConfig({ extends: ['recommended'] });
-  const source = JSON.stringify(body);
-  expect(await lintFromString({ source, absoluteRef: 'openapi.json', config })).toEqual([]);
 });
+
+it.each([
+  ['the program with features', app],
+  ['the nursery', nursery],
+])('Redocly finds no fault in the OpenAPI document of %s', async (_, one) => {
+  expect(await listFaults(one)).toEqual([]);
+});
+
+it('a fault of an OpenAPI document is one line that says what to write', async () => {
+  @Controller('bare')
+  class BareController {
+    @Get()
+    bare(): string {
+      return 'without a summary';
+    }
+  }
+  @Module({ controllers: [BareController] })
+  class BareModule {}
+  const bare = await TestApp.start({}, BareModule);
+  expect(await listFaults(bare)).toEqual([
+    "#/paths/~1bare/get/summary: Operation object should contain `summary` field. Write @ApiOperation({ summary: '...' }) at the handler",
+  ]);
+  await bare.close();
+});
+
+/** Lists what Redocly finds in the OpenAPI document of an application. */
+async function listFaults(one: { readonly request: TestApp['request'] }): Promise<string[]> {
+  const { text: source } = await one.request('GET', '/openapi.json');
+  const config = await createConfig({ extends: ['recommended'] });
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
+  return problems.map(({ ruleId, message, location: [place] }) => {
+    const fault = `${place?.pointer ?? '#'}: ${message}`;
+    if (ruleId !== 'operation-summary') return fault;
+    return `${fault} Write @ApiOperation({ summary: '...' }) at the handler`;
+  });
+}

@@ -2,14 +2,18 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ApiError } from '../../src/platform/errors/api-error.js';
-import { ErrorCatalogue } from '../../src/platform/errors/error-catalogue.js';
+import { ApiError, ErrorCatalogue } from 'durable-rest';
+import {
+  expectError,
+  holdTimeouts,
+  passTimeouts,
+  resetClocks,
+  stopClock,
+  TOKEN,
+} from 'durable-rest/testing';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
-import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
-import { expectError } from '../support/expect-error.js';
 import { ClientConnection, exchange, openSocket } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
 
 const app = TestApp.forAll();
 
@@ -111,15 +115,16 @@ describe('an early refusal', () => {
   it('waits 5 seconds for the rest of a body, and then closes the connection', async () => {
     const socket = openSocket(app.port);
     const closed = once(socket, 'end');
+    // However slow this machine is, no time passes before the limit begins.
+    stopClock();
     holdTimeouts();
     try {
       socket.write(head(...upload));
       await once(socket, 'data');
-      // Timers drop fractions of a millisecond.
-      passTimeouts(4_998);
+      passTimeouts(4_999);
       for (let turn = 0; turn < 100; turn++) await nextTurn();
       expect(socket.readableEnded).toBe(false);
-      passTimeouts(2);
+      passTimeouts(1);
       await closed;
     } finally {
       resetClocks();
@@ -168,8 +173,8 @@ it('a page of a configured origin may use the operations, and no other may', asy
   for (const origin of ['https://shop.test', 'http://localhost:8080']) {
     const headers = { Origin: origin, ...preflight };
     const asked = await open.request('OPTIONS', '/plants', { headers });
-    expect(asked.status).toBe(204);
-    expect(Object.fromEntries(asked.headers)).toMatchObject({
+    expect({ status: asked.status, ...Object.fromEntries(asked.headers) }).toMatchObject({
+      status: 204,
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET,HEAD,POST,PUT,PATCH,DELETE',
       'access-control-allow-headers':
@@ -187,7 +192,7 @@ it('a page of a configured origin may use the operations, and no other may', asy
   for (const origin of ['https://evil.test', 'http://shop.test', 'null']) {
     const headers = { Origin: origin, ...preflight };
     const { headers: answered } = await open.request('OPTIONS', '/plants', { headers });
-    expect(answered.has('access-control-allow-origin')).toBe(false);
+    expect([origin, answered.get('access-control-allow-origin')]).toEqual([origin, null]);
   }
   await open.close();
 });

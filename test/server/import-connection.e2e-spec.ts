@@ -2,13 +2,11 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Turns } from '../../src/platform/requests/turns.js';
-import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
+import { holdTimeouts, passTimeouts, resetClocks, TOKEN, until } from 'durable-rest/testing';
+import { getLimits } from '../support/limits.js';
 import { openSocket } from '../support/http/connection.js';
 import { LIVE } from '../support/plant-requests.js';
 import { TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
-import { until } from '../support/until.js';
 
 const HEAD = `POST /plants/import HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`;
 const END = '0\r\n\r\n';
@@ -90,7 +88,7 @@ describe('the client of an import', () => {
       const before = socket.bytesRead;
       await until(() => jest.getTimerCount() > 0);
       // It takes no turn from other requests meanwhile.
-      expect(Turns.ofHandlers.isIdle).toBe(true);
+      expect(getLimits(app).turns.handlers.isIdle).toBe(true);
       passTimeouts(9_000);
       client.write(chunk(piece));
       await until(() => socket.bytesRead > before);

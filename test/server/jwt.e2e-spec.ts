@@ -1,12 +1,26 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { base64url, CompactEncrypt, CompactSign, exportSPKI, SignJWT, UnsecuredJWT } from 'jose';
-import { passSeconds, resetClocks, stopClock } from '../support/clock.js';
-import { expectError } from '../support/expect-error.js';
+import { base64url, CompactEncrypt, CompactSign, exportSPKI, type JWK } from 'jose';
+import { SignJWT, UnsecuredJWT } from 'jose';
+import { generateKeyPairSync } from 'node:crypto';
+import {
+  expectError,
+  passSeconds,
+  resetClocks,
+  stopClock,
+  TOKEN,
+  until,
+} from 'durable-rest/testing';
+import { READ_AHEAD } from '../../packages/platform/src/limits/request-memory.js';
+import { countHeld } from '../support/limits.js';
+import { ClientConnection } from '../support/http/connection.js';
 import { type Answer, TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
 import { AUDIENCE, ISSUER, makeKey, TokenIssuer } from '../support/token-issuer.js';
 
 const PUBLISHED_SECRET = 'a-secret-among-the-public-keys-of-a-provider';
+/** A key of fewer bits than may sign. */
+const SHORT_RSA_KEY = generateKeyPairSync('rsa', { modulusLength: 1_024 }).publicKey.export({
+  format: 'jwk',
+});
 const SCOPES = { AUTH_SCOPE: 'plants:write plants' };
 const SCOPE = { scope: 'plants profile plants:write' };
 
@@ -306,6 +320,32 @@ describe('the keys of the identity provider', () => {
     expect(issuer.fetches).toBeLessThanOrEqual(1);
     expect(await readStatus(TOKEN)).toBe(200);
     expect(await readStatus('no-jwt')).toBe(401);
+  });
+
+  it.each<[string, string, (jwk: JWK) => unknown]>([
+    ['too short', 'RS256', (jwk) => ({ ...jwk, ...SHORT_RSA_KEY })],
+    ['without a modulus', 'RS256', (jwk) => ({ ...jwk, n: '' })],
+    ['no point of its curve', 'ES256', (jwk) => ({ ...jwk, y: jwk.x })],
+    ['private', 'ES256', (jwk) => ({ ...jwk, d: jwk.x })],
+    ['null', 'ES256', () => null],
+  ])('that are unusable are skipped: %s', async (_, algorithm, spoil) => {
+    const unusable = await makeKey(algorithm, 'unusable');
+    const usable = await makeKey(algorithm, 'usable');
+    issuer.keys = [spoil(unusable.jwk) as JWK, issuer.key.jwk, usable.jwk];
+    expect(await readStatus(await issuer.token(SCOPE, {}, unusable))).toBe(401);
+    expect(await readStatus(await issuer.token(SCOPE, {}, usable))).toBe(200);
+    expect(await readStatus(await issuer.token(SCOPE, { kid: undefined }, usable))).toBe(200);
+  });
+
+  it('are awaited by requests that count as memory of their clients', async () => {
+    const token = await good();
+    issuer.instead = () => undefined;
+    const head = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n`;
+    const fields = 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const clients = ['first', 'second'].map(() => new ClientConnection(app.port));
+    for (const client of clients) await client.write(head + fields);
+    await until(() => countHeld(app) > 2 * READ_AHEAD);
+    for (const client of clients) client.socket.destroy();
   });
 
   it('are requested again ten seconds after a failure', async () => {

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { hash } from 'node:crypto';
+import { TOKEN, until } from 'durable-rest/testing';
 import { recordLog } from '../support/record-log.js';
 import { exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
 import { TokenIssuer } from '../support/token-issuer.js';
-import { until } from '../support/until.js';
 
 const NAMED = ['the-first-of-garden-app', 'the-second-of-garden-app'];
 const NAMED_ENTRIES = NAMED.map((token) => `garden-app:sha256:${hash('sha256', token)}`);
@@ -17,8 +16,8 @@ const app = TestApp.forAll({ ACCESS_TOKENS: [TOKEN, ...NAMED_ENTRIES].join() });
 const issuer = await TokenIssuer.start();
 afterAll(() => issuer.stop());
 
-/** Behind a proxy, with an identity provider. */
-const other = TestApp.forAll({ TRUST_PROXY: '1', ...issuer.env });
+/** With an identity provider. */
+const other = TestApp.forAll(issuer.env);
 /** The lines of the logs of both. */
 let lines: string[];
 let otherLines: string[];
@@ -72,7 +71,8 @@ describe('the log', () => {
 
   it('has no line at info for a probe or a scrape that succeeds', async () => {
     for (const path of ['/health/live', '/health/ready', '/metrics']) {
-      expect(await app.get(path, { 'X-Request-Id': 'probe' })).toMatchObject({ status: 200 });
+      const { status } = await app.get(path, { 'X-Request-Id': 'probe' });
+      expect([path, status]).toEqual([path, 200]);
     }
     await app.request('GET', '/metrics', { headers: { 'X-Request-Id': 'failed' } });
     expect(await lineWith('failed')).toMatchObject({ path: '/metrics', error: 40100 });
@@ -85,13 +85,15 @@ describe('the log', () => {
     const ids = `${trace_id}-${span_id}-01`;
     for (const [index, traceparent] of [`00-${ids}`, `cc-${ids}-of-the-future`].entries()) {
       await app.get('/plants', { 'X-Request-Id': `traced-${index}`, traceparent });
-      expect(await lineWith(`traced-${index}`)).toMatchObject({ trace_id, span_id });
+      const line = await lineWith(`traced-${index}`);
+      expect({ traceparent, ...line }).toMatchObject({ traceparent, trace_id, span_id });
     }
     const zeros = `${'0'.repeat(32)}-${span_id}-01`;
     const invalid = [`00-${ids}!`, `00-${ids}-more`, `cc-${ids}.more`, `ff-${ids}`, `00-${zeros}`];
     for (const [index, traceparent] of invalid.entries()) {
       await app.get('/plants', { 'X-Request-Id': `untraced-${index}`, traceparent });
-      expect(await lineWith(`untraced-${index}`)).not.toHaveProperty('trace_id');
+      const { trace_id: logged } = await lineWith(`untraced-${index}`);
+      expect([traceparent, logged]).toEqual([traceparent, undefined]);
     }
   });
 
@@ -125,7 +127,7 @@ describe('the log', () => {
   });
 });
 
-describe('the log of a program behind a proxy, with an identity provider', () => {
+describe('the log of a program with an identity provider', () => {
   it.each([
     ['client_id', { client_id: 'app', azp: 'other' }, { client: 'app', sub: 'gardener' }],
     ['azp', { azp: 'app' }, { client: 'app', sub: 'gardener' }],
@@ -147,10 +149,16 @@ describe('the log of a program behind a proxy, with an identity provider', () =>
     });
   });
 
-  it('has the address of the client that the last proxy names', async () => {
-    const forwardedFor = 'forged, 203.0.113.7';
-    await other.get('/plants', { 'X-Forwarded-For': forwardedFor, 'X-Request-Id': 'client' });
-    const line = await lineWith('client', 'path', otherLines);
-    expect(line).toMatchObject({ clientAddress: '203.0.113.7' });
+  it.each([
+    ['', undefined],
+    ['0', '127.0.0.1'],
+    ['1', '203.0.113.7'],
+  ])('has, with TRUST_PROXY="%s", the client address %s', async (TRUST_PROXY, clientAddress) => {
+    const proxied = await TestApp.start({ TRUST_PROXY });
+    const recorded = recordLog(proxied, 'info');
+    const headers = { 'X-Forwarded-For': 'forged, 203.0.113.7', 'X-Request-Id': 'client' };
+    await proxied.get('/plants', headers);
+    expect((await lineWith('client', 'path', recorded)).clientAddress).toBe(clientAddress);
+    await proxied.close();
   });
 });

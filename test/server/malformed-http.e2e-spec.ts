@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { ErrorCatalogue, getStatus } from '../../src/platform/errors/error-catalogue.js';
+import { ErrorCatalogue } from 'durable-rest';
+import { getStatus } from 'durable-rest/program';
+import { TOKEN } from 'durable-rest/testing';
 import type { HttpAnswer } from '../support/http/answer.js';
 import { exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
 
 const START = 'POST /plants HTTP/1.1\r\nHost: a\r\n';
 const GOOD = `${START}Authorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;
@@ -52,6 +53,7 @@ const MALFORMED: readonly (readonly [string, keyof typeof ErrorCatalogue, string
     'TOKEN_MISSING',
     `${START}Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 19\r\n\r\n${PLANT}`,
   ],
+  ['a tunnel', 'METHOD_NOT_ALLOWED', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n'],
   [
     'an asterisk as the path',
     'NOT_FOUND',
@@ -82,6 +84,18 @@ function expectOneError(answers: HttpAnswer[], name: keyof typeof ErrorCatalogue
   const body: unknown = JSON.parse(answers[0]?.body ?? '');
   expect(body).toEqual({ error, message: expect.any(String) });
 }
+
+it('CONNECT behind a request ends the connection', async () => {
+  const connection = `GET /health/live HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`;
+  expect(await exchange(app.port, connection)).toMatchObject([
+    { status: 200, headers: { connection: 'close' } },
+  ]);
+});
+
+it('OPTIONS asks about the whole service with an asterisk', async () => {
+  const request = 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+  expect(await exchange(app.port, request)).toMatchObject([{ status: 204, body: '' }]);
+});
 
 describe('a connection that sends', () => {
   it.each(MALFORMED)('%s gets one whole answer, %s, and is closed', async (_, name, request) => {

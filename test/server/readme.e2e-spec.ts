@@ -2,8 +2,8 @@ import { expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { TOKEN } from 'durable-rest/testing';
 import { TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const README = readFileSync(`${ROOT}README.md`, 'utf8');

@@ -1,22 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Controller, Get, Module, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Header, Module, Param, Res, StreamableFile } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { IsString } from 'class-validator';
+import compression from 'compression';
+import type { Response } from 'express';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { ApiBytes } from '../../src/platform/rest/bytes.js';
-import { makeEtag, type Representation } from '../../src/platform/rest/etag.js';
-import { ApiStream } from '../../src/platform/rest/api.decorators.js';
-import { resetClocks, stopClock } from '../support/clock.js';
-import { expectError } from '../support/expect-error.js';
+import { ApiBytes, ApiStream, makeEtag, type Representation } from 'durable-rest';
+import { expectError, resetClocks, stopClock, TOKEN, until } from 'durable-rest/testing';
 import { openSocket } from '../support/http/connection.js';
+import { countHeld } from '../support/limits.js';
 import { recordLog } from '../support/record-log.js';
 import { TestApp } from '../support/test-app.js';
-import { TOKEN } from '../support/token.js';
-import { until } from '../support/until.js';
 
 /** How many pieces the long stream has: more than the buffers of both sides hold. */
 const LONG = 500;
 const PIECE = 'a row\n'.repeat(10_000);
+/** A piece that is as long when it is compressed. */
+const RANDOM_PIECE = randomBytes(PIECE.length);
 
 /** Counts of the streams below. */
 const made = { pieces: 0, ended: 0 };
@@ -36,6 +39,24 @@ async function* makePieces(count: number, failAt = Infinity): AsyncGenerator<str
   }
 }
 
+/** The second answer of a connection, as a file may hold it. */
+const FORGED = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+
+/** Lengths that streams claim, and their pieces. */
+const WRONG_LENGTHS: Record<string, [number, string[]]> = {
+  'short at once': [100, ['too short']],
+  'short later': [100, ['too', 'short']],
+  empty: [100, []],
+  'long at once': [3, ['too long', FORGED]],
+  'long later': [3, ['too', FORGED]],
+};
+
+class LengthsDto {
+  @IsString()
+  @ApiProperty()
+  readonly from!: string;
+}
+
 @Controller('streams')
 class StreamsController {
   @Get('all')
@@ -48,6 +69,17 @@ class StreamsController {
   @ApiStream('text/plain', 'More than any buffer holds')
   long(): AsyncIterable<string> {
     return makePieces(LONG);
+  }
+
+  @Get('random')
+  random(): StreamableFile {
+    const pieces = Readable.from(makePieces(LONG)).map(() => RANDOM_PIECE);
+    return new StreamableFile(pieces, { type: 'text/plain' });
+  }
+
+  @Get('piped')
+  pipe(@Res() response: Response): void {
+    Readable.from(makePieces(LONG)).pipe(response);
   }
 
   @Get('fails-first')
@@ -75,6 +107,19 @@ class StreamsController {
   @ApiBytes(['text/plain'], 'Bytes in memory')
   buffer(): Representation<Buffer> {
     return { body: Buffer.from(PIECE), etag: makeEtag(PIECE.length) };
+  }
+
+  @Get('wrong-length/:from')
+  wrongLength(@Param() { from }: LengthsDto): StreamableFile {
+    const [length, pieces] = WRONG_LENGTHS[from] ?? [0, []];
+    return new StreamableFile(Readable.from(pieces), { length });
+  }
+
+  @Get('own-length')
+  @Header('Content-Length', '3')
+  @ApiStream('text/plain', 'Longer than its header says')
+  ownLength(): AsyncIterable<string> {
+    return makePieces(1);
   }
 
   @Get('file-fails')
@@ -120,6 +165,21 @@ describe('a stream', () => {
     },
   );
 
+  it.each(['own-length', ...Object.keys(WRONG_LENGTHS).map((from) => `wrong-length/${from}`)])(
+    'of another length than it claims neither splits nor hangs its connection: %s',
+    async (path) => {
+      const socket = openSocket(app.port);
+      let received = '';
+      socket.setEncoding('latin1').on('data', (text: string) => (received += text));
+      socket.write(
+        `GET /streams/${encodeURI(path)} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+      );
+      await until(() => socket.closed || received.includes('"error":50000'));
+      expect(received.split('HTTP/1.1')).toHaveLength(received === '' ? 1 : 2);
+      socket.destroy();
+    },
+  );
+
   it('that fails later breaks the connection, and the log says so', async () => {
     const log = recordLog(app, 'info');
     // A reset may also discard what has arrived, which fetch() calls 'fetch failed'.
@@ -134,19 +194,32 @@ describe('a stream', () => {
   });
 });
 
-/** Asks for the long stream, and reads nothing of it. */
-async function openLongStream(): Promise<Socket> {
-  const socket = openSocket(app.port).pause();
-  socket.write(
-    `GET /streams/long HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`,
-  );
+/** Asks for a stream, and reads nothing of it. */
+async function openUnread(port: number, path: string, ...headers: string[]): Promise<Socket> {
+  const socket = openSocket(port).pause();
+  const head = [
+    `GET /streams/${path} HTTP/1.1`,
+    'Host: a',
+    `Authorization: Bearer ${TOKEN}`,
+    'Connection: close',
+    ...headers,
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
   await once(socket, 'readable');
   return socket;
 }
 
-describe('a long stream', () => {
-  it('is generated only as fast as its client reads', async () => {
-    const socket = await openLongStream();
+const openLongStream = (): Promise<Socket> => openUnread(app.port, 'long');
+
+describe('a stream of which its client reads nothing', () => {
+  const compressing = TestApp.configured((nest) => nest.use(compression()), StreamsModule);
+
+  it.each([
+    ['as it is', () => openLongStream()],
+    ['compressed', () => openUnread(compressing.port, 'random', 'Accept-Encoding: gzip')],
+    ['piped by a module', () => openUnread(app.port, 'piped')],
+  ])('is generated only as far as the buffers hold: %s', async (_, open) => {
+    const socket = await open();
     const { pieces } = made;
     for (let request = 0; request < 20; request++) await app.get('/health/live');
     expect(made.pieces).toBeLessThan(Math.max(pieces, LONG / 2));
@@ -154,6 +227,15 @@ describe('a long stream', () => {
     await once(socket, 'close');
   });
 
+  it('counts as memory of its client, also if a module pipes it', async () => {
+    const socket = await openUnread(app.port, 'piped');
+    await until(() => countHeld(app) > 0);
+    socket.destroy();
+    await until(() => countHeld(app) === 0);
+  });
+});
+
+describe('a long stream', () => {
   it('ends when its client disconnects', async () => {
     const socket = await openLongStream();
     socket.destroy();

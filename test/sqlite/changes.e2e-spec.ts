@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { copyFile } from 'node:fs/promises';
 import { FEED, latestCursor, listChanges } from '../support/change-feed.js';
-import { expectError } from '../support/expect-error.js';
+import { expectError } from '../../packages/platform/src/testing/expect-error.js';
 import { querySqlite } from '../support/store.js';
 import { TestApp } from '../support/test-app.js';
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
+import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
 import { TestApp } from '../support/test-app.js';
 
 const app = TestApp.forAll();

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { passSeconds, resetClocks, stopClock } from '../support/clock.js';
+import { passSeconds, resetClocks, stopClock } from '../../packages/platform/src/testing/clock.js';
 import { ClientConnection } from '../support/http/connection.js';
 import { LIVE } from '../support/plant-requests.js';
 import { TestApp } from '../support/test-app.js';

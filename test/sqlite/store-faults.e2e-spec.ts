@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { cp, rename, unlink } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { findIntegrityFaults, useFile } from '../../src/commands/sqlite-file.js';
-import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
-import { expectError } from '../support/expect-error.js';
+import { promisify } from 'node:util';
+import { findIntegrityFaults, useFile } from '../../packages/platform/src/commands/sqlite-file.js';
+import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
+import { expectError } from '../../packages/platform/src/testing/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 
 /** No engine, no system call and no path. */
@@ -39,7 +41,8 @@ const FAULTS: Record<string, () => Promise<() => Promise<unknown>>> = {
   'is moved away with its folder': () => move(dirname(store)),
   'is replaced by another': async () => {
     const moveBack = await move(store);
-    await cp(`${store}.away`, store);
+    // A copy by this process would drop SQLite's locks.
+    await promisify(execFile)('cp', [`${store}.away`, store]);
     return moveBack;
   },
 };

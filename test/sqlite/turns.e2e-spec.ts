@@ -1,10 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { WAIT_TIMEOUT_MS } from '../../src/platform/config/env.js';
-import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
-import { StoreUnavailableError } from '../../src/platform/database/store-unavailable.error.js';
+import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/env.js';
+import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
+import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { holdTimeouts, passTimeouts, resetClocks } from '../support/clock.js';
+import {
+  holdTimeouts,
+  passTimeouts,
+  resetClocks,
+} from '../../packages/platform/src/testing/clock.js';
 import { listStoredIds, plant, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();
@@ -61,7 +65,8 @@ describe('connections', () => {
     const waiting = Array.from({ length: 6 }, () => store.rows.list({ limit: 1 }));
     expect(await store.rows.find('1')).toEqual(plant(1));
     await page.release(false);
-    for (const { rows: found } of await Promise.all(waiting)) expect(found).toEqual([plant(1)]);
+    const pages = await Promise.all(waiting);
+    expect(pages.map(({ rows: found }) => found)).toEqual(pages.map(() => [plant(1)]));
   });
 
   it('are not reused after a caller has altered them', async () => {
@@ -98,4 +103,40 @@ it('a transaction that SQLite itself rolls back is lost as a whole, though its m
   await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
   expect(await store.rows.create(plant(4))).toBe('created');
   expect(await listStoredIds(store)).toEqual([4]);
+});
+
+describe('a statement that meets the lock of another process is refused, and what follows is stored:', () => {
+  it.each<[string, () => Promise<unknown>]>([
+    ['an update', () => store.plants.update({ id: '1' }, { name: 'new' })],
+    ['RETURNING', () => store.dataSource.query('DELETE FROM plants RETURNING id')],
+    ['a table', () => store.dataSource.query('CREATE TABLE notes (text)')],
+    ['a create', () => store.rows.create(plant(9))],
+    ['a save', () => store.plants.save(plant(9))],
+  ])('%s', async (_, write) => {
+    await store.rows.create(plant(1));
+    const file = String(store.dataSource.options.database);
+    const other = await SqliteConnection.open(file);
+    await other.exec('BEGIN IMMEDIATE');
+    await expect(write()).rejects.toThrow(/SQLITE_BUSY|unavailable/);
+    await other.exec('ROLLBACK');
+    await store.plants.insert(plant(2));
+    expect(await store.rows.create(plant(3))).toBe('created');
+    await store.dataSource.transaction((manager) => manager.insert(Plant, plant(4)));
+    await store.plants.update({ id: '4' }, { tag: 'last' });
+    // What this process sees may not be committed yet.
+    const stored = await other.all('SELECT id, name, tag FROM plants ORDER BY id');
+    await other.close();
+    expect(stored).toEqual([
+      { id: 1, name: 'plant 1', tag: null },
+      { id: 2, name: 'plant 2', tag: null },
+      { id: 3, name: 'plant 3', tag: null },
+      { id: 4, name: 'plant 4', tag: 'last' },
+    ]);
+  });
+});
+
+it('several statements in one text are refused, since SQLite would execute only the first', async () => {
+  const both = "INSERT INTO plants VALUES (1, 'a', NULL); INSERT INTO plants VALUES (2, 'b', NULL)";
+  await expect(store.dataSource.query(both)).rejects.toThrow('only the first');
+  expect(await listStoredIds(store)).toEqual([]);
 });

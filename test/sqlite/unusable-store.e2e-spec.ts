@@ -2,10 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sqlite3 from 'sqlite3';
 import {
   DatabaseStartError,
   type StoreDataSource,
-} from '../../src/platform/database/data-source/store-data-source.js';
+} from '../../packages/platform/src/database/data-source/store-data-source.js';
+import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
 import { openStore, querySqlite } from '../support/store.js';
 
 let folder: string;
@@ -44,6 +46,15 @@ describe('a start on a store that cannot be used says', () => {
       "INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later9999999999999')",
       /newer than this program/,
     );
+  });
+
+  it('that its texts are in UTF-16, whose order is another', async () => {
+    const path = join(folder, 'plants.db');
+    const sql = "PRAGMA encoding = 'UTF-16le'; CREATE TABLE other (id)";
+    const flags = sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE;
+    const made = await SqliteConnection.open(path, sql, flags);
+    await made.close();
+    await expect(open(path)).rejects.toThrow(/^The store is in UTF-16le, and must be in UTF-8/);
   });
 
   it('that it has tables of another program', async () => {

@@ -1,5 +1,5 @@
 import type { Answer, TestApp } from './test-app.js';
-import { until } from './until.js';
+import { until } from '../../packages/platform/src/testing/until.js';
 
 /** Idle connections of tests need no time to end by themselves. */
 export const FEED = { CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' };

@@ -1,5 +1,5 @@
 import type { Field, HttpRequest } from './http/request.js';
-import { TOKEN } from './token.js';
+import { TOKEN } from '../../packages/platform/src/testing/token.js';
 
 export interface NewPlant {
   readonly id: bigint;

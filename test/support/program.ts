@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { TOKEN } from './token.js';
-import { until } from './until.js';
+import { TOKEN } from '../../packages/platform/src/testing/token.js';
+import { until } from '../../packages/platform/src/testing/until.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
@@ -170,7 +170,12 @@ export class ProgramFolder {
 
   /** Starts the program in the folder; see {@link Program.start}. */
   start(env: Record<string, string> = {}, ...args: string[]): Program {
-    const program = Program.start([], this.path, env, ...args);
+    return this.startWith([], env, ...args);
+  }
+
+  /** Starts the program with a tracer; see {@link Program.start}. */
+  startWith(tracer: readonly string[], env: Record<string, string>, ...args: string[]): Program {
+    const program = Program.start(tracer, this.path, env, ...args);
     this.programs.push(program);
     return program;
   }

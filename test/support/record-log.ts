@@ -1,4 +1,4 @@
-import { PinoLogger } from '../../src/platform/observability/pino-logger.js';
+import { PinoLogger } from '../../packages/platform/src/observability/pino-logger.js';
 import type { TestApp } from './test-app.js';
 
 /** Records the lines of an application from now on, instead of writing them. */

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 // Jest evaluates every module anew for each test file. For the program and its packages, that takes
 // longer than most tests. So a test file gets them from its worker, which loads them once.
 
-register('./load-typescript.mjs', import.meta.url);
+register('../../scripts/load-typescript.mjs', import.meta.url);
 globalThis.importShared = async (path) => await import(pathToFileURL(path).href);
 globalThis.requireShared = createRequire(import.meta.url);
 

@@ -2,16 +2,16 @@ import { afterAll, afterEach, beforeEach } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Repository } from 'typeorm';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
+import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
 import {
   createDataSourceOptions,
   openDatabase,
   type Schema,
-} from '../../src/platform/database/data-source/open-database.js';
-import type { StoreDataSource } from '../../src/platform/database/data-source/store-data-source.js';
-import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
+} from '../../packages/platform/src/database/data-source/open-database.js';
+import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
+import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
 import { schema } from '../../src/schema.js';
-import { TestStore } from './test-store.js';
+import { TestStore } from '../../packages/platform/src/testing/test-store.js';
 
 /** Opens a store with the tables of the program as the program does, but quietly. */
 export async function openStore(

@@ -1,12 +1,15 @@
-import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { DataSource } from 'typeorm';
 import { createApp } from '../../src/app.js';
-import { TestStore } from './test-store.js';
-import { TOKEN } from './token.js';
+import {
+  type Answer,
+  TestApplication,
+} from '../../packages/platform/src/testing/test-application.js';
+
+export {
+  type Answer,
+  LONG_TIMEOUTS,
+} from '../../packages/platform/src/testing/test-application.js';
 
 export interface Row {
   readonly id: string;
@@ -14,141 +17,18 @@ export interface Row {
   readonly tag: string | null;
 }
 
-/** Lets clients take any time for their requests, since a busy machine may slow them down. */
-export const LONG_TIMEOUTS = { HEADERS_TIMEOUT_MS: '3600000', REQUEST_TIMEOUT_MS: '3600000' };
-
-/** The environment of the tests. */
-const ENV = { ...process.env };
-
-type Body = string | Uint8Array<ArrayBuffer>;
-type Headers = Record<string, string>;
-type Env = Record<string, string>;
-
-/** An answer; its body is parsed where it is JSON. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: globalThis.Headers;
-  readonly body: unknown;
-  /** The body as it was received. Its numbers are exact only as text. */
-  readonly text: string;
-  /** The target of the link to the next page. */
-  readonly next?: string | undefined;
-}
-
-/** The application as in production, but with long time limits, a free port and its own store. */
-export class TestApp {
-  nest!: NestExpressApplication;
-  private store!: TestStore;
-  private env: Env = {};
-
-  private constructor(private readonly features: readonly Type[]) {}
-
-  /**
-   * @param env changes to the environment that the application reads
-   * @param features modules besides those of the program
-   */
-  static async start(env: Env = {}, ...features: readonly Type[]): Promise<TestApp> {
-    const app = new TestApp(features);
-    await app.open(env);
-    return app;
+/** The program with its plants. */
+export class TestApp extends TestApplication {
+  protected createApp(features: readonly Type[]): Promise<NestExpressApplication> {
+    return createApp(features);
   }
-
-  /** Starts one application for all tests of a file or a block. See {@link start}. */
-  static forAll(env: Env = {}, ...features: readonly Type[]): TestApp {
-    const app = new TestApp(features);
-    beforeAll(() => app.open(env));
-    afterAll(() => app.close());
-    return app;
-  }
-
-  /** Starts one application for each test of a file or a block. See {@link start}. */
-  static forEach(env: Env = {}, ...features: readonly Type[]): TestApp {
-    const app = new TestApp(features);
-    beforeEach(() => app.open(env));
-    afterEach(() => app.close());
-    return app;
-  }
-
-  private async open(env: Env): Promise<void> {
-    this.env = env;
-    this.store = await TestStore.create();
-    this.nest = await startNest(this.store, env, this.features);
-  }
-
-  /**
-   * Stops the application and starts it again on its store.
-   *
-   * @param env further changes to the environment
-   * @param act is called while the application is stopped
-   */
-  async restart(env: Env, act: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
-    await this.stop();
-    await act();
-    this.env = { ...this.env, ...env };
-    this.nest = await startNest(this.store, this.env, this.features);
-  }
-
-  get port(): number {
-    return (this.nest.getHttpServer().address() as AddressInfo).port;
-  }
-
-  get url(): URL {
-    return new URL(`http://127.0.0.1:${this.port}`);
-  }
-
-  get storeUrl(): string {
-    return this.store.url;
-  }
-
-  /** The header with a valid token. */
-  readonly authorization = { Authorization: `Bearer ${TOKEN}` };
 
   /** Sends POST /plants with a valid token and exactly this text or these bytes as the body. */
-  create(body: Body, headers: Headers = {}): Promise<Answer> {
+  create(
+    body: string | Uint8Array<ArrayBuffer>,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
     return this.post('/plants', body, headers);
-  }
-
-  // These send a valid token too, and a body exactly as it is given.
-
-  post(path: string, body: Body, headers: Headers = {}): Promise<Answer> {
-    return this.send('POST', path, { 'Content-Type': 'application/json', ...headers }, body);
-  }
-
-  put(path: string, body: Body, headers: Headers = {}): Promise<Answer> {
-    return this.send('PUT', path, { 'Content-Type': 'application/json', ...headers }, body);
-  }
-
-  patch(path: string, body: Body, headers: Headers = {}): Promise<Answer> {
-    const type = { 'Content-Type': 'application/merge-patch+json' };
-    return this.send('PATCH', path, { ...type, ...headers }, body);
-  }
-
-  get(path: string, headers: Headers = {}): Promise<Answer> {
-    return this.send('GET', path, headers);
-  }
-
-  delete(path: string, headers: Headers = {}): Promise<Answer> {
-    return this.send('DELETE', path, headers);
-  }
-
-  private send(method: string, path: string, headers: Headers, body?: Body): Promise<Answer> {
-    const init = { headers: { ...this.authorization, ...headers } };
-    return this.request(method, path, body === undefined ? init : { ...init, body });
-  }
-
-  /** Gets a page and all that follow it. */
-  async getPages(path: string): Promise<Answer[]> {
-    const pages: Answer[] = [];
-    for (let next: string | undefined = path; next !== undefined; next = pages.at(-1)?.next) {
-      pages.push(await this.get(next));
-    }
-    return pages;
-  }
-
-  async request(method: string, path: string, init: RequestInit = {}): Promise<Answer> {
-    return await parse(
-      await fetch(this.url.origin + path, { method, redirect: 'manual', ...init }),
-    );
   }
 
   /** Reads the stored plants, sorted by id. */
@@ -158,53 +38,7 @@ export class TestApp {
     );
   }
 
-  /** Reads rows of the store by a statement. */
-  async query<Result>(sql: string): Promise<Result[]> {
-    return await this.nest.get(DataSource).query<Result[]>(sql);
-  }
-
   async row(id: string): Promise<Row | undefined> {
     return (await this.rows()).find((row) => row.id === id);
   }
-
-  async close(): Promise<void> {
-    await this.stop();
-    await this.store.remove();
-  }
-
-  private async stop(): Promise<void> {
-    this.nest.getHttpServer().closeAllConnections();
-    await this.nest.close();
-  }
-}
-
-async function startNest(
-  store: TestStore,
-  env: Env,
-  features: readonly Type[],
-): Promise<NestExpressApplication> {
-  process.env = {
-    ...ENV,
-    DATABASE_URL: store.url,
-    ACCESS_TOKENS: TOKEN,
-    LOG_LEVEL: 'silent',
-    ...LONG_TIMEOUTS,
-    ...env,
-  };
-  const nest = await createApp(features);
-  await nest.init();
-  await once(nest.getHttpServer().listen(0, '127.0.0.1'), 'listening');
-  return nest;
-}
-
-async function parse(response: Response): Promise<Answer> {
-  const text = await response.text();
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: isJson && text !== '' ? JSON.parse(text) : text,
-    text,
-    next: /^<(.*)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1],
-  };
 }

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
+import { BatchedRepository } from 'durable-rest';
+import { ENGINE, TestStore } from 'durable-rest/testing';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { BatchedRepository } from '../../src/platform/database/batched-repository.js';
-import { SqliteConnection } from '../../src/platform/database/sqlite/sqlite-connection.js';
+import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
 import { schema } from '../../src/schema.js';
 import { openStore } from '../support/store.js';
 import { FEED } from '../support/change-feed.js';
 import { TestApp } from '../support/test-app.js';
-import { ENGINE, TestStore } from '../support/test-store.js';
 
 /** The stores of several versions with the same four plants, as SQL. */
 const STORES = new URL('.', import.meta.url);
@@ -72,8 +72,10 @@ describe.each(VERSIONS)('a store that version %s has made', (version) => {
     expect(await list('')).toBe(`[${PLANTS.join()}]`);
     expect(await list('?tag=climber')).toBe(`[${[monstera, last].join()}]`);
     expect(await list('?sort=-name')).toBe(`[${[monstera, least, ficus, last].join()}]`);
-    for (const plant of PLANTS)
-      expect((await app.create(plant)).body).toMatchObject({ error: 40901 });
+    for (const plant of PLANTS) {
+      const { body } = await app.create(plant);
+      expect([plant, body]).toMatchObject([plant, { error: 40901 }]);
+    }
     expect(await app.create('{"id":2,"name":"new"}')).toMatchObject({ status: 200 });
     await app.close();
   });
@@ -96,4 +98,21 @@ describe.each(VERSIONS)('a store that version %s has made', (version) => {
     ]);
     await app.close();
   });
+});
+
+it('the last migration is undone although a retired one was executed later', async () => {
+  const dataSource = await openStore(store.url);
+  const listExecuted = async (): Promise<string[]> => {
+    const rows = await dataSource.query<{ name: string }[]>('SELECT name FROM migrations');
+    return rows.map(({ name }) => name);
+  };
+  const last = schema.migrations.at(-1)?.name;
+  const [retired] = schema.retired ?? [];
+  await dataSource.query(`INSERT INTO migrations (timestamp, name) VALUES (1, '${retired}')`);
+  await dataSource.undoLastMigration();
+  expect(await listExecuted()).toContain(retired);
+  expect(await listExecuted()).not.toContain(last);
+  await dataSource.runMigrations();
+  expect(await listExecuted()).toContain(last);
+  await dataSource.destroy();
 });

@@ -1,6 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { int64, nullable, text } from '../../platform/database/columns.js';
-import { RecordChanges } from '../../platform/database/record-changes.decorator.js';
+import { int64, nullable, RecordChanges, text } from 'durable-rest';
 
 /** A plant in the store. */
 @Entity('plants')

@@ -1,17 +1,33 @@
-import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
-import type { JsonPage } from '../../platform/database/batched-repository.js';
-import { ApiErrors, ApiNoContent, ApiOk, ApiTag } from '../../platform/rest/api.decorators.js';
-import { ApiRepresentation, type Representation } from '../../platform/rest/etag.js';
-import { IdDto } from '../../platform/rest/id.dto.js';
 import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
+import {
+  ApiErrors,
   ApiImport,
+  ApiNoContent,
+  ApiOk,
+  ApiPage,
+  ApiRepresentation,
+  ApiTag,
   type BodyLines,
+  IdDto,
   type ImportResultDto,
+  type JsonPage,
   Lines,
-} from '../../platform/rest/import.js';
-import { ApiPage } from '../../platform/rest/page.js';
-import { type Preconditions, RequestPreconditions } from '../../platform/rest/preconditions.js';
+  type Preconditions,
+  type Representation,
+  RequestPreconditions,
+} from 'durable-rest';
 import { ListPlantsDto } from './dto/list-plants.dto.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantPatchDto } from './dto/plant-patch.dto.js';
@@ -21,7 +37,7 @@ import { PlantErrors } from './plants.errors.js';
 import { PlantsService } from './plants.service.js';
 
 @ApiTag('plants', 'The plants in the store')
-@Controller('plants')
+@Controller({ path: 'plants', version: VERSION_NEUTRAL })
 export class PlantsController {
   constructor(private readonly plants: PlantsService) {}
 

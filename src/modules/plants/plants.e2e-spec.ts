@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { expectError } from '../../../test/support/expect-error.js';
+import { expectError } from 'durable-rest/testing';
 import { TestApp } from '../../../test/support/test-app.js';
 import { PlantErrors } from './plants.errors.js';
 import { PlantsService } from './plants.service.js';

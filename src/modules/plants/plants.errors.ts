@@ -1,4 +1,4 @@
-import { defineErrors } from '../../platform/errors/error-catalogue.js';
+import { defineErrors } from 'durable-rest';
 
 export const PlantErrors = defineErrors({
   PLANT_NOT_FOUND: {

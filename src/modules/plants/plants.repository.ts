@@ -1,4 +1,4 @@
-import { BatchedRepositoryOf } from '../../platform/database/batched-repository.js';
+import { BatchedRepositoryOf } from 'durable-rest';
 import { Plant } from './plant.entity.js';
 
 export class PlantsRepository extends BatchedRepositoryOf(Plant, {

@@ -1,12 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { JsonPage } from '../../platform/database/batched-repository.js';
-import { startsWithIgnoringCase } from '../../platform/database/filters.js';
-import { ApiError } from '../../platform/errors/api-error.js';
-import { makeEtag, type Representation } from '../../platform/rest/etag.js';
-import { type BodyLines, importLines, type ImportResultDto } from '../../platform/rest/import.js';
-import { applyMergePatch } from '../../platform/rest/merge-patch.js';
-import type { Preconditions } from '../../platform/rest/preconditions.js';
+import {
+  ApiError,
+  applyMergePatch,
+  type BodyLines,
+  importLines,
+  type ImportResultDto,
+  type JsonPage,
+  makeEtag,
+  type Preconditions,
+  type Representation,
+  startsWithIgnoringCase,
+} from 'durable-rest';
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
 import type { NewPlantDto } from './dto/new-plant.dto.js';
 import type { PlantPatchDto } from './dto/plant-patch.dto.js';
@@ -25,7 +30,7 @@ export class PlantsService {
   async create({ id, ...plant }: NewPlantDto): Promise<PlantDto> {
     const outcome = await this.plants.create({ id, ...plant });
     if (outcome === 'identical') throw new ApiError(PlantErrors.ALREADY_EXISTS);
-    if (outcome === 'different') throw new ApiError(PlantErrors.ID_IN_USE);
+    if (outcome !== 'created') throw new ApiError(PlantErrors.ID_IN_USE);
     return plant;
   }
 

@@ -6,10 +6,12 @@ import {
   type Request,
 } from 'playwright-core';
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import ts from 'typescript';
 import { ProgramFolder } from '../../support/program.js';
-import { TOKEN } from '../../support/token.js';
+import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 
 /** No JavaScript number has these digits. */
 const GREATEST_ID = '9223372036854775807';
@@ -79,6 +81,55 @@ describe('Swagger UI in a browser', () => {
     assert.deepEqual(await readAnswer(), { status: '200', body });
   });
 
+  it('suggests a plant with the members in the order of the contract, and each time with a new id', async () => {
+    const suggested: string[] = [];
+    for (let visit = 0; visit < 2; visit++) {
+      await authorize();
+      await openOperation('createPlant');
+      const body = await page.locator('.opblock.is-open .body-param textarea').inputValue();
+      assert.deepEqual(Object.keys(JSON.parse(body) as object), ['id', 'name', 'tag']);
+      assert.equal((await send()).postData(), body);
+      assert.equal((await readAnswer()).status, '200');
+      suggested.push(body);
+      await context.close();
+      await open();
+    }
+    assert.notEqual(suggested[0], suggested[1]);
+  });
+
+  it('signs in by a link, whose token it removes from the address and keeps', async () => {
+    // The page is open already, so the browser does not load it again.
+    await page.goto(`${origin}/docs#token=${TOKEN}`);
+    await page.waitForURL(`${origin}/docs`);
+    await openOperation('createPlant');
+    await send();
+    assert.equal((await readAnswer()).status, '200');
+    await page.reload();
+    await openOperation('listPlants');
+    await send();
+    assert.equal((await readAnswer()).status, '200');
+    const other = await context.newPage();
+    await other.goto(`${origin}/docs#token=another`);
+    await other.waitForURL(`${origin}/docs`);
+    await other.locator('.btn.authorize.locked').waitFor();
+    await other.goBack();
+    assert.equal(other.url(), 'about:blank');
+  });
+
+  it('shows the versions, and neither a list of servers nor an empty column of links', async () => {
+    await page
+      .getByText(/^Version \d+\.\d+\.\d+ of the program serves version 1\.0\.0 of/)
+      .waitFor();
+    await openOperation('createPlant');
+    assert.equal(await page.locator('.servers').isVisible(), false);
+    assert.equal(
+      await page.locator('.opblock.is-open .response-col_links').first().isVisible(),
+      false,
+    );
+    const documented = page.locator('.opblock.is-open .responses-table:not(.live-responses-table)');
+    await documented.locator('tr.response[data-code="default"]').getByText('50300: ').waitFor();
+  });
+
   it('sends and shows every digit of an id', async () => {
     await authorize();
     await openOperation('createPlant');
@@ -102,6 +153,23 @@ describe('Swagger UI in a browser', () => {
     const listed = `[\n  {\n    "id": ${GREATEST_ID},\n    "name": "Ficus"\n  }\n]`;
     assert.deepEqual(await readAnswer(), { status: '200', body: listed });
   });
+});
+
+it('the typed client imports plants from a page', async () => {
+  const source = await readFile(
+    new URL('../../../client/plant-store-client.ts', import.meta.url),
+    'utf8',
+  );
+  const { outputText } = ts.transpileModule(source, {
+    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
+  });
+  const plants = '[{ id: 71, name: "a" }, { id: 72, name: "b", tag: "🌿" }]';
+  const imported: unknown = await page.evaluate(`(async () => {
+    const exports = {};
+    ${outputText}
+    return await new exports.PlantStoreClient('${origin}', '${TOKEN}').importPlants(${plants});
+  })()`);
+  assert.deepEqual(imported, { created: 2, identical: 0, failed: 0, failures: [] });
 });
 
 async function authorize(): Promise<void> {

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Faults } from '../../support/faults.js';
+import { Faults } from '../../../packages/platform/src/testing/faults.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { ProgramFolder } from '../../support/program.js';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { parseNumber, type Proof, SEED } from '../proof.js';
 import { Cluster } from './cluster.js';
 import { Load } from './load.js';
+import { Neighbours } from './neighbours.js';
 import { Replica } from './replica.js';
 import type { Send } from './requests.js';
 
@@ -14,6 +15,8 @@ import type { Send } from './requests.js';
 const LONGEST_PAUSE_MS = 3_000;
 /** How long after its start a program may be killed again. */
 const LONGEST_START_MS = 800;
+/** How long the clients may take to be served again after a strike. */
+const LONGEST_RECOVERY_MS = 120_000;
 /** The longest pause in a transaction. On SQLite, all others wait for it. */
 const LONGEST_TRANSACTION_MS = { sqlite: 10, postgres: 500 };
 
@@ -22,6 +25,7 @@ interface Target {
   readonly any: () => Replica;
   readonly database: PostgresServer | Cluster | undefined;
   readonly flushes: Faults | undefined;
+  readonly neighbours: Neighbours;
   readonly random: SeededRandom;
 }
 
@@ -42,6 +46,7 @@ const NEMESES: Readonly<Record<'sqlite' | 'postgres', Readonly<Record<string, St
       await sleep(random.below(LONGEST_PAUSE_MS));
       flushes?.set({ flushMs: 0, flushFailureStep: 0 });
     },
+    neighbour: ({ neighbours }) => neighbours.visit(),
   },
   postgres: {
     ...ON_PROGRAMS,
@@ -90,19 +95,22 @@ export default (async (args) => {
     const send: Send = (request) => any().send(request);
     const longestMs = LONGEST_TRANSACTION_MS[engine];
     const load = new Load({ seed, send, faults, longestMs, patienceMs: 20_000 });
-    const target = { any, database, flushes, random };
+    const neighbours = new Neighbours(folder, faults);
+    const target = { any, database, flushes, neighbours, random };
     let struck = 0;
     // Each strikes at least once, however slow the machine is.
     while (faults.length === 0 && (struck < strikes.length || performance.now() < end)) {
       await sleep(random.below(LONGEST_PAUSE_MS));
       await strikes[struck++ % strikes.length]?.(target);
-      await load.audit();
+      await assertRecovery(load.audit());
     }
-    await load.stop();
+    await assertRecovery(load.stop());
     for (const replica of replicas) await replica.end('SIGTERM');
     console.log(`${engine}, ${count} replicas, ${struck} strikes of ${names.join()}, seed ${seed}`);
     console.log(load.summary());
     if (engine === 'sqlite') {
+      await neighbours.leave();
+      console.log(neighbours.summary());
       const { exitCode, errors } = await folder.run('db-check', ['plants.db'], {});
       if (exitCode !== 0) faults.push(`db-check: ${errors}`);
     }
@@ -112,3 +120,12 @@ export default (async (args) => {
     await database?.remove();
   }
 }) satisfies Proof;
+
+/** Rejects if clients that repeat their requests until they are served are never served again. */
+async function assertRecovery(served: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  const late = sleep(LONGEST_RECOVERY_MS, undefined, { signal: over.signal }).then(() => {
+    throw new Error('The program does not recover: clients wait in vain for their answers');
+  });
+  await Promise.race([served, late]).finally(() => over.abort());
+}

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
-import { until } from '../../support/until.js';
+import { until } from '../../../packages/platform/src/testing/until.js';
 
 /** Commits are acknowledged once any standby has them on its disk. */
 const SYNCHRONOUS = 'synchronous_standby_names=*';

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
 import type { Program, ProgramFolder } from '../../support/program.js';
-import { TOKEN } from '../../support/token.js';
+import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 import type { Answer, Request } from './requests.js';
 
 /** How long a client keeps an idle connection: well below the grace time of a stop. */

@@ -1,19 +1,132 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LARGE } from '../../support/plant-requests.js';
 import { TokenIssuer } from '../../support/token-issuer.js';
 
-// A separate process, which takes at most half a core. Its arguments are the port of the program, two
-// tokens and the id of a plant.
+// A separate process, which takes at most half a core. Its arguments are the port to attack, two
+// tokens, the id of a plant, and the names of the attacks; without names it runs all.
 
 /** The share of a core that the attack may take. */
 const SHARE = 0.5;
-const PARTIAL_BODIES = 700;
-const SLOW_READERS = 300;
-const STORM = 500;
-const BURST = 1_000;
-const FLOODS_OF_A_KIND = 5;
 
-const [port = '', writer = '', reader = '', plant = ''] = process.argv.slice(2);
+const [port = '', writer = '', reader = '', plant = '', ...names] = process.argv.slice(2);
+
+interface Attack {
+  /** How many connections it has at a time. One that is closed is opened again. */
+  readonly connections: number;
+  /** Makes what each connection sends first. */
+  readonly request: (index: number) => string | Promise<string>;
+  /** What it then sends again and again, as fast as it is read. */
+  readonly endless?: string;
+  /** Whether it reads no answer. */
+  readonly isUnread?: boolean;
+  /** Opens all connections at once, and closes them after this time, in milliseconds. */
+  readonly waveMs?: number;
+}
+
+const JSON_BODY = 'Content-Type: application/json';
+const LINES = 'Content-Type: application/x-ndjson';
+const CHUNKED = 'Transfer-Encoding: chunked';
+const ENDLESS_LENGTH = 'Content-Length: 1000000000000';
+
+function head(line: string, token: string, ...fields: readonly string[]): string {
+  const authorization = token === '' ? [] : [`Authorization: Bearer ${token}`];
+  return `${[`${line} HTTP/1.1`, 'Host: a', ...authorization, ...fields].join('\r\n')}\r\n\r\n`;
+}
+
+function send(line: string, token: string, body: string, ...fields: readonly string[]): string {
+  return head(line, token, ...fields, `Content-Length: ${body.length}`) + body;
+}
+
+const SMALL_CHUNKS = `10\r\n${' '.repeat(16)}\r\n`.repeat(3_000);
+const PUT = `PUT /plants/${plant}`;
+/** Is read to its end before it is refused. */
+const REFUSED_BODY = `{${'"id":1,'.repeat(14_000)}"name":"n"}`;
+const REFUSED_LINES = send('POST /plants/import', writer, 'x\n'.repeat(100_000), LINES);
+const FLOODS = ['GET /health/live', 'GET /nothing', 'GET /plants/1', 'HEAD /openapi.json'];
+const issuer = await TokenIssuer.start();
+
+const ATTACKS: Readonly<Record<string, Attack>> = {
+  'unread pages': {
+    connections: 300,
+    request: () => head('GET /plants?limit=1000', reader),
+    isUnread: true,
+  },
+  'unread files': { connections: 2_000, request: () => LARGE, isUnread: true },
+  'unfinished bodies': {
+    connections: 600,
+    request: () => head(PUT, writer, JSON_BODY, 'Content-Length: 102400') + ' '.repeat(102_000),
+  },
+  'unfinished bodies in chunks of a byte': {
+    connections: 100,
+    request: () => head(PUT, writer, JSON_BODY, CHUNKED) + '1\r\n \r\n'.repeat(90_000),
+  },
+  'creates in small chunks': {
+    connections: 16,
+    request: () => head('POST /plants', writer, JSON_BODY, CHUNKED),
+    endless: SMALL_CHUNKS,
+  },
+  'imports in small chunks': {
+    connections: 16,
+    request: () => head('POST /plants/import', writer, LINES, CHUNKED),
+    endless: SMALL_CHUNKS,
+  },
+  'small chunks that nobody reads': {
+    connections: 16,
+    request: () => head('GET /health/live', '', CHUNKED),
+    endless: SMALL_CHUNKS,
+  },
+  'small chunks without a token': {
+    connections: 16,
+    request: () => head('POST /plants', '', JSON_BODY, CHUNKED),
+    endless: SMALL_CHUNKS,
+  },
+  'bodies that nobody reads': {
+    connections: 64,
+    request: () => head('GET /health/live', '', ENDLESS_LENGTH),
+    endless: ' '.repeat(64 * 1024),
+  },
+  'refused bodies': {
+    connections: 64,
+    request: () => send('POST /plants', writer, REFUSED_BODY, JSON_BODY, 'Connection: close'),
+  },
+  scrapes: { connections: 64, request: () => head('GET /metrics', reader, 'Connection: close') },
+  'refused lines': { connections: 16, request: () => REFUSED_LINES },
+  'refused lines of clients that leave': {
+    connections: 16,
+    request: () => REFUSED_LINES,
+    waveMs: 4_000,
+  },
+  'replacements of one plant': {
+    connections: 500,
+    request: (index) =>
+      send(
+        PUT,
+        writer,
+        `{"name":"storm ${index}"}`,
+        'If-Match: *',
+        'If-None-Match: "x"',
+        JSON_BODY,
+      ),
+    waveMs: 2_000,
+  },
+  'reads of one plant': {
+    connections: 1_000,
+    request: () => head(`GET /plants/${plant}`, reader),
+    waveMs: 2_000,
+  },
+  'requests without a token': {
+    connections: 20,
+    request: (index) => head(FLOODS[index % FLOODS.length] ?? '', '').repeat(500),
+  },
+  'forged tokens': {
+    connections: 8,
+    request: async (index) => {
+      const token = await issuer.token({ n: index }, { kid: `unknown ${index}` });
+      return head(`GET /plants/${plant}`, token, 'Connection: close');
+    },
+  },
+};
 
 let usage = process.cpuUsage();
 /** The time of `performance.now()` at which the used processor time equals the share of a core. */
@@ -35,104 +148,39 @@ function open(): Socket {
   return socket.on('error', () => undefined);
 }
 
-function head(method: string, target: string, token: string, ...fields: string[]): string {
-  const lines = [`${method} ${target} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${token}`];
-  return `${[...lines, ...fields].join('\r\n')}\r\n\r\n`;
+let requests = 0;
+
+async function use(socket: Socket, attack: Attack): Promise<void> {
+  const { request, endless, isUnread = false } = attack;
+  if (isUnread) socket.pause();
+  else socket.resume();
+  socket.write(await request(requests++));
+  while (endless !== undefined && socket.writable) {
+    await new Promise((resolve) => socket.write(endless, resolve));
+    await throttle();
+  }
 }
 
-const CHUNKED = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
-
-/** Keeps this many connections open, and reopens each that the server closes. */
-async function keepOpen(count: number, start: (socket: Socket) => void): Promise<never> {
+async function run(attack: Attack): Promise<never> {
   const sockets = new Set<Socket>();
+  const start = (): void => {
+    const socket = open();
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    void use(socket, attack);
+  };
   for (;;) {
-    while (sockets.size < count) {
-      const socket = open();
-      sockets.add(socket);
-      socket.on('close', () => sockets.delete(socket));
-      start(socket);
-      await throttle();
+    while (sockets.size < attack.connections) {
+      start();
+      if (attack.waveMs === undefined) await throttle();
     }
-    await throttle();
-    await sleep(10);
-  }
-}
-
-const slowReaders = (): Promise<never> =>
-  keepOpen(SLOW_READERS, (socket) => {
-    socket.pause();
-    socket.write(head('GET', '/plants?limit=1000', reader));
-  });
-
-const partialBodies = (): Promise<never> => {
-  const chunks = '1\r\n \r\n'.repeat(90_000);
-  let opened = 0;
-  return keepOpen(PARTIAL_BODIES, (socket) => {
-    socket.resume();
-    const target = `/plants/${plant}`;
-    // Some are one-byte chunks, and the others nearly the longest body.
-    if (opened++ % 8 === 0) socket.write(head('PUT', target, writer, ...CHUNKED) + chunks);
-    else {
-      const fields = ['Content-Type: application/json', 'Content-Length: 102400'];
-      socket.write(head('PUT', target, writer, ...fields) + ' '.repeat(102_000));
-    }
-  });
-};
-
-/** Sends many requests at once, whose clients disconnect after some time, answered or not. */
-async function repeatAtOnce(count: number, request: (index: number) => string): Promise<never> {
-  for (;;) {
-    const sockets = Array.from({ length: count }, () => open().resume());
-    for (const [index, socket] of sockets.entries()) socket.write(request(index));
-    await sleep(2_000);
-    for (const socket of sockets) socket.destroy();
+    await sleep(attack.waveMs ?? 10);
+    if (attack.waveMs !== undefined) for (const socket of sockets) socket.destroy();
     await throttle();
   }
 }
 
-const storms = (): Promise<never> =>
-  repeatAtOnce(STORM, (index) => {
-    const body = JSON.stringify({ name: `storm ${index}` });
-    const fields = ['If-Match: *', 'If-None-Match: "none"', 'Content-Type: application/json'];
-    const length = `Content-Length: ${body.length}`;
-    return head('PUT', `/plants/${plant}`, writer, ...fields, length) + body;
-  });
-
-const bursts = (): Promise<never> =>
-  repeatAtOnce(BURST, () => head('GET', `/plants/${plant}`, reader));
-
-const PUBLIC_REQUESTS = [
-  'GET /health/live',
-  'GET /nothing',
-  'GET /plants/1',
-  'HEAD /openapi.json',
-].map((line) => `${line} HTTP/1.1\r\nHost: a\r\n\r\n`);
-
-/** Sends requests without a token, which cost little, as fast as the program reads them. */
-const floods = (): Promise<never[]> =>
-  Promise.all(
-    PUBLIC_REQUESTS.map((request) =>
-      keepOpen(FLOODS_OF_A_KIND, (socket) => {
-        const piece = request.repeat(500);
-        const send = (): void => {
-          while (socket.writable && socket.write(piece));
-        };
-        socket.resume().on('connect', send).on('drain', send);
-      }),
-    ),
-  );
-
-async function forgeries(issuer: TokenIssuer): Promise<never> {
-  for (let index = 0; ; index++) {
-    const socket = open().resume();
-    const token = await issuer.token({ n: index }, { kid: `unknown ${index}` });
-    socket.write(head('GET', `/plants/${plant}`, token, 'Connection: close'));
-    await throttle();
-  }
-}
-
-const issuer = await TokenIssuer.start();
-await Promise.all([
-  ...[slowReaders(), partialBodies(), storms(), bursts()],
-  ...[forgeries(issuer), floods()],
-]);
+const chosen = Object.entries(ATTACKS).filter(
+  ([name]) => names.length === 0 || names.includes(name),
+);
+await Promise.all(chosen.map(([, attack]) => run(attack)));

@@ -1,29 +1,39 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { freePort } from '../../support/free-port.js';
 import { HttpClient, type HttpRequest } from '../../support/http/request.js';
+import { Nginx } from '../../support/nginx.js';
 import { makeCreateRequest, makeEmptyRequest, makeRequest } from '../../support/plant-requests.js';
+import { PostgresServer } from '../../support/postgres-server.js';
 import { preload, type Program, ProgramFolder } from '../../support/program.js';
 import { AUDIENCE, ISSUER } from '../../support/token-issuer.js';
-import { TOKEN } from '../../support/token.js';
+import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 import { parseNumber, type Proof } from '../proof.js';
 
 const ATTACK = fileURLToPath(new URL('attack.ts', import.meta.url));
+/** nginx limits the connections of each address, and the attackers have others. */
+const HONEST_ADDRESS = '127.0.0.2';
 const CLIENTS = 32;
+/** One of so many honest clients opens a connection for each request. */
+const CLIENTS_PER_FRESH_ONE = 4;
 /** The longest pause of an honest client between an answer and its next request, in milliseconds. */
 const LONGEST_PAUSE = 60;
-/** How long the honest clients run alone before the attack at most, in milliseconds. */
-const ALONE_MS = 15_000;
-const MAX_MEMORY_MIB = 400;
-/** How long the program has to recover, in milliseconds. */
+/** How long the honest clients run alone before the attack, in milliseconds. */
+const ALONE_MS = 5_000;
+/** How much memory each program may take, in MiB. */
+const MAX_MEMORY_MIB = 500;
+/** How long the programs have to recover, in milliseconds. */
 const RECOVERY_MS = 60_000;
-/** How much more than before may be held after the attack, in MiB. */
+/** How much more than before each program may hold after the attack, in MiB. */
 const HELD_SLACK_MIB = 16;
 const DESCRIPTOR_SLACK = 5;
+/** How many idle connections to the programs nginx keeps. */
+const KEPT_BY_NGINX = 64 * availableParallelism();
 
 const WRITER = 'token-of-an-attacker-who-writes';
 const READER = 'token-of-an-attacker-who-reads';
@@ -44,9 +54,52 @@ process.on('SIGUSR2', () => {
   console.log('held', ((heapUsed + external) / 2 ** 20).toFixed(1));
 });`;
 
-const OPTIONS = { minutes: { type: 'string', default: '10' } } as const;
+const OPTIONS = {
+  minutes: { type: 'string', default: '10' },
+  nginx: { type: 'boolean', default: false },
+  attack: { type: 'string', multiple: true },
+} as const;
 
-/** Attacks the program beside 32 honest clients, who must all be served, and prints how fast. */
+/** What is attacked. */
+interface Target {
+  /** Where the clients connect to. */
+  readonly port: number;
+  readonly programs: readonly Program[];
+  stop(): Promise<void>;
+}
+
+async function startAlone(folder: ProgramFolder, env: Record<string, string>): Promise<Target> {
+  const port = await freePort();
+  const program = folder.start({ ...env, PORT: String(port) });
+  await program.ready(port);
+  return { port, programs: [program], stop: () => folder.remove() };
+}
+
+/** Starts two replicas on PostgreSQL behind the shipped nginx.conf. */
+async function startBehindNginx(
+  folder: ProgramFolder,
+  env: Record<string, string>,
+): Promise<Target> {
+  const postgres = await PostgresServer.start();
+  const ports = [await freePort(), await freePort()];
+  const programs: Program[] = [];
+  for (const port of ports) {
+    const settings = { PORT: String(port), DATABASE_URL: postgres.url(), TRUST_PROXY: '1' };
+    const program = folder.start({ ...env, ...settings });
+    programs.push(program);
+    // The first one makes the tables.
+    await program.ready(port);
+  }
+  const nginx = await Nginx.start(folder, ports);
+  const stop = async (): Promise<void> => {
+    await nginx.stop();
+    await folder.remove();
+    await postgres.remove();
+  };
+  return { port: nginx.port, programs, stop };
+}
+
+/** Attacks programs beside 32 honest clients, who must all be served, and prints how fast. */
 export default (async (args) => {
   const { values } = parseArgs({ args, options: OPTIONS });
   const attackMs = parseNumber(values.minutes) * 60_000;
@@ -54,9 +107,7 @@ export default (async (args) => {
   const provider = createServer().listen(0, '127.0.0.1');
   await once(provider, 'listening');
   const folder = await ProgramFolder.create();
-  const port = await freePort();
-  const program = folder.start({
-    PORT: String(port),
+  const env = {
     ACCESS_TOKENS: `${TOKEN},${WRITER}`,
     READ_ACCESS_TOKENS: READER,
     AUTH_JWKS_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/jwks`,
@@ -65,72 +116,90 @@ export default (async (args) => {
     // This process would have to read a line for each request.
     LOG_LEVEL: 'error',
     ...preload(COLLECT),
-  });
+  };
+  const target = await (values.nginx ? startBehindNginx : startAlone)(folder, env);
+  const { port, programs } = target;
   try {
-    const honest = new HonestClients(await program.ready(port));
+    const honest = new HonestClients(new URL(`http://127.0.0.1:${port}`));
     await honest.fill();
-    const aloneMs = Math.min(ALONE_MS, attackMs);
-    await honest.run(aloneMs);
-    const alone = await honest.run(aloneMs);
-    const before = await measure(program);
+    // The first run warms up.
+    await honest.run(ALONE_MS);
+    const alone = await honest.run(ALONE_MS);
+    const before = await measure(programs);
 
     let memory = 0;
     const sampling = setInterval(() => {
-      void program.residentMemory().then((now) => (memory = Math.max(memory, now)));
+      for (const program of programs) {
+        void program.residentMemory().then((now) => (memory = Math.max(memory, now)));
+      }
     }, 500);
     // The honest clients are connected when the attack begins.
     const running = honest.run(attackMs);
+    const settings = [port, WRITER, READER, ATTACKED, ...(values.attack ?? [])].map(String);
     const attack = spawn(
       process.execPath,
-      ['--import', import.meta.resolve('tsx'), ATTACK, port, WRITER, READER, ATTACKED].map(String),
+      ['--import', import.meta.resolve('tsx'), ATTACK, ...settings],
       { stdio: 'inherit' },
     );
     const attacked = await running.finally(() => attack.kill('SIGKILL'));
     clearInterval(sampling);
 
+    const maxHeld = before.held + HELD_SLACK_MIB * programs.length;
+    const slack = DESCRIPTOR_SLACK + (values.nginx ? KEPT_BY_NGINX : 0);
     const end = performance.now() + RECOVERY_MS;
     let after: Usage;
     let isBack: boolean;
     do {
       await honest.run(1_000);
-      after = await measure(program);
-      isBack =
-        after.held <= before.held + HELD_SLACK_MIB &&
-        !(after.descriptors > before.descriptors + DESCRIPTOR_SLACK);
+      after = await measure(programs);
+      isBack = after.held <= maxHeld && !(after.descriptors > before.descriptors + slack);
     } while (!isBack && performance.now() < end);
 
     console.log(`honest requests: ${honest.answers}, not answered as they should be: ${honest.faults.length}
-p99: ${alone.toFixed(1)} ms alone, ${attacked.toFixed(1)} ms under attack
+alone: ${describeTimes(alone)}; under attack: ${describeTimes(attacked)}
 memory: ${memory.toFixed(0)} MiB at most
 before the attack: ${describeUsage(before)}; after it: ${describeUsage(after)}`);
     const faults = [...honest.faults];
-    if (memory > MAX_MEMORY_MIB) faults.push(`the program took ${memory.toFixed(0)} MiB`);
+    if (memory > MAX_MEMORY_MIB) faults.push(`a program took ${memory.toFixed(0)} MiB`);
     if (!isBack) faults.push('memory or descriptors are not back after a minute');
+    if (attack.exitCode !== null) faults.push('the attack has ended by itself');
     return faults;
   } finally {
     provider.close();
-    await folder.remove();
+    await target.stop();
   }
 }) satisfies Proof;
 
+/** Of all programs together. */
 interface Usage {
-  /** What the program holds, in MiB. */
+  /** What they hold, in MiB. */
   readonly held: number;
-  /** What it takes of the machine, in MiB. */
+  /** What they take of the machine, in MiB. */
   readonly resident: number;
   readonly descriptors: number;
 }
 
-async function measure(program: Program): Promise<Usage> {
-  const printed = program.output.length;
-  program.kill('SIGUSR2');
-  const [, held] = await program.printed(new RegExp(`^[^]{${printed}}held (.*)\\n`));
-  const resident = await program.residentMemory();
-  return { held: Number(held), resident, descriptors: program.openDescriptors() };
+async function measure(programs: readonly Program[]): Promise<Usage> {
+  const usage = { held: 0, resident: 0, descriptors: 0 };
+  for (const program of programs) {
+    const printed = program.output.length;
+    program.kill('SIGUSR2');
+    const [, held] = await program.printed(new RegExp(`^[^]{${printed}}held (.*)\\n`));
+    usage.held += Number(held);
+    usage.resident += await program.residentMemory();
+    usage.descriptors += program.openDescriptors();
+  }
+  return usage;
 }
 
 function describeUsage({ held, resident, descriptors }: Usage): string {
-  return `${held} MiB held, ${resident.toFixed(0)} MiB resident, ${descriptors} descriptors`;
+  return `${held.toFixed(1)} MiB held, ${resident.toFixed(0)} MiB resident, ${descriptors} descriptors`;
+}
+
+/** @param times sorted, in milliseconds */
+function describeTimes(times: readonly number[]): string {
+  const [p50, p99] = [0.5, 0.99].map((share) => times[Math.floor(times.length * share)] ?? NaN);
+  return `p50 ${p50?.toFixed(1)} ms, p99 ${p99?.toFixed(1)} ms, ${times.length} requests`;
 }
 
 /** Clients that create, read, list and replace their own plants, and check the answers. */
@@ -152,17 +221,20 @@ class HonestClients {
     client.close();
   }
 
-  /** Resolves with the 99th percentile of the latencies, in milliseconds. */
-  async run(ms: number): Promise<number> {
+  /** Resolves with the sorted times of all requests, in milliseconds. */
+  async run(ms: number): Promise<number[]> {
     const end = performance.now() + ms;
     const times: number[] = [];
-    await Promise.all(Array.from({ length: CLIENTS }, () => this.ask(end, times)));
-    times.sort((one, other) => one - other);
-    return times[Math.floor(times.length * 0.99)] ?? NaN;
+    await Promise.all(
+      Array.from({ length: CLIENTS }, (_, index) =>
+        this.ask(index % CLIENTS_PER_FRESH_ONE !== 0, end, times),
+      ),
+    );
+    return times.sort((one, other) => one - other);
   }
 
-  private async ask(end: number, times: number[]): Promise<void> {
-    const client = new HttpClient(() => this.url);
+  private async ask(keepAlive: boolean, end: number, times: number[]): Promise<void> {
+    const client = new HttpClient(() => this.url, { keepAlive, localAddress: HONEST_ADDRESS });
     while (performance.now() < end) {
       const id = ++this.lastId;
       const target = `/plants/${id}`;

@@ -1,20 +1,17 @@
+import './replicas.js';
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type NewPlant, PlantStoreClient } from '../../../client/plant-store-client.js';
-import { freePort } from '../../support/free-port.js';
+import { ClientConnection } from '../../support/http/connection.js';
+import { Nginx } from '../../support/nginx.js';
 import { type Program, ProgramFolder } from '../../support/program.js';
-import { TOKEN } from '../../support/token.js';
-import { until } from '../../support/until.js';
+import { TOKEN } from '../../../packages/platform/src/testing/token.js';
+import { until } from '../../../packages/platform/src/testing/until.js';
 
 // Runs the shipped nginx.conf in front of the program: streams, errors and every method.
 
-const CONFIGURATION = new URL('../../../deploy/nginx.conf', import.meta.url);
-/** Debian installs nginx in a folder that is not in every PATH. */
-const PATH = `${process.env.PATH ?? ''}:/usr/sbin`;
 const HEADERS = { Authorization: `Bearer ${TOKEN}` };
 /** Longer than the buffers of nginx, the program and the system together. */
 const LONG_NAME = 'x'.repeat(50_000);
@@ -22,33 +19,14 @@ const LONG_PLANTS = 1_000;
 
 let folder: ProgramFolder;
 let program: Program;
-let nginx: ChildProcess;
+let nginx: Nginx;
 let origin: string;
 let client: PlantStoreClient;
 
-/**
- * Starts nginx with the shipped configuration, but with other addresses. The names of containers
- * are unknown here, and only some releases of nginx look them up again.
- *
- * @param readTimeout how long nginx waits for an answer
- */
-async function startNginx(upstream: number, readTimeout = '30s'): Promise<void> {
-  const port = await freePort();
-  const text = readFileSync(CONFIGURATION, 'utf8')
-    .replace('resolver 127.0.0.11 valid=5s;', '')
-    .replace('server plants:3000 resolve', `server 127.0.0.1:${upstream}`)
-    .replace('listen 80;', `listen 127.0.0.1:${port};`)
-    .replace('proxy_read_timeout 30s;', `proxy_read_timeout ${readTimeout};`);
-  const file = folder.file('nginx.conf');
-  writeFileSync(file, text);
-  const directives = `daemon off; error_log stderr; pid ${folder.file('nginx.pid')};`;
-  nginx = spawn('nginx', ['-p', folder.path, '-c', file, '-g', directives], {
-    env: { PATH },
-    stdio: 'ignore',
-  });
-  origin = `http://127.0.0.1:${port}`;
+async function startNginx(upstream: number, readTimeout?: string): Promise<void> {
+  nginx = await Nginx.start(folder, [upstream], readTimeout);
+  origin = nginx.origin;
   client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000, attempts: 1 });
-  await until(async () => (await fetch(origin).catch(() => undefined)) !== undefined);
 }
 
 beforeEach(async () => {
@@ -56,8 +34,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  nginx.kill('SIGTERM');
-  await once(nginx, 'exit');
+  await nginx.stop();
   await folder.remove();
 });
 
@@ -133,6 +110,41 @@ describe('the program behind the shipped nginx.conf', () => {
     };
     await assert.rejects(exported());
     assert.ok(count < LONG_PLANTS);
+  });
+
+  const LONG = 'x'.repeat(20_000);
+  /** Requests that nginx answers itself, or that other proxies lose. */
+  const REQUESTS: readonly (readonly [what: string, request: string, code: number])[] = [
+    ['a line that is no request', 'garbage\r\n\r\n', 40000],
+    ['another version of HTTP', 'GET / HTTP/3.0\r\nHost: a\r\n\r\n', 40000],
+    ['HTTP/2 without an agreement', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 40000],
+    ['no Host', 'GET /health/live HTTP/1.1\r\n\r\n', 40000],
+    ['a path that leads above the root', 'GET /../x HTTP/1.1\r\nHost: a\r\n\r\n', 40000],
+    [
+      'two lengths',
+      `POST / HTTP/1.1\r\nHost: a\r\n${'Content-Length: 1\r\n'.repeat(2)}\r\n`,
+      40000,
+    ],
+    ['an unknown coding', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n', 40000],
+    ['a long target', `GET /${LONG} HTTP/1.1\r\nHost: a\r\n\r\n`, 43100],
+    ['a long header', `GET / HTTP/1.1\r\nHost: a\r\nX: ${LONG}\r\n\r\n`, 43100],
+    ['TRACE', 'TRACE / HTTP/1.1\r\nHost: a\r\n\r\n', 40500],
+    ['a path of the configuration', 'GET /errors/40000 HTTP/1.1\r\nHost: a\r\n\r\n', 40400],
+    ['HTTP/1.0 without Host', 'GET /nothing HTTP/1.0\r\n\r\n', 40400],
+    ['headers of 15 KiB', `GET /x HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(15_000)}\r\n\r\n`, 40400],
+  ];
+
+  it('is answered in the shape of every error where nginx answers itself', async () => {
+    for (const [what, request, code] of REQUESTS) {
+      const connection = new ClientConnection(nginx.port);
+      await connection.write(request);
+      const answer = await connection.next();
+      connection.socket.destroy();
+      assert.equal(answer?.status, Math.floor(code / 100), what);
+      assert.equal(answer.headers['content-type']?.split(';')[0], 'application/json', what);
+      assert.equal(answer.headers.server, 'nginx', what);
+      assert.equal((JSON.parse(answer.body) as { error: number }).error, code, what);
+    }
   });
 
   it('is answered for in the shape of its errors when it is not there', async () => {

@@ -9,13 +9,13 @@ import { after, before, it } from 'node:test';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { ProgramFolder } from '../../support/program.js';
 import { TokenIssuer } from '../../support/token-issuer.js';
-import { TOKEN } from '../../support/token.js';
+import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 
 // Runs the program with OpenTelemetry's package, and checks the spans that a collector gets. The
 // program is stopped before, which also shows that a stop loses none.
 
 const ROOT = new URL('../../../', import.meta.url);
-const REGISTER = new URL('opentelemetry/register.mjs', ROOT).href;
+const REGISTER = new URL('deploy/opentelemetry/register.mjs', ROOT).href;
 const TOGETHER = Array.from({ length: 500 }, (_, index) => 1_000 + index);
 
 /** A span of OTLP in JSON. Times are in nanoseconds. */
@@ -59,7 +59,7 @@ let callers: Caller[];
 let log: string;
 
 before(async () => {
-  const install = ['--prefix', 'opentelemetry', 'ci', '--ignore-scripts'];
+  const install = ['--prefix', 'deploy/opentelemetry', 'ci', '--ignore-scripts'];
   execFileSync('npm', install, { cwd: ROOT, stdio: 'ignore' });
   folder = await ProgramFolder.create();
   await once(collector.listen(0, '127.0.0.1'), 'listening');

@@ -6,7 +6,7 @@ import { freePort } from '../../support/free-port.js';
 import { isListening } from '../../support/http/connection.js';
 import { inNewFolder } from '../../support/new-folder.js';
 import { PostgresServer, findUnprivilegedUser } from '../../support/postgres-server.js';
-import { until } from '../../support/until.js';
+import { until } from '../../../packages/platform/src/testing/until.js';
 import type { Proof } from '../proof.js';
 
 /**

@@ -1,6 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { findIntegrityFaults, useFile } from '../../../src/commands/sqlite-file.js';
+import {
+  findIntegrityFaults,
+  useFile,
+} from '../../../packages/platform/src/commands/sqlite-file.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { Disk } from './disk.js';
 import { makePlant, numbersIn } from './recording.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { HttpClient } from '../../support/http/request.js';
 import { makeCreateRequest, type NewPlant } from '../../support/plant-requests.js';
 import { Program } from '../../support/program.js';
-import { TOKEN } from '../../support/token.js';
+import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 import { readTrace, type Trace, tracer } from './trace.js';
 
 const SYNCHRONOUS_NORMAL = new URL('synchronous-normal.mjs', import.meta.url).href;

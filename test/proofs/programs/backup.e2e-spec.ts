@@ -1,17 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, open, readdir, readFile, stat, truncate } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { schema } from '../../../src/schema.js';
-import { Faults } from '../../support/faults.js';
+import { Faults } from '../../../packages/platform/src/testing/faults.js';
 import { type Ended, type Program, ProgramFolder } from '../../support/program.js';
 import { querySqlite } from '../../support/store.js';
 
 const STORE = 'sqlite:plants.db';
 const CLIENTS = 16;
 
-/** The commands of docs/operations.md between the stop and the start of the program. */
-const RESTORE = 'mkdir before; mv plants.db* before/; cp -p copy.db plants.db';
+const BACKUPS = new URL('../../../docs/backups.md', import.meta.url);
+/** The commands of the document that put a copy in the place of the store. */
+const [RESTORE = ''] =
+  /^ *aside=.* plants\.db(?= && chown)/ms.exec(readFileSync(BACKUPS, 'utf8')) ?? [];
 
 let folder: ProgramFolder;
 let program: Program;
@@ -56,6 +59,7 @@ describe('a backup taken while plants are being created', () => {
     isOver = true;
     await Promise.all(clients);
   });
+  afterAll(() => program.end());
 
   it('is complete, says so, and may be read by its owner only', async () => {
     expect(backup).toMatchObject({
@@ -82,17 +86,20 @@ describe('a backup taken while plants are being created', () => {
     expect(before.equals(await readFile(folder.file('copy.db')))).toBe(true);
   });
 
-  it('has every plant acknowledged before it, and is a store after the documented commands', async () => {
-    expect(await program.end()).toBe(0);
-    await promisify(execFile)('sh', ['-ec', RESTORE], { cwd: folder.path });
+  it.each(['first', 'second'])('is the store after the %s documented restore', async () => {
+    // So that the write-ahead log of the former store stays.
+    await program.end('SIGKILL');
+    const commands = RESTORE.replace('/var/backups/plant-store/1.db', 'copy.db');
+    await promisify(execFile)('sh', ['-c', commands], { cwd: folder.path });
     program = start();
     expect(await program.create(acknowledged.at(-1) ?? 0)).toBe(40901);
+    // Also after another restore: nothing of the former store is left.
     expect(await program.create(-1)).toBe(200);
-    expect(await program.end()).toBe(0);
     const restored = await idsIn('plants.db');
     expect(acknowledged.filter((id) => !restored.has(id))).toEqual([]);
-    const former = await idsIn('before/plants.db');
-    expect(acknowledged.filter((id) => !former.has(id))).toEqual([]);
+    const [former = ''] = (await readdir(folder.path)).filter((name) => name.startsWith('before'));
+    const moved = await idsIn(`${former}/plants.db`);
+    expect(acknowledged.filter((id) => !moved.has(id))).toEqual([]);
   });
 });
 
@@ -104,6 +111,10 @@ it.each<readonly [what: string, command: string, args: string[], message: RegExp
   // A start would delete this file as the journal of an interrupted commit.
   ['a file beside the store', 'db-backup', ['plants.db-journal'], /a file of another store/, STORE],
   ['a missing store', 'db-check', ['none.db'], /^There is no store/, STORE],
+  ['an option', 'db-backup', ['--help'], /^Name the file/, STORE],
+  ['an option', 'db-check', ['--help'], /^Name one file/, STORE],
+  ['an option', 'db-copy', ['--help'], /^Name two stores/, STORE],
+  ['an option', 'new-token', ['--help'], /^Name the client/, STORE],
 ])('%s: %s %p fails with one line and leaves no file', async (_, command, args, message, url) => {
   const before = await readdir(folder.path);
   const { exitCode, output, errors } = await folder.run(command, args, { DATABASE_URL: url });

@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import ts from 'typescript';
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
 
 let folder: string;
 let installed: string;
+/** The folder in which the oldest compiler is installed. */
+let oldest: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'plant-store-client-'));
@@ -17,6 +20,9 @@ beforeAll(async () => {
   installed = join(folder, 'node_modules/plant-store-client');
   await mkdir(installed, { recursive: true });
   const tarball = join(folder, 'plant-store-client-1.2.0.tgz');
+  oldest = join(folder, 'oldest');
+  const compiler = ['install', '--no-save', '--no-audit', '--prefix', oldest];
+  execFileSync('npm', [...compiler, `typescript@${OLDEST}`], { stdio: 'ignore' });
   execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
 });
 
@@ -30,6 +36,37 @@ function compile(...args: readonly string[]): string[] {
   const { stdout } = spawnSync(process.execPath, command, { cwd: folder, encoding: 'utf8' });
   return stdout.split('\n').filter((line) => line.includes('error'));
 }
+
+/** The oldest compiler that takes the client. */
+const OLDEST = '5.4.5';
+const COMPILERS = [OLDEST, ts.version];
+const LIBRARIES = ['ES2022', 'ES2022,DOM,DOM.Iterable'];
+const STRICTNESS = ['--strict', '--strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess'];
+const PROJECTS = COMPILERS.flatMap((compiler) =>
+  LIBRARIES.flatMap((library) => STRICTNESS.map((strict) => [compiler, library, strict] as const)),
+);
+
+it.each(PROJECTS)(
+  'the copied client compiles with TypeScript %s, --lib %s %s',
+  async (compiler, library, strict) => {
+    await copyFile(
+      join(ROOT, 'client/plant-store-client.ts'),
+      join(folder, 'plant-store-client.ts'),
+    );
+    const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
+    const options = ['--noEmit', '--target', 'es2022', '--module', 'nodenext', '--lib', library];
+    const { stdout } = spawnSync(
+      process.execPath,
+      [
+        join(compiler === OLDEST ? oldest : ROOT, 'node_modules/typescript/bin/tsc'),
+        ...[...options, ...types, '--skipLibCheck', ...strict.split(' ')],
+        'plant-store-client.ts',
+      ],
+      { cwd: folder, encoding: 'utf8' },
+    );
+    expect(stdout).toBe('');
+  },
+);
 
 it('the source of the client has types that Node can strip', () => {
   const options = ['--erasableSyntaxOnly', '--verbatimModuleSyntax'];

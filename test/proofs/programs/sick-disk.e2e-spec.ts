@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdir } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { Faults, type Wrong } from '../../support/faults.js';
+import { Faults, type Wrong } from '../../../packages/platform/src/testing/faults.js';
 import { freePort } from '../../support/free-port.js';
 import { preload, type Program, ProgramFolder } from '../../support/program.js';
 import { querySqlite } from '../../support/store.js';
-import { until } from '../../support/until.js';
+import { until } from '../../../packages/platform/src/testing/until.js';
 
 /** Engines, system calls and paths, which no refusal may name. */
 const INTERNALS = /SQL|errno|ENO|disk|file|\//i;
@@ -133,5 +133,15 @@ async function expectNothingLost(): Promise<void> {
     expect(program.errors).toMatch(
       /^The store cannot be used, the SQLite file .*: EIO: i\/o error, fsync\n$/,
     );
+  });
+
+  it('a start fails if a copy in the place of the store cannot be flushed', async () => {
+    await serve({});
+    await expectNothingLost();
+    const copy = new Faults(folder.path, '/plants.db');
+    copy.set({ flushFailureStep: 1 });
+    program = folder.serve(copy.env);
+    expect(await program.exited()).toBe(1);
+    expect(program.errors).toContain('EIO: i/o error, fsync');
   });
 });

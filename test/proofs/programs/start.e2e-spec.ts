@@ -1,9 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { promisify } from 'node:util';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import { preload, Program, ProgramFolder } from '../../support/program.js';
 
 const MEMORY = 'sqlite::memory:';
@@ -13,6 +21,8 @@ const PROVIDER = {
   AUTH_ISSUER: 'https://id.example',
   AUTH_AUDIENCE: 'plants',
 };
+const ESC = '\u001B';
+const TOKEN_FILE = 'data/development-token';
 const IN_USE =
   'Another program serves from this store: stop it, or give this one a store of its own\n';
 
@@ -34,7 +44,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-it('a start without any configuration prints a curl with a new token that creates a plant', async () => {
+it('a start without any configuration prints a curl with its token, which it keeps in a private file', async () => {
   const tokens = new Set<string>();
   for (let start = 0; start < 2; start++) {
     const program = folder.start();
@@ -42,14 +52,136 @@ it('a start without any configuration prints a curl with a new token that create
     const [, token = ''] = /Bearer ([^']+)'/.exec(curl) ?? [];
     const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`]);
     expect(stdout).toBe('{"name":"Monstera","tag":"indoor"}\n');
+    expect(statSync(folder.file(TOKEN_FILE)).mode & 0o777).toBe(0o600);
     expect(await program.end('SIGINT')).toBe(0);
-    expect(program.errors.split(token)).toHaveLength(2);
+    const url = await program.listening();
+    const lines = [
+      '',
+      `  API    ${url}`,
+      `  Docs   ${url}/docs#token=${token}`,
+      `  Token  ${token}`,
+      '  Store  data/plants.db',
+      '',
+      curl,
+    ];
+    expect(program.errors.trimEnd().split('\n')).toEqual(lines);
     expect(program.output).not.toContain(token);
+    expect(program.output.includes('"Created the store data/plants.db"')).toBe(start === 0);
     // Readers of the log expect only JSON.
     for (const line of program.output.trimEnd().split('\n')) JSON.parse(line);
     tokens.add(token);
+    // Another user may have been able to read it.
+    chmodSync(folder.file(TOKEN_FILE), 0o644);
   }
-  expect(tokens.size).toBe(2);
+  expect(tokens.size).toBe(1);
+});
+
+it('the token of development is that of its file or of DEVELOPMENT_TOKEN, and never that of production', async () => {
+  const create = async (env: Record<string, string>, token: string): Promise<number> => {
+    const program = folder.start({ DATABASE_URL: MEMORY, ...env });
+    const status = await program.create(1, 'n', token);
+    await program.end();
+    return status;
+  };
+  mkdirSync(folder.file('data'));
+  writeFileSync(folder.file(TOKEN_FILE), 'of-the-file');
+  expect(await create({}, 'of-the-file')).toBe(200);
+  expect(await create({ DEVELOPMENT_TOKEN: 'other' }, 'of-the-file')).toBe(40101);
+  expect(await create({ DEVELOPMENT_TOKEN: 'other' }, 'other')).toBe(200);
+  const ACCESS_TOKENS = 'configured';
+  expect(await create({ ACCESS_TOKENS }, 'of-the-file')).toBe(40101);
+  expect(await create({ ACCESS_TOKENS, NODE_ENV: 'production' }, 'of-the-file')).toBe(40101);
+  writeFileSync(folder.file(TOKEN_FILE), ' ');
+  expect(await create({}, 'of-the-file')).toBe(40101);
+  expect(readFileSync(folder.file(TOKEN_FILE), 'utf8')).toMatch(/^[\w-]{43}\n$/);
+});
+
+it('npm run demo imports fifty plants, and again none', async () => {
+  const program = folder.start();
+  const url = await program.listening();
+  const demo = async (): Promise<string> => {
+    const script = new URL('../../../scripts/demo.mjs', import.meta.url).pathname;
+    return (await promisify(execFile)(process.execPath, [script, url], { cwd: folder.path }))
+      .stdout;
+  };
+  const shown = await demo();
+  expect(shown).toMatch(/^50 plants are new, 0 were there already, 0 were refused\.$/m);
+  expect(await demo()).toMatch(/^0 plants are new, 50 were there already, 0 were refused\.$/m);
+  const [curl = ''] = /^curl .*$/m.exec(shown) ?? [];
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`]);
+  expect((JSON.parse(stdout) as object[]).length).toBe(4);
+});
+
+it('a path that is none gets the paths that there are, in development', async () => {
+  const program = folder.serve();
+  const { code, text } = await program.send('GET', '/api');
+  expect(code).toBe(40400);
+  expect(text).toMatch(/There is nothing at this path\. There are .*\/docs, .*\/plants\/\{id\}/);
+  const other = folder.serve({ NODE_ENV: 'production', DATABASE_URL: MEMORY });
+  expect((await other.send('GET', '/api')).text).toContain('"There is nothing at this path"');
+});
+
+it('a start warns of a limit of open files that is too low for MAX_CONNECTIONS', async () => {
+  const limited = ['sh', '-c', 'ulimit -n 2000; exec "$@"', 'sh'];
+  const start = async (env: Record<string, string>): Promise<string> => {
+    const program = folder.startWith(limited, { ...env, DATABASE_URL: MEMORY });
+    await program.listening();
+    await program.end();
+    return program.output;
+  };
+  const warning = 'The system allows 2000 open files, and MAX_CONNECTIONS=10000 needs 11100';
+  expect(await start({})).toContain(warning);
+  expect(await start({ MAX_CONNECTIONS: '900' })).not.toContain('open files');
+});
+
+it('a start in a folder that it may not write makes a token for this run', async () => {
+  mkdirSync(folder.file('data'), 0o555);
+  const program = folder.startWith(AS_ORDINARY_USER, { DATABASE_URL: MEMORY });
+  await program.printed(/^curl .*Bearer [\w-]{43}'/m, 'errors');
+  expect(await program.end()).toBe(0);
+  chmodSync(folder.file('data'), 0o755);
+});
+
+describe('at a terminal', () => {
+  /** Runs the program in a pseudo terminal. */
+  const start = (env: Record<string, string> = {}): Program =>
+    folder.startWith(['sh', '-c', 'exec script -qefc "$*" /dev/null', 'sh'], env);
+
+  it('the log is text with colours, and the last lines are those to use', async () => {
+    const program = start({ TERM: 'xterm' });
+    const [, url = '', token = ''] = await program.printed(/API +(\S+)[^]*Token +(\S+)/);
+    await program.printed(/^curl .*\s+$/m);
+    const [, first = ''] = /^(.*)\r\n/.exec(program.output) ?? [];
+    expect(first).toContain(`${ESC}[32mINFO `);
+    expect(stripVTControlCharacters(first)).toMatch(
+      /^\d\d:\d\d:\d\d\.\d{3} INFO {2}Main Created the store data\/plants\.db$/,
+    );
+    expect(program.output).not.toMatch(/^\{|Listening|Migrat/m);
+    const headers = { Authorization: `Bearer ${token}` };
+    await fetch(`${url}/plants/x`, { headers });
+    await program.printed(/ GET \/plants\/x 400 \d+ ms.*error=40003/);
+    await program.end();
+  });
+
+  it('NO_COLOR takes the colours away, and configured tokens are not printed', async () => {
+    const program = start({ TERM: 'xterm', NO_COLOR: '1', ACCESS_TOKENS: 'configured' });
+    await program.printed(/Token {2}static tokens \(1\)\r\n.*Store .*\r\n/);
+    expect(program.output).not.toContain(ESC);
+    expect(program.output).not.toMatch(/configured|curl/);
+    await program.end();
+  });
+
+  it('production writes JSON', async () => {
+    const program = start({ NODE_ENV: 'production', ACCESS_TOKENS: 'configured' });
+    await program.printed(/"Settings from the environment"/);
+    const lines = program.output
+      .trimEnd()
+      .split('\r\n')
+      .map((line) => JSON.parse(line) as object);
+    const msg = 'There was no store: created a new, empty one, data/plants.db';
+    expect(lines).toContainEqual(expect.objectContaining({ level: 40, msg }));
+    await program.end();
+  });
 });
 
 it('a start with a configuration reads .env, lets the environment win, and prints no secret', async () => {
@@ -71,6 +203,23 @@ it('a start with a configuration reads .env, lets the environment win, and print
   }
   const printed = program.output + program.errors;
   expect(printed).not.toMatch(/from-file|mistyped|id\.example|curl/);
+});
+
+it('a .env from an editor of Windows, with a byte order mark and an indented line, is read whole', async () => {
+  writeFileSync(
+    folder.file('.env'),
+    '\uFEFFNODE_ENV=production\r\n \r\n  # Tokens\r\nACCESS_TOKENS=from-file\r\n',
+  );
+  const program = folder.start();
+  expect(await program.create(1, 'n', 'from-file')).toBe(200);
+  expect(program.errors).toBe('');
+});
+
+it('--help prints every setting with its default', async () => {
+  const program = folder.start({}, '--help');
+  expect(await program.exited()).toBe(0);
+  expect(program.output).toMatch(/^# must be .*\nPORT=3000$/m);
+  expect(program.output).toMatch(/^ACCESS_TOKENS=$/m);
 });
 
 it('a start with the entry that new-token prints accepts the token that it prints', async () => {
@@ -112,11 +261,16 @@ const REFUSALS: readonly Refusal[] = [
     env: { PORT: 'x', HOST: '!', LOG_LEVEL: 'x', NODE_ENV: 'production', ACCESS_TOKENS: '' },
     lines: ['HOST must', 'PORT must', 'LOG_LEVEL must', 'ACCESS_TOKENS must hold a token'],
   },
-  { what: 'an argument', args: ['--port=80'], lines: ['The program takes no arguments'] },
+  { what: 'an argument', args: ['--port=80'], lines: ['The program takes no arguments but'] },
   {
     what: 'settings that cannot be read',
     prepare: () => mkdirSync(folder.file('.env')),
     lines: ['The settings in ./.env cannot be read: EISDIR'],
+  },
+  {
+    what: 'a line in .env that other programs would read differently',
+    prepare: () => writeFileSync(folder.file('.env'), 'PORT=0\n\nNODE_ENV: production\n'),
+    lines: ['Line 3 of ./.env is not NAME=value'],
   },
   {
     what: 'a host name that is not known',
@@ -136,6 +290,11 @@ const REFUSALS: readonly Refusal[] = [
       `The user with the id ${process.getuid?.()} cannot use the store: EACCES: permission denied, open './data/plants.db'`,
     ],
   },
+  {
+    what: 'a folder in the place of the store',
+    env: { DATABASE_URL: 'sqlite:data' },
+    lines: [`The user with the id ${process.getuid?.()} cannot use the store: ./data is a folder`],
+  },
 ];
 
 describe('a start that cannot succeed exits 1, leaves no file, and names the fault:', () => {
@@ -144,7 +303,7 @@ describe('a start that cannot succeed exits 1, leaves no file, and names the fau
     await prepare?.();
     const before = listFiles();
     const all = { ACCESS_TOKENS: 't', DATABASE_URL: MEMORY, ...env };
-    const program = Program.start(AS_ORDINARY_USER, folder.path, all, ...args);
+    const program = folder.startWith(AS_ORDINARY_USER, all, ...args);
     expect(await program.exited()).toBe(1);
     const printed = program.errors.replaceAll(folder.path, '.').trimEnd().split('\n');
     expect(printed).toEqual(lines.map((line) => expect.stringContaining(line)));

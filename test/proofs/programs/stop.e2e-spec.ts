@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Faults } from '../../support/faults.js';
+import { Faults } from '../../../packages/platform/src/testing/faults.js';
 import { ClientConnection, isListening } from '../../support/http/connection.js';
 import { LARGE, writeCreateRequest } from '../../support/plant-requests.js';
 import { preload, type Program, ProgramFolder } from '../../support/program.js';
-import { TOKEN } from '../../support/token.js';
+import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 
 const READY = 'GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n';
 
@@ -74,6 +74,58 @@ describe('the program, when it stops', () => {
     expect(await program.end()).toBe(0);
     expect(program.output).toContain('"msg":"Stopped"');
   });
+});
+
+/** Makes the environment with which a program has these classes among its modules. */
+function withModules(classes: string): Record<string, string> {
+  const modules = new URL('../../../dist/app.module.js', import.meta.url).href;
+  const nest = new URL('../../../node_modules/@nestjs/', import.meta.url).href;
+  return preload(`
+    import { Module } from '${nest}common/index.js';
+    import { WebSocketGateway } from '${nest}websockets/index.js';
+    const { AppModule } = await import('${modules}');
+    ${classes}
+    class Beds {}
+    Module({ providers })(Beds);
+    const create = AppModule.create;
+    AppModule.create = (features) => create.call(AppModule, [...features, Beds]);`);
+}
+
+describe('a module of the program', () => {
+  it('gets the signal in its hooks', async () => {
+    await start(
+      withModules(`
+        class Shed {
+          beforeApplicationShutdown(signal) { console.log('before ' + signal); }
+          onApplicationShutdown(signal) { console.log('after ' + signal); }
+        }
+        const providers = [Shed];`),
+    );
+    expect(await program.end()).toBe(0);
+    expect(program.output).toContain('before SIGTERM');
+    expect(program.output).toContain('after SIGTERM');
+  });
+
+  it('whose hook takes too long is named in the log', async () => {
+    await start(
+      withModules(`
+        class Shed { onModuleDestroy() { return new Promise(() => setInterval(() => 0, 1e3)); } }
+        const providers = [Shed];`),
+    );
+    program.kill('SIGTERM');
+    await program.exited();
+    expect(program.output).toContain('The stop is forced: Shed.onModuleDestroy() took too long');
+  });
+});
+
+it('a package of Nest that is missing is named before the program exits', async () => {
+  const gateway = `
+    class Shed {}
+    WebSocketGateway()(Shed);
+    const providers = [Shed];`;
+  program = folder.serve(withModules(gateway));
+  expect(await program.exited()).toBe(1);
+  expect(program.output).toMatch(/install the .*@nestjs\/platform-socket.io.* package/);
 });
 
 const itWithFaults = Faults.areSupported ? it : it.skip;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, request as sendRequest } from 'node:http';
+import { Agent, type AgentOptions, type IncomingMessage, request as sendRequest } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { type HttpAnswer, UTF_8 } from './answer.js';
 
@@ -23,10 +23,15 @@ const ANSWER_TIME_MS = 240_000;
 
 /** Sends requests as given, each on a connection that no other request uses. */
 export class HttpClient {
-  private readonly agent = new Agent({ keepAlive: true });
+  private readonly agent: Agent;
 
   /** @param url the address of the program, which may change when it starts again */
-  constructor(private readonly url: () => URL) {}
+  constructor(
+    private readonly url: () => URL,
+    options?: AgentOptions,
+  ) {
+    this.agent = new Agent({ keepAlive: true, ...options });
+  }
 
   /** Resolves with the answer; rejects if it is not HTTP. */
   readonly send = async (request: HttpRequest): Promise<HttpAnswer> => {
@@ -38,7 +43,8 @@ export class HttpClient {
     sent.on('timeout', () => sent.destroy(new Error('there is no answer')));
     for (const [name, value] of headers) sent.appendHeader(name, value);
     if (framing === 'length') sent.setHeader('Content-Length', body.length);
-    if (framing === 'none') sent.useChunkedEncodingByDefault = false;
+    // By default Node announces no body of a DELETE, and sends it nevertheless.
+    sent.useChunkedEncodingByDefault = framing !== 'none';
     let rest = framing === 'none' ? Buffer.alloc(0) : body;
     for (const size of typeof framing === 'object' ? framing.chunks : []) {
       sent.write(rest.subarray(0, size));

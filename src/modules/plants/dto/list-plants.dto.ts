@@ -1,10 +1,5 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsSort, PageQueryDto } from '../../../platform/rest/page.js';
-import {
-  IsOptionalNotNull,
-  IsText,
-  Satisfies,
-} from '../../../platform/validation/types.decorators.js';
+import { IsOptionalNotNull, IsSort, IsText, PageQueryDto, Satisfies } from 'durable-rest';
 
 /** The query for a list of plants. */
 export class ListPlantsDto extends PageQueryDto {

@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { MergePatch } from '../../../platform/rest/merge-patch.js';
+import { MergePatch } from 'durable-rest';
 import { PlantDto } from './plant.dto.js';
 
 /** A JSON merge patch (RFC 7396): null removes the tag. */

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { IsOptionalNotNull, IsText } from '../../../platform/validation/types.decorators.js';
+import { IsOptionalNotNull, IsText } from 'durable-rest';
 
 @ApiSchema({ name: 'Plant' })
 export class PlantDto {

@@ -1,5 +1,4 @@
-import { int64, nullable, text } from '../../../platform/database/columns.js';
-import { CreateTable } from '../../../platform/database/migration-steps.js';
+import { CreateTable, int64, nullable, text } from 'durable-rest';
 
 export class CreatePlants1763000000000 extends CreateTable({
   name: 'plants',

@@ -1,6 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { int64, text } from '../../../platform/database/columns.js';
-import { changeSchema } from '../../../platform/database/migration-steps.js';
+import { changeSchema, int64, text } from 'durable-rest';
 
 const PLANTS = { name: 'plants', columns: { name: text(), id: int64() } };
 

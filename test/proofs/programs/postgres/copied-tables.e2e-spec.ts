@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, Entity, ForeignKey, PrimaryGeneratedColumn } from 'typeorm';
-import { copyStore } from '../../../../src/commands/copy-store.js';
-import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
-import { bytes, int64, nullable } from '../../../../src/platform/database/columns.js';
-import { CreateTable } from '../../../../src/platform/database/migration-steps.js';
+import { copyStore } from '../../../../packages/platform/src/commands/copy-store.js';
+import { schema } from '../../../../src/schema.js';
+import { BatchedRepository } from '../../../../packages/platform/src/database/batched-repository.js';
+import { bytes, int64, nullable } from '../../../../packages/platform/src/database/columns.js';
+import { CreateTable } from '../../../../packages/platform/src/database/migration-steps.js';
 import { addToSchema, querySqlite, useStore } from '../../../support/store.js';
-import { TestStore } from '../../../support/test-store.js';
+import { TestStore } from '../../../../packages/platform/src/testing/test-store.js';
 
 /** A table whose keys count up, which refers to itself and holds bytes. */
 @Entity('beds')
@@ -55,7 +56,7 @@ function useBeds<Result>(
 
 /** Resolves with the number of copied beds. */
 async function copy(source = from, target = to): Promise<number | undefined> {
-  return (await copyStore(source.url, target.url)).get('beds');
+  return (await copyStore(schema, source.url, target.url)).get('beds');
 }
 
 describe('copying a table', () => {

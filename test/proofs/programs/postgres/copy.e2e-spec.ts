@@ -3,12 +3,13 @@ import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { copyStore } from '../../../../src/commands/copy-store.js';
+import { copyStore } from '../../../../packages/platform/src/commands/copy-store.js';
+import { schema } from '../../../../src/schema.js';
 import { Plant } from '../../../../src/modules/plants/plant.entity.js';
-import { BatchedRepository } from '../../../../src/platform/database/batched-repository.js';
-import { JobRun } from '../../../../src/platform/database/jobs.js';
+import { BatchedRepository } from '../../../../packages/platform/src/database/batched-repository.js';
+import { JobRun } from '../../../../packages/platform/src/database/jobs.js';
 import { querySqlite, useStore } from '../../../support/store.js';
-import { TestStore } from '../../../support/test-store.js';
+import { TestStore } from '../../../../packages/platform/src/testing/test-store.js';
 
 const COMMAND = new URL('../../../../dist/commands/db-copy.js', import.meta.url).pathname;
 
@@ -48,7 +49,7 @@ async function create(store: TestStore, plants: readonly Plant[]): Promise<void>
 
 /** Resolves with the number of rows of each table. */
 async function copy(source = from.url, target = to.url): Promise<Record<string, number>> {
-  return Object.fromEntries(await copyStore(source, target));
+  return Object.fromEntries(await copyStore(schema, source, target));
 }
 
 describe('copying a store to another engine', () => {

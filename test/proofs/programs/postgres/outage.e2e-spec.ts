@@ -3,7 +3,7 @@ import pg from 'pg';
 import { PostgresServer } from '../../../support/postgres-server.js';
 import { TcpProxy } from '../../../support/tcp-proxy.js';
 import { type Answer, TestApp } from '../../../support/test-app.js';
-import { until } from '../../../support/until.js';
+import { until } from '../../../../packages/platform/src/testing/until.js';
 
 /** The beginning of a statement's name, as it is sent to the server. */
 const INSERT = 'insert ';
@@ -153,7 +153,7 @@ describe('a service on a server', () => {
     await server.resumeAsStandby();
     try {
       for (const path of ['/plants/1', '/plants', '/health/ready']) {
-        expect(await app.get(path)).toMatchObject({ status: 503 });
+        expect([path, (await app.get(path)).status]).toEqual([path, 503]);
       }
       expect(await create('2')).toBe(503);
     } finally {

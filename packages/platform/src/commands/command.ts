@@ -1,0 +1,55 @@
+import { loadEnvFile } from '../config/env-file.js';
+import { EnvError, loadEnv } from '../config/env.js';
+import { parseDatabaseUrl } from '../config/database-url.js';
+import { DatabaseStartError } from '../database/data-source/store-data-source.js';
+
+/** A failure of a command. The message is one sentence for the operator. */
+export class CommandError extends Error {}
+
+/** Errors whose messages are for the operator. */
+const OPERATOR_ERRORS = [CommandError, DatabaseStartError, EnvError];
+
+/**
+ * Runs a command with the arguments of the command line. A failure prints one sentence to standard
+ * error and sets exit code 1.
+ *
+ * @param usage the failure for more arguments than `most`, or for an option such as `--help`
+ */
+export async function runCommand(
+  usage: string,
+  most: number,
+  command: (...args: (string | undefined)[]) => Promise<void> | void,
+): Promise<void> {
+  try {
+    const args = process.argv.slice(2);
+    const hasOption = args.some((arg) => arg.startsWith('-'));
+    if (hasOption || args.length > most) throw new CommandError(usage);
+    loadEnvFile();
+    await command(...args);
+  } catch (error) {
+    process.exitCode = 1;
+    const isForOperator = OPERATOR_ERRORS.some((type) => error instanceof type);
+    const { message } = error as Error;
+    const line = isForOperator ? message : `The command failed: ${message}`;
+    process.stderr.write(`${line}\n`);
+  }
+}
+
+/**
+ * Reads the path of the SQLite store from DATABASE_URL; the rest of the environment is not checked.
+ *
+ * @throws EnvError, CommandError
+ */
+export function getStorePath(): string {
+  const { DATABASE_URL } = loadEnv({ DATABASE_URL: process.env.DATABASE_URL });
+  const url = parseDatabaseUrl(DATABASE_URL);
+  if (url?.type === 'postgres') {
+    throw new CommandError(
+      'DATABASE_URL names a PostgreSQL database, and this command is for SQLite files: use pg_dump to back it up, pg_restore to restore it, and pg_amcheck to check it',
+    );
+  }
+  if (url?.type !== 'sqlite' || url.path === ':memory:') {
+    throw new CommandError('DATABASE_URL names a store in memory, which no other program can read');
+  }
+  return url.path;
+}

@@ -1,0 +1,246 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { EntityMetadata, ObjectLiteral } from 'typeorm';
+import { parseDatabaseUrl } from '../config/database-url.js';
+import { BatchedRepository } from '../database/batched-repository.js';
+import { isBytes } from '../database/batching/entity-columns.js';
+import { ConstraintError } from '../database/constraint.error.js';
+import {
+  createDataSourceOptions,
+  openDatabase,
+  type Schema,
+  type StoreOptions,
+} from '../database/data-source/open-database.js';
+import {
+  DatabaseStartError,
+  type StoreDataSource,
+} from '../database/data-source/store-data-source.js';
+import { JobRun } from '../database/jobs.js';
+import { CommandError } from './command.js';
+import { copyRows } from './copy-rows.js';
+import { assertNoCompanion } from './sqlite-file.js';
+
+/** The tables of the program that are no entities. */
+const OWN_TABLES = ['migrations', 'typeorm_metadata', 'changes', 'change_feed'];
+
+/** How many rows are copied at a time. A row may have 100 KB. */
+const PAGE_ROWS = 100;
+
+/**
+ * Copies every row of one store into another, on the same or another engine. Rows that the target
+ * has already are compared and kept, so a second run completes an interrupted copy. Recorded changes
+ * and the runs of jobs are not copied, since each store has its own.
+ *
+ * @param schema that of both stores
+ * @param from the store to read, as in DATABASE_URL; no program may write to it meanwhile
+ * @param to the store to write; its schema is brought up to date
+ * @returns the number of rows of each table, which both stores then have
+ * @throws CommandError, DatabaseStartError
+ */
+export async function copyStore(
+  schema: Schema,
+  from: string,
+  to: string,
+): Promise<Map<string, number>> {
+  const [sourceOptions, targetOptions] = [toOptions(schema, from), toOptions(schema, to)];
+  if (from === to) throw new CommandError('Name two different stores');
+  if (sourceOptions.type === 'sqlite' && !existsSync(sourceOptions.database)) {
+    throw new CommandError(`There is no store to copy from at ${resolve(sourceOptions.database)}`);
+  }
+  const source = await openSource(sourceOptions);
+  try {
+    const target = await openDatabase(targetOptions);
+    return await copyTables(source, target).finally(() => target.destroy());
+  } finally {
+    await source.destroy();
+  }
+}
+
+/** Opens a store without changing its schema, which must be that of this program. */
+async function openSource(options: StoreOptions): Promise<StoreDataSource> {
+  return await openDatabase(options, async (source) => {
+    await source.initialize();
+    const executed = await source.query<{ name: string }[]>('SELECT name FROM migrations');
+    const { unknown, missing } = source.compareMigrations(executed);
+    if (unknown.length > 0) {
+      throw new DatabaseStartError('The store to copy from is newer than this program');
+    }
+    if (missing.length > 0) {
+      throw new DatabaseStartError(
+        'The store to copy from is older than this program: start the program on it first',
+      );
+    }
+  });
+}
+
+function toOptions(schema: Schema, url: string): StoreOptions {
+  if (parseDatabaseUrl(url) === undefined) {
+    throw new CommandError('A store is named as in DATABASE_URL: sqlite:<path> or postgres://...');
+  }
+  assertNoCompanion(url);
+  return createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2 }, schema);
+}
+
+/** The outcome of the copy of one table. */
+interface TableCopy {
+  readonly rows: number;
+  readonly created: number;
+  /** How many rows refer to rows that are not copied yet. */
+  readonly orphans: number;
+}
+
+async function copyTables(
+  source: StoreDataSource,
+  target: StoreDataSource,
+): Promise<Map<string, number>> {
+  const copied = new Map<string, number>();
+  const tables = source.entityMetadatas.filter(
+    ({ target, tableType }) =>
+      target !== JobRun && tableType !== 'view' && tableType !== 'entity-child',
+  );
+  await warnOfOtherTables(source);
+  let left = tables;
+  while (left.length > 0) {
+    const incomplete: EntityMetadata[] = [];
+    let created = 0;
+    for (const metadata of left) {
+      const from = openRepository(source, metadata);
+      const copy =
+        from === undefined
+          ? await copyPlainTable(source, target, metadata)
+          : await copyTable(from, target, metadata);
+      await finishTable(target, metadata, copy);
+      created += copy.created;
+      if (copy.orphans > 0) incomplete.push(metadata);
+      else copied.set(metadata.tableName, copy.rows);
+    }
+    const [first] = incomplete;
+    if (created === 0 && first !== undefined) {
+      throw new CommandError(`${first.tableName} has rows that refer to missing rows`);
+    }
+    // A row may refer to a row that is copied after it, which is there the next time.
+    left = incomplete;
+  }
+  return copied;
+}
+
+/** Says which tables of the store belong to no entity, and are not copied. */
+async function warnOfOtherTables(source: StoreDataSource): Promise<void> {
+  const tables = await source.query<{ name: string }[]>(
+    source.options.type === 'postgres'
+      ? 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()'
+      : `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'`,
+  );
+  const known = [...source.entityMetadatas.map(({ tableName }) => tableName), ...OWN_TABLES];
+  const others = tables.map(({ name }) => name).filter((name) => !known.includes(name));
+  if (others.length === 0) return;
+  console.warn(`Not copied, since they are tables of no entity: ${others.join(', ')}`);
+}
+
+/** Opens the repository of a table; undefined if its rows cannot be read in batches. */
+function openRepository(
+  store: StoreDataSource,
+  { target, isJunction }: EntityMetadata,
+): BatchedRepository<ObjectLiteral> | undefined {
+  if (isJunction) return undefined;
+  try {
+    return new BatchedRepository(store.getRepository<ObjectLiteral>(target));
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+/** @throws CommandError when the target has another row with the key of a row */
+async function copyPlainTable(
+  source: StoreDataSource,
+  target: StoreDataSource,
+  metadata: EntityMetadata,
+): Promise<TableCopy> {
+  const count = (): Promise<number> => countRows(target, metadata.tableName);
+  const before = await count();
+  const copy = await copyRows(source, target, metadata);
+  return { ...copy, created: (await count()) - before };
+}
+
+/** @throws CommandError when the target has another row with the key of a row */
+async function copyTable(
+  from: BatchedRepository<ObjectLiteral>,
+  target: StoreDataSource,
+  metadata: EntityMetadata,
+): Promise<TableCopy> {
+  const to = new BatchedRepository(target.getRepository<ObjectLiteral>(metadata.target));
+  const table = metadata.tableName;
+  const copy = { rows: 0, created: 0, orphans: 0 };
+  for await (const page of readPages(from, metadata)) {
+    const { created, failures } = await to.createAll(page);
+    for (const failure of failures.values()) {
+      if (failure === 'different') {
+        throw new CommandError(
+          `${table} of the target has another row with the key of a row to copy: nothing is overwritten`,
+        );
+      }
+      if (!(failure instanceof ConstraintError) || failure.kind !== 'foreign key') throw failure;
+      copy.orphans++;
+    }
+    copy.rows += page.length;
+    copy.created += created;
+  }
+  return copy;
+}
+
+/** @throws CommandError when the target has further rows */
+async function finishTable(
+  target: StoreDataSource,
+  metadata: EntityMetadata,
+  { rows, orphans }: TableCopy,
+): Promise<void> {
+  await raiseCounters(target, metadata);
+  const stored = await countRows(target, metadata.tableName);
+  if (orphans > 0 || stored === rows) return;
+  throw new CommandError(
+    `${metadata.tableName} has ${rows} rows in the first store and ${stored} in the second: does a program write to one of them?`,
+  );
+}
+
+async function countRows(store: StoreDataSource, table: string): Promise<number> {
+  const query = store.createQueryBuilder().from(table, 'counted').select('COUNT(*)', 'count');
+  return Number((await query.getRawOne<{ count: unknown }>())?.count);
+}
+
+async function* readPages(
+  from: BatchedRepository<ObjectLiteral>,
+  { columns, primaryColumns }: EntityMetadata,
+): AsyncGenerator<readonly ObjectLiteral[]> {
+  const bytes = columns.filter(isBytes).map(({ propertyName }) => propertyName);
+  const [key = '', ...otherKeys] = primaryColumns.map(({ propertyName }) => propertyName);
+  let after: string | undefined;
+  do {
+    const page = await from.list({ limit: PAGE_ROWS, after });
+    if (bytes.length === 0) yield page.rows;
+    else {
+      // Pages are without bytes. A row that has some may be long, and is copied alone.
+      for (const row of page.rows) {
+        const rowKey: unknown = otherKeys.length === 0 ? row[key] : row;
+        for (const property of bytes) row[property] = await from.readBytes(rowKey, property);
+        yield [row];
+      }
+    }
+    after = page.next;
+  } while (after !== undefined);
+}
+
+/** Lets keys that PostgreSQL generates continue after the copied ones. SQLite does so by itself. */
+async function raiseCounters(target: StoreDataSource, metadata: EntityMetadata): Promise<void> {
+  if (target.options.type !== 'postgres') return;
+  for (const { generationStrategy, databaseName } of metadata.generatedColumns) {
+    if (generationStrategy !== 'increment') continue;
+    const [table, column] = [metadata.tableName, databaseName].map((name) =>
+      target.driver.escape(name),
+    );
+    await target.query(
+      `SELECT setval(pg_get_serial_sequence($1, $2), (SELECT max(${column}) FROM ${table}))`,
+      [table, databaseName],
+    );
+  }
+}

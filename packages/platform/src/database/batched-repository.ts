@@ -1,0 +1,646 @@
+import { Injectable, type Type } from '@nestjs/common';
+import {
+  DataSource,
+  type EntityManager,
+  type EntityMetadata,
+  type EntitySubscriberInterface,
+  type ObjectLiteral,
+  type Repository,
+} from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { ApiError } from '../errors/api-error.js';
+import { type ErrorKind, MAY_BE_STORED } from '../errors/error-catalogue.js';
+import { JsonText } from '../json/json-text.js';
+import { BatchQueue } from './batching/batch-queue.js';
+import { EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
+import {
+  hasOneValue,
+  listValues,
+  MAX_ROWS,
+  type Page,
+  readCursor,
+  type SortKey,
+  writeCursor,
+} from './batching/pages.js';
+import {
+  ARRAY,
+  executeQueries,
+  findRows,
+  type JsonRequest,
+  LINES,
+  type PageText,
+  PIECE_BYTES,
+  type Query,
+  readPages,
+} from './batching/read-rows.js';
+import { type JsonFormat, TableSql } from './batching/sql-builder.js';
+import {
+  type Decision,
+  type DirectWrite,
+  REMOVE,
+  type RowChange,
+  writeRows,
+} from './batching/write-rows.js';
+import { ConstraintError, nameViolations, type Violations } from './constraint.error.js';
+import { joinTransaction } from './batching/session.js';
+import type { StoreDataSource } from './data-source/store-data-source.js';
+import { type Filter, readConditions } from './filters.js';
+import { iterate } from './iterate.js';
+
+export { REMOVE, type StoreDataSource };
+
+/** How many changes one commit makes, and how many rows one statement reads. */
+const MAX_WRITTEN = 512;
+const MAX_READ = 128;
+
+const CREATE: DirectWrite<CreateOutcome> = { kind: 'insert', getOutcome: () => 'created' };
+const REPLACE: DirectWrite<boolean> = { kind: 'update', getOutcome: () => true };
+const DELETE: DirectWrite<boolean> = { kind: 'remove', getOutcome: () => true };
+
+/**
+ * The outcome for a new row: it is stored, or its key is taken by an identical or a different row.
+ */
+export type CreateOutcome = 'created' | 'identical' | 'different';
+
+/** The outcome for a row of a list. */
+type ListedOutcome = CreateOutcome | ConstraintError;
+
+/** The outcome for a list of new rows. */
+export interface ListOutcome {
+  readonly created: number;
+  readonly identical: number;
+  /** The failures by the place of the row in the list: its key is taken, or it breaks a rule. */
+  readonly failures: ReadonlyMap<number, 'different' | Error>;
+}
+
+/** The type of a value to store: an int64 may also be a bigint. */
+type Given<Value> = string extends Value ? Value | bigint : Value;
+
+/** A row to store: members that may be null may be left out, and an int64 may be a bigint. */
+export type RowInput<Row> = {
+  [Property in keyof Row as null extends Row[Property] ? never : Property]: Given<Row[Property]>;
+} & {
+  [Property in keyof Row as null extends Row[Property] ? Property : never]?:
+    Given<Row[Property]> | undefined;
+};
+
+/**
+ * The sort keys of a page: properties, or the first 64 characters of a text, where A to Z equal a to
+ * z.
+ */
+export type Order<Row> = readonly (
+  (keyof Row & string) | { readonly ignoringCase: keyof Row & string }
+)[];
+
+export interface RepositoryOptions<Row> extends Violations<keyof Row & string> {
+  /**
+   * The orders in which pages may be read, by their names. Each needs an index on its columns,
+   * followed by those of the key. The order of a key of one property has the name of that property.
+   */
+  readonly orders?: Readonly<Record<string, Order<Row>>>;
+  /**
+   * Properties that the program sets, such as `createdAt`: a row to create is identical to a stored
+   * one that differs only in these.
+   */
+  readonly uncompared?: readonly (keyof Row & string)[];
+}
+
+/** The part of a list to read. */
+export interface PageQuery {
+  /** From 1. */
+  readonly limit: number;
+  /** The name of an order, with a minus in front for its reverse; by default the order of the key. */
+  readonly sort?: string | undefined;
+  /** The `next` of the page before. */
+  readonly after?: string | undefined;
+  /** JSON as one array, or as one value per line; an array by default. */
+  readonly format?: 'array' | 'lines' | undefined;
+}
+
+/** Conditions on properties: values, or filters such as `startsWithIgnoringCase('a')`. */
+export type Where<Row> = {
+  readonly [Property in keyof Row]?: Given<Row[Property]> | Filter | undefined;
+};
+
+/** A page of rows as JSON. Members have the names of the properties; those that are null are left out. */
+export interface JsonPage {
+  /** Lines are an iterable of pieces, which are read while they are sent. */
+  readonly json: JsonText | AsyncIterable<string>;
+  /** Where the page ended, for the next page; undefined when this one is the last. */
+  readonly next: string | undefined;
+}
+
+/** A page of rows. */
+export interface RowPage<Row> {
+  readonly rows: readonly Row[];
+  /** Where the page ended, for the next page; undefined when this one is the last. */
+  readonly next: string | undefined;
+}
+
+/**
+ * The rows of an entity. Writes that arrive during a commit share the next one, and its flush to
+ * disk. A write is on disk when its promise resolves, and every later read sees it.
+ *
+ * A call with a manager is part of the manager's transaction, and on disk once that is committed. A
+ * key is the value of the key column; of several columns it is an object by their properties.
+ *
+ * Every method throws a ConstraintError when a row breaks a rule of the table, a RangeError for a value
+ * that its column cannot hold, and an ApiError 50300 when the store fails or takes too long: it may or
+ * may not have made a change. With a manager, the last one is a StoreUnavailableError.
+ */
+export class BatchedRepository<Row extends ObjectLiteral> {
+  private readonly columns: EntityColumns;
+  private readonly orders: ReadonlyMap<string | undefined, readonly SortKey[]>;
+  private readonly uncompared: ReadonlySet<ColumnMetadata>;
+
+  private readonly sql: TableSql;
+  private readonly changes: BatchQueue<RowChange, unknown>;
+  private readonly finds: BatchQueue<string, RawRow | undefined>;
+  private readonly queries: BatchQueue<Query, RawRow[]>;
+  private readonly pages: BatchQueue<JsonRequest, PageText>;
+
+  /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
+  constructor(repository: Repository<Row>, options: RepositoryOptions<Row> = {}) {
+    const store = repository.manager.connection as StoreDataSource;
+    const columns = new EntityColumns(repository.metadata);
+    const { tableName } = columns.metadata;
+    this.columns = columns;
+    this.onApplicationBootstrap();
+    this.orders = readOrders(columns, options.orders ?? {});
+    this.uncompared = new Set(options.uncompared?.map((name) => columns.findColumn(name)));
+    nameViolations(columns.metadata, options);
+
+    const { dialect, errors, entityMetadatas } = store;
+    const sql = new TableSql(columns, dialect);
+    this.sql = sql;
+    const write = writeRows(sql, errors, entityMetadatas);
+    this.changes = new BatchQueue(store, 'writers', tableName, write, MAX_WRITTEN);
+    this.finds = new BatchQueue(store, 'rowReaders', tableName, findRows(sql), MAX_READ);
+    this.queries = new BatchQueue(store, 'pageReaders', tableName, executeQueries, 1);
+    this.pages = new BatchQueue(store, 'pageReaders', tableName, readPages(sql), dialect.maxPages);
+  }
+
+  /**
+   * Nest calls it once all providers exist, of which some may be subscribers.
+   *
+   * @throws TypeError for an entity with methods that TypeORM calls for its own repository alone
+   */
+  onApplicationBootstrap(): void {
+    const { metadata } = this.columns;
+    const { name, listeners, connection } = metadata;
+    const [listener] = listeners;
+    const method = listener && `@${toPascalCase(listener.type)} of ${listener.propertyName}()`;
+    const subscriber = connection.subscribers.find((one) => concernsRows(one, metadata));
+    const subject = method ?? subscriber?.constructor.name;
+    if (subject === undefined) return;
+    throw new TypeError(
+      `BatchedRepository would not call ${subject} for ${name}: use TypeORM's own repository for it, or compute the values in the service`,
+    );
+  }
+
+  /** Stores a new row, unless its key is taken. */
+  async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
+    const values = this.columns.encodeRow(row);
+    return await this.createValues(values, this.columns.getKey(values), manager);
+  }
+
+  private createValues(
+    values: Values,
+    key: string,
+    manager?: EntityManager,
+  ): Promise<CreateOutcome> {
+    const change: RowChange<CreateOutcome> = {
+      operation: 'create',
+      key,
+      values,
+      direct: CREATE,
+      decide: (stored, hasSameBytes) => {
+        if (stored === undefined) return { outcome: 'created', write: values };
+        return { outcome: this.compare(values, stored, hasSameBytes) };
+      },
+    };
+    return this.write(change, manager);
+  }
+
+  /** Compares a new row with the stored one of the same key. */
+  private compare(values: Values, stored: RawRow, hasSameBytes = true): 'identical' | 'different' {
+    const isSame = hasSameBytes && this.columns.isSame(values, stored, this.uncompared);
+    return isSame ? 'identical' : 'different';
+  }
+
+  /** Stores new rows, each as {@link create} does. Of several rows with the same key, the first wins. */
+  async createAll(rows: readonly RowInput<Row>[]): Promise<ListOutcome> {
+    // All rows are encoded before any is stored, since a wrong one is a mistake of the caller.
+    const encoded = rows.map((row) => {
+      const values = this.columns.encodeRow(row);
+      return { values, key: this.columns.getKey(values) };
+    });
+    const firsts = new Map<string, Promise<ListedOutcome>>();
+    const created = encoded.map(({ values, key }) => {
+      const first = firsts.get(key);
+      if (first !== undefined) return first.then(() => this.createAgain(values, key));
+      const outcome = this.createListed(values, key);
+      firsts.set(key, outcome);
+      return outcome;
+    });
+    const outcomes = await Promise.all(created);
+
+    const counts = { created: 0, identical: 0 };
+    const failures = new Map<number, 'different' | Error>();
+    for (const [place, outcome] of outcomes.entries()) {
+      if (outcome === 'created' || outcome === 'identical') counts[outcome]++;
+      else failures.set(place, outcome);
+    }
+    return { ...counts, failures };
+  }
+
+  private async createListed(values: Values, key: string): Promise<ListedOutcome> {
+    try {
+      return await this.createValues(values, key);
+    } catch (error) {
+      if (error instanceof ConstraintError) return error;
+      throw error;
+    }
+  }
+
+  /** Creates a row whose key an earlier one of the list has, which is mostly stored by now. */
+  private async createAgain(values: Values, key: string): Promise<ListedOutcome> {
+    // Changes of a row are made one after another, while many rows are read at a time. A row that is
+    // read lacks its bytes, and cannot be compared here.
+    const isComparable = this.columns.bytes.length === 0;
+    const stored = isComparable ? await this.finds.add(key) : undefined;
+    if (stored === undefined) return await this.createListed(values, key);
+    return this.compare(values, stored);
+  }
+
+  /**
+   * Stores a new row under a generated key, and resolves with the row. After an ApiError 50300 a
+   * retry may store it twice.
+   */
+  async add(row: Omit<RowInput<Row>, 'id'>, manager?: EntityManager): Promise<Row> {
+    const values = this.columns.encodeRow(row);
+    const isCounted = this.columns.counter !== undefined;
+    const given = (): Row => this.columns.decodeValues(values, undefined) as Row;
+    const change: RowChange<Row> = {
+      operation: 'add',
+      key: isCounted ? '' : this.columns.getKey(values),
+      values,
+      direct: isCounted
+        ? { kind: 'add', getOutcome: (row) => this.columns.decodeRow(row) as Row }
+        : { kind: 'insert', getOutcome: given },
+      decide: (stored) => {
+        if (stored === undefined) return { outcome: given(), write: values };
+        const { metadata, keys } = this.columns;
+        const properties = keys.map(({ propertyName }) => propertyName);
+        throw new ConstraintError('unique', metadata.tableName, properties, undefined, {
+          entity: metadata,
+        });
+      },
+    };
+    try {
+      return await this.write(change, manager);
+    } catch (error) {
+      const isUnknown = error instanceof ApiError && error.getStatus() === 503;
+      throw isUnknown ? new ApiError(MAY_BE_STORED) : error;
+    }
+  }
+
+  /**
+   * Replaces the stored row that has the same key. Resolves with whether there was one.
+   *
+   * @param check gets the stored row, and throws an error to prevent the replacement
+   */
+  async replace(
+    row: RowInput<Row>,
+    check?: (stored: Row) => void,
+    manager?: EntityManager,
+  ): Promise<boolean> {
+    const values = this.columns.encodeRow(row);
+    const change: RowChange<boolean> = {
+      operation: 'replace',
+      key: this.columns.getKey(values),
+      values,
+      direct: check === undefined ? REPLACE : undefined,
+      decide: (stored) => this.decideIfThere(stored, check, values),
+    };
+    return await this.write(change, manager);
+  }
+
+  private decideIfThere(
+    stored: RawRow | undefined,
+    check: ((stored: Row) => void) | undefined,
+    write: Values | typeof REMOVE,
+  ): Decision<boolean> {
+    if (stored === undefined) return { outcome: false };
+    assertSynchronous(check?.(this.columns.decodeRow(stored) as Row));
+    return { outcome: true, write };
+  }
+
+  /**
+   * Removes the row with a key. Resolves with whether there was one.
+   *
+   * @param check gets the stored row, and throws an error to prevent the removal
+   * @throws ConstraintError also when rows of other tables refer to it
+   */
+  async remove(
+    key: unknown,
+    check?: (stored: Row) => void,
+    manager?: EntityManager,
+  ): Promise<boolean> {
+    const change: RowChange<boolean> = {
+      operation: 'remove',
+      key: this.columns.readKey(key),
+      direct: check === undefined ? DELETE : undefined,
+      decide: (stored) => this.decideIfThere(stored, check, REMOVE),
+    };
+    return await this.write(change, manager);
+  }
+
+  /**
+   * Changes the row with a key depending on its current values. Changes of the same row are applied
+   * in order, each to the result of the one before. Resolves with the row after the change, or with
+   * the removed row; undefined if there is none.
+   *
+   * @param decide gets the current row, or undefined, while nobody else can change it. Returns the
+   *   row to store in its place, {@link REMOVE}, or undefined for no change. An error that it
+   *   throws fails this change alone. It must be synchronous, and may be called more than once.
+   */
+  async change(
+    key: unknown,
+    decide: (current: Row | undefined) => RowInput<Row> | typeof REMOVE | undefined,
+    manager?: EntityManager,
+  ): Promise<Row | undefined> {
+    const { columns } = this;
+    const text = columns.readKey(key);
+    const change: RowChange<Row | undefined> = {
+      operation: 'change',
+      key: text,
+      decide: (stored) => {
+        const current = stored && (columns.decodeRow(stored) as Row);
+        const next = decide(current);
+        if (next === undefined) return { outcome: current };
+        if (next === REMOVE) return { outcome: current, write: REMOVE };
+        const write = encodeDecision(next, columns, text);
+        return { outcome: columns.decodeValues(write, stored) as Row, write };
+      },
+    };
+    return await this.write(change, manager);
+  }
+
+  /**
+   * Changes the row with a key as {@link change} does, if there is one.
+   *
+   * @param getNext gets the current row, and returns the row to store in its place
+   * @returns the row after the change; undefined if there is none
+   */
+  async update(
+    key: unknown,
+    getNext: (current: Row) => RowInput<Row>,
+    manager?: EntityManager,
+  ): Promise<Row | undefined> {
+    return await this.change(key, (current) => current && getNext(current), manager);
+  }
+
+  /** Finds the row with a key, without its bytes; undefined if there is none. */
+  async find(key: unknown, manager?: EntityManager): Promise<Row | undefined> {
+    const text = this.columns.readKey(key);
+    const raw = await this.execute(this.finds, text, manager);
+    return raw === undefined ? undefined : (this.columns.decodeRow(raw) as Row);
+  }
+
+  /**
+   * Finds a row as {@link find} does, and keeps it from being removed until the transaction ends.
+   * Others may change it meanwhile.
+   */
+  async keep(key: unknown, manager: EntityManager): Promise<Row | undefined> {
+    const { columns, sql } = this;
+    const parameters = sql.encodeKeys([columns.readKey(key)]);
+    const [raw] = await joinTransaction(manager, (session) =>
+      session.query<RawRow>(sql.keep, parameters),
+    );
+    return raw && (columns.decodeRow(raw) as Row);
+  }
+
+  /** The error of a removal that the foreign key of another row prevents; undefined if none can. */
+  get removalError(): ErrorKind | undefined {
+    const { metadata } = this.columns;
+    const isReferenced = metadata.connection.entityMetadatas.some(({ foreignKeys }) =>
+      foreignKeys.some(
+        ({ referencedEntityMetadata, onDelete }) =>
+          referencedEntityMetadata === metadata && !/^(CASCADE|SET )/.test(onDelete ?? ''),
+      ),
+    );
+    return isReferenced
+      ? new ConstraintError('referenced', metadata.tableName, [], undefined, {
+          entity: metadata,
+        }).toApiError().body
+      : undefined;
+  }
+
+  /**
+   * Reads the bytes of one property in the row with a key; undefined if there is no such row. No
+   * other method reads bytes: the rows that they give have none. A replacement or a change that
+   * leaves them out keeps the stored ones.
+   */
+  async readBytes(
+    key: unknown,
+    property: keyof Row & string,
+    manager?: EntityManager,
+  ): Promise<Buffer | null | undefined> {
+    const { columns, sql } = this;
+    const statement = sql.readBytes(columns.findColumn(property));
+    const parameters = sql.encodeKeys([columns.readKey(key)]);
+    const query: Query = { name: 'bytes', statement, parameters };
+    const [row] = await this.execute(this.queries, query, manager);
+    return row?.bytes as Buffer | null | undefined;
+  }
+
+  /**
+   * Reads a page of rows, however long they are.
+   *
+   * @throws ApiError also 40003 when `after` is not from a page of this list
+   */
+  async list(
+    query: PageQuery,
+    where: Where<Row> = {},
+    manager?: EntityManager,
+  ): Promise<RowPage<Row>> {
+    const page = this.readQuery(query, where);
+    // One more row shows whether there is another page.
+    const parameters = [page.limit + 1, ...listValues(page)];
+    const rows: Query = { name: 'rows', statement: this.sql.rows(page), parameters };
+    const found = await this.execute(this.queries, rows, manager);
+    const shown = found.slice(0, query.limit);
+    const last = found.length > shown.length ? shown.at(-1) : undefined;
+    const end = last && page.order.map((_, index) => last[`page_sort${index}`] as string);
+    return {
+      rows: shown.map((raw) => this.columns.decodeRow(raw) as Row),
+      next: end && writeCursor(page, end),
+    };
+  }
+
+  /**
+   * Reads a page of rows as JSON. It ends before its JSON exceeds 1 MiB, so it may have fewer rows
+   * than `limit`: only `next` says whether there are more. Lines are read while they are sent: a row
+   * that exists throughout appears exactly once. With a manager, they must be sent before its
+   * transaction ends.
+   *
+   * @throws ApiError also 40003 when `after` is not from a page of this list
+   */
+  async page(query: PageQuery, where: Where<Row> = {}, manager?: EntityManager): Promise<JsonPage> {
+    const page = this.readQuery(query, where);
+    if (query.format === 'lines') return { json: this.readLines(page, manager), next: undefined };
+    const { text, last } = await this.readJson(page, ARRAY, manager);
+    return { json: new JsonText(`[${text}]`), next: last && writeCursor(page, last) };
+  }
+
+  private readLines(page: Page, manager: EntityManager | undefined): AsyncIterable<string> {
+    let rest: Page | undefined = page;
+    let maxRows = MAX_ROWS;
+    return iterate(async () => {
+      if (rest === undefined) return undefined;
+      const { limit } = rest;
+      const piece = { ...rest, limit: Math.min(limit, maxRows) };
+      const { text, rows, last } = await this.readJson(piece, LINES, manager);
+      // After long rows, more may fit into a piece again.
+      maxRows = text.length < PIECE_BYTES / 4 ? Math.min(2 * rows, MAX_ROWS) : rows;
+      const isEnd = last === undefined || rows === limit;
+      rest = isEnd ? undefined : { ...rest, after: last, limit: limit - rows };
+      return text === '' ? undefined : `${text}\n`;
+    });
+  }
+
+  /** Reads as many rows of a page as fit into a text, by halves, and at least one. */
+  private async readJson(
+    page: Page,
+    format: JsonFormat,
+    manager: EntityManager | undefined,
+  ): Promise<{ text: string; rows: number; last: readonly string[] | undefined }> {
+    let limit = Math.min(page.limit, MAX_ROWS);
+    for (;;) {
+      const request = { page: limit === page.limit ? page : { ...page, limit }, format };
+      const { text, last } = await this.execute(this.pages, request, manager);
+      const isFitting =
+        limit === 1 || Buffer.byteLength(text ?? '') + '[]'.length <= format.maxBytes;
+      if (text !== undefined && isFitting) return { text, rows: limit, last };
+      limit = Math.ceil(limit / 2);
+    }
+  }
+
+  private execute<Item, Outcome>(
+    queue: BatchQueue<Item, Outcome>,
+    item: Item,
+    manager: EntityManager | undefined,
+  ): Promise<Outcome> {
+    if (manager === undefined) return queue.add(item);
+    return joinTransaction(manager, (session) => queue.executeAlone(session, item));
+  }
+
+  private write<Outcome>(
+    change: RowChange<Outcome>,
+    manager: EntityManager | undefined,
+  ): Promise<Outcome> {
+    // The queue gives each change an outcome of the change's own type.
+    return this.execute(this.changes, change, manager) as Promise<Outcome>;
+  }
+
+  /**
+   * @throws RangeError when the limit is no whole number from 1
+   * @throws TypeError when there is no such order or property
+   * @throws ApiError 40003 when the cursor belongs to another list
+   */
+  private readQuery({ limit, sort, after: cursor }: PageQuery, where: Where<Row>): Page {
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new RangeError('The limit of a page must be a whole number from 1');
+    }
+    const isDescending = sort?.startsWith('-') === true;
+    const sortKeys = this.orders.get(isDescending ? sort.slice(1) : sort);
+    if (sortKeys === undefined) {
+      throw new TypeError(`${this.columns.metadata.name} has no order ${String(sort)}`);
+    }
+    const conditions = readConditions(this.columns, where);
+    // To sort by a value that all rows share is useless, and may keep an engine from using an index.
+    const order = sortKeys.filter(
+      (key, place) => place === sortKeys.length - 1 || !hasOneValue(conditions, key),
+    );
+    const scope = { conditions, order, isDescending };
+    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
+    return { conditions, order, isDescending, after, limit };
+  }
+}
+
+/**
+ * Makes the class of the repository of an entity, a provider: `class PlantsRepository extends
+ * BatchedRepositoryOf(Plant) {}`.
+ */
+export function BatchedRepositoryOf<Row extends ObjectLiteral>(
+  entity: Type<Row>,
+  options?: RepositoryOptions<Row>,
+): Type<BatchedRepository<Row>> {
+  @Injectable()
+  class EntityRepository extends BatchedRepository<Row> {
+    constructor(store: DataSource) {
+      super(store.getRepository(entity), options);
+    }
+  }
+  return EntityRepository;
+}
+
+/** @throws TypeError when a function has returned a promise, which a commit does not wait for */
+function assertSynchronous(returned: unknown): void {
+  if (!(returned instanceof Promise)) return;
+  returned.catch(() => undefined);
+  throw new TypeError('A change must be decided at once: its function returned a promise');
+}
+
+/**
+ * Encodes the row that a change has decided on.
+ *
+ * @throws TypeError when it is a promise, or has another key
+ */
+function encodeDecision(next: ObjectLiteral, columns: EntityColumns, key: string): Values {
+  assertSynchronous(next);
+  const values = columns.encodeRow(next);
+  if (columns.getKey(values) === key) return values;
+  throw new TypeError('A change must not give a row another key');
+}
+
+/** @throws TypeError when there is no such property, or it cannot be sorted */
+function readOrders<Row>(
+  columns: EntityColumns,
+  orders: Readonly<Record<string, Order<Row>>>,
+): Map<string | undefined, readonly SortKey[]> {
+  const key = columns.keys.map((column): SortKey => ({ column, ignoresCase: false }));
+  const known = new Map<string | undefined, readonly SortKey[]>([[undefined, key]]);
+  if (key.length === 1) known.set(key[0]?.column.propertyName, key);
+  for (const [name, parts] of Object.entries(orders)) {
+    const sortKeys = parts.map((part) => readSortKey(columns, part));
+    // The key decides between rows that are equal otherwise.
+    const rest = key.filter(({ column }) => sortKeys.every((other) => other.column !== column));
+    known.set(name, [...sortKeys, ...rest]);
+  }
+  return known;
+}
+
+function readSortKey<Row>(columns: EntityColumns, part: Order<Row>[number]): SortKey {
+  const ignoresCase = typeof part === 'object';
+  const column = columns.findColumn(ignoresCase ? part.ignoringCase : part);
+  if (!column.isNullable) return { column, ignoresCase };
+  throw new TypeError(`Rows cannot be sorted by ${column.propertyName}, since it may be null`);
+}
+
+/** The methods of subscribers that TypeORM calls for rows. */
+const ROW_EVENTS = /^(?:before|after)(?:Insert|Update|Remove|SoftRemove|Recover|Load)$/;
+
+/** Whether a subscriber wants events of the rows of an entity. */
+function concernsRows(subscriber: EntitySubscriberInterface, { target }: EntityMetadata): boolean {
+  const listened = subscriber.listenTo?.();
+  const isListed = listened === undefined || listened === Object || listened === target;
+  const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(subscriber));
+  return isListed && methods.some((name) => ROW_EVENTS.test(name));
+}
+
+/** Writes the name of a listener as its decorator has it: `before-insert` is BeforeInsert. */
+function toPascalCase(name: string): string {
+  return name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

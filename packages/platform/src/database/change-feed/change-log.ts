@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto';
+import type { QueryRunner } from 'typeorm';
+import { EntityColumns } from '../batching/entity-columns.js';
+import { listJsonColumns, writeObject, writeValue } from '../batching/row-json.js';
+import type { Statement } from '../batching/session.js';
+import type { SqlDialect } from '../batching/sql-builder.js';
+import { getRecordedName } from '../record-changes.decorator.js';
+
+/** The prefix of the names of triggers and functions that record changes. */
+export const PREFIX = 'record_change_';
+
+/**
+ * Records changes by an engine's means, in the same commit as the changes: triggers add rows to the
+ * table `changes`, numbered upwards from 1. Row 0 stands for the beginning of the feed.
+ */
+export interface ChangeLog {
+  /** Returns `settled`: no further change can appear up to this number. */
+  readonly settle: Statement;
+
+  /**
+   * Records changes from now on. The feed begins anew, without any change, unless all changes of
+   * the recorded tables have been recorded until now.
+   */
+  switchOn(queryRunner: QueryRunner): Promise<void>;
+
+  /** Stops recording changes, and removes those that are recorded. */
+  switchOff(queryRunner: QueryRunner): Promise<void>;
+}
+
+/** A table whose changes are recorded. */
+export interface RecordedTable {
+  /** Its quoted name. */
+  readonly table: string;
+  /** The name of a row in the feed. */
+  readonly name: string;
+  /** The beginning of the names of what records its changes: no two tables have the same. */
+  readonly prefix: string;
+  /** The row before a change, and after it. */
+  readonly old: RowAsJson;
+  readonly next: RowAsJson;
+}
+
+/** The SQL that makes JSON of a row, and of its key. */
+interface RowAsJson {
+  readonly id: string;
+  readonly data: string;
+}
+
+/**
+ * Lists the tables whose changes are recorded, with the columns that they have. Before a migration and
+ * after it is undone, the entity has columns that the table does not have.
+ *
+ * @param listColumns the SQL that lists the names of the columns of a table, by its quoted name
+ */
+export async function listRecordedTables(
+  queryRunner: QueryRunner,
+  dialect: SqlDialect,
+  listColumns: string,
+): Promise<RecordedTable[]> {
+  const tables: RecordedTable[] = [];
+  for (const metadata of queryRunner.connection.entityMetadatas) {
+    const name = getRecordedName(metadata.target);
+    if (name === undefined) continue;
+    const columns = new EntityColumns(metadata);
+    const rows = (await queryRunner.query(listColumns, [columns.table])) as { name: string }[];
+    if (rows.length === 0) continue;
+    const known = new Set(rows.map((row) => row.name));
+    const members = listJsonColumns(columns).filter(({ databaseName }) => known.has(databaseName));
+    const [key, ...others] = columns.keys;
+    const write = (row: 'OLD.' | 'NEW.'): RowAsJson => ({
+      id:
+        key === undefined || others.length > 0
+          ? writeObject(columns, columns.keys, dialect, row)
+          : writeValue(dialect, row + columns.quoteColumn(key), key),
+      data: writeObject(columns, members, dialect, row),
+    });
+    const prefix = PREFIX + hash('sha256', metadata.tableName).slice(0, 16);
+    tables.push({ table: columns.table, name, prefix, old: write('OLD.'), next: write('NEW.') });
+  }
+  return tables;
+}
+
+/** Whether the feed has begun, since it then has at least one row. */
+export async function hasBegun(queryRunner: QueryRunner): Promise<boolean> {
+  const rows = (await queryRunner.query('SELECT 1 FROM changes LIMIT 1')) as unknown[];
+  return rows.length > 0;
+}

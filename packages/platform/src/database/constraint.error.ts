@@ -1,0 +1,101 @@
+import { type EntityMetadata, QueryFailedError } from 'typeorm';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
+
+/**
+ * The kind of a constraint that a row violates. `foreign key`: it refers to a missing row.
+ * `referenced`: it cannot be removed, since other rows refer to it.
+ */
+export type ConstraintKind = 'unique' | 'foreign key' | 'referenced' | 'check' | 'not null';
+
+/** The errors for violated constraints of a table. */
+export interface Violations<Property extends string = string> {
+  /** The errors for violated constraints, by the properties of foreign keys and unique columns. */
+  readonly violations?: Readonly<Partial<Record<Property, ErrorKind>>>;
+  /** The error for a row that cannot be removed, since rows of other tables refer to it. */
+  readonly referenced?: ErrorKind;
+}
+
+/** The errors that modules have named, by the entity of a store. */
+const namedViolations = new WeakMap<EntityMetadata, Violations>();
+
+/** Names the errors for violated constraints of an entity, for all writes to its table. */
+export function nameViolations(entity: EntityMetadata, named: Violations): void {
+  if (named.violations ?? named.referenced) namedViolations.set(entity, named);
+}
+
+interface ConstraintErrorOptions extends ErrorOptions {
+  /** The entity of the table, if known. */
+  readonly entity?: EntityMetadata | undefined;
+}
+
+/** The messages for violated constraints for which no module has named an error. */
+const MESSAGES: Readonly<Partial<Record<ConstraintKind, string>>> = {
+  'foreign key': 'The request refers to something that does not exist',
+  referenced: 'Another row refers to this one',
+  unique: 'A value that must be unique is already in use',
+  check: 'A value breaks a rule of the store',
+};
+
+/** The members of a driver's error that hold no text of a row, unlike `detail` and `where`. */
+const SAFE_MEMBERS = ['code', 'errno', 'severity', 'schema', 'table', 'column', 'constraint'];
+
+/**
+ * The database refused a row because of a constraint. A request is then answered with the error
+ * that its module has named, or with 40999; `not null` with 50000, unless the body has a null that
+ * `@IsOptional()` let through.
+ *
+ * `kind` is the same on every engine. `code` and `driverError` are those of the driver, if it has
+ * reported an error. No member holds a row: a batch has the rows of many clients.
+ */
+export class ConstraintError extends QueryFailedError {
+  declare readonly code?: string;
+  readonly #original: unknown;
+  readonly #entity: EntityMetadata | undefined;
+
+  constructor(
+    readonly kind: ConstraintKind,
+    /** The table of the row, if known. */
+    readonly table: string | undefined,
+    /** The properties that the constraint is about, if the engine reports them. */
+    readonly properties: readonly string[],
+    /** The name of the constraint, if the engine reports it. */
+    readonly constraint?: string,
+    { cause, entity }: ConstraintErrorOptions = {},
+  ) {
+    const original: unknown = cause instanceof ConstraintError ? cause.original : cause;
+    const message = `A row breaks a ${kind} constraint (${constraint ?? properties.join(', ')})`;
+    super('', [], withoutRow(original, message));
+    this.#original = original;
+    this.#entity = entity;
+    this.message = message;
+    // The stack begins with the message.
+    Error.captureStackTrace(this, ConstraintError);
+  }
+
+  /** The error as the driver has made it, perhaps with the row; undefined if there was none. */
+  get original(): unknown {
+    return this.#original;
+  }
+
+  /** Makes the error that a client gets. */
+  toApiError(): ApiError {
+    const { violations, referenced } = (this.#entity && namedViolations.get(this.#entity)) ?? {};
+    const named =
+      this.kind === 'referenced'
+        ? referenced
+        : this.properties.map((property) => violations?.[property]).find(Boolean);
+    if (named !== undefined) return new ApiError(named);
+    const message = MESSAGES[this.kind];
+    return message === undefined
+      ? new ApiError(ErrorCatalogue.INTERNAL)
+      : new ApiError(ErrorCatalogue.CONFLICT, message);
+  }
+}
+
+/** Makes an error that is like that of a driver, but holds no row. */
+function withoutRow(original: unknown, message: string): Error {
+  if (!(original instanceof Error)) return new Error(message);
+  const members = Object.entries(original).filter(([name]) => SAFE_MEMBERS.includes(name));
+  return Object.assign(new Error(original.message), Object.fromEntries(members));
+}

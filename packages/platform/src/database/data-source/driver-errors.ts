@@ -1,0 +1,67 @@
+import { type EntityMetadata, QueryFailedError } from 'typeorm';
+import type { ConstraintError } from '../constraint.error.js';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
+
+/**
+ * The cause of a failed statement: the store, a lock of another session, or one of its rows. A
+ * statement that is wrong for each row fails for each of them.
+ */
+export type FailureCause = 'row' | 'lock' | 'store';
+
+/** Explains the errors of an engine's driver. */
+export interface DriverErrors {
+  findCause: (error: unknown) => FailureCause;
+
+  /**
+   * Converts an error that reports a violated constraint; undefined for others.
+   *
+   * @param entities the entities whose tables may be concerned
+   * @param written what the statement writes to, if known
+   */
+  toConstraintError: (
+    error: unknown,
+    entities: readonly EntityMetadata[],
+    written?: Written,
+  ) => ConstraintError | undefined;
+}
+
+/** A table that a statement writes to. */
+export interface Written {
+  readonly table: string;
+  readonly isRemoval: boolean;
+}
+
+/** A table may have the name of its schema in front. */
+const WRITE =
+  /^(?:INSERT(?: OR \w+)? INTO|UPDATE|(DELETE) FROM)\s+(?:ONLY\s+)?(?:(?:"[^"]+"|\w+)\.)?(?:"([^"]+)"|(\w+))/i;
+
+/** Returns a statement without the comments and blanks before its first word. */
+export function skipComments(sql: string): string {
+  return sql.replace(/^(?:\s|--.*\n|\/\*[^]*?\*\/)+/, '');
+}
+
+/** Finds the table that a statement writes to; undefined if the statement does not begin with it. */
+export function findWritten(sql: string): Written | undefined {
+  const [, removal, quoted, plain] = WRITE.exec(skipComments(sql)) ?? [];
+  const table = quoted ?? plain?.toLowerCase();
+  return table === undefined ? undefined : { table, isRemoval: removal !== undefined };
+}
+
+/** Explains why a statement of TypeORM, or of a module, has failed. */
+export function explainFailure(
+  error: unknown,
+  sql: string,
+  errors: DriverErrors,
+  entities: readonly EntityMetadata[],
+): Error {
+  if (error instanceof StoreUnavailableError) return error;
+  const reason = (error instanceof QueryFailedError ? error.driverError : error) as Error;
+  const cause = errors.findCause(reason);
+  if (cause === 'store' || cause === 'lock') return new StoreUnavailableError(reason);
+  return errors.toConstraintError(reason, entities, findWritten(sql)) ?? (error as Error);
+}
+
+/** Returns the code of an error of a driver or the system; an empty string if there is none. */
+export function getErrorCode(error: unknown): string {
+  return (error as { code?: string } | undefined)?.code ?? '';
+}

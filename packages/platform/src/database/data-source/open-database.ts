@@ -1,0 +1,101 @@
+import { type MigrationInterface, QueryFailedError } from 'typeorm';
+import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
+import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnectionOptions.js';
+import { parseDatabaseUrl } from '../../config/database-url.js';
+import type { Env } from '../../config/env.js';
+import { PostgresDataSource } from '../postgres/postgres-data-source.js';
+import { createPostgresOptions } from '../postgres/postgres-options.js';
+import { SqliteDataSource } from '../sqlite/sqlite-data-source.js';
+import { getErrorCode } from './driver-errors.js';
+import { JobRun } from '../jobs.js';
+import { CreateJobRuns1795400000000 } from '../migrations/1795400000000-create-job-runs.js';
+import { RecreateChanges1795700000000 } from '../migrations/1795700000000-create-changes.js';
+import { DatabaseStartError, type StoreDataSource, type StoreExtra } from './store-data-source.js';
+
+export type StoreOptions = SqliteConnectionOptions | PostgresConnectionOptions;
+
+type Class<Instance = object> = new () => Instance;
+
+/** The entities and migrations of the store. */
+export interface Schema {
+  /** The name of the program at the database server. */
+  readonly applicationName?: string;
+  readonly entities: Class[];
+  /** In the order in which they run. */
+  readonly migrations: Class<MigrationInterface>[];
+  /** The names of former migrations, which older stores have executed. */
+  readonly retired?: readonly string[];
+}
+
+/** The tables of the platform. */
+export const platformSchema = {
+  entities: [JobRun],
+  migrations: [CreateJobRuns1795400000000, RecreateChanges1795700000000],
+  retired: ['CreateChanges1795600000000'],
+} satisfies Schema;
+
+type DatabaseEnv = Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'> &
+  Partial<Pick<Env, 'TRANSACTION_TIMEOUT_MS' | 'CHANGE_FEED'>>;
+
+/**
+ * Makes the options of the data source, for the program, its commands and TypeORM's command line.
+ *
+ * @param logMigration gets lines for the operator about changes of the schema
+ */
+export function createDataSourceOptions(
+  { DATABASE_URL, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS, CHANGE_FEED }: DatabaseEnv,
+  { retired = [], ...schema }: Schema,
+  logMigration?: StoreExtra['logMigration'],
+): StoreOptions {
+  const url = parseDatabaseUrl(DATABASE_URL);
+  if (url === undefined) throw new TypeError('not a database URL');
+  const extra: StoreExtra = {
+    transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
+    changeFeed: CHANGE_FEED,
+    logMigration,
+    retired,
+  };
+  const options: StoreOptions =
+    url.type === 'sqlite'
+      ? { type: 'sqlite', database: url.path }
+      : createPostgresOptions(url, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS);
+  return {
+    ...options,
+    extra: { ...(options.extra as object | undefined), ...extra },
+    ...schema,
+    migrationsTransactionMode: 'each',
+  };
+}
+
+export function createDataSource(options: StoreOptions): StoreDataSource {
+  return options.type === 'postgres'
+    ? new PostgresDataSource(options)
+    : new SqliteDataSource(options);
+}
+
+/**
+ * Opens the store.
+ *
+ * @param prepare by default brings the schema up to date
+ * @throws DatabaseStartError
+ */
+export async function openDatabase(
+  options: StoreOptions,
+  prepare = (dataSource: StoreDataSource): Promise<void> => dataSource.open(),
+): Promise<StoreDataSource> {
+  const dataSource = createDataSource(options);
+  try {
+    await prepare(dataSource);
+    return dataSource;
+  } catch (error) {
+    await dataSource.destroy();
+    if (error instanceof DatabaseStartError) throw error;
+    // The messages of engines and of the system contain no password.
+    const cause = (error instanceof QueryFailedError ? error.driverError : error) as Error;
+    // A failure to connect to each of several addresses has no message of its own.
+    const reason = cause.message || getErrorCode(cause);
+    throw new DatabaseStartError(`The store cannot be used, ${dataSource.description}: ${reason}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,249 @@
+import {
+  DataSource,
+  type EntityManager,
+  type Migration,
+  type MigrationExecutor,
+  type QueryRunner,
+  type EntityTarget,
+  type ObjectLiteral,
+  type Repository,
+} from 'typeorm';
+import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
+import type { SessionPool, Statement } from '../batching/session.js';
+import type { SqlDialect } from '../batching/sql-builder.js';
+import type { ChangeLog } from '../change-feed/change-log.js';
+import { StoreMetrics } from '../../observability/metrics.js';
+import type { SchemaChanger, SchemaSteps } from '../migration-steps.js';
+import type { DriverErrors } from './driver-errors.js';
+import { type MigrationRules, StoreMigrationExecutor } from './migrations.js';
+import { StoreFailures } from './store-failures.js';
+
+/** The store cannot be used. The message is one line for the operator, without secrets. */
+export class DatabaseStartError extends Error {}
+
+/** The members of `extra` in the options of a data source, besides those of its driver. */
+export interface StoreExtra {
+  /** How long a transaction of TypeORM may last, in milliseconds. */
+  readonly transactionTimeoutMs: number | undefined;
+  /** Whether changes are recorded; undefined keeps the state of the store. */
+  readonly changeFeed: 'on' | 'off' | undefined;
+  /** Gets a line when a change of the schema begins, and another when it ends. */
+  readonly logMigration: ((line: string) => void) | undefined;
+  /** The names of former migrations. */
+  readonly retired: readonly string[];
+}
+
+/** A query runner whose time limits can be changed. */
+export interface TimeLimited {
+  /** @param limit for each statement and each transaction, in milliseconds; undefined for none */
+  setTimeLimit(limit: number | undefined): Promise<void> | void;
+}
+
+/** The sessions of batches. */
+export interface SessionPools {
+  /** For commits of many rows. */
+  readonly writers: SessionPool;
+  /** For reading rows by key. */
+  readonly rowReaders: SessionPool;
+  /** For reading pages, so that reading rows by key does not wait for these. */
+  readonly pageReaders: SessionPool;
+}
+
+type MigrationOptions = NonNullable<Parameters<DataSource['runMigrations']>[0]>;
+
+/** A TypeORM data source with the further operations that this program needs of each engine. */
+export abstract class StoreDataSource extends DataSource implements SchemaChanger {
+  abstract readonly dialect: SqlDialect;
+  abstract readonly errors: DriverErrors;
+  abstract readonly changeLog: ChangeLog;
+  abstract readonly SchemaSteps: new (queryRunner: QueryRunner) => SchemaSteps;
+  protected abstract readonly migrationRules: MigrationRules;
+  /** Makes a durable commit that changes nothing. */
+  protected abstract readonly probe: Statement;
+
+  /** The kind and the place of the store, for the operator. It has no password. */
+  abstract get description(): string;
+
+  /** The place of the store as DATABASE_URL names it, without a user or a password. */
+  abstract get place(): string;
+
+  readonly metrics = new StoreMetrics();
+  readonly failures = new StoreFailures();
+
+  /** Whether the store had no tables of this program before it was opened. */
+  isNew = false;
+
+  abstract get pools(): SessionPools;
+
+  /**
+   * Opens the store: locks out other programs if it can serve only one, makes sure that commits are
+   * durable, and brings the schema up to date.
+   *
+   * @throws DatabaseStartError
+   */
+  abstract open(): Promise<void>;
+
+  /** Checks that the store is writable. */
+  async probeWrite(): Promise<void> {
+    const session = await this.pools.writers.acquire();
+    let hasFailed = true;
+    try {
+      await session.query(this.probe, []);
+      session.assertSameStore();
+      hasFailed = false;
+    } finally {
+      await session.release(hasFailed);
+    }
+  }
+
+  override createQueryRunner(mode?: ReplicationMode): QueryRunner & TimeLimited {
+    return super.createQueryRunner(mode) as QueryRunner & TimeLimited;
+  }
+
+  /**
+   * Executes work whose statements and transactions may take longer than TRANSACTION_TIMEOUT_MS,
+   * such as a report.
+   *
+   * @param limit for each statement and each transaction, in milliseconds
+   */
+  async withTimeLimit<Result>(
+    limit: number,
+    work: (manager: EntityManager) => Promise<Result>,
+  ): Promise<Result> {
+    const queryRunner = this.createQueryRunner();
+    try {
+      await queryRunner.setTimeLimit(limit);
+      return await work(queryRunner.manager);
+    } finally {
+      await queryRunner.release();
+    }
+  }
+
+  /** @throws DatabaseStartError when an entity has no table */
+  async assertTables(): Promise<void> {
+    const queryRunner = this.createQueryRunner();
+    try {
+      for (const { name, tablePath, tableType } of this.entityMetadatas) {
+        if (tableType === 'view' || (await queryRunner.hasTable(tablePath))) continue;
+        throw new DatabaseStartError(
+          `${name} has no table ${tablePath}: list the migration that creates it in src/schema.ts`,
+        );
+      }
+    } finally {
+      await queryRunner.release();
+    }
+  }
+
+  /** @throws TypeError for an entity that is not among those of the store */
+  override getRepository<Entity extends ObjectLiteral>(
+    target: EntityTarget<Entity>,
+  ): Repository<Entity> {
+    if (this.isInitialized && !this.hasMetadata(target)) {
+      const name = typeof target === 'function' ? target.name : JSON.stringify(target);
+      throw new TypeError(`${name} is not among the entities of src/schema.ts: add it there`);
+    }
+    return super.getRepository(target);
+  }
+
+  get migrationNames(): string[] {
+    return this.migrations.map(({ name, constructor }) => name ?? constructor.name);
+  }
+
+  private get retired(): readonly string[] {
+    return (this.options.extra as StoreExtra).retired;
+  }
+
+  /** Finds the migrations of a store that this program does not know, and those that the store lacks. */
+  compareMigrations(executed: readonly ExecutedMigration[]): MigrationDifferences {
+    return compareMigrations(this.migrationNames, this.retired, executed);
+  }
+
+  override async runMigrations(options?: MigrationOptions): Promise<Migration[]> {
+    return await this.withMigrations((executor) => executor.executePendingMigrations(), options);
+  }
+
+  override async undoLastMigration(options?: MigrationOptions): Promise<void> {
+    await this.withMigrations((executor) => executor.undoLastMigration(), options);
+  }
+
+  /** Executes migrations without a time limit, one program at a time. */
+  protected async withMigrations<Result>(
+    work: (executor: MigrationExecutor, queryRunner: QueryRunner) => Promise<Result>,
+    { transaction = this.options.migrationsTransactionMode, fake = false }: MigrationOptions = {},
+  ): Promise<Result> {
+    const queryRunner = this.createQueryRunner();
+    try {
+      await queryRunner.setTimeLimit(undefined);
+      await this.migrationRules.lock(queryRunner);
+      const executor = new StoreMigrationExecutor(
+        this,
+        queryRunner,
+        this.migrationRules,
+        this.retired,
+      );
+      executor.transaction = transaction ?? 'all';
+      executor.fake = fake;
+      return await work(executor, queryRunner);
+    } finally {
+      await queryRunner.release();
+    }
+  }
+
+  override async destroy(): Promise<void> {
+    if (this.isInitialized) await super.destroy();
+  }
+
+  /**
+   * Runs the migrations that the store lacks, each in a transaction of its own unless it wants none,
+   * and switches the feed of changes on or off.
+   *
+   * @throws DatabaseStartError when the schema is from a newer version of the program
+   */
+  protected async updateSchema(
+    executor: MigrationExecutor,
+    queryRunner: QueryRunner,
+  ): Promise<void> {
+    const { changeFeed, logMigration: log } = this.options.extra as StoreExtra;
+    const known = this.migrationNames;
+    const { unknown, missing } = this.compareMigrations(await executor.getExecutedMigrations());
+    if (unknown.length > 0) {
+      throw new DatabaseStartError(
+        `The database is newer than this program, which does not know ${unknown.join(', ')}: run the version that was run last, or restore the backup that was made before it`,
+      );
+    }
+    this.isNew = missing.length === known.length;
+    if (this.isNew) {
+      await executor.executePendingMigrations();
+    } else if (missing.length > 0) {
+      const from = known.findLast((name) => !missing.includes(name));
+      log?.(`Migrating the schema from ${from} to ${missing.at(-1)}`);
+      const began = performance.now();
+      await executor.executePendingMigrations();
+      log?.(`Migrated the schema in ${((performance.now() - began) / 1_000).toFixed(1)} seconds`);
+    }
+    if (changeFeed === 'on') await this.changeLog.switchOn(queryRunner);
+    if (changeFeed === 'off') await this.changeLog.switchOff(queryRunner);
+  }
+}
+
+interface ExecutedMigration {
+  readonly name: string;
+}
+
+interface MigrationDifferences {
+  readonly unknown: string[];
+  readonly missing: string[];
+}
+
+/** See {@link StoreDataSource.compareMigrations}. */
+export function compareMigrations(
+  known: readonly string[],
+  retired: readonly string[],
+  executed: readonly ExecutedMigration[],
+): MigrationDifferences {
+  const names = executed.map(({ name }) => name);
+  return {
+    unknown: names.filter((name) => !known.includes(name) && !retired.includes(name)),
+    missing: known.filter((name) => !names.includes(name)),
+  };
+}

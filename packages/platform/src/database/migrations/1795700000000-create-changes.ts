@@ -1,0 +1,31 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { instant, int64, nullable, text } from '../columns.js';
+import type { StoreDataSource } from '../data-source/store-data-source.js';
+import { changeSchema } from '../migration-steps.js';
+
+export class RecreateChanges1795700000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await this.down(queryRunner);
+    await changeSchema(queryRunner).createTable({
+      name: 'changes',
+      columns: {
+        number: int64(),
+        // Distinguishes the row from one that gets the same number after a restore.
+        nonce: text(),
+        at: instant(),
+        type: text(),
+        // The key and the row, as JSON.
+        id: text(),
+        data: nullable(text()),
+      },
+      key: ['number'],
+    });
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    // The triggers of an older feed write to another table than the new one.
+    await (queryRunner.connection as StoreDataSource).changeLog.switchOff(queryRunner);
+    await queryRunner.query('DROP TABLE IF EXISTS change_feed');
+    await queryRunner.query('DROP TABLE IF EXISTS changes');
+  }
+}

@@ -1,0 +1,155 @@
+import { type Table, TableColumn, type TableIndex, TypeORMError } from 'typeorm';
+import { Query } from 'typeorm/driver/Query.js';
+import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
+import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
+import { isCounter } from '../batching/entity-columns.js';
+import { StoreSchemaBuilder } from '../data-source/schema-builder.js';
+import { CURRENT_SCHEMA } from './postgres-schema-steps.js';
+
+/** The statements that scan a table while nobody can write to it; the table is their group. */
+const BLOCKING = [
+  /^CREATE (?:UNIQUE )?INDEX .* ON (?:"\w+"\.)?"(\w+)"/,
+  /^ALTER TABLE (?:"\w+"\.)?"(\w+)" ALTER COLUMN "[^"]*" (?:TYPE|SET NOT NULL)/,
+  /^ALTER TABLE (?:"\w+"\.)?"(\w+)" ADD CONSTRAINT/,
+  /^ALTER TABLE (?:"\w+"\.)?"(\w+)" ADD "[^"]*" .*(?:SERIAL\b|DEFAULT \w+\()/,
+];
+
+/** Names the generated statements that block writes to a table in use. */
+export class PostgresSchemaBuilder extends StoreSchemaBuilder {
+  override async log(): Promise<SqlInMemory> {
+    const sql = await super.log();
+    const statements = sql.upQueries.map(({ query }) => query);
+    for (const statement of statements) {
+      const table = BLOCKING.map((pattern) => pattern.exec(statement)?.[1]).find(Boolean);
+      const isNew = statements.some((other) => other.startsWith(`CREATE TABLE "${table}"`));
+      if (table === undefined || isNew) continue;
+      console.warn(
+        `Nobody can write to ${table} during this statement, whose time grows with its rows. See docs/modules.md for a table in use:\n  ${statement}`,
+      );
+    }
+    return sql;
+  }
+}
+
+/** TypeORM's query runner, with changes of tables that lose nothing. */
+export class PostgresSchemaRunner extends PostgresQueryRunner {
+  /** The loaded indexes that TypeORM would write differently, by what it would write. */
+  private readonly indexes = new Map<string, string>();
+
+  protected override async loadTables(names?: string[]): Promise<Table[]> {
+    const tables = await super.loadTables(names);
+    const written = (await this.query(
+      `SELECT relname AS name, pg_get_indexdef(indexrelid) AS sql
+       FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+       WHERE relnamespace = ${CURRENT_SCHEMA}
+         AND (indexprs IS NOT NULL OR indoption::text ~ '[1-9]')`,
+    )) as { name: string; sql: string }[];
+    for (const table of tables) {
+      for (const index of table.indices) {
+        const { sql } = written.find(({ name }) => name === index.name) ?? {};
+        if (sql !== undefined) this.indexes.set(super.createIndexSql(table, index).query, sql);
+      }
+    }
+    return tables;
+  }
+
+  /** An index that TypeORM would write differently is created as it was. */
+  protected override createIndexSql(table: Table, index: TableIndex): Query {
+    const own = super.createIndexSql(table, index);
+    return new Query(this.indexes.get(own.query) ?? own.query);
+  }
+
+  /** Converts the values of a column, where TypeORM would drop them with the column. */
+  override async changeColumn(
+    tableOrName: Table | string,
+    columnOrName: TableColumn | string,
+    newColumn: TableColumn,
+  ): Promise<void> {
+    const table =
+      typeof tableOrName === 'string' ? await this.getCachedTable(tableOrName) : tableOrName;
+    const column =
+      typeof columnOrName === 'string' ? table.findColumnByName(columnOrName) : columnOrName;
+    if (column === undefined) {
+      await super.changeColumn(table, columnOrName, newColumn);
+      return;
+    }
+    if (mustConvert(column, newColumn)) await this.convertColumn(table, column, newColumn);
+    // A new sequence begins at 1, also the one that undoing this change makes.
+    const [counted, counts] = [isCounter(column), isCounter(newColumn)];
+    if (counted && !counts) await this.executeQueries([], this.writeGoOn(table, newColumn));
+    await super.changeColumn(table, column, newColumn);
+    if (counts && !counted) await this.executeQueries(this.writeGoOn(table, newColumn), []);
+  }
+
+  /** Has a sequence count on behind the rows of its table. */
+  private writeGoOn(table: Table, column: TableColumn): Query {
+    const sequence = this.escapePath(this.buildSequencePath(table, column));
+    return new Query(
+      `SELECT setval('${sequence}', greatest(max("${column.name}"), 0) + 1, false) FROM ${this.escapePath(table)}`,
+    );
+  }
+
+  private async convertColumn(table: Table, column: TableColumn, to: TableColumn): Promise<void> {
+    const steps: [up: string, down: string][] = [
+      [this.writeConversion(table, column, to), this.writeConversion(table, to, column)],
+    ];
+    if (!isText(column) && !isText(to)) await this.assertConvertible(table, column, to);
+    // The server converts no default value as it converts the rows. TypeORM sets the new one.
+    const hasDefault = column.default !== undefined && !(isText(column) && isText(to));
+    if (hasDefault) {
+      const change = `ALTER TABLE ${this.escapePath(table)} ALTER COLUMN "${column.name}"`;
+      steps.unshift([`${change} DROP DEFAULT`, `${change} SET DEFAULT ${column.default}`]);
+    }
+    if (isCounter(column) && isCounter(to)) {
+      const sequence = this.escapePath(this.buildSequencePath(table, column));
+      const write = ({ type }: TableColumn): string => `ALTER SEQUENCE ${sequence} AS ${type}`;
+      steps.push([write(to), write(column)]);
+    }
+    for (const [up, down] of steps) await this.executeQueries(new Query(up), new Query(down));
+    const { type, length, precision, scale } = to;
+    Object.assign(column, { type, length, precision, scale });
+    if (hasDefault) column.default = undefined;
+  }
+
+  /** @throws TypeORMError when the server has no conversion. It converts any type to and from a text. */
+  private async assertConvertible(table: Table, from: TableColumn, to: TableColumn): Promise<void> {
+    const known = (await this.query(
+      `SELECT 1 WHERE $1::regtype = $2::regtype
+       UNION SELECT 1 FROM pg_cast WHERE castsource = $1::regtype AND casttarget = $2::regtype`,
+      [from.type, to.type],
+    )) as unknown[];
+    if (known.length > 0) return;
+    throw new TypeORMError(
+      `PostgreSQL does not convert ${table.name}.${from.name} from ${from.type} to ${to.type}: write the migration by hand, with ALTER TABLE`,
+    );
+  }
+
+  /** @throws TypeORMError for a type that needs more than a conversion */
+  private writeConversion(table: Table, from: TableColumn, to: TableColumn): string {
+    if (from.isArray !== to.isArray || isEnum(from) || isEnum(to)) {
+      throw new TypeORMError(
+        `TypeORM would drop the values of ${table.name}.${from.name} to change its type: write the migration by hand, with ALTER TABLE`,
+      );
+    }
+    const type = this.driver.createFullType(to);
+    const collation = to.collation === undefined ? '' : ` COLLATE "${to.collation}"`;
+    // An explicit conversion shortens texts. Without one, the server refuses those that are too long.
+    const using = isText(to) ? '' : ` USING "${from.name}"::${type}`;
+    return `ALTER TABLE ${this.escapePath(table)} ALTER COLUMN "${from.name}" TYPE ${type}${collation}${using}`;
+  }
+}
+
+/** Whether TypeORM would replace the column by a new one. */
+function mustConvert(from: TableColumn, to: TableColumn): boolean {
+  const isComputed = from.generatedType !== undefined || to.generatedType !== undefined;
+  const isSame = from.type === to.type && from.length === to.length && from.isArray === to.isArray;
+  return !isSame && !isComputed;
+}
+
+function isText({ type }: TableColumn): boolean {
+  return ['text', 'character varying', 'character'].includes(type);
+}
+
+function isEnum({ type }: TableColumn): boolean {
+  return ['enum', 'simple-enum'].includes(type);
+}

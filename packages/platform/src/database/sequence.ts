@@ -1,0 +1,12 @@
+/** Executes pieces of work one after another, in the order in which they are given. */
+export class Sequence {
+  /** Resolves when all work that was given so far has ended. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** Executes work once the work before it has ended, however it has. */
+  execute<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.last.then(work);
+    this.last = result.catch(() => undefined);
+    return result;
+  }
+}

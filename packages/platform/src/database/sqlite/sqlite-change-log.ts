@@ -1,0 +1,96 @@
+import type { QueryRunner } from 'typeorm';
+import {
+  type ChangeLog,
+  hasBegun,
+  listRecordedTables,
+  PREFIX,
+  type RecordedTable,
+} from '../change-feed/change-log.js';
+import { sqliteDialect } from './sqlite-dialect.js';
+
+const NOW = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
+const NONCE = 'lower(hex(randomblob(6)))';
+const LIST_COLUMNS = `SELECT name FROM pragma_table_info(trim(?1, '"'))`;
+
+type Trigger = readonly [name: string, sql: string];
+
+/**
+ * Records changes by triggers. SQLite commits one transaction after another, so every visible
+ * change is settled.
+ */
+export class SqliteChangeLog implements ChangeLog {
+  readonly settle = { name: 'settle changes', text: 'SELECT max(number) AS settled FROM changes' };
+
+  async switchOn(queryRunner: QueryRunner): Promise<void> {
+    const triggers = await listWantedTriggers(queryRunner);
+    const known = await this.listTriggers(queryRunner);
+    const isRecording =
+      known.length === triggers.length && triggers.every(([name]) => known.includes(name));
+    await queryRunner.startTransaction();
+    await this.dropTriggers(queryRunner, known);
+    // A column may have been added since the last start.
+    for (const [, sql] of triggers) await queryRunner.query(sql);
+    if (!isRecording || !(await hasBegun(queryRunner))) {
+      await queryRunner.query('DELETE FROM changes');
+      await queryRunner.query(
+        `INSERT INTO changes (number, nonce, at, type, id) VALUES (0, ${NONCE}, ${NOW}, '', '')`,
+      );
+    }
+    await queryRunner.commitTransaction();
+  }
+
+  async switchOff(queryRunner: QueryRunner): Promise<void> {
+    const known = await this.listTriggers(queryRunner);
+    if (known.length === 0) return;
+    await queryRunner.startTransaction();
+    await this.dropTriggers(queryRunner, known);
+    await queryRunner.query('DELETE FROM changes');
+    await queryRunner.commitTransaction();
+  }
+
+  /** Lists the names of the triggers that record changes. */
+  async listTriggers(queryRunner: QueryRunner): Promise<string[]> {
+    const rows = (await queryRunner.query(
+      `SELECT name FROM sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?`,
+      [PREFIX.length, PREFIX],
+    )) as { name: string }[];
+    return rows.map(({ name }) => name);
+  }
+
+  /** Creates those of these triggers again that SQLite has dropped with their tables. */
+  async restoreTriggers(queryRunner: QueryRunner, names: readonly string[]): Promise<void> {
+    const known = await this.listTriggers(queryRunner);
+    for (const [name, sql] of await listWantedTriggers(queryRunner)) {
+      if (names.includes(name) && !known.includes(name)) await queryRunner.query(sql);
+    }
+  }
+
+  async dropTriggers(queryRunner: QueryRunner, names: readonly string[]): Promise<void> {
+    for (const name of names) await queryRunner.query(`DROP TRIGGER "${name}"`);
+  }
+}
+
+async function listWantedTriggers(queryRunner: QueryRunner): Promise<Trigger[]> {
+  const tables = await listRecordedTables(queryRunner, sqliteDialect, LIST_COLUMNS);
+  return tables.flatMap(writeTriggers);
+}
+
+function writeTriggers({ table, name: rowName, prefix, old, next }: RecordedTable): Trigger[] {
+  const record = (what: string, id: string, data: string): string =>
+    `INSERT INTO changes (nonce, at, type, id, data) VALUES (${NONCE}, ${NOW}, '${rowName}.${what}', ${id}, ${data});`;
+  const removed = record('removed', old.id, 'NULL');
+  const created = record('created', next.id, next.data);
+  const write = (what: string, event: string, condition: string, actions: string): Trigger => {
+    const name = `${prefix}_${what}`;
+    const sql = `CREATE TRIGGER ${name} AFTER ${event} ON ${table} ${condition} BEGIN ${actions} END`;
+    return [name, sql];
+  };
+  const isSameRow = `${old.id} = ${next.id}`;
+  const isReplaced = `WHEN ${isSameRow} AND ${old.data} <> ${next.data}`;
+  return [
+    write('insert', 'INSERT', '', created),
+    write('update', 'UPDATE', isReplaced, record('replaced', next.id, next.data)),
+    write('key', 'UPDATE', `WHEN NOT (${isSameRow})`, removed + created),
+    write('delete', 'DELETE', '', removed),
+  ];
+}

@@ -1,0 +1,247 @@
+import { WAIT_TIMEOUT_MS } from '../../config/env.js';
+import { PooledSession, type SessionPool, type Statement } from '../batching/session.js';
+import type { SessionPools } from '../data-source/store-data-source.js';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { SqliteConnection } from './sqlite-connection.js';
+import { assertWritable, flush, lockStore, StoreFiles } from './store-files.js';
+import { Turns, type Work } from './turns.js';
+
+/** How many threads Node has for files and databases. */
+const THREADS = Number(process.env.UV_THREADPOOL_SIZE) || 4;
+
+/**
+ * How many statements of modules may read at a time. Each holds a thread, and so do the writer and
+ * the reader of pages. At least one thread is left for everything else.
+ */
+export const MAX_MODULE_READS = Math.max(1, THREADS - 3);
+
+/**
+ * How large the write-ahead log may be, in bytes, before it is emptied. SQLite empties it only at a
+ * moment without a reader, which may never come while modules read without a pause.
+ */
+const MAX_LOG_BYTES = 16 * 1_024 * 1_024;
+/** How long new reads of modules wait for such a moment, in milliseconds. */
+const MAX_PAUSE_MS = 4_000;
+/** How long it may then take to stop the writer, and to wait for other readers, in milliseconds. */
+const MAX_STALL_MS = 200;
+const EMPTY_LOG = 'PRAGMA wal_checkpoint(TRUNCATE)';
+
+/**
+ * Sets a connection up: a commit is flushed to disk before it is reported, foreign keys are
+ * enforced, and a row that is replaced fires the triggers of a deletion. A statement waits 2
+ * seconds for a lock of another process, such as a backup. A log that a reader of another process
+ * has let grow gives its disk space back.
+ */
+const SET_UP = `
+  PRAGMA busy_timeout = 2000;
+  PRAGMA journal_mode = WAL;
+  PRAGMA journal_size_limit = ${MAX_LOG_BYTES};
+  PRAGMA synchronous = FULL;
+  PRAGMA foreign_keys = ON;
+  PRAGMA recursive_triggers = ON`;
+
+/**
+ * The fate of a connection after a turn: others share it, its caller keeps it, or it is closed.
+ */
+export type NextUse = 'shared' | 'kept' | 'closed';
+
+/** The use of a connection for one batch, or for one statement or transaction of a module. */
+export interface Turn {
+  readonly connection: SqliteConnection;
+  /** @param nextUse `shared` only if the connection is as it was, with no transaction open */
+  end(nextUse: NextUse): Promise<void>;
+}
+
+/**
+ * The connections of one program to a SQLite file. Each writer and reader takes a turn with a
+ * connection of its own, which is opened if none is idle.
+ */
+export class SqliteConnections implements SessionPools {
+  private readonly writes = new Turns('to write');
+  private readonly rowReads = new Turns('to read');
+  private readonly pageReads = new Turns('to read');
+  private readonly moduleReads = new Turns('to read', MAX_MODULE_READS);
+  readonly writers = this.createPool(this.writes, SqliteSession);
+  readonly rowReaders = this.createPool(this.rowReads, ReadingSession);
+  readonly pageReaders = this.createPool(this.pageReads, ReadingSession);
+  /** The connections that nobody uses. Those of batches never see a statement of a module. */
+  private readonly idle: Record<Work, SqliteConnection[]> = { batch: [], module: [] };
+  readonly files: StoreFiles;
+  /** The size of the log at which it is emptied next. */
+  private logLimit = MAX_LOG_BYTES;
+  private isClosed = false;
+
+  /**
+   * @param first stays open: with the last connection SQLite removes the files beside the store. It
+   *   only empties the log.
+   */
+  private constructor(
+    private readonly path: string,
+    private readonly lock: SqliteConnection,
+    private readonly first: SqliteConnection,
+  ) {
+    this.files = new StoreFiles(path);
+  }
+
+  /**
+   * Opens the file of a store, and creates it if it is missing.
+   *
+   * @throws DatabaseStartError when this user may not write to it, or another program uses it
+   */
+  static async open(path: string): Promise<SqliteConnections> {
+    await assertWritable(path);
+    const lock = await lockStore(path);
+    try {
+      // Somebody may have put a copy in the place of the store without flushing it. Later this would
+      // drop SQLite's locks.
+      await flush(path);
+      const first = await SqliteConnection.open(path, SET_UP);
+      // SQLite creates the files beside that of the store when it first reads.
+      await first.exec('PRAGMA schema_version');
+      await first.exec(`PRAGMA busy_timeout = ${MAX_STALL_MS}`);
+      return new SqliteConnections(path, lock, first);
+    } catch (error) {
+      await lock.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Takes a turn for a statement or a transaction of a module.
+   *
+   * @param origin where the module takes it, for the log
+   * @param kept a connection that the module has kept
+   * @throws StoreUnavailableError when no turn is free in time, or the store is not the same file
+   */
+  async take(access: 'read' | 'write', origin: Error, kept?: SqliteConnection): Promise<Turn> {
+    const turns = access === 'read' ? this.moduleReads : this.writes;
+    return await this.begin(turns, 'module', origin, kept);
+  }
+
+  private createPool(turns: Turns, Session: typeof SqliteSession): SessionPool {
+    const acquire = async (): Promise<PooledSession> =>
+      new Session(await this.begin(turns, 'batch'), this.files);
+    return { size: 1, acquire };
+  }
+
+  private async begin(
+    turns: Turns,
+    work: Work,
+    origin?: Error,
+    kept?: SqliteConnection,
+  ): Promise<Turn> {
+    if (this.isClosed) throw new StoreUnavailableError(new Error('The store is closed'));
+    const endTurn = await turns.take(work, origin);
+    try {
+      const connection = kept ?? this.idle[work].pop() ?? (await this.openConnection());
+      const end = async (nextUse: NextUse): Promise<void> => {
+        if (nextUse === 'shared') this.idle[work].push(connection);
+        if (nextUse === 'closed') await connection.close();
+        endTurn();
+        if (turns === this.writes && this.files.logBytes >= this.logLimit) void this.emptyLog();
+      };
+      return { connection, end };
+    } catch (error) {
+      endTurn();
+      throw error;
+    }
+  }
+
+  private async openConnection(): Promise<SqliteConnection> {
+    this.files.assertSame();
+    const connection = await SqliteConnection.open(this.path, SET_UP);
+    try {
+      this.files.assertSame();
+      return connection;
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  }
+
+  /** Empties the write-ahead log at a moment when no module reads and nobody writes. */
+  private async emptyLog(): Promise<void> {
+    this.logLimit = Infinity;
+    const origin = new Error('The write-ahead log is emptied');
+    const reads = Array.from({ length: MAX_MODULE_READS }, () =>
+      this.moduleReads.take('module', origin, MAX_PAUSE_MS),
+    );
+    const taken = await Promise.allSettled(reads);
+    // A transaction that has the turn to write may itself wait for a read.
+    taken.push(...(await Promise.allSettled([this.writes.take('batch', origin, MAX_STALL_MS)])));
+    let isEmpty = false;
+    if (taken.every(({ status }) => status === 'fulfilled')) {
+      const done = await this.first.all<{ busy: number }>(EMPTY_LOG).catch(() => []);
+      isEmpty = done[0]?.busy === 0;
+    }
+    // If some reader goes on, here or in another process, the log must grow before the next attempt.
+    this.logLimit = isEmpty ? MAX_LOG_BYTES : this.files.logBytes + MAX_LOG_BYTES;
+    for (const turn of taken) if (turn.status === 'fulfilled') turn.value();
+  }
+
+  /** Closes the store once all statements and transactions have ended that began before. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    const { writes, rowReads, pageReads, moduleReads } = this;
+    const places = new Array<Turns>(MAX_MODULE_READS).fill(moduleReads);
+    await Promise.all([writes, rowReads, pageReads, ...places].map(takeAtLast));
+    const { batch, module } = this.idle;
+    for (const connection of [...batch, ...module, this.first, this.lock]) await connection.close();
+  }
+}
+
+/** Takes a turn, however long it has to wait. */
+async function takeAtLast(turns: Turns): Promise<void> {
+  await turns.take('module').catch(() => takeAtLast(turns));
+}
+
+/** Statements on one connection to a SQLite database. */
+class SqliteSession extends PooledSession {
+  protected readonly connection: SqliteConnection;
+
+  constructor(
+    private readonly turn: Turn,
+    protected readonly files: StoreFiles,
+  ) {
+    // After a failed BEGIN, the statements behind it would commit one by one.
+    super('BEGIN IMMEDIATE', false);
+    this.connection = turn.connection;
+  }
+
+  query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    return this.connection.all<Row>(text, parameters);
+  }
+
+  protected async control(sql: string): Promise<void> {
+    if (sql !== 'ROLLBACK') await this.connection.exec(sql);
+    // A trigger may have rolled back already.
+    else if (!(await this.connection.rollBack())) throw new Error('The transaction is still open');
+  }
+
+  override assertSameStore(): void {
+    this.files.assertSame();
+  }
+
+  async release(): Promise<void> {
+    // Nobody may write as a part of a transaction that a batch has left open.
+    const isClean = !this.isBroken || (await this.connection.rollBack());
+    await this.turn.end(isClean ? 'shared' : 'closed');
+  }
+}
+
+/** A session that only reads. It aborts a statement whose requests have got 503 meanwhile. */
+class ReadingSession extends SqliteSession {
+  override async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    // More than once, since an interrupt has no effect before the statement has begun.
+    const timer = setInterval(() => this.connection.interrupt(), WAIT_TIMEOUT_MS);
+    try {
+      return await super.query<Row>(statement, parameters);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  override assertSameStore(): void {
+    this.files.assertSameUnlessFresh();
+  }
+}

@@ -1,0 +1,54 @@
+import { INDEXED_LENGTH } from '../batching/pages.js';
+import type { SqlDialect } from '../batching/sql-builder.js';
+import { PREFIX } from '../change-feed/change-log.js';
+
+/** The other types are stored as text. */
+const INTEGERS = new Set<unknown>(['integer', 'bigint', 'boolean']);
+
+/**
+ * The SQL of SQLite. A given 64-bit integer is a decimal string, which the type of the column turns
+ * into an integer.
+ */
+export const sqliteDialect: SqlDialect = {
+  givenPlace: 'given_rows.key',
+
+  parameter: (number) => `?${number}`,
+
+  givenRows: 'json_each(?1) AS given_rows',
+
+  givenValue: (index) => `(given_rows.value ->> ${index})`,
+
+  givenBytes: (number) => `?${number}`,
+
+  takesArrays: false,
+
+  findTriggers: {
+    name: 'find triggers',
+    text: `SELECT name FROM sqlite_schema
+      WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE AND substr(name, 1, ${PREFIX.length}) <> '${PREFIX}'`,
+  },
+
+  asText: (sql, type) => (INTEGERS.has(type) ? `CAST(${sql} AS TEXT)` : sql),
+
+  selected(columns, column) {
+    const name = columns.qualifyColumn(column);
+    // The driver reads an integer as a double.
+    const sql = column.type === 'bigint' ? `CAST(${name} AS TEXT)` : name;
+    return `${sql} AS ${columns.quoteColumn(column)}`;
+  },
+
+  fromText: (sql, { type }) => (INTEGERS.has(type) ? `CAST(${sql} AS INTEGER)` : sql),
+
+  sorted: (sql, _, ignoresCase) =>
+    ignoresCase ? `lower(substr(${sql}, 1, ${INDEXED_LENGTH}))` : sql,
+
+  searchesByRow: false,
+
+  quoteJson: (text) => `json_quote(${text})`,
+
+  jsonArray: (values) => `json_array(${values.join(', ')})`,
+  jsonArrayOf: (column) => `json_group_array(json(${column}))`,
+
+  // Passing a statement to a thread takes as long as reading a page.
+  maxPages: 8,
+};

@@ -1,0 +1,55 @@
+import type { EntityMetadata } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
+import {
+  type DriverErrors,
+  type FailureCause,
+  getErrorCode,
+  type Written,
+} from '../data-source/driver-errors.js';
+
+/** The codes for refused rows and for faulty statements. The others are about the store. */
+const ROW_ERRORS = new Set([
+  ...['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG'],
+  ...['SQLITE_ERROR', 'SQLITE_RANGE', 'SQLITE_MISUSE'],
+]);
+
+/** The message for a violated constraint: its kind, and its columns or its name. */
+const CONSTRAINT = /(UNIQUE|FOREIGN KEY|CHECK|NOT NULL) constraint failed(?:: (.+))?$/;
+
+function findCause(error: unknown): FailureCause {
+  const code = getErrorCode(error);
+  return code.startsWith('SQLITE_') && !ROW_ERRORS.has(code) ? 'store' : 'row';
+}
+
+function toConstraintError(
+  error: unknown,
+  entities: readonly EntityMetadata[],
+  written?: Written,
+): ConstraintError | undefined {
+  const [, name, subject = ''] = CONSTRAINT.exec((error as Error).message) ?? [];
+  if (name === undefined) return undefined;
+  const isReferenced = name === 'FOREIGN KEY' && written?.isRemoval === true;
+  const kind = isReferenced ? 'referenced' : (name.toLowerCase() as ConstraintKind);
+  const hasColumns = kind === 'unique' || kind === 'not null';
+  const table = hasColumns ? subject.split('.', 1)[0] : written?.table;
+  const entity = entities.find(({ tableName }) => tableName === table);
+  const columns = entity === undefined ? [] : findColumns(entity, kind, subject.split(', '));
+  const properties = columns.map(({ propertyPath }) => propertyPath);
+  const constraint = kind === 'check' ? subject : undefined;
+  return new ConstraintError(kind, table, properties, constraint, { cause: error, entity });
+}
+
+/** @param names of the columns, with that of the table in front */
+function findColumns(
+  { tableName, columns, primaryColumns, foreignKeys }: EntityMetadata,
+  kind: ConstraintKind,
+  names: readonly string[],
+): readonly ColumnMetadata[] {
+  if (kind === 'referenced') return primaryColumns;
+  // SQLite does not report which one of several foreign keys.
+  if (kind === 'foreign key' && foreignKeys.length === 1) return foreignKeys[0]?.columns ?? [];
+  return columns.filter(({ databaseName }) => names.includes(`${tableName}.${databaseName}`));
+}
+
+export const sqliteErrors: DriverErrors = { findCause, toConstraintError };

@@ -1,0 +1,73 @@
+import { type QueryRunner, TypeORMError } from 'typeorm';
+import type { MigrationRules, MigrationSteps } from '../data-source/migrations.js';
+import type { SqliteChangeLog } from './sqlite-change-log.js';
+
+interface ForeignKey {
+  readonly table: string;
+  readonly columns: string;
+  readonly parent: string;
+}
+
+/** A migration may copy a table, as TypeORM does to change it. */
+export class SqliteMigrations implements MigrationRules {
+  /** Each is in the text of every table that TypeORM creates on PostgreSQL. */
+  readonly foreignSql = /\b(?:BIG|SMALL)?SERIAL\b|\bCONSTRAINT \\?"PK_|\bADD CONSTRAINT\b/;
+
+  constructor(private readonly changeLog: SqliteChangeLog) {}
+
+  lock(): Promise<void> {
+    // The store belongs to this program alone.
+    return Promise.resolve();
+  }
+
+  async prepare(queryRunner: QueryRunner): Promise<MigrationSteps> {
+    // Otherwise the rows that refer to a table would be removed with the original. TypeORM switches
+    // foreign keys off only for some migrations, and cannot do so within their transactions.
+    await queryRunner.beforeMigration();
+    const triggers = await this.changeLog.listTriggers(queryRunner);
+    const keys = await listForeignKeys(queryRunner);
+    const restore = (): Promise<void> => this.changeLog.restoreTriggers(queryRunner, triggers);
+    return {
+      alterTable: async (alter) => {
+        // SQLite drops no column that a trigger names.
+        const known = await this.changeLog.listTriggers(queryRunner);
+        await this.changeLog.dropTriggers(queryRunner, known);
+        return await alter().finally(restore);
+      },
+      finish: async () => {
+        await restore();
+        await assertNoOrphans(queryRunner, keys);
+      },
+    };
+  }
+}
+
+async function listForeignKeys(queryRunner: QueryRunner): Promise<ForeignKey[]> {
+  return (await queryRunner.query(
+    `SELECT name AS "table", group_concat("from") AS columns, key."table" AS parent
+     FROM sqlite_master, pragma_foreign_key_list(name) AS key
+     WHERE type = 'table' GROUP BY name, key.id`,
+  )) as ForeignKey[];
+}
+
+/** @throws TypeORMError for rows that break a foreign key which the migration has made */
+async function assertNoOrphans(
+  queryRunner: QueryRunner,
+  known: readonly ForeignKey[],
+): Promise<void> {
+  const isKnown = (key: ForeignKey): boolean =>
+    known.some((other) => JSON.stringify(other) === JSON.stringify(key));
+  for (const { table, parent } of (await listForeignKeys(queryRunner)).filter(
+    (key) => !isKnown(key),
+  )) {
+    const [orphans] = (await queryRunner.query(
+      'SELECT count(*) AS count FROM pragma_foreign_key_check(?) WHERE parent = ?',
+      [table, parent],
+    )) as [{ count: number }];
+    if (orphans.count > 0) {
+      throw new TypeORMError(
+        `${orphans.count} rows of ${table} refer to missing rows of ${parent}: remove or correct them before this migration`,
+      );
+    }
+  }
+}

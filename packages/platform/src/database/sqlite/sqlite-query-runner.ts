@@ -1,0 +1,372 @@
+import { type DataSource, QueryFailedError, QueryResult, TypeORMError } from 'typeorm';
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
+import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
+import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
+import { ConnectionIsNotSetError } from 'typeorm/error/ConnectionIsNotSetError.js';
+import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
+import { TransactionNotStartedError } from 'typeorm/error/TransactionNotStartedError.js';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { explainFailure } from '../data-source/driver-errors.js';
+import { sendQuery, TransactionControl } from '../data-source/send-query.js';
+import { escapeDefault, StoreSchemaBuilder } from '../data-source/schema-builder.js';
+import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
+import { TransactionTimer } from '../data-source/transaction-timer.js';
+import { Sequence } from '../sequence.js';
+import { LimitedTurn } from './limited-turn.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import { SqliteConnections } from './sqlite-connections.js';
+import { sqliteErrors } from './sqlite-errors.js';
+import { SqliteSchemaRunner } from './sqlite-schema-runner.js';
+import { SQLITE_TYPES, toSqliteType } from './sqlite-schema-steps.js';
+import { readStatement, type SqliteStatement } from './sqlite-statement.js';
+
+// Everything that depends on internals of TypeORM's SQLite driver. The tests in test/sqlite and
+// test/modules fail if an upgrade changes them.
+
+/** The column types that TypeORM does not know for SQLite. */
+const OWN_TYPES = Object.keys(SQLITE_TYPES) as SqliteDriver['supportedDataTypes'];
+
+/**
+ * TypeORM's driver, but with a connection for each active query runner. TypeORM has one for all, on
+ * which the transactions of different callers mix.
+ */
+export class StoreSqliteDriver extends SqliteDriver {
+  private opened: SqliteConnections | undefined;
+
+  constructor(dataSource: DataSource) {
+    super(dataSource);
+    this.supportedDataTypes.push(...OWN_TYPES);
+  }
+
+  get connections(): SqliteConnections {
+    if (this.opened === undefined) throw new TypeORMError('The store is not open');
+    return this.opened;
+  }
+
+  override normalizeType(column: Parameters<SqliteDriver['normalizeType']>[0]): string {
+    const { isPrimary, entityMetadata } = column as Partial<ColumnMetadata>;
+    const isOnlyKey = isPrimary === true && entityMetadata?.primaryColumns.length === 1;
+    return toSqliteType(super.normalizeType(column), isOnlyKey);
+  }
+
+  override normalizeDefault(column: ColumnMetadata): string | undefined {
+    const value: unknown = column.default;
+    const isJson = typeof value === 'object' && value !== null && column.type !== 'simple-array';
+    const own = isJson ? `'${JSON.stringify(value)}'` : super.normalizeDefault(column);
+    return escapeDefault(own, value);
+  }
+
+  override createQueryRunner(): StoreSqliteQueryRunner {
+    return new StoreSqliteQueryRunner(this, this.connections);
+  }
+
+  override createSchemaBuilder(): StoreSchemaBuilder {
+    return new StoreSchemaBuilder(this.connection);
+  }
+
+  override async connect(): Promise<void> {
+    this.opened = await SqliteConnections.open(this.options.database);
+  }
+
+  override async disconnect(): Promise<void> {
+    await this.connections.close();
+  }
+
+  /** Reads an int64 as a decimal string, like TypeORM's other drivers. */
+  override prepareHydratedValue(value: unknown, column: ColumnMetadata): unknown {
+    const isInt64 = column.type === 'bigint' && typeof value === 'number';
+    return super.prepareHydratedValue(isInt64 ? String(value) : value, column) as unknown;
+  }
+}
+
+/** The statement by which TypeORM begins a transaction. */
+const BEGIN = 'BEGIN TRANSACTION';
+
+const ONE_STATEMENT =
+  'SQLite would execute only the first of these statements: send each by a query() of its own';
+
+/** A call of query(). */
+interface Call {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+  readonly statement: SqliteStatement;
+  /** Whether a query builder calls, which gets exact integers. Others get those of the driver. */
+  readonly isStructured: boolean;
+  /** The state of the query runner at the call. */
+  readonly transaction: LimitedTurn | Error | undefined;
+  readonly timer: TransactionTimer;
+}
+
+/**
+ * TypeORM's query runner. Each of its transactions has a connection of its own and a turn to write,
+ * and so has each statement outside of a transaction, or a turn to read. Statements are sent one
+ * after another.
+ */
+export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLimited {
+  private readonly control = new TransactionControl();
+  private timeLimit = (this.driver.options.extra as StoreExtra).transactionTimeoutMs;
+  private readonly sequence = new Sequence();
+  /** The turn of the open transaction. If one was lost, its reason, until the release. */
+  private transaction: LimitedTurn | Error | undefined;
+  /** The timer of the transaction that begins next. */
+  private nextTimer: TransactionTimer | undefined;
+  /** The connection whose settings a statement has changed. Nobody else uses it. */
+  private changed: SqliteConnection | undefined;
+
+  constructor(
+    driver: SqliteDriver,
+    private readonly connections: SqliteConnections,
+  ) {
+    super(driver);
+  }
+
+  setTimeLimit(limit: number | undefined): void {
+    this.timeLimit = limit;
+  }
+
+  override async query(
+    sql: string,
+    parameters: unknown[] = [],
+    isStructured = false,
+  ): ReturnType<SqliteQueryRunner['query']> {
+    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
+    if (!this.connection.isInitialized) throw new ConnectionIsNotSetError('sqlite');
+    const statement = readStatement(sql);
+    if (statement.kind === 'control') this.control.assertAllowed();
+    if (statement.isFollowed) throw new TypeORMError(ONE_STATEMENT);
+    const { transaction } = this;
+    // Made before any await, so that its stack shows the caller.
+    const timer = (sql === BEGIN ? this.nextTimer : undefined) ?? new TransactionTimer();
+    const call = { sql, parameters, statement, isStructured, transaction, timer };
+    const send = (): Promise<QueryResult> => this.sequence.execute(() => this.execute(call));
+    const result = await sendQuery(this, sql, parameters, send);
+    return isStructured ? result : (result.raw as unknown);
+  }
+
+  override async startTransaction(isolation?: IsolationLevel): Promise<void> {
+    this.nextTimer = new TransactionTimer();
+    // Every transaction is serializable. TypeORM would change a setting of the connection to say so.
+    const isKept = isolation === 'SERIALIZABLE' || isolation === 'READ UNCOMMITTED';
+    await this.control.allow(() => super.startTransaction(isKept ? undefined : isolation));
+  }
+
+  override async commitTransaction(): Promise<void> {
+    await this.control.allow(() => super.commitTransaction());
+  }
+
+  override async rollbackTransaction(): Promise<void> {
+    await this.control.allow(() => super.rollbackTransaction());
+  }
+
+  override async release(): Promise<void> {
+    if (this.isReleased) return;
+    this.isReleased = true;
+    await this.sequence.execute(async () => {
+      if (this.transaction instanceof LimitedTurn) await this.rollBack(this.transaction);
+      await this.changed?.close();
+    });
+    await super.release();
+  }
+
+  /** Changes of the schema have no time limit. */
+  override async beforeMigration(): Promise<void> {
+    this.timeLimit = undefined;
+    await super.beforeMigration();
+  }
+
+  private async execute(call: Call): Promise<QueryResult> {
+    const { transaction } = this;
+    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
+    if (transaction instanceof Error) {
+      // It is rolled back already, as a module wants it that handles the error.
+      if (call.sql.startsWith('ROLLBACK')) return new QueryResult();
+      throw transaction;
+    }
+    const hasEnded = call.transaction !== undefined && call.transaction !== transaction;
+    if (hasEnded) throw new TransactionNotStartedError();
+    if (transaction !== undefined) return await this.executeWithin(transaction, call);
+    if (call.sql === BEGIN) return await this.begin(call);
+    if (call.statement.kind === 'control') throw new TransactionNotStartedError();
+    return await this.executeAlone(call);
+  }
+
+  private async begin(call: Call): Promise<QueryResult> {
+    try {
+      const turn = await this.takeTurn('write', call.timer, (reason) => this.expire(turn, reason));
+      this.transaction = turn;
+    } catch (error) {
+      // The statements after it must not be committed one by one.
+      this.transaction = this.explain(error, call);
+      throw this.transaction;
+    }
+    // Takes SQLite's lock at once: after a read, SQLite may refuse it for the first write.
+    return await this.executeWithin(this.transaction, { ...call, sql: 'BEGIN IMMEDIATE' });
+  }
+
+  private async executeWithin(transaction: LimitedTurn, call: Call): Promise<QueryResult> {
+    const { sql } = call;
+    try {
+      // A commit that is on its way is waited for.
+      if (sql === 'COMMIT') transaction.lift();
+      const result = await this.send(transaction.connection, call);
+      if (sql === 'COMMIT') this.connections.files.assertSame();
+      if (sql === 'COMMIT' || sql === 'ROLLBACK') await this.endTransaction(transaction);
+      return result;
+    } catch (error) {
+      const failure = transaction.expired ?? this.explain(error, call);
+      if (call.statement.kind === 'control' || (await hasNoTransaction(transaction.connection))) {
+        this.transaction = failure;
+        await this.rollBack(transaction);
+      }
+      throw failure;
+    }
+  }
+
+  private async executeAlone(call: Call): Promise<QueryResult> {
+    const isRead = call.statement.kind === 'read';
+    const turn = await this.takeTurn(isRead ? 'read' : 'write', call.timer);
+    try {
+      const result = await this.send(turn.connection, call);
+      if (!isRead) this.connections.files.assertSame();
+      return result;
+    } catch (error) {
+      throw turn.expired ?? this.explain(error, call);
+    } finally {
+      await this.endTurn(turn);
+    }
+  }
+
+  private async takeTurn(
+    access: 'read' | 'write',
+    timer: TransactionTimer,
+    onExpiry?: (reason: Error) => void,
+  ): Promise<LimitedTurn> {
+    const turn = await this.connections.take(access, timer.origin, this.changed);
+    return new LimitedTurn(turn, timer, this.timeLimit, onExpiry);
+  }
+
+  private expire(transaction: LimitedTurn, reason: Error): void {
+    this.transaction = reason;
+    // Nothing may be sent to the connection before the interrupted statement has ended.
+    void this.sequence.execute(() => this.rollBack(transaction));
+  }
+
+  private async rollBack(transaction: LimitedTurn): Promise<void> {
+    if (transaction.isOver) return;
+    transaction.lift();
+    await this.endTurn(transaction, await transaction.connection.rollBack());
+  }
+
+  private async endTransaction(transaction: LimitedTurn): Promise<void> {
+    this.transaction = undefined;
+    await this.endTurn(transaction);
+  }
+
+  /** @param isClean whether the connection has no transaction open */
+  private async endTurn(turn: LimitedTurn, isClean = true): Promise<void> {
+    const isChanged = turn.connection === this.changed;
+    if (!isClean && isChanged) this.changed = undefined;
+    const intact = isChanged ? 'kept' : 'shared';
+    await turn.end(isClean ? intact : 'closed');
+  }
+
+  private async send(connection: SqliteConnection, call: Call): Promise<QueryResult> {
+    const { sql, statement, isStructured } = call;
+    const values = call.parameters.map(toBindable);
+    if (statement.kind === 'setting') this.changed = connection;
+    const result = new QueryResult();
+    // TypeORM writes its statements in this way, and reads the number of rows that they change.
+    if (/^(?:INSERT|UPDATE|DELETE) /.test(sql) && !statement.returnsRows) {
+      const { lastID, changes } = await connection.run(sql, values);
+      result.affected = changes;
+      // TypeORM reads a generated key here.
+      result.raw = sql.startsWith('INSERT ') ? lastID : undefined;
+      return result;
+    }
+    const isExact = isStructured && statement.kind === 'read';
+    const rows = await (isExact
+      ? readExactly(connection, sql, values)
+      : connection.all(sql, values));
+    result.records = rows;
+    result.raw = rows;
+    if (statement.returnsRows) {
+      result.affected = rows.length;
+      // This is what TypeORM gives on PostgreSQL.
+      if (/^(?:update|delete)$/.test(statement.verb)) result.raw = [rows, rows.length];
+    }
+    return result;
+  }
+
+  private explain(error: unknown, { sql, parameters }: Call): Error {
+    // The program has refused the statement.
+    if (error instanceof TypeORMError) return error;
+    const failure = new QueryFailedError(sql, [...parameters], error as Error);
+    return explainFailure(failure, sql, sqliteErrors, this.connection.entityMetadatas);
+  }
+}
+
+/**
+ * Whether no transaction is open any more, since SQLite has rolled it back, as after some errors.
+ * Later statements must then not be committed on their own.
+ */
+async function hasNoTransaction(connection: SqliteConnection): Promise<boolean> {
+  // SQLite refuses this inside a transaction. Otherwise it begins one, which the caller rolls back.
+  return await connection.exec('BEGIN').then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Converts bigint values, for which sqlite3 would store NULL. */
+function toBindable(value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+type Rows = Record<string, unknown>[];
+
+/**
+ * Reads rows with exact integers, as text if they are large. The driver rounds these, so the
+ * columns where it may have done so are read again.
+ */
+async function readExactly(
+  connection: SqliteConnection,
+  sql: string,
+  values: readonly unknown[],
+): Promise<Rows> {
+  const asText = new Set<string>();
+  for (let text = sql; ; text = selectAsText(sql, asText)) {
+    const rows = await connection.all<Rows[number]>(text, values);
+    const rounded = findRounded(rows).filter((name) => !asText.has(name));
+    if (rounded.length === 0) return rows;
+    // Rows may have been added since the first reading, so another column may be rounded now.
+    for (const name of rounded) asText.add(name);
+  }
+}
+
+/** Writes a query for the same rows in which large integers are text. Other numbers stay numbers. */
+function selectAsText(sql: string, columns: Iterable<string>): string {
+  const exact = Array.from(columns, (column) => {
+    const name = `"${column.replaceAll('"', '""')}"`;
+    const isLarge = `typeof(${name}) = 'integer' AND ${name} NOT BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
+    return `CASE WHEN ${isLarge} THEN CAST(${name} AS TEXT) ELSE ${name} END AS ${name}`;
+  });
+  // Of two columns with one name, sqlite3 gives the last one. The text may end with a comment.
+  return `SELECT *, ${exact.join(', ')} FROM (${sql}\n)`;
+}
+
+/** Finds the columns in which an int64 may have been rounded. */
+function findRounded(rows: Rows): string[] {
+  const values = rows.flatMap((row) => Object.entries(row));
+  const rounded = values.filter(([, value]) => mayBeRounded(value));
+  return [...new Set(rounded.map(([name]) => name))];
+}
+
+/** Whether a value may be an int64 that was rounded. */
+function mayBeRounded(value: unknown): boolean {
+  return (
+    typeof value === 'number' &&
+    Number.isInteger(value) &&
+    !Number.isSafeInteger(value) &&
+    Math.abs(value) <= 2 ** 63
+  );
+}

@@ -1,0 +1,176 @@
+import { closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs';
+import { access, constants, mkdir, open, realpath, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import sqlite3 from 'sqlite3';
+import { getErrorCode } from '../data-source/driver-errors.js';
+import { DatabaseStartError } from '../data-source/store-data-source.js';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { SqliteConnection } from './sqlite-connection.js';
+
+// The system drops all locks of a process on a file when the process closes any descriptor of it
+// (https://www.sqlite.org/howtocorrupt.html, section 2.2). So nothing here opens a file of a store
+// that SQLite may have open in this process.
+
+/** The files beside that of a store: SQLite's own, and the lock of the program. */
+const SUFFIXES = ['-wal', '-shm', '-lock'];
+
+/**
+ * Creates the folder and the file of a store if they are missing, and checks that this user may
+ * write all files of the store. SQLite would open a read-only file without an error, and leave a
+ * log beside it that nobody can write.
+ *
+ * @throws DatabaseStartError
+ */
+export async function assertWritable(path: string): Promise<void> {
+  try {
+    await makeFolder(dirname(resolve(path)));
+    createFile(resolve(path));
+    // SQLite keeps its other files beside the file itself, not beside a link to it.
+    const realPath = await realpath(path);
+    if ((await stat(realPath)).isDirectory()) throw new Error(`${realPath} is a folder`);
+    await access(dirname(realPath), constants.W_OK | constants.X_OK);
+    for (const file of ['', ...SUFFIXES].map((suffix) => realPath + suffix)) {
+      if (existsSync(file)) await access(file, constants.W_OK | constants.R_OK);
+    }
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new DatabaseStartError(
+      `The user with the id ${process.getuid?.()} cannot use the store: ${message}`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * Creates an empty file, which is an empty store, unless the file exists. Without it, two links to
+ * one new store would seem to be two. Synchronous, so that nothing else in this process opens the
+ * file before it is closed.
+ */
+function createFile(path: string): void {
+  if (!existsSync(path)) closeSync(openSync(path, 'a'));
+}
+
+/**
+ * Creates a folder and its parents. The recursive mkdir() of Node never ends if nothing can be
+ * created in an existing parent, as in /proc.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  if (existsSync(folder)) return;
+  await makeFolder(dirname(folder));
+  await mkdir(folder).catch((error: unknown) => {
+    // Another program may have created it in the meantime.
+    if (getErrorCode(error) !== 'EEXIST') throw error;
+  });
+}
+
+/** How long this program waits for another one to release the store, in milliseconds. */
+const WAIT_MS = 2_000;
+
+/** With its journal in memory, a program that is killed leaves no journal of the lock. */
+const LOCK = `PRAGMA busy_timeout = ${WAIT_MS}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`;
+
+/**
+ * Locks a SQLite store for this program. The lock is a transaction on a separate database file
+ * beside the store, since the system ends that with the program, however the program ends.
+ *
+ * @param path of the store, which exists by now, even if it is empty
+ * @returns the connection that has the lock
+ * @throws DatabaseStartError when another program has the lock
+ */
+export async function lockStore(path: string): Promise<SqliteConnection> {
+  // A link to the store is the same store.
+  const file = `${await realpath(path)}-lock`;
+  try {
+    return await SqliteConnection.open(file, LOCK, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+  } catch (error) {
+    if (getErrorCode(error) !== 'SQLITE_BUSY') throw error;
+    throw new DatabaseStartError(
+      'Another program serves from this store: stop it, or give this one a store of its own',
+    );
+  }
+}
+
+/** The user may enter the folder but not read it, or its file system cannot flush folders. */
+const NOT_POSSIBLE = new Set(['EACCES', 'EPERM', 'EINVAL']);
+
+/**
+ * Flushes the folder of a file and all folders above, so that their names are durable. Otherwise a
+ * loss of power could remove a new name with everything that was flushed under it.
+ *
+ * @param path of an existing file
+ */
+export async function flushFolders(path: string): Promise<void> {
+  const file = await realpath(path);
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    await flushFolder(folder);
+    if (folder === dirname(folder)) return;
+  }
+}
+
+/** Flushes a file to disk. */
+export async function flush(path: string): Promise<void> {
+  const handle = await open(path);
+  await handle.sync().finally(() => handle.close());
+}
+
+/** Flushes the names in a folder to disk, where that is possible. */
+export async function flushFolder(folder: string): Promise<void> {
+  try {
+    await flush(folder);
+  } catch (error) {
+    if (!NOT_POSSIBLE.has(getErrorCode(error))) throw error;
+  }
+}
+
+const STAT_OPTIONS = { bigint: true, throwIfNoEntry: false } as const;
+
+/** How long a check of the files is valid for reads, in milliseconds. */
+const FRESH_MS = 50;
+
+/**
+ * The files of an open store. SQLite continues to write to a file that was removed, moved or
+ * replaced, and reports success, but those rows are lost.
+ */
+export class StoreFiles {
+  private readonly paths: readonly string[];
+  private readonly identity: string;
+  private seenAt = 0;
+  /** The size of the write-ahead log at the last check. */
+  logBytes = 0;
+
+  /** @param path the path of a store that is open in WAL mode */
+  constructor(path: string) {
+    // SQLite keeps its other files beside the file itself, not beside a link to it.
+    const realPath = realpathSync(path);
+    this.paths = [path, `${realPath}-wal`, `${realPath}-shm`];
+    this.identity = this.readIdentity();
+  }
+
+  /**
+   * Checks after a commit, before it is acknowledged.
+   *
+   * @throws StoreUnavailableError when a file is no longer the one that was opened
+   */
+  assertSame(): void {
+    if (this.readIdentity() !== this.identity) {
+      const reason = 'The file of the store was removed, moved away or replaced';
+      throw new StoreUnavailableError(new Error(reason));
+    }
+    this.seenAt = performance.now();
+  }
+
+  /** The same for reads, which lose nothing if a check was made a moment ago. */
+  assertSameUnlessFresh(): void {
+    if (performance.now() - this.seenAt > FRESH_MS) this.assertSame();
+  }
+
+  /**
+   * Synchronous, since the system has the metadata of open files in memory: a call on another
+   * thread would take longer.
+   */
+  private readIdentity(): string {
+    const files = this.paths.map((path) => statSync(path, STAT_OPTIONS));
+    this.logBytes = Number(files[1]?.size ?? 0);
+    return files.map((file) => (file === undefined ? 'none' : `${file.dev}:${file.ino}`)).join();
+  }
+}

@@ -1,0 +1,2 @@
+/** The client disconnected before its request was complete, so there is no answer. */
+export class RequestAbortedError extends Error {}

@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { passSeconds, resetClocks, stopClock } from '../testing/clock.js';
+import { StoreFailures } from '../database/data-source/store-failures.js';
+import { HealthController } from './health.controller.js';
+
+let write: jest.Mock<() => Promise<void>>;
+let health: HealthController;
+
+beforeEach(() => {
+  Logger.overrideLogger(false);
+  stopClock();
+  write = jest.fn(() => Promise.resolve());
+  health = new HealthController({ probeWrite: write, failures: new StoreFailures() } as never);
+});
+
+afterEach(resetClocks);
+
+const UNAVAILABLE = { status: 503 };
+
+describe('readiness', () => {
+  it('writes to the store once at a time for all probes, and caches the result', async () => {
+    await Promise.all([health.ready(), health.ready(), health.ready()]);
+    await health.ready();
+    expect(write).toHaveBeenCalledTimes(1);
+  });
+
+  it('is refused when the store fails', async () => {
+    write.mockRejectedValueOnce(new Error('The disk is full'));
+    await expect(health.ready()).rejects.toMatchObject(UNAVAILABLE);
+  });
+
+  it('is refused when the store does not answer, and sends no second write meanwhile', async () => {
+    write.mockReturnValueOnce(new Promise(() => undefined));
+    await expect(health.ready()).rejects.toMatchObject(UNAVAILABLE);
+    passSeconds(2);
+    void health.ready().catch(() => undefined);
+    expect(write).toHaveBeenCalledTimes(1);
+  });
+});

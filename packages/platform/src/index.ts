@@ -1,0 +1,73 @@
+// The names for authors of modules. docs/modules.md shows how to use them.
+
+// Requests and answers
+export {
+  ApiCreated,
+  ApiErrors,
+  ApiNoContent,
+  ApiOk,
+  ApiStream,
+  ApiTag,
+} from './rest/api.decorators.js';
+export { ApiBytes, RawBody, type StoredBytes } from './rest/bytes.js';
+export { ApiRepresentation, makeEtag, type Representation } from './rest/etag.js';
+export { IdDto, UuidDto } from './rest/id.dto.js';
+export { ApiImport, type BodyLines, ImportResultDto, importLines, Lines } from './rest/import.js';
+export { applyMergePatch, MergePatch } from './rest/merge-patch.js';
+export { ApiPage, IsSort, PageQueryDto } from './rest/page.js';
+export { Preconditions, RequestPreconditions } from './rest/preconditions.js';
+
+// Members of DTOs
+export {
+  IsCalendarDate,
+  IsDecimal,
+  IsInstant,
+  IsInt32,
+  IsInt64,
+  IsJson,
+  IsOptionalNotNull,
+  IsText,
+  IsUuid,
+  Satisfies,
+} from './validation/types.decorators.js';
+export { Decimal } from './json/decimal.js';
+export { JsonText } from './json/json-text.js';
+
+// Rows
+export {
+  BatchedRepository,
+  BatchedRepositoryOf,
+  type JsonPage,
+  REMOVE,
+  type RowInput,
+} from './database/batched-repository.js';
+export {
+  boolean,
+  bytes,
+  date,
+  decimal,
+  instant,
+  int32,
+  int64,
+  json,
+  nullable,
+  oneOf,
+  text,
+  uuid,
+} from './database/columns.js';
+export { inRange, startsWithIgnoringCase } from './database/filters.js';
+export { changeSchema, CreateTable } from './database/migration-steps.js';
+export { RecordChanges } from './database/record-changes.decorator.js';
+export { Jobs } from './database/jobs.js';
+
+// Errors
+export { ApiError } from './errors/api-error.js';
+export { defineErrors, ErrorCatalogue } from './errors/error-catalogue.js';
+export { ConstraintError } from './database/constraint.error.js';
+export { StoreUnavailableError } from './database/store-unavailable.error.js';
+
+// Tokens and settings
+export { Caller, getCaller, Public, RequireScopes } from './auth/auth.decorators.js';
+export type { RequestCaller } from './auth/auth.decorators.js';
+export { provideSettings, Setting } from './config/setting.decorators.js';
+export { wholeNumber } from './config/setting-formats.js';

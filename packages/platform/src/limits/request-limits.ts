@@ -1,0 +1,60 @@
+import { Reflector } from '@nestjs/core';
+import type { Response } from 'express';
+import { FairShare } from './fair-share.js';
+import { RequestTurns } from './request-turns.js';
+
+/** How many bytes may be held for all clients together. */
+export const CLIENT_MEMORY = 128 * 1024 * 1024;
+/** How many bytes all requests that are handled may take. On a slow disk, one flush answers many. */
+export const HANDLED_BYTES = 64 * 1024 * 1024;
+/** How long a download waits for its turn, in milliseconds: other clients may be slow to take theirs. */
+export const MAX_DOWNLOAD_WAIT_MS = 30_000;
+/** How many pages and pieces of pages are read at a time. */
+export const MAX_PAGES = 32;
+/** How many batches of all imports are stored at a time. */
+export const MAX_BATCHES = 4;
+/** How many requests of all clients may wait for a change at a time. */
+export const MAX_WAITING_REQUESTS = 2_000;
+
+/** What all clients of an application share. */
+export class RequestLimits {
+  /**
+   * All memory that is held while something of a client is awaited: bodies that have arrived in part,
+   * requests that wait for their turn, and answers that are not read.
+   */
+  readonly memory = new FairShare(CLIENT_MEMORY);
+
+  /** The requests that wait for a change. */
+  readonly waiting = new FairShare(MAX_WAITING_REQUESTS);
+
+  readonly turns = {
+    handlers: new RequestTurns({ capacity: HANDLED_BYTES, perLoop: 64, countsMemory: true }),
+    /** Writing all metrics takes milliseconds, so one begins in an iteration of the event loop. */
+    scrapes: new RequestTurns({ capacity: 1, perLoop: 1 }),
+    /** Pages have separate turns, so that other requests do not wait for them. */
+    pages: new RequestTurns({ capacity: MAX_PAGES, perLoop: MAX_PAGES }),
+    /** The bytes of answers, from before they are read until the client has taken them. */
+    downloads: new RequestTurns({
+      capacity: HANDLED_BYTES,
+      perLoop: 64,
+      waitMs: MAX_DOWNLOAD_WAIT_MS,
+    }),
+    /** Reading the lines of a batch takes milliseconds, so one begins in an iteration of the event loop. */
+    batches: new RequestTurns({ capacity: MAX_BATCHES, perLoop: 1 }),
+  };
+}
+
+export type TurnKind = keyof RequestLimits['turns'];
+
+/** Lets the requests of a handler take other turns than those for handlers. */
+export const TakesTurns = Reflector.createDecorator<TurnKind>();
+
+/** Takes a turn of a kind: see {@link RequestTurns.take}. */
+export function takeTurn(
+  response: Response,
+  kind: TurnKind,
+  bodyBytes?: number,
+  cost?: number,
+): Promise<void> | undefined {
+  return response.req.state.limits.turns[kind].take(response, bodyBytes, cost);
+}

@@ -1,0 +1,116 @@
+import { afterEach, expect, it, jest } from '@jest/globals';
+import type { Response } from 'express';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { RequestAbortedError } from '../errors/request-aborted.error.js';
+import { HANDLED_BYTES, MAX_PAGES, RequestLimits } from './request-limits.js';
+import { RequestState } from './request-state.js';
+import { endTurn, endTurnOfClosed } from './request-turns.js';
+
+const limits = new RequestLimits();
+const { handlers, pages } = limits.turns;
+
+/** The answer to a request of a client at this address. */
+function ask(ip: string): Response & { closed: boolean } {
+  const req = { ip, rawHeaders: [], state: new RequestState(limits) };
+  return { req, closed: false } as unknown as Response & { closed: boolean };
+}
+
+function leave(response: Response & { closed: boolean }): void {
+  response.closed = true;
+  endTurnOfClosed(response);
+}
+
+/** Takes all turns for pages. */
+async function takeAll(): Promise<(Response & { closed: boolean })[]> {
+  const holders = Array.from({ length: MAX_PAGES }, () => {
+    const response = ask('192.0.2.1');
+    void pages.take(response);
+    return response;
+  });
+  // Some may begin only in the next turn of the event loop.
+  await nextTurn();
+  return holders;
+}
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+it('gives a turn to one of each client that waits before the second of any', async () => {
+  const holders = await takeAll();
+  await nextTurn();
+  await nextTurn();
+  const begun: string[] = [];
+  const waiting = ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2'].map((ip, index) => {
+    const response = ask(ip);
+    const turn = pages.take(response)?.then(() => begun.push(`${ip} ${index}`));
+    return { response, turn };
+  });
+  for (const holder of holders.slice(0, 2)) endTurn(holder);
+  await waiting[0]?.turn;
+  await waiting[3]?.turn;
+  expect(begun).toEqual(['192.0.2.1 0', '192.0.2.2 3']);
+  for (const holder of holders) endTurn(holder);
+  for (const { turn } of waiting) await turn;
+  for (const { response } of waiting) endTurn(response);
+});
+
+it('waits for no disconnected client, and for none longer than its deadline', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  const holders = await takeAll();
+  const gone = ask('192.0.2.1');
+  const left = pages.take(gone);
+  leave(gone);
+  await expect(left).rejects.toThrow(RequestAbortedError);
+  const late = pages.take(ask('192.0.2.1'));
+  jest.advanceTimersByTime(5_001);
+  await expect(late).rejects.toMatchObject({ status: 503 });
+  const closed = ask('192.0.2.1');
+  closed.closed = true;
+  expect(() => pages.take(closed)).toThrow(RequestAbortedError);
+  for (const holder of holders) endTurn(holder);
+});
+
+it('counts the work for a disconnected client until the work has ended', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  const holders = await takeAll();
+  await nextTurn();
+  const response = ask('192.0.2.1');
+  let hasBegun = false;
+  void pages.take(response)?.then(() => (hasBegun = true));
+  for (const holder of holders) leave(holder);
+  await Promise.resolve();
+  expect(hasBegun).toBe(false);
+  jest.advanceTimersByTime(4_999);
+  if (holders[0] !== undefined) endTurn(holders[0]);
+  await nextTurn();
+  expect(hasBegun).toBe(true);
+  for (const one of [...holders, response]) endTurn(one);
+});
+
+it('lets requests wait while the bodies that are handled take all the memory', async () => {
+  const response = ask('192.0.2.1');
+  await handlers.take(response, HANDLED_BYTES);
+  const itsResponse = ask('192.0.2.1');
+  const turn = handlers.take(itsResponse);
+  expect(turn).toBeDefined();
+  endTurn(response);
+  await turn;
+  endTurn(itsResponse);
+  expect(handlers.isIdle).toBe(true);
+});
+
+it.each([
+  ['64 small requests', 100, 64],
+  ['two bodies of 98 kB, whose parsing takes milliseconds', 98_000, 2],
+])('begins %s in one turn of the event loop', async (_, bodyBytes, count) => {
+  const responses = Array.from({ length: 100 }, () => ask('192.0.2.1'));
+  await nextTurn();
+  const turns = responses.map((response) => handlers.take(response, bodyBytes));
+  expect(turns.filter((turn) => turn === undefined)).toHaveLength(count);
+  for (const [index, turn] of turns.entries()) {
+    await turn;
+    const response = responses[index];
+    if (response !== undefined) endTurn(response);
+  }
+});

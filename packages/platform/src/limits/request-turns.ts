@@ -1,0 +1,156 @@
+import type { Response } from 'express';
+import { WAIT_TIMEOUT_MS } from '../config/env.js';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { RequestAbortedError } from '../errors/request-aborted.error.js';
+import { getClient } from './client.js';
+import { FairQueue } from './fair-queue.js';
+import { countHead } from './request-memory.js';
+
+/** About how many bytes a request takes while it is handled, besides its body. */
+const REQUEST_BYTES = 16 * 1024;
+/** Parsing so many bytes takes about as long as the rest of a small request. */
+const BYTES_OF_A_START = 2 * 1024;
+
+interface TurnOptions {
+  /** How much the costs of all turns may be together. */
+  readonly capacity: number;
+  /** How many begin in one iteration of the event loop. */
+  readonly perLoop: number;
+  /** How long a request waits for its turn, in milliseconds. */
+  readonly waitMs?: number;
+  /** Whether the cost of a turn is the memory of its request. Otherwise it is 1, unless it is given. */
+  readonly countsMemory?: boolean;
+}
+
+/**
+ * Bounds how much is done at a time. Waiting clients are served in turn, so that a burst of one
+ * client does not delay the others. A turn is the right of one request to be handled.
+ */
+export class RequestTurns {
+  private readonly waiting = new FairQueue<() => void>();
+  /** Below zero while the last request that began takes more than was left. */
+  private free: number;
+  /**
+   * How many may still begin in this iteration of the event loop, of which each has the whole quota. A
+   * long body counts as many, so it may be below zero.
+   */
+  private quota: number;
+
+  private readonly options: Required<TurnOptions>;
+
+  constructor(options: TurnOptions) {
+    this.options = { waitMs: WAIT_TIMEOUT_MS, countsMemory: false, ...options };
+    this.free = options.capacity;
+    this.quota = options.perLoop;
+  }
+
+  get isIdle(): boolean {
+    return this.free === this.options.capacity;
+  }
+
+  /**
+   * Takes a turn for a request, in place of the turn that it has. {@link endTurn} ends the turn
+   * when the answer begins. Waiting clients are served in turn.
+   *
+   * @param bodyBytes the memory of the body that is held while the request waits and is handled
+   * @param cost how much of the capacity the turn takes
+   * @returns undefined if the request need not wait
+   * @throws ApiError 50300 when it gets no turn in time, or too much memory is held meanwhile
+   * @throws RequestAbortedError when its client has disconnected
+   */
+  take(
+    response: Response,
+    bodyBytes = 0,
+    cost = this.options.countsMemory ? REQUEST_BYTES + bodyBytes : 1,
+  ): Promise<void> | undefined {
+    if (response.closed) throw new RequestAbortedError();
+    endTurn(response);
+    const starts = 1 + Math.floor(bodyBytes / BYTES_OF_A_START);
+    if (!this.mayBegin()) return this.wait(response, bodyBytes, cost, starts);
+    this.begin(response, cost, starts);
+    return undefined;
+  }
+
+  private mayBegin(): boolean {
+    return this.free > 0 && this.quota > 0;
+  }
+
+  private begin({ req: { state } }: Response, cost: number, starts: number): void {
+    this.free -= cost;
+    // A turn may be ended by its answer and by its connection.
+    let isHeld = true;
+    state.endTurn = () => {
+      if (isHeld) this.free += cost;
+      isHeld = false;
+      this.beginWaiting();
+    };
+    const isFirstOfIteration = this.quota === this.options.perLoop;
+    this.quota -= starts;
+    if (!isFirstOfIteration) return;
+    setImmediate(() => {
+      this.quota = this.options.perLoop;
+      this.beginWaiting();
+    });
+  }
+
+  private beginWaiting(): void {
+    while (!this.waiting.isEmpty && this.mayBegin()) this.waiting.shift()?.();
+  }
+
+  private async wait(
+    response: Response,
+    bodyBytes: number,
+    cost: number,
+    starts: number,
+  ): Promise<void> {
+    const { waiting } = this;
+    const client = getClient(response.req);
+    await new Promise<void>((resolve, reject) => {
+      const stopWaiting = (): void => {
+        clearTimeout(timer);
+        holding.end();
+        response.req.state.stopWaiting = undefined;
+      };
+      const begin = (): void => {
+        stopWaiting();
+        this.begin(response, cost, starts);
+        resolve();
+      };
+      const leave = (): void => {
+        stopWaiting();
+        waiting.delete(client, begin);
+        reject(
+          response.closed ? new RequestAbortedError() : new ApiError(ErrorCatalogue.UNAVAILABLE),
+        );
+      };
+      const timer = setTimeout(leave, this.options.waitMs);
+      const holding = response.req.state.limits.memory.hold(client, leave);
+      // The 'close' listener of the request calls it. A second listener would make Node put both into
+      // an array. V8 allocates these arrays among its long-lived objects, where they keep requests in
+      // memory until the next full collection.
+      response.req.state.stopWaiting = leave;
+      waiting.push(client, begin);
+      holding.update(countHead(response.req) + bodyBytes);
+    });
+  }
+}
+
+/** Ends the turn of a request when its answer begins, or while it waits for its client. */
+export function endTurn({ req: { state } }: Response): void {
+  const { endTurn: end } = state;
+  state.endTurn = undefined;
+  end?.();
+}
+
+/**
+ * Ends the turn of a request whose connection has closed, or its wait for one. If it has no answer
+ * yet, its work continues, and its turn is kept for as long as the work may take.
+ */
+export function endTurnOfClosed(response: Response): void {
+  const { state } = response.req;
+  state.stopWaiting?.();
+  const isAnswered = response.writableEnded;
+  if (isAnswered) endTurn(response);
+  else if (state.endTurn !== undefined) setTimeout(state.endTurn, WAIT_TIMEOUT_MS).unref();
+}

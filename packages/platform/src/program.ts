@@ -1,0 +1,29 @@
+// The names for what a service runs: its program, its commands and its documents.
+
+export { BearerGuard } from './requests/bearer.guard.js';
+export { ErrorFilter } from './server/error.filter.js';
+export { PlatformModule } from './program/platform.module.js';
+export { ChangesModule } from './changes/changes.module.js';
+export { createApplication } from './program/create-application.js';
+export { runProgram } from './program/run-program.js';
+
+export type { Service } from './config/service.js';
+export { Env, loadEnv } from './config/env.js';
+export { loadEnvFile } from './config/env-file.js';
+export { setDefault } from './config/setting.decorators.js';
+
+export {
+  createDataSource,
+  createDataSourceOptions,
+  platformSchema,
+  type Schema,
+} from './database/data-source/open-database.js';
+export { backUpStore } from './commands/db-backup.js';
+export { checkStore } from './commands/db-check.js';
+export { copyStores } from './commands/db-copy.js';
+export { printNewToken } from './commands/new-token.js';
+
+export { buildOpenApi } from './openapi/build-openapi.js';
+export { listMetrics } from './health/metrics.controller.js';
+export { listBounds } from './program/bounds.js';
+export { getStatus, listErrors } from './errors/error-catalogue.js';

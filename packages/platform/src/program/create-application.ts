@@ -1,0 +1,62 @@
+import type { INestApplication, NestApplicationOptions } from '@nestjs/common';
+import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Env } from '../config/env.js';
+import { RequestMetrics } from '../observability/metrics.js';
+import { PinoLogger } from '../observability/pino-logger.js';
+import { DocsModule } from '../openapi/docs.module.js';
+import { Connections } from '../server/connections.js';
+import { createExpress, FastExpressAdapter } from '../server/fast-express-adapter.js';
+import { requestMiddleware } from '../server/request.middleware.js';
+
+/** Lets pages of other origins call the service, read its headers, and send their own request ids. */
+const CORS = {
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
+  exposedHeaders: [
+    ...['Accept-Patch', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy'],
+    ...['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
+  ],
+  maxAge: 600,
+  // OPTIONS is answered as without CORS: 204 with Allow, or an error.
+  preflightContinue: true,
+};
+
+/** The module of an application. */
+type Root = Parameters<typeof NestFactory.create>[0];
+
+/** What `Test.createTestingModule()` of @nestjs/testing has compiled. */
+interface TestingModule {
+  createNestApplication(
+    adapter: AbstractHttpAdapter,
+    options: NestApplicationOptions,
+  ): INestApplication;
+}
+
+// A start that fails throws its error: Nest must neither print it nor exit.
+const OPTIONS = { abortOnError: false, bufferLogs: true, autoFlushLogs: false, bodyParser: false };
+
+/**
+ * Creates the application of a module that imports the platform, configured by the environment. In
+ * a test, this may be the compiled module of `Test.createTestingModule()`.
+ *
+ * @throws EnvError, DatabaseStartError
+ */
+export async function createApplication(
+  root: Root | TestingModule,
+): Promise<NestExpressApplication> {
+  const adapter = new FastExpressAdapter(createExpress());
+  const app =
+    'createNestApplication' in root
+      ? (root.createNestApplication(adapter, OPTIONS) as NestExpressApplication)
+      : await NestFactory.create<NestExpressApplication>(root, adapter, OPTIONS);
+  const env = app.get(Env);
+  const logger = app.get(PinoLogger);
+  app.useLogger(logger);
+  app.flushLogs();
+  app.set('trust proxy', env.TRUST_PROXY ?? false);
+  app.use(requestMiddleware(logger, app.get(Connections), app.get(RequestMetrics)));
+  if (env.CORS_ORIGINS.length > 0) app.enableCors({ origin: env.CORS_ORIGINS, ...CORS });
+  app.get(DocsModule).document(app);
+  return app;
+}

@@ -1,0 +1,56 @@
+import { type DynamicModule, Global, Module, type OnModuleInit, type Type } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { ScheduleModule } from '@nestjs/schedule';
+import { AuthModule } from '../auth/auth.module.js';
+import { ConfigModule } from '../config/env.js';
+import type { Service } from '../config/service.js';
+import { DatabaseModule } from '../database/data-source/database.module.js';
+import type { Schema } from '../database/data-source/open-database.js';
+import { HealthModule } from '../health/health.module.js';
+import { RequestMetrics } from '../observability/metrics.js';
+import { LoggingModule } from '../observability/pino-logger.js';
+import { DocsModule } from '../openapi/docs.module.js';
+import { BearerGuard } from '../requests/bearer.guard.js';
+import { RequestBinding } from '../requests/request-binding.js';
+import { Connections } from '../server/connections.js';
+import { ErrorFilter } from '../server/error.filter.js';
+
+/** What a service needs besides its own modules. */
+@Global()
+@Module({
+  imports: [
+    DiscoveryModule,
+    ScheduleModule.forRoot(),
+    LoggingModule,
+    AuthModule,
+    DocsModule,
+    HealthModule,
+  ],
+  providers: [Connections, RequestBinding, RequestMetrics],
+  exports: [AuthModule, RequestBinding, RequestMetrics],
+})
+export class PlatformModule implements OnModuleInit {
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  static forRoot(service: Service, schema: Schema): DynamicModule {
+    return {
+      module: PlatformModule,
+      imports: [ConfigModule.forRoot(service), DatabaseModule.forRoot(schema)],
+    };
+  }
+
+  /** @throws TypeError without the guard that checks tokens, or the filter that answers errors */
+  onModuleInit(): void {
+    this.assertGlobal('APP_GUARD', APP_GUARD, BearerGuard);
+    this.assertGlobal('APP_FILTER', APP_FILTER, ErrorFilter);
+  }
+
+  private assertGlobal(name: string, token: string, type: Type<object>): void {
+    // Nest gives each provider of a global guard or filter a token of its own.
+    const isThere = this.discovery
+      .getProviders()
+      .some((one) => String(one.token).startsWith(token) && one.instance instanceof type);
+    if (isThere) return;
+    throw new TypeError(`Add { provide: ${name}, useClass: ${type.name} } to a module's providers`);
+  }
+}

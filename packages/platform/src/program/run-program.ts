@@ -1,0 +1,188 @@
+import { Logger } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { DataSource } from 'typeorm';
+import { describeWaysIn, keepDevelopmentToken } from './development.js';
+import { AccessTokens } from '../auth/access-tokens.js';
+import { loadEnvFile } from '../config/env-file.js';
+import { Env, EnvError, loadEnv } from '../config/env.js';
+import type { Service } from '../config/service.js';
+import { describeSettings } from '../config/setting.decorators.js';
+import {
+  DatabaseStartError,
+  type StoreDataSource,
+} from '../database/data-source/store-data-source.js';
+import { PinoLogger } from '../observability/pino-logger.js';
+import { BACKLOG, Connections } from '../server/connections.js';
+import { exitOnSignals, shutDownOnSignals } from './shutdown.js';
+
+/** The addresses that listen on all interfaces, and for each an address to connect to. */
+const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+const logger = new Logger('Main');
+
+/**
+ * Runs a service until it is told to stop. A start that fails prints one line for each thing to fix,
+ * and sets exit code 1.
+ */
+export async function runProgram(
+  service: Service,
+  createApp: () => Promise<NestExpressApplication>,
+): Promise<void> {
+  // By default V8 lets old objects take up to four times the memory of those in use before it removes
+  // them, which is 200 MiB in a flood of requests. Removing them sooner takes no measurable time.
+  setFlagsFromString('--heap-growing-percent=50');
+  let app: NestExpressApplication | undefined;
+  try {
+    exitOnSignals();
+    const [argument] = process.argv.slice(2);
+    if (argument === '--help') {
+      printHelp(service);
+      return;
+    }
+    if (argument !== undefined) throw new EnvError('The program takes no arguments but --help');
+    const envFile = loadEnvFile();
+    keepDevelopmentToken(loadEnv());
+    app = await createApp();
+    const env = app.get(Env);
+    const pino = app.get(PinoLogger);
+    // Nest logs that a package is missing, and exits at once.
+    process.once('exit', () => pino.flushOnExit());
+    await app.init();
+    // Nest's own listen() would also print a failure.
+    const address = { port: env.PORT, host: env.HOST, backlog: BACKLOG };
+    await once(app.getHttpServer().listen(address), 'listening');
+    shutDownOnSignals(app);
+    await announce(app, service, envFile);
+  } catch (error) {
+    process.exitCode = 1;
+    // Before closing, which may hang.
+    process.stderr.write(`${describeError(error)}\n`);
+    await app?.close();
+  }
+}
+
+/** Prints every setting with its default, as a `.env` file. */
+function printHelp(service: Service): void {
+  process.stdout.write(`# ${service.title} ${service.version}: node dist/main.js
+#
+# Settings are variables of the environment, or lines of the file .env in the current folder.
+# An empty value means the default. .env.example explains each of them.
+
+${describeSettings()}`);
+}
+
+/** Says how to reach the program: in its log, or for a person at a terminal as plain text. */
+async function announce(
+  app: NestExpressApplication,
+  service: Service,
+  envFile: string | undefined,
+): Promise<void> {
+  const env = app.get(Env);
+  const pino = app.get(PinoLogger);
+  const store = app.get<StoreDataSource>(DataSource);
+  const { developmentToken } = app.get(AccessTokens);
+  const tokens = describeTokens(app);
+  const url = getUrl(app);
+  const hasDocs = env.SWAGGER_UI === 'on';
+  const docs = hasDocs ? `, Swagger UI at ${url}/docs` : '';
+  const reach = env.HOST in ANY_ADDRESS ? ', and at all other addresses of this machine' : '';
+  const alsoFrom = envFile === undefined ? '' : `, and from ${envFile}`;
+  if (store.isNew && env.NODE_ENV === 'production') {
+    // The folder of the store may not be mounted.
+    logger.warn(`There was no store: created a new, empty one, ${store.place}`);
+  } else if (store.isNew) {
+    logger.log(`Created the store ${store.place}`);
+  }
+  const { maxOpenFiles } = app.get(Connections);
+  const allowedFiles = readOpenFilesLimit();
+  if (allowedFiles < maxOpenFiles) {
+    logger.warn(
+      `The system allows ${allowedFiles} open files, and MAX_CONNECTIONS=${env.MAX_CONNECTIONS} needs ${maxOpenFiles}`,
+    );
+  }
+  logger.log(`${service.title} ${service.version} on Node ${process.versions.node}`);
+  const lines = [
+    `Listening on ${url}${docs}${reach}`,
+    `Accepting ${tokens}`,
+    `Storing in ${store.description}`,
+    `Settings from the environment${alsoFrom}`,
+  ];
+  for (const line of lines) {
+    if (pino.isForPeople) logger.debug(line);
+    else logger.log(line);
+  }
+  await pino.flush();
+  if (!pino.isForPeople && developmentToken === undefined) return;
+  // A closed standard error must not stop the program.
+  process.stderr.on('error', () => undefined);
+  process.stderr.write(
+    describeWaysIn({ url, hasDocs, tokens, developmentToken, store: store.place, service }),
+  );
+}
+
+/** Reads how many files the system lets this program open; Infinity if it does not tell. */
+function readOpenFilesLimit(): number {
+  try {
+    // Node has raised the soft limit, which comes first, to the hard one.
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  } catch {
+    // Only Linux has this file.
+    return Infinity;
+  }
+}
+
+/** Lists the kinds of accepted tokens, without their values. */
+function describeTokens(app: NestExpressApplication): string {
+  const { count, developmentToken } = app.get(AccessTokens);
+  const forDevelopment = developmentToken === undefined ? '' : ', for development';
+  const kinds = [
+    ...(count > 0 ? [`static tokens (${count}${forDevelopment})`] : []),
+    ...(app.get(Env).AUTH_JWKS_URL === undefined ? [] : ['JWTs of the identity provider']),
+  ];
+  return kinds.join(' and ');
+}
+
+/** Builds the URL at which this machine reaches the program. */
+function getUrl(app: NestExpressApplication): string {
+  const address = app.getHttpServer().address();
+  if (address === null || typeof address === 'string') return String(address);
+  const ip = ANY_ADDRESS[address.address] ?? address.address;
+  return `http://${address.family === 'IPv6' ? `[${ip}]` : ip}:${address.port}`;
+}
+
+/** An error of Node, perhaps with the address that it could not listen on. */
+interface ListenError extends NodeJS.ErrnoException {
+  readonly address?: string;
+  readonly port?: number;
+  readonly hostname?: string;
+}
+
+/** Writes one line for each thing that the operator has to fix. */
+function describeError(error: unknown): string {
+  if (error instanceof EnvError || error instanceof DatabaseStartError) return error.message;
+  if (error instanceof ReferenceError) return describeCircle(error);
+  const { syscall, code, message, address, port, hostname = address } = error as ListenError;
+  switch (`${syscall} ${code}`) {
+    case 'listen EADDRINUSE':
+      return `Port ${port} of ${address} is in use by another program: set PORT to a free one, or to 0`;
+    case 'listen EADDRNOTAVAIL':
+    case 'getaddrinfo ENOTFOUND':
+    case 'getaddrinfo EAI_AGAIN':
+      return `HOST is not an address of this machine: ${hostname}`;
+    case 'listen EACCES':
+      return `Port ${port} may not be opened by this user: set PORT to 1024 or more`;
+    default:
+      return `The service cannot start: ${message}`;
+  }
+}
+
+/** Names the class that a file uses before its own file has run, as in a circle of imports. */
+function describeCircle({ message }: ReferenceError): string {
+  const [, name] = /^Cannot access '(\w+)' before initialization$/.exec(message) ?? [];
+  if (name === undefined) return `The service cannot start: ${message}`;
+  return `Two files import each other, and one of them uses ${name} too early. For a property of an entity write Relation<${name}> in place of ${name}, with import type { Relation } from 'typeorm'. Otherwise move what both files need into a third one`;
+}

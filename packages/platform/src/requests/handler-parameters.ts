@@ -1,0 +1,143 @@
+import type { Type } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { ApiQuery } from '@nestjs/swagger';
+import { CompiledDto } from '../validation/compiled-dto.js';
+import { checkParameterDto, type Parameters } from './read-parameters.js';
+
+// This file depends on an internal of Nest: how it records the parameters of handlers.
+
+/** A decorated parameter of a handler, as Nest records it. */
+interface RecordedParameter {
+  readonly index: number;
+  /** The name in `@Query('name')`. */
+  readonly data?: unknown;
+  readonly pipes: readonly unknown[];
+  readonly schema?: unknown;
+}
+
+/** What a handler takes. */
+export interface HandlerParameters {
+  readonly body: CompiledDto | undefined;
+  /** Undefined if there is nothing to check. */
+  readonly query: Parameters | undefined;
+  readonly path: Parameters | undefined;
+}
+
+type Place = keyof HandlerParameters;
+
+const DECORATORS = { body: '@Body()', query: '@Query()', path: '@Param()' };
+/** What TypeScript records for a parameter whose type is no declared class. */
+const BUILT_IN = new Set<unknown>([Object, Array, String, Number, Boolean, BigInt, Date]);
+const CLASS = 'AClass, a class whose members have validation rules (imported without "type")';
+const PLACES = new Map<number, Place>([
+  [RouteParamtypes.BODY, 'body'],
+  [RouteParamtypes.QUERY, 'query'],
+  [RouteParamtypes.PARAM, 'path'],
+]);
+const FILES = new Set<number>([RouteParamtypes.FILE, RouteParamtypes.FILES]);
+
+/** The pipes to suggest, by the type of a single parameter. */
+const PIPES = new Map<unknown, string>([
+  [Number, 'ParseIntPipe or ParseFloatPipe'],
+  [Boolean, 'ParseBoolPipe'],
+  [Array, 'ParseArrayPipe'],
+  [Date, 'ParseDatePipe'],
+]);
+
+/** The parameters of one place, while they are collected. */
+class Found {
+  dto: CompiledDto | undefined;
+  readonly singles = new Set<string>();
+  readonly texts = new Set<string>();
+
+  get parameters(): Parameters | undefined {
+    return this.dto !== undefined || this.texts.size > 0 ? this : undefined;
+  }
+}
+
+/**
+ * Reads the parameters that a handler declares with `@Body()`, `@Query()` and `@Param()`.
+ *
+ * @throws TypeError when a parameter would not be checked; the message says what to write
+ */
+export function readHandlerParameters(controller: Type<object>, method: string): HandlerParameters {
+  const recorded = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as
+    Record<string, RecordedParameter> | undefined;
+  const prototype = controller.prototype as object;
+  const types = Reflect.getMetadata('design:paramtypes', prototype, method) as
+    Type<object>[] | undefined;
+  const found = { body: new Found(), query: new Found(), path: new Found() };
+  const kinds = Object.keys(recorded ?? {}).map((key) => Number(key.split(':')[0]));
+  const takesFiles = kinds.some((kind) => FILES.has(kind));
+  for (const [index, parameter] of Object.values(recorded ?? {}).entries()) {
+    const place = PLACES.get(kinds[index] ?? NaN);
+    if (place === undefined) continue;
+    try {
+      if (place === 'body' && takesFiles) {
+        throw new TypeError(
+          'the body of @UploadedFile() is a form, and not JSON: write @Req() request, and read request.body',
+        );
+      }
+      addParameter(place, parameter, types?.[parameter.index], found[place]);
+    } catch (error) {
+      const where = `${controller.name}.${method}, ${DECORATORS[place]}`;
+      throw new TypeError(`${where}: ${(error as Error).message}`, { cause: error });
+    }
+  }
+  for (const name of found.query.texts) documentText(name, prototype, method);
+  for (const { dto, texts } of [found.query, found.path]) {
+    for (const name of texts) checkTextBeside(dto, name, `${controller.name}.${method}`);
+  }
+  const { body, query, path } = found;
+  return { body: body.dto, query: query.parameters, path: path.parameters };
+}
+
+function addParameter(
+  place: Place,
+  { data, pipes, schema }: RecordedParameter,
+  type: Type<object> | undefined,
+  found: Found,
+): void {
+  if (place !== 'body' && typeof data === 'string') {
+    // Its pipe, if it has one, gets a single text.
+    if (type === String) found.texts.add(data);
+    else if (pipes.length === 0) {
+      throw new TypeError(
+        `give the single parameter "${data}" a pipe, such as ${PIPES.get(type) ?? 'ParseIntPipe'}, or write ${DECORATORS[place]} ${place}: ${CLASS}`,
+      );
+    }
+    found.singles.add(data);
+    return;
+  }
+  if (data !== undefined || schema !== undefined || type === undefined || BUILT_IN.has(type)) {
+    const declaration = `${DECORATORS[place]} ${place}: ${CLASS}`;
+    const single = `${DECORATORS[place].slice(0, -1)}'name') name: string`;
+    throw new TypeError(
+      place === 'body'
+        ? `write ${declaration}, since a body is one JSON object`
+        : `write ${single}, or ${declaration}`,
+    );
+  }
+  if (found.dto !== undefined) throw new TypeError('write it once');
+  found.dto = CompiledDto.forRequests(type);
+  if (place !== 'body') checkParameterDto(found.dto);
+}
+
+/** A single parameter gets what the class has read under its name. */
+function checkTextBeside(dto: CompiledDto | undefined, name: string, handler: string): void {
+  const member = dto?.members.find(({ jsonName }) => jsonName === name);
+  if (dto === undefined || member === undefined || member.schema.type === 'string') return;
+  throw new TypeError(
+    `${handler}: "${name}" is a member of ${dto.type.name}, and no text: read it from there`,
+  );
+}
+
+/** A text of a query may be left out, unless its author documents it as required. */
+function documentText(name: string, prototype: object, method: string): void {
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, method);
+  if (descriptor === undefined) return;
+  const documented = Reflect.getMetadata('swagger/apiParameters', descriptor.value as object) as
+    { readonly name?: string }[] | undefined;
+  if (documented?.some((one) => one.name === name)) return;
+  ApiQuery({ name, required: false, type: String })(prototype, method, descriptor);
+}

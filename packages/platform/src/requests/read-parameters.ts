@@ -1,0 +1,225 @@
+import type { Request } from 'express';
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { GIVEN_TWICE } from '../json/json.js';
+import { INTEGER } from '../json/json-number.js';
+import { Check, type CompiledDto, joinFaults, type Member } from '../validation/compiled-dto.js';
+import { transform } from '../validation/transformed-dto.js';
+
+/** Numbers have no exponent. */
+const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
+const BOOLEANS = new Map([
+  ['true', true],
+  ['false', false],
+]);
+
+/** Converts text to a type of JSON Schema; undefined if the text has another spelling. */
+const CONVERSIONS = new Map<unknown, (text: string) => unknown>([
+  ['string', (text) => text],
+  ['number', toNumber],
+  ['integer', (text) => (INTEGER.test(text) ? toNumber(text) : undefined)],
+  ['boolean', (text) => BOOLEANS.get(text)],
+]);
+
+/** Returns undefined for an integer that a JavaScript number cannot hold exactly. */
+function toNumber(text: string): number | undefined {
+  const value = Number(text);
+  const isExact = INTEGER.test(text) ? Number.isSafeInteger(value) : Number.isFinite(value);
+  return NUMBER.test(text) && isExact ? value : undefined;
+}
+
+/**
+ * How long a value may be, in bytes as encoded in a URL: a `Link` must have room for several
+ * values.
+ */
+export const MAX_ENCODED = 4_096;
+
+/** Parameters whose rules depend on the headers of the request. */
+export interface ReadsHeaders {
+  /** Called before the parameters are read. */
+  readHeaders(headers: IncomingHttpHeaders): void;
+}
+
+/** The parameters that a handler takes from a path or a query. */
+export interface Parameters {
+  /** The class of `@Query()` or `@Param()`. */
+  readonly dto: CompiledDto | undefined;
+  /** The names of single parameters, such as `@Query('name')`. */
+  readonly singles: ReadonlySet<string>;
+  /** Those of them that are texts. */
+  readonly texts: ReadonlySet<string>;
+}
+
+type Place = 'path' | 'query';
+
+/** @throws TypeError when a member of the class cannot be a parameter */
+export function checkParameterDto({ type, members }: CompiledDto): void {
+  for (const member of members) {
+    const { name, isList, nested, valueType, schema, transforms } = member;
+    const isSingle = !isList && nested === undefined;
+    const isRead = valueType !== undefined || CONVERSIONS.has(schema.type) || 'oneOf' in schema;
+    if (transforms.length > 0 || (isSingle && isRead)) continue;
+    throw new TypeError(
+      `${type.name}.${name}: a parameter is a single text, number or boolean; for several values, write @Transform(), or the single parameter with ParseArrayPipe`,
+    );
+  }
+}
+
+/**
+ * Checks the parameters of a path and a query, and puts them where Nest reads them. Returns a promise
+ * if there are asynchronous rules.
+ *
+ * @throws ApiError 40003
+ */
+export function setParameters(
+  request: Request,
+  query: Parameters | undefined,
+  path: Parameters | undefined,
+): Promise<void> | undefined {
+  const { headers } = request;
+  const checks = new Map<Place, Check>();
+  if (path !== undefined) {
+    const check = new Check();
+    checks.set('path', check);
+    // A wildcard has an array of segments.
+    const given = Object.entries(request.params).map(
+      ([name, value]) => [name, String(value)] as const,
+    );
+    const value = readParameters('path', given, path, headers, check);
+    if (value !== undefined) request.params = value as never;
+  }
+  if (query !== undefined) {
+    const given = parseQuery(request.url);
+    const check = new Check();
+    checks.set('query', check);
+    if (given === undefined) check.add('it is not percent-encoded UTF-8');
+    else {
+      const value = readParameters('query', given, query, headers, check);
+      // In Express, `query` is a getter that parses the URL each time.
+      if (value !== undefined) Object.defineProperty(request, 'query', { value });
+    }
+  }
+  const places = [...checks.keys()];
+  const all = [...checks.values()];
+  if (all.some((check) => check.isWaiting)) {
+    const results = all.map(async (check) => await check.end());
+    return Promise.all(results).then((faults) => refuseFaults(places, faults));
+  }
+  const faults = all.map((check) => check.finish());
+  refuseFaults(places, faults);
+  return undefined;
+}
+
+function refuseFaults(places: readonly Place[], faults: readonly (readonly string[])[]): void {
+  const sentences = places.flatMap((place, index) => {
+    const { [index]: ofPlace = [] } = faults;
+    return ofPlace.length === 0 ? [] : `The ${place} is not valid: ${joinFaults(ofPlace)}`;
+  });
+  if (sentences.length === 0) return;
+  throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, sentences.join('. '));
+}
+
+/** Returns undefined if the query cannot be decoded. */
+function parseQuery(url: string): URLSearchParams | undefined {
+  const start = url.indexOf('?');
+  const text = start === -1 ? '' : url.slice(start);
+  try {
+    // URLSearchParams replaces what is not UTF-8.
+    decodeURIComponent(text);
+    return new URLSearchParams(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads parameters as an instance of their class, if there is one. Text that is no spelling of its
+ * member's type stays text, which the rules of the member reject.
+ */
+function readParameters(
+  place: Place,
+  parameters: Iterable<readonly [name: string, value: string]>,
+  { dto, singles, texts }: Parameters,
+  headers: IncomingHttpHeaders,
+  check: Check,
+): object | undefined {
+  const instance = dto && (new dto.type() as Record<string, unknown> & Partial<ReadsHeaders>);
+  instance?.readHeaders?.(headers);
+  const given = new Map<string, string | string[]>();
+  for (const [name, text] of parameters) {
+    const member = dto?.members.find((one) => one.jsonName === name && !one.isComputed);
+    // The class of a path need not name all parameters of the route, and single parameters alone do
+    // not refuse others.
+    if (member === undefined && dto !== undefined && place === 'query' && !singles.has(name)) {
+      check.add(`${JSON.stringify(name)} is not a parameter`);
+      continue;
+    }
+    const before = given.get(name);
+    given.set(name, before === undefined ? text : [before, text].flat());
+    if (before !== undefined && member === undefined && texts.has(name)) {
+      check.add(`${name} is given more than once`);
+    }
+    const isText = member === undefined ? texts.has(name) : member.schema.type === 'string';
+    if (isText || member !== undefined) checkText(name, text, isText, check);
+    if (instance === undefined || member === undefined || member.isExcluded) continue;
+    instance[member.name] = before === undefined ? readText(member, text) : GIVEN_TWICE;
+  }
+  if (instance === undefined || dto === undefined) return undefined;
+  transformMembers(dto, instance, given, check);
+  dto.check(instance, check);
+  for (const name of singles) {
+    // The class has only its own members.
+    if (!Object.hasOwn(instance, name))
+      Object.defineProperty(instance, name, { value: given.get(name) });
+  }
+  return instance;
+}
+
+function checkText(name: string, text: string, isText: boolean, check: Check): void {
+  // No engine can store U+0000, so no row can match.
+  if (text.includes('\0')) check.add(`${name} must not contain U+0000 or an unpaired surrogate`);
+  if (isText && encodeURIComponent(text).length > MAX_ENCODED) {
+    check.add(`${name} must not be longer than ${MAX_ENCODED} bytes, encoded as in a URL`);
+  }
+}
+
+/** Converts text to the type of a member. A transform gets the text itself, as class-transformer has it. */
+function readText({ valueType, schema, type, transforms }: Member, text: string): unknown {
+  const isTransformed = transforms.length > 0 && type !== (Number as unknown);
+  if (valueType !== undefined) return valueType.readParameter(text) ?? text;
+  return isTransformed ? text : convertText(schema, text);
+}
+
+function convertText({ type, oneOf }: Member['schema'], text: string): unknown {
+  if (oneOf === undefined) return CONVERSIONS.get(type)?.(text) ?? text;
+  const words = (oneOf as { readonly enum?: readonly unknown[] }[]).flatMap(
+    (one) => one.enum ?? [],
+  );
+  return words.find((word) => String(word) === text) ?? text;
+}
+
+/** Runs `@Transform()` for what was given, and for the members that have `@Expose()`. */
+function transformMembers(
+  { members }: CompiledDto,
+  instance: Record<string, unknown>,
+  given: ReadonlyMap<string, string | string[]>,
+  check: Check,
+): void {
+  for (const member of members) {
+    const { name, jsonName, transforms, isExcluded, isList } = member;
+    if (transforms.length === 0 || isExcluded) continue;
+    const sent = given.get(jsonName);
+    if (sent === undefined && !member.isAlwaysTransformed) continue;
+    const isSeveral = Array.isArray(sent);
+    if (isSeveral && !isList) continue;
+    const read = isSeveral ? sent.map((text) => readText(member, text)) : instance[name];
+    try {
+      const value = transform(member, read, Object.fromEntries(given));
+      instance[name] = typeof value === 'string' ? convertText(member.schema, value) : value;
+    } catch (error) {
+      // It may be made for a single text, such as "a,b".
+      if (!isSeveral) check.fail(error);
+    }
+  }
+}

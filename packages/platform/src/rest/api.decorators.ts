@@ -1,0 +1,104 @@
+import {
+  applyDecorators,
+  HttpCode,
+  HttpStatus,
+  type NestInterceptor,
+  type Type,
+  UseInterceptors,
+} from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiExtension,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiTags,
+} from '@nestjs/swagger';
+import type { Response } from 'express';
+import { map } from 'rxjs';
+import { type ErrorEntry, MAY_BE_STORED } from '../errors/error-catalogue.js';
+import { ConvertResult } from '../requests/request-binding.js';
+import { GeneratedAnswer } from '../server/send-stream.js';
+
+/** Gives the operations of a controller a tag, and the tag its description. */
+export function ApiTag(name: string, description: string): ClassDecorator {
+  return applyDecorators(ApiTags(name), ApiExtension('x-tag-description', description));
+}
+
+/**
+ * Documents the errors of an operation's own. Errors about the token, the parameters or the body of
+ * a request are documented without it.
+ */
+export function ApiErrors(...entries: ErrorEntry[]): MethodDecorator {
+  return (target, name, descriptor) => {
+    const known = Reflect.getMetadata('swagger/apiExtension', descriptor.value as object) as
+      { readonly 'x-errors'?: ErrorEntry[] } | undefined;
+    const others = known?.['x-errors'];
+    // A second extension of one name would be ignored.
+    if (others === undefined) ApiExtension('x-errors', entries)(target, name, descriptor);
+    else others.push(...entries);
+  };
+}
+
+/** Answers 200 with what the handler returns. */
+export function ApiOk(type: Type, description: string): MethodDecorator {
+  return applyDecorators(HttpCode(HttpStatus.OK), ApiOkResponse({ description, type }));
+}
+
+/** Answers 204 without a body. */
+export function ApiNoContent(description: string): MethodDecorator {
+  return applyDecorators(HttpCode(HttpStatus.NO_CONTENT), ApiNoContentResponse({ description }));
+}
+
+/** A created row with its generated id. */
+interface Created {
+  readonly id: unknown;
+}
+
+/** Describes a header of an answer. */
+export function describeHeader(description: string): {
+  description: string;
+  schema: { type: 'string' };
+} {
+  return { description, schema: { type: 'string' } };
+}
+
+/**
+ * Answers 201 with the created row and its `Location`. It is for rows whose id is generated: the
+ * handler returns the row with its `id`. The documentation warns that a retry may create a second
+ * row.
+ */
+export function ApiCreated(type: Type<Created>, description: string): MethodDecorator {
+  const Location = { ...describeHeader('The path of what was created'), required: true };
+  return applyDecorators(
+    ConvertResult(setLocation),
+    ApiCreatedResponse({ description, type, headers: { Location } }),
+    ApiExtension('x-own-unavailable', [MAY_BE_STORED]),
+  );
+}
+
+/** Sets `Location` (RFC 9110 section 10.2.2) to the path of the request and the id. */
+function setLocation(body: Created, response: Response): Created {
+  response.status(HttpStatus.CREATED);
+  response.setHeader('Location', `${response.req.path}/${encodeURIComponent(String(body.id))}`);
+  return body;
+}
+
+/**
+ * Answers with text that is generated while it is sent, such as a CSV file. The handler returns an
+ * `AsyncIterable<string>`, whose pieces are requested only as fast as the client reads. An error
+ * before the first piece is answered like any other. A later error closes the connection, so that a
+ * truncated answer never looks complete.
+ *
+ * @param mediaType the media type of the answer, such as `text/csv; charset=utf-8`
+ */
+export function ApiStream(mediaType: string, description: string): MethodDecorator {
+  // Without an interceptor, Nest would send the iterable in its own way.
+  const interceptor: NestInterceptor<AsyncIterable<string>> = {
+    intercept: (_, next) =>
+      next.handle().pipe(map((pieces) => new GeneratedAnswer(pieces, { type: mediaType }))),
+  };
+  return applyDecorators(
+    UseInterceptors(interceptor),
+    ApiOkResponse({ description, content: { [mediaType]: { schema: { type: 'string' } } } }),
+  );
+}

@@ -1,0 +1,66 @@
+import { applyDecorators, HttpStatus, type Type } from '@nestjs/common';
+import { ApiOkResponse, ApiResponse, type ApiResponseNoStatusOptions } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { hash } from 'node:crypto';
+import { ConvertResult } from '../requests/request-binding.js';
+import { addDefaultHeaders } from '../server/default-headers.js';
+import { describeHeader } from './api.decorators.js';
+import { ApiPreconditions, Preconditions } from './preconditions.js';
+
+/** The current representation of a row, with its entity tag. */
+export interface Representation<Body> {
+  readonly body: Body;
+  readonly etag: string;
+}
+
+/**
+ * Makes a strong entity tag (RFC 9110 section 8.8.3) from values alone, so that it is the same in
+ * every store.
+ */
+export function makeEtag(...values: readonly unknown[]): string {
+  // 22 characters are 132 bits, so that no two values share a tag in practice.
+  return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, 22)}"`;
+}
+
+const ETAG = { ETag: describeHeader('Changes with what is stored') };
+
+/**
+ * Returns the body of the representation; undefined for 304, if the client has the current version.
+ *
+ * @throws ApiError 41200
+ */
+export function convertRepresentation<Body>(
+  { body, etag }: Representation<Body>,
+  response: Response,
+): Body | undefined {
+  const isModified = new Preconditions(response.req.headers).isModified(etag);
+  addDefaultHeaders(response, 'ETag', etag);
+  if (isModified) return body;
+  response.status(HttpStatus.NOT_MODIFIED);
+  return undefined;
+}
+
+/** Documents the answers with a representation, or with 304. */
+export function ApiRepresentationResponses(success: ApiResponseNoStatusOptions): MethodDecorator {
+  return applyDecorators(
+    ApiPreconditions(),
+    ApiOkResponse({ ...success, headers: ETAG }),
+    ApiResponse({
+      status: HttpStatus.NOT_MODIFIED,
+      description: '`If-None-Match` has the current ETag',
+      content: {},
+      headers: ETAG,
+    }),
+  );
+}
+
+/**
+ * Answers with the stored row and its ETag, or with 304 if the client has the current version. The
+ * handler returns a {@link Representation}.
+ */
+export function ApiRepresentation(type: Type, description: string): MethodDecorator {
+  return applyDecorators(
+    ConvertResult(convertRepresentation<unknown>),
+    ApiRepresentationResponses({ description, type }),
+  );
+}

@@ -1,0 +1,137 @@
+import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
+import { ApiBody, ApiExtraModels, ApiOkResponse, ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ListOutcome } from '../database/batched-repository.js';
+import { ConstraintError } from '../database/constraint.error.js';
+import { ApiError } from '../errors/api-error.js';
+import type { ErrorDto } from '../errors/error.dto.js';
+import type { ErrorKind } from '../errors/error-catalogue.js';
+import { type BodyLines, NDJSON_TYPE, type ReadLines } from '../requests/body-lines.js';
+import { BODY_LIMIT } from '../requests/body-reader.js';
+import { BodyByRule } from '../requests/request-binding.js';
+import { takeTurn } from '../limits/request-limits.js';
+import { endTurn } from '../limits/request-turns.js';
+import { CompiledDto } from '../validation/compiled-dto.js';
+import { describeLines } from './page.js';
+
+export type { BodyLines };
+
+/** How many failures an answer lists. */
+const MAX_FAILURES = 1_000;
+/** About how much memory a listed failure takes at most, in bytes. */
+const FAILURE_BYTES = 512;
+/** The longest pause of an import after a batch, in milliseconds. */
+const MAX_PAUSE_MS = 1_000;
+
+/** What may become of a line. */
+const OUTCOMES = ['created', 'identical', 'failed'] as const;
+
+@ApiSchema({ name: 'ImportFailure' })
+class ImportFailureDto {
+  @ApiProperty({ description: 'The number of the line, from 1', type: 'integer' })
+  readonly line!: number;
+
+  @ApiProperty({ description: 'As `error` of Error', type: 'integer', format: 'int32' })
+  readonly error!: number;
+
+  @ApiProperty({ description: 'As `message` of Error', type: 'string' })
+  readonly message!: string;
+}
+
+/** The outcome of an import. */
+@ApiSchema({ name: 'ImportResult' })
+export class ImportResultDto {
+  @ApiProperty({ description: 'How many lines were stored', type: 'integer' })
+  created = 0;
+
+  @ApiProperty({ description: 'How many lines were stored already', type: 'integer' })
+  identical = 0;
+
+  @ApiProperty({ description: 'How many lines were refused', type: 'integer' })
+  failed = 0;
+
+  @ApiProperty({
+    description: `The first ${MAX_FAILURES} that were refused`,
+    type: [ImportFailureDto],
+  })
+  readonly failures: ImportFailureDto[] = [];
+}
+
+/**
+ * Stores the lines of a body, one batch after another. Of several lines with the same key, the
+ * first wins. A refused line fails alone. After each batch, an import pauses as long as the batch
+ * took if other requests are being handled.
+ *
+ * @param createAll stores the values of a batch
+ * @param keyTaken the error of a line whose key a different row has
+ * @throws ApiError 40800, 41500, 50300; lines that have been stored stay stored
+ * @throws RequestAbortedError when the client has left; batches that have not started are not stored
+ */
+export async function importLines<Dto extends object>(
+  body: BodyLines<Dto>,
+  createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
+  keyTaken: ErrorKind,
+): Promise<ImportResultDto> {
+  const { response } = body;
+  const result = new ImportResultDto();
+  for await (const batch of body) {
+    await takeTurn(response, 'batches');
+    const began = performance.now();
+    try {
+      const counts = await storeLines(await body.read(batch), createAll, keyTaken, result);
+      for (const name of OUTCOMES) {
+        result[name] += counts[name];
+        body.counter.inc({ outcome: name }, counts[name]);
+      }
+    } finally {
+      endTurn(response);
+    }
+    body.resultBytes = result.failures.length * FAILURE_BYTES;
+    if (response.req.state.limits.turns.handlers.isIdle) continue;
+    await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
+  }
+  return result;
+}
+
+/** Stores the lines of a batch, and adds its first failures to the result. Resolves with its counts. */
+async function storeLines<Dto>(
+  { values, numbers, failures: failed }: ReadLines<Dto>,
+  createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
+  keyTaken: ErrorKind,
+  result: ImportResultDto,
+): Promise<Record<(typeof OUTCOMES)[number], number>> {
+  const outcome = await createAll(values);
+  for (const [place, failure] of outcome.failures) {
+    failed.set(numbers[place] ?? 0, failure === 'different' ? keyTaken : toFailure(failure));
+  }
+  const inOrder = [...failed].sort(([line], [other]) => line - other);
+  const listed = inOrder.slice(0, MAX_FAILURES - result.failures.length);
+  for (const [line, { error, message }] of listed) result.failures.push({ line, error, message });
+  return { ...outcome, failed: failed.size };
+}
+
+/** @throws the error, unless it concerns only the line */
+function toFailure(error: unknown): ErrorDto {
+  const failure = error instanceof ConstraintError ? error.toApiError() : error;
+  if (failure instanceof ApiError && failure.getStatus() < 500) return failure.body;
+  throw error;
+}
+
+/** Passes a handler the lines of the body, each checked like a body of this class. */
+export function Lines(type: Type<object>): ParameterDecorator {
+  const dto = CompiledDto.forRequests(type);
+  return BodyByRule({ kind: 'lines', mediaTypes: [NDJSON_TYPE], limit: BODY_LIMIT, dto });
+}
+
+/**
+ * Accepts a body of any number of lines of this class. The handler returns an {@link
+ * ImportResultDto}.
+ */
+export function ApiImport(type: Type, description: string): MethodDecorator {
+  return applyDecorators(
+    HttpCode(200),
+    ApiBody({ required: true, schema: describeLines(type) }),
+    ApiExtraModels(type),
+    ApiOkResponse({ description, type: ImportResultDto }),
+  );
+}

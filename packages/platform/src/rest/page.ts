@@ -1,0 +1,169 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import {
+  ApiExtraModels,
+  ApiOkResponse,
+  ApiProperty,
+  ApiPropertyOptional,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import { IsIn, IsInt, IsString, Min } from 'class-validator';
+import type { Response } from 'express';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { JsonPage, PageQuery } from '../database/batched-repository.js';
+import { iterate } from '../database/iterate.js';
+import { isInt64Text } from '../json/json-number.js';
+import { JsonText } from '../json/json-text.js';
+import { TakesTurns, takeTurn } from '../limits/request-limits.js';
+import { endTurn } from '../limits/request-turns.js';
+import { NDJSON_TYPE } from '../requests/body-lines.js';
+import { ConvertResult } from '../requests/request-binding.js';
+import type { ReadsHeaders } from '../requests/read-parameters.js';
+import { addDefaultHeaders } from '../server/default-headers.js';
+import { GeneratedAnswer } from '../server/send-stream.js';
+import { describeHeader } from './api.decorators.js';
+import {
+  IsOptionalNotNull,
+  type MemberDecorator,
+  Satisfies,
+} from '../validation/types.decorators.js';
+
+const JSON_TYPE = 'application/json';
+
+/** The most rows of a page of JSON; the number of lines is unlimited. */
+const MAX_LIMIT = 1_000;
+
+/** The query of a list. A module extends it with its own filters, and with `sort`. */
+export class PageQueryDto implements PageQuery, ReadsHeaders {
+  @IsInt()
+  @Min(1)
+  @Satisfies(
+    `must not be greater than ${MAX_LIMIT}`,
+    ({ limit, format }: PageQueryDto) => format === 'lines' || limit <= MAX_LIMIT,
+  )
+  @ApiProperty({
+    description: `How many to list at most, from 1 to ${MAX_LIMIT}. Lines may be any number, and all by default`,
+    maximum: MAX_LIMIT,
+  })
+  limit = 100;
+
+  @IsOptionalNotNull()
+  @IsString()
+  // Whether it belongs to the list is checked when the list is read.
+  @Satisfies(
+    'must be taken from the Link of the previous page',
+    ({ after }: PageQueryDto) => isInt64Text(after) || /^Wy[IJ][\w-]+$/.test(String(after)),
+  )
+  @ApiPropertyOptional({
+    description:
+      'Where the previous page ended, as given in its `Link`. In the order of an integer key, this is the last key of that page',
+  })
+  after?: string;
+
+  format?: PageQuery['format'];
+
+  readHeaders({ accept }: IncomingHttpHeaders): void {
+    if (!prefersLines(accept)) return;
+    this.format = 'lines';
+    this.limit = Number.MAX_SAFE_INTEGER;
+  }
+}
+
+/** The members of a list of media types. Commas in quoted texts do not separate members. */
+const RANGES = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g;
+/** A media type, and its weight if it has one (RFC 9110 section 12.4.2). */
+const RANGE = /^\s*([^\s;]+)(?:.*;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$))?/i;
+
+/**
+ * Whether a client accepts lines by name, with at least the weight of JSON. Wildcards do not count.
+ * `req.accepts()` returns no weights, and prefers what stands first.
+ */
+function prefersLines(accept = ''): boolean {
+  if (!accept.toLowerCase().includes(NDJSON_TYPE)) return false;
+  const weights = new Map<string, number>();
+  for (const [range] of accept.matchAll(RANGES)) {
+    const [, name = '', weight = 1] = RANGE.exec(range) ?? [];
+    const type = name.toLowerCase();
+    weights.set(type, Math.max(Number(weight), weights.get(type) ?? 0));
+  }
+  const weight = weights.get(NDJSON_TYPE) ?? 0;
+  return weight > 0 && weight >= (weights.get(JSON_TYPE) ?? 0);
+}
+
+/** Accepts the names of orders, each also with a minus in front for its reverse. */
+export function IsSort(...orders: readonly string[]): MemberDecorator<string> {
+  return applyDecorators(
+    IsOptionalNotNull(),
+    IsIn(orders.flatMap((order) => [order, `-${order}`])),
+  );
+}
+
+/** Returns the rows of a page, and sets the `Link` (RFC 8288) to the next one. */
+function convert({ json, next }: JsonPage, response: Response): unknown {
+  // With CORS there is one already.
+  if (response.hasHeader('Vary')) response.vary('Accept');
+  else addDefaultHeaders(response, 'Vary', 'Accept');
+  setNextLink(response, next);
+  if (json instanceof JsonText) return json;
+  return new GeneratedAnswer(readInTurn(json, response), { type: NDJSON_TYPE });
+}
+
+/** Reads the pieces of a page. Each piece takes a turn of its own. */
+function readInTurn(pieces: AsyncIterable<string>, response: Response): AsyncIterable<string> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const readNext = async (): Promise<string | undefined> => {
+    await takeTurn(response, 'pages');
+    try {
+      const piece = await iterator.next();
+      return piece.done === true ? undefined : piece.value;
+    } finally {
+      endTurn(response);
+    }
+  };
+  return iterate(readNext, () => iterator.return?.());
+}
+
+/**
+ * Answers with a page of instances of a class and a `Link` to the next page, or with all instances
+ * as lines to a client that accepts `application/x-ndjson`. The handler returns a `JsonPage`.
+ */
+export function ApiPage(type: Type, description: string): MethodDecorator {
+  const Link = describeHeader('The next page, with rel="next", while there is more');
+  return applyDecorators(
+    TakesTurns('pages'),
+    ConvertResult(convert),
+    ApiExtraModels(type),
+    ApiOkResponse({
+      description,
+      headers: { Link },
+      content: {
+        [JSON_TYPE]: { schema: { type: 'array', items: { $ref: getSchemaPath(type) } } },
+        [NDJSON_TYPE]: { schema: describeLines(type) },
+      },
+    }),
+  );
+}
+
+/** Describes a text with one value of this class per line, which JSON Schema cannot express. */
+export function describeLines(type: Type): { type: 'string'; description: string } {
+  const name = getSchemaPath(type).split('/').at(-1);
+  return { type: 'string', description: `One ${name} as JSON per line, each ended by a line feed` };
+}
+
+/**
+ * Sets the `Link` to the next page of the same query, with its parameters always in the same order.
+ *
+ * @param after the cursor at the end of this page; undefined for the last page
+ */
+export function setNextLink(response: Response, after: string | undefined): void {
+  if (after === undefined) return;
+  const { path, url } = response.req;
+  const { limit } = response.req.query as unknown as PageQueryDto;
+  // As they were sent: the handler may have got other values.
+  const sent = new URLSearchParams(url.slice(path.length));
+  sent.delete('limit');
+  sent.delete('after');
+  const parameters = [['limit', String(limit)], ['after', after], ...sent].map(
+    ([name = '', value = '']) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
+  );
+  addDefaultHeaders(response, 'Link', `<${path}?${parameters.join('&')}>; rel="next"`);
+}

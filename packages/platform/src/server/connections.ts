@@ -1,0 +1,336 @@
+import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
+import type { Express, Request, Response } from 'express';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { Env, WAIT_TIMEOUT_MS } from '../config/env.js';
+import { ApiError } from '../errors/api-error.js';
+import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { RequestMetrics } from '../observability/metrics.js';
+import { PinoLogger } from '../observability/pino-logger.js';
+import { FastExpressAdapter, stopParsing } from './fast-express-adapter.js';
+import { refuseInput, sendError, toApiError } from './send-error.js';
+import { breakOff } from './send-stream.js';
+
+/** How many headers a request may have. */
+export const MAX_HEADERS = 100;
+/** How many connections beyond the limit get 503; further ones are closed unanswered. */
+const REFUSAL_HEADROOM = 1_000;
+/** How many files the program has open at most, besides its connections. */
+const OTHER_FILES = 100;
+/**
+ * How many connections the operating system queues until they are accepted. It drops the others
+ * without a refusal, and their clients try again after 1 second. Node accepts one in each turn of
+ * its event loop, so in a flood a longer queue would make each connection wait longer than that.
+ */
+export const BACKLOG = 1_024;
+/** How long a stopping server accepts connections from the backlog, in milliseconds. */
+const ACCEPT_MS = 3_000;
+/**
+ * How long a stopping server waits first, in milliseconds. The answers that are under way may make
+ * clients open connections. Later all clients wait for answers, and open none that could be lost.
+ */
+const SETTLE_MS = 25;
+/**
+ * After how many turns of the event loop without a new connection the backlog counts as empty. Node
+ * accepts one in each turn.
+ */
+const QUIET_TURNS = 3;
+/**
+ * How long an answer may take once idle connections are closed, in milliseconds: longer than any
+ * write waits.
+ */
+const LAST_ANSWER_MS = WAIT_TIMEOUT_MS + 250;
+/** How often a stopping server looks for connections to close, in milliseconds. */
+const SWEEP_MS = 50;
+
+/** An open connection. */
+class Connection {
+  /** The answer to the request that is being handled. */
+  current: Response | undefined;
+  /** How many bytes had been read when its last request ended. */
+  handledBytes = 0;
+
+  /** @param isOverLimit whether it was opened when there were too many: its requests get 503 */
+  constructor(readonly isOverLimit: boolean) {}
+}
+
+/**
+ * The connections of the server: limits their number, passes the requests of each to Express one at
+ * a time, refuses input that is no request, closes those whose clients do not read, and closes all
+ * when the server stops.
+ */
+@Injectable()
+export class Connections implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly open = new Map<Socket, Connection>();
+  private accepted = 0;
+  /**
+   * A stop begins with `accepting`, in which all connections are accepted and no request is handled.
+   * While the server is `stopping`, each answer ends its connection.
+   */
+  private phase: 'serving' | 'accepting' | 'stopping' = 'serving';
+  /** Handles the requests that arrived in the phase `accepting`. */
+  private readonly held: (() => void)[] = [];
+
+  constructor(
+    private readonly adapterHost: HttpAdapterHost,
+    private readonly env: Env,
+    private readonly logger: PinoLogger,
+    private readonly metrics: RequestMetrics,
+  ) {}
+
+  /** @throws TypeError when the application was not created by `createApplication()` */
+  onModuleInit(): void {
+    const { server, env } = this;
+    // A standalone application of Nest, such as a script, answers no requests.
+    if (server === undefined) return;
+    if (!(this.adapterHost.httpAdapter instanceof FastExpressAdapter)) {
+      throw new TypeError(
+        'This application has an adapter of Nest: write createApplication(AppModule), or in a test createApplication(moduleRef), from durable-rest/program',
+      );
+    }
+    server.maxConnections = env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
+    server.headersTimeout = env.HEADERS_TIMEOUT_MS;
+    // Each reader of a body limits its time, since an import may last for hours.
+    server.requestTimeout = 0;
+    server.keepAliveTimeout = env.KEEP_ALIVE_TIMEOUT_MS;
+    // Node drops further headers silently, so one more shows that there are too many.
+    server.maxHeadersCount = MAX_HEADERS + 1;
+    // The timer of a socket starts anew whenever its client sends or takes something.
+    server.timeout = env.SEND_TIMEOUT_MS;
+
+    server.on('drop', () => this.metrics.droppedConnections.inc());
+    server.on('connection', (socket: Socket) => this.add(socket));
+    // With a listener, Node does not close the connection itself.
+    server.on('timeout', (socket: Socket) => {
+      const current = this.open.get(socket)?.current;
+      if (socket.writableLength > 0) socket.resetAndDestroy();
+      // No request is being handled, or one whose body can never arrive.
+      else if (current === undefined || current.req.state.bodyError !== undefined) socket.destroy();
+      else if (isReadByModule(current.req)) {
+        this.failBody(current, new ApiError(ErrorCatalogue.REQUEST_TIMEOUT));
+      }
+    });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      // Each further piece of malformed input is reported again.
+      if (!socket.writable) return;
+      const current = this.open.get(socket)?.current;
+      if (current === undefined) {
+        this.refuse(socket, toApiError(error));
+      } else if (current.req.complete) {
+        // The input is malformed behind the request.
+        this.endAfterCurrent(socket);
+      } else if (current.req.state.bodyError === undefined) {
+        this.failBody(current, toApiError(error));
+      }
+    });
+    const handle = (req: Request, res: Response): void => {
+      if (!this.begin(req, res)) return;
+      if (this.phase === 'accepting') this.held.push(() => this.passToExpress(req, res));
+      else this.passToExpress(req, res);
+    };
+    server.on('connect', (_: IncomingMessage, socket: Socket) => this.refuseConnect(socket));
+    server.removeAllListeners('request').on('request', handle);
+    // The body reader sends 100 (Continue) once the token is accepted, and the first middleware
+    // refuses other expectations.
+    server.on('checkContinue', handle).on('checkExpectation', handle);
+  }
+
+  /** How many files the program may have open, among them its connections. */
+  get maxOpenFiles(): number {
+    return this.env.MAX_CONNECTIONS + REFUSAL_HEADROOM + OTHER_FILES;
+  }
+
+  /** How long after the beginning of a stop the last connection is closed, in milliseconds. */
+  get maxDrainMs(): number {
+    return this.env.SHUTDOWN_GRACE_MS + LAST_ANSWER_MS;
+  }
+
+  /** Lets the next request of a connection begin, once the answer to the current one is over. */
+  end(socket: Socket): void {
+    const connection = this.open.get(socket);
+    if (connection === undefined) return;
+    connection.current = undefined;
+    connection.handledBytes = socket.bytesRead;
+  }
+
+  /** Begins to close every connection after the answer to its request. */
+  async beforeApplicationShutdown(): Promise<void> {
+    const { server, open, env } = this;
+    if (server?.listening !== true) return;
+    const began = performance.now();
+    this.phase = 'accepting';
+    await this.acceptBacklog();
+    // In a later turn: until the server stops listening in this one, a connection might be lost.
+    setImmediate(() => this.beginStopping());
+    const graceEnd = performance.now() + env.SHUTDOWN_GRACE_MS;
+    const sweep = setInterval(() => {
+      const now = performance.now();
+      for (const [socket, connection] of open) {
+        const { current } = connection;
+        if (current !== undefined && now - began > this.maxDrainMs) breakOff(current);
+        else if (now > graceEnd) this.refuseUnfinished(socket, connection);
+      }
+    }, SWEEP_MS);
+    server.once('close', () => clearInterval(sweep));
+  }
+
+  /** Handles the requests that were held, and ends each connection with its answer. */
+  private beginStopping(): void {
+    this.phase = 'stopping';
+    for (const { current } of this.open.values()) {
+      if (current?.headersSent === false) current.setHeader('Connection', 'close');
+    }
+    for (const handle of this.held.splice(0)) handle();
+  }
+
+  /** Closes an idle connection of a stopping server, and refuses a request that has half arrived. */
+  private refuseUnfinished(socket: Socket, { current, handledBytes }: Connection): void {
+    // The end of a refused connection is being sent.
+    if (!socket.writable) return;
+    if (current !== undefined) {
+      current.req.state.failBody?.(new ApiError(ErrorCatalogue.UNAVAILABLE));
+    } else if (socket.bytesRead > handledBytes) {
+      this.refuse(socket, new ApiError(ErrorCatalogue.UNAVAILABLE));
+    } else {
+      socket.destroy();
+    }
+  }
+
+  /**
+   * Begins to handle a request. Returns false if it must not be handled: while another request of
+   * its connection has no answer yet, or after an answer that ended the connection.
+   */
+  private begin(req: Request, res: Response): boolean {
+    const { socket } = req;
+    const connection = this.open.get(socket);
+    if (connection === undefined || !socket.writable) return false;
+    if (connection.current !== undefined) {
+      this.endAfterCurrent(socket);
+      return false;
+    }
+    connection.current = res;
+    req.state.isOverLimit = connection.isOverLimit;
+    if (this.phase === 'stopping' || isEndUncertain(req)) res.setHeader('Connection', 'close');
+    return true;
+  }
+
+  private passToExpress(req: Request, res: Response): void {
+    const express = this.adapterHost.httpAdapter.getInstance<Express>();
+    express(req, res, (failure?: unknown) => {
+      if (failure === undefined) {
+        const error = new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
+        this.refuse(req.socket, error);
+        return;
+      }
+      // A global filter of a module has failed.
+      this.logger.error({ requestId: req.state.id, err: failure }, 'Errors');
+      void sendError(res, new ApiError(ErrorCatalogue.INTERNAL));
+    });
+  }
+
+  /** Refuses CONNECT, with which a client asks a proxy for a tunnel (RFC 9110 section 9.3.6). */
+  private refuseConnect(socket: Socket): void {
+    // Node has removed its own listener.
+    socket.on('error', () => undefined);
+    if (this.open.get(socket)?.current !== undefined) {
+      this.endAfterCurrent(socket);
+      return;
+    }
+    const error = new ApiError(ErrorCatalogue.METHOD_NOT_ALLOWED, 'This service is no proxy', {
+      Allow: '',
+    });
+    this.refuse(socket, error);
+  }
+
+  /**
+   * Ends a request whose body is malformed, cut off or too slow. If nobody reads the body, this concerns
+   * nobody: the request is answered as if it had none. A change that it makes must not be refused.
+   */
+  private failBody(current: Response, error: ApiError): void {
+    const { req } = current;
+    const { socket, state } = req;
+    // Whoever reads the body later gets the error.
+    state.bodyError = error;
+    if (state.failBody !== undefined) state.failBody(error);
+    else if (!isReadByModule(req)) this.endAfterCurrent(socket);
+    else if (current.headersSent) breakOff(current);
+    else this.refuse(socket, error);
+  }
+
+  /**
+   * Closes a connection after its current answer, and handles no further input. The client sends
+   * again what was not answered (RFC 9112 section 9.3.2).
+   */
+  private endAfterCurrent(socket: Socket): void {
+    const current = this.open.get(socket)?.current;
+    stopParsing(socket);
+    // Node resumes the socket at the end of a request.
+    setImmediate(() => socket.pause());
+    if (current?.headersSent === false) current.setHeader('Connection', 'close');
+    else current?.once('close', () => socket.destroySoon());
+  }
+
+  /**
+   * Accepts the connections in the backlog, which their clients consider open. No answer announces
+   * the end of its connection yet: its client would open another, which might be lost.
+   */
+  private async acceptBacklog(): Promise<void> {
+    const end = performance.now() + ACCEPT_MS;
+    // Those beyond the length of the queue came after the beginning of the stop.
+    const last = this.accepted + BACKLOG;
+    await sleep(SETTLE_MS);
+    let before: number;
+    do {
+      before = this.accepted;
+      for (let turn = 0; turn < QUIET_TURNS; turn++) await nextTurn();
+    } while (this.accepted > before && this.accepted <= last && performance.now() < end);
+  }
+
+  private add(socket: Socket): void {
+    const { open, env, metrics } = this;
+    this.accepted++;
+    open.set(socket, new Connection(open.size >= env.MAX_CONNECTIONS));
+    metrics.openConnections.set(open.size);
+    socket.once('close', () => {
+      open.delete(socket);
+      metrics.openConnections.set(open.size);
+    });
+  }
+
+  /** Answers input that is no request, and counts it. */
+  private refuse(socket: Socket, error: ApiError): void {
+    refuseInput(socket, error, this.logger);
+    this.metrics.countRequest(undefined, undefined, error.getStatus(), 0);
+  }
+
+  private get server(): Server | undefined {
+    const { httpAdapter } = this.adapterHost as {
+      readonly httpAdapter?: AbstractHttpAdapter | null;
+    };
+    return httpAdapter?.getHttpServer() as Server | undefined;
+  }
+}
+
+/** Whether a module reads the body of a request itself, as multer does, and has not got all of it. */
+function isReadByModule(req: Request): boolean {
+  if (req.complete || req.state.failBody !== undefined) return false;
+  return req.listenerCount('data') > 0 || req.listenerCount('readable') > 0;
+}
+
+export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.length > 2 * MAX_HEADERS;
+}
+
+/** Whether it is uncertain where a request ends, so that what follows must not be handled. */
+function isEndUncertain(req: IncomingMessage): boolean {
+  // Node drops the rest of the chunk after such a request. If that was the head of another
+  // request, the body of that one would be parsed as a request.
+  if (req.headers.upgrade !== undefined) return true;
+  // A sender of HTTP/1.0 may not know chunks, and so may delimit requests differently than the
+  // parser (RFC 9112 section 6.1).
+  if (req.httpVersion === '1.0' && 'transfer-encoding' in req.headers) return true;
+  // Node has dropped some of the headers, and those above may be among them.
+  return hasTooManyHeaders(req);
+}

@@ -1,0 +1,237 @@
+import {
+  type ArgumentMetadata,
+  type ArgumentsHost,
+  type PipeTransform,
+  StreamableFile,
+  ValidationPipe,
+} from '@nestjs/common';
+import { type ExceptionFilterMetadata, RouteParamtypes } from '@nestjs/common/internal';
+import { ExceptionsHandler } from '@nestjs/core/exceptions/exceptions-handler.js';
+import { InterceptorsConsumer, PipesConsumer, PipesContextCreator } from '@nestjs/core/internal';
+import { RouterExecutionContext } from '@nestjs/core/router/router-execution-context.js';
+import { TransformOperationExecutor } from 'class-transformer/cjs/TransformOperationExecutor.js';
+import type { Request, Response } from 'express';
+import { types } from 'node:util';
+import { isObservable, map, type Observable } from 'rxjs';
+import { Decimal } from '../json/decimal.js';
+import { JsonNumber, readPlainList } from '../json/json.js';
+import { JsonText } from '../json/json-text.js';
+import { endTurn } from '../limits/request-turns.js';
+import { ApiError } from '../errors/api-error.js';
+import { addDefaultHeaders } from './default-headers.js';
+import { GeneratedAnswer } from './send-stream.js';
+
+// This file depends on internals of Nest and of class-transformer: it makes the pipes, interceptors
+// and filters of modules work as Nest documents them, though requests are read and answers are
+// written by this program. test/nest fails if an upgrade changes what is wrapped here.
+
+type Method<Args extends unknown[], Result> = (...args: Args) => Result;
+
+/** Replaces a method of a class. The new one gets the original one and its arguments. */
+function wrap<Args extends unknown[], Result>(
+  type: { readonly prototype: object },
+  name: string,
+  wrapper: (original: Method<Args, Result>, ...args: Args) => Result,
+): void {
+  const prototype = type.prototype as Record<string, Method<Args, Result>>;
+  const { [name]: original } = prototype;
+  if (original === undefined) throw new TypeError(`${name}() has gone in this version of Nest`);
+  prototype[name] = function (...args) {
+    return wrapper((...own) => original.apply(this, own), ...args);
+  };
+}
+
+/** The options of a ValidationPipe, and the members in which it keeps them. */
+interface PipeOptions {
+  readonly validatorOptions: Readonly<Record<string, unknown>>;
+  readonly transformOptions?: { readonly enableImplicitConversion?: boolean };
+  readonly errorHttpStatusCode: number;
+  readonly errorFormat: string;
+  readonly exceptionFactory: unknown;
+  readonly expectedType?: unknown;
+  readonly isDetailedOutputDisabled?: boolean;
+}
+
+const IGNORED = [
+  'forbidNonWhitelisted',
+  'groups',
+  'skipMissingProperties',
+  'skipNullProperties',
+  'skipUndefinedProperties',
+];
+const DEFAULTS = new ValidationPipe() as unknown as PipeOptions;
+
+/** @throws TypeError when a ValidationPipe has an option that would have no effect */
+function checkPipe(pipe: unknown): void {
+  if (!(pipe instanceof ValidationPipe)) return;
+  const options = pipe as unknown as PipeOptions;
+  const { validatorOptions, exceptionFactory } = options;
+  const found = IGNORED.find((name) => Boolean(validatorOptions[name]));
+  const ofPipe = {
+    enableImplicitConversion: options.transformOptions?.enableImplicitConversion === true,
+    errorHttpStatusCode: options.errorHttpStatusCode !== DEFAULTS.errorHttpStatusCode,
+    errorFormat: options.errorFormat !== DEFAULTS.errorFormat,
+    // The default is made anew for each pipe.
+    exceptionFactory: String(exceptionFactory) !== String(DEFAULTS.exceptionFactory),
+    expectedType: options.expectedType !== undefined,
+    disableErrorMessages: options.isDetailedOutputDisabled === true,
+  };
+  const ignored = found ?? Object.entries(ofPipe).find(([, isSet]) => isSet)?.[0];
+  if (ignored === undefined) return;
+  throw new TypeError(
+    `new ValidationPipe({ ${ignored} }): DTOs are checked before pipes run, so this would have no effect: leave it out. Unknown members of a body are ignored, and unknown parameters of a query refused`,
+  );
+}
+
+/** Whether the pipes of a handler of HTTP are being collected, and not those of a gateway. */
+let isOfHttp = false;
+
+wrap(
+  RouterExecutionContext,
+  'create',
+  (create: Method<unknown[], unknown>, ...args: unknown[]): unknown => {
+    isOfHttp = true;
+    try {
+      return create(...args);
+    } finally {
+      isOfHttp = false;
+    }
+  },
+);
+
+wrap(
+  PipesContextCreator,
+  'createConcreteContext',
+  (create: Method<unknown[], unknown[]>, ...args: unknown[]): unknown[] => {
+    const pipes = create(...args);
+    if (isOfHttp) pipes.forEach(checkPipe);
+    return pipes;
+  },
+);
+
+/** The parameters of handlers that are the body, or a part of it. */
+const OF_BODY = new Set<unknown>([
+  RouteParamtypes.BODY,
+  RouteParamtypes.RAW_BODY,
+  RouteParamtypes.FILE,
+  RouteParamtypes.FILES,
+]);
+
+/** What the pipes have refused, by the errors that they threw. */
+const refusedParts = new WeakMap<object, 'body' | 'parameters'>();
+
+/** Returns which part of a request a pipe has refused with this error; undefined for other errors. */
+export function getRefusedPart(error: object): 'body' | 'parameters' | undefined {
+  return refusedParts.get(error);
+}
+
+/**
+ * A parameter that is an instance of its class has been checked, and holds exact values. Nest's
+ * ValidationPipe would make it anew, without the members that class-validator does not know.
+ */
+wrap(
+  PipesConsumer,
+  'apply',
+  async (
+    apply: Method<[unknown, ArgumentMetadata, PipeTransform[]], Promise<unknown>>,
+    value,
+    metadata: ArgumentMetadata,
+    pipes: PipeTransform[],
+  ) => {
+    const { metatype, type } = metadata;
+    const isCustom = typeof type === 'string';
+    const isRead = !isCustom && metatype !== undefined && value instanceof metatype;
+    const own = isRead ? pipes.filter((pipe) => !(pipe instanceof ValidationPipe)) : pipes;
+    try {
+      return await apply(value, metadata, own);
+    } catch (error) {
+      const part = OF_BODY.has(type) ? 'body' : 'parameters';
+      if (typeof error === 'object' && error !== null) refusedParts.set(error, part);
+      throw error;
+    }
+  },
+);
+
+/**
+ * Interceptors get what is to be answered: a row without its ETag, and the rows of a page. The
+ * headers of the answer are set before.
+ */
+wrap(
+  InterceptorsConsumer,
+  'intercept',
+  async (
+    intercept: Method<
+      [readonly unknown[], [Request, Response], unknown, unknown, () => Promise<unknown>, unknown],
+      Promise<Observable<unknown>>
+    >,
+    interceptors,
+    args,
+    instance,
+    callback,
+    next,
+    type,
+  ) => {
+    if (interceptors.length === 0 || type !== 'http') {
+      return intercept(interceptors, args, instance, callback, next, type);
+    }
+    const [request, response] = args;
+    const convertNext = async (): Promise<unknown> => {
+      const result = await next();
+      const { convertResult } = request.state;
+      request.state.convertResult = undefined;
+      if (convertResult === undefined) return result;
+      const convert = (one: unknown): unknown => toPlainAnswer(convertResult(one, response));
+      return isObservable(result) ? result.pipe(map(convert)) : convert(result);
+    };
+    const results = await intercept(interceptors, args, instance, callback, convertNext, type);
+    return results.pipe(map(unwrapStream));
+  },
+);
+
+/** The JSON of a page becomes its rows, so that an interceptor can change them. */
+function toPlainAnswer(answer: unknown): unknown {
+  return answer instanceof JsonText ? readPlainList(answer.text) : answer;
+}
+
+/** Nest sends a stream that an interceptor has wrapped in an object too, but no StreamableFile. */
+function unwrapStream(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null) return result;
+  const members: unknown[] = Object.values(result);
+  return members.find((member) => member instanceof StreamableFile) ?? result;
+}
+
+/**
+ * A filter that answers in its own way gets the required headers of the error, and the body that it
+ * gives is not converted. An error of an asynchronous filter is passed on like that of another one.
+ */
+wrap(
+  ExceptionsHandler,
+  'setCustomFilters',
+  (setFilters: Method<[ExceptionFilterMetadata[]], void>, filters: ExceptionFilterMetadata[]) => {
+    setFilters(filters.map((filter) => ({ ...filter, func: prepareFilter(filter.func) })));
+  },
+);
+
+function prepareFilter(filter: ExceptionFilterMetadata['func']): ExceptionFilterMetadata['func'] {
+  return (exception: unknown, host: ArgumentsHost): unknown => {
+    const [request, response, next] = host.getArgs<[Request, Response, (error: unknown) => void]>();
+    endTurn(response);
+    request.state.convertResult = undefined;
+    if (exception instanceof ApiError) {
+      request.state.error = exception.body.error;
+      addDefaultHeaders(response, ...Object.entries(exception.headers).flat());
+    }
+    const result: unknown = filter(exception, host);
+    return types.isPromise(result) ? result.catch(next) : result;
+  };
+}
+
+/** Copies of these values by their members would not be numbers and texts in JSON. */
+const VALUES = [Decimal, JsonNumber, JsonText, GeneratedAnswer];
+
+wrap(
+  TransformOperationExecutor,
+  'transform',
+  (transform: Method<unknown[], unknown>, source: unknown, value: unknown, ...rest: unknown[]) =>
+    VALUES.some((type) => value instanceof type) ? value : transform(source, value, ...rest),
+);

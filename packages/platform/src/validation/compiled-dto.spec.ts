@@ -1,0 +1,271 @@
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import type { Type } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { Exclude, Expose, Transform, Type as TypeOf } from 'class-transformer';
+import {
+  IsArray,
+  IsDate,
+  IsDefined,
+  IsInt,
+  IsOptional,
+  IsString,
+  ValidateNested,
+} from 'class-validator';
+import { readJson } from '../json/json.js';
+import {
+  Check,
+  compileDocumented,
+  CompiledDto,
+  joinFaults,
+  makePatchClass,
+} from './compiled-dto.js';
+import { IsInt64 } from './types.decorators.js';
+
+function read(type: Type<object>, text: string): object {
+  return readJson(text, CompiledDto.forRequests(type)) as object;
+}
+
+/** Describes the faults of a JSON text that is read as a class. */
+function describeErrors(type: Type<object>, text: string): string {
+  const check = new Check();
+  CompiledDto.forRequests(type).check(read(type, text), check);
+  return joinFaults(check.finish());
+}
+
+class Kind {
+  @IsString()
+  kind!: string;
+}
+class Kept {
+  @ValidateNested()
+  @TypeOf(() => Kind, {
+    discriminator: { property: 'kind', subTypes: [{ value: Kind, name: 'a' }] },
+    keepDiscriminatorProperty: true,
+  })
+  one!: Kind;
+}
+
+class Inner {
+  @IsInt()
+  size!: number;
+}
+
+describe('a class that a request is read as', () => {
+  class Tree {
+    @IsOptional()
+    @IsInt64()
+    id?: bigint;
+
+    @IsInt()
+    count = 3;
+
+    @IsOptional()
+    @IsInt64({ each: true })
+    ids?: bigint[];
+
+    @IsOptional()
+    @ValidateNested()
+    @TypeOf(() => Tree)
+    tree?: Tree;
+
+    @IsOptional()
+    @ValidateNested({ each: true })
+    @TypeOf(() => Tree)
+    trees?: Tree[];
+  }
+
+  it('has exact integers and instances of classes at any depth', () => {
+    const id = 9223372036854775807n;
+    const made = (members: object): Tree => Object.assign(new Tree(), members);
+    const text = `{"id":${id},"ids":[1.0,"1"],"tree":{"tree":{"id":${id}}},"trees":[{},1]}`;
+    const tree = made({ tree: made({ id }) });
+    expect(read(Tree, text)).toStrictEqual(
+      made({ id, ids: [1n, '1'], tree, trees: [made({}), 1] }),
+    );
+  });
+
+  it('has of a value of another type no more than its type', () => {
+    const text = '{"id":{"id":1},"count":1e999,"ids":{"a":1},"tree":[{}],"trees":null}';
+    const kept = { id: {}, count: Infinity, ids: {}, tree: [], trees: null };
+    expect(read(Tree, text)).toEqual(kept);
+  });
+
+  it.each([
+    ['{"tree":{"id":1,"id":2}}', 'tree.id is given more than once'],
+    ['{"other":1,"other":2}', ''],
+    ['{"tree":1}', 'tree must be an object'],
+    ['{"ids":{}}', 'ids must be an array'],
+    [
+      '{"trees":[1,{"count":0.5}]}',
+      'trees.0 must be an object; trees.1.count must be an integer number',
+    ],
+  ])('names the faults of %s: %s', (text, errors) => {
+    expect(describeErrors(Tree, text)).toBe(errors);
+  });
+});
+
+describe('a class that no request can be read as', () => {
+  class Without {
+    text!: string;
+  }
+  class Untyped {
+    @IsDefined()
+    text!: string;
+  }
+  class WithoutType {
+    @ValidateNested()
+    inner!: Inner;
+  }
+  class ReadsObject {
+    @ValidateNested()
+    @TypeOf((options) => (options === undefined ? Inner : Untyped))
+    inner!: Inner;
+  }
+  class ArrayOfTexts {
+    @IsArray()
+    @IsString()
+    words!: string[];
+  }
+  class ArrayOfAny {
+    @IsArray()
+    words!: unknown[];
+  }
+  class DateWithoutType {
+    @IsDate()
+    at!: Date;
+  }
+  class DateAsText {
+    @TypeOf(() => Date)
+    @IsString()
+    at!: string;
+  }
+  class TwoTypes {
+    @IsString()
+    @IsInt()
+    size!: number;
+  }
+  class IntAndInt64 {
+    @IsInt64()
+    @IsInt()
+    id!: bigint;
+  }
+  class Grouped {
+    @IsString({ groups: ['create'] })
+    name!: string;
+  }
+  class Exposed {
+    @Expose({ groups: ['admin'] })
+    @IsString()
+    name!: string;
+  }
+  class Hidden {
+    @Exclude()
+    @IsString()
+    name!: string;
+  }
+  class InSet {
+    @IsString({ each: true })
+    words!: Set<string>;
+  }
+  class InMap {
+    @ValidateNested({ each: true })
+    @TypeOf(() => Inner)
+    sizes!: Map<string, Inner>;
+  }
+  class Misnamed {
+    @ApiProperty({ name: 'full_name' })
+    @IsString()
+    fullName!: string;
+  }
+  class Unruled {
+    @IsString()
+    name!: string;
+
+    @Transform(() => 'a')
+    other!: string;
+  }
+  class Holder {
+    @ValidateNested()
+    @TypeOf(() => Kind, {
+      discriminator: { property: 'kind', subTypes: [{ value: Kind, name: 'a' }] },
+    })
+    one!: Kind;
+  }
+
+  it.each<[Type<object>, string]>([
+    [Without, 'Without has no member with a rule: decorate each member, such as @IsString() name'],
+    [Untyped, 'Untyped.text: no rule says what its type is; add one that does, such as @IsText()'],
+    [WithoutType, 'WithoutType.inner: @ValidateNested() needs @Type(() => AClass)'],
+    [ReadsObject, 'ReadsObject.inner: @Type() reads the object, which is checked later: write a'],
+    [
+      ArrayOfTexts,
+      'ArrayOfTexts.words: an array needs a rule for the type of its elements: write @IsString({ each: true })',
+    ],
+    [
+      ArrayOfAny,
+      'ArrayOfAny.words: an array needs a rule for the type of its elements: write @IsString({ each: true })',
+    ],
+    [
+      DateWithoutType,
+      'DateWithoutType.at: a Date needs both decorators: write @Type(() => Date) @IsDate()',
+    ],
+    [DateAsText, 'DateAsText.at: a Date needs both decorators'],
+    [TwoTypes, 'TwoTypes.size: no value is of the types integer and string'],
+    [IntAndInt64, 'IntAndInt64.id: @IsInt() accepts only JavaScript numbers: leave it out'],
+    [Grouped, 'Grouped.name: @IsString() has groups, and a request has none: write a class'],
+    [Exposed, 'Exposed.name: A decorator of class-transformer has groups, and a request has none'],
+    [
+      Hidden,
+      'Hidden.name: @Exclude() keeps it out of requests, whose rules need it: write @Exclude({ toPlainOnly: true })',
+    ],
+    [
+      InSet,
+      'InSet.words: JSON has no Set: write @Transform(({ value }) => new Set(value)), or an array',
+    ],
+    [InMap, 'InMap.sizes: JSON has no Map: write an array of objects'],
+    [
+      Misnamed,
+      "Misnamed.fullName: @ApiProperty({ name }) documents a name that is not read: write @Expose({ name: 'full_name' }) too",
+    ],
+    [
+      Unruled,
+      'Unruled.other: @Transform() does nothing in a request, since no rule says what its type is',
+    ],
+    [
+      Holder,
+      'Holder.one: Kind.kind has rules, but @Type() removes it: write keepDiscriminatorProperty: true',
+    ],
+    [makePatchClass(Kept), 'Kept.one: a merge patch cannot tell the class of a part'],
+  ])('says why: %p', (type, reason) => {
+    expect(() => CompiledDto.forRequests(type)).toThrow(reason);
+    // The class is not left behind without its rules.
+    expect(() => CompiledDto.forRequests(type)).toThrow(reason);
+  });
+});
+
+describe('the names of documented classes', () => {
+  @ApiSchema({ name: 'Inner' })
+  class Other {
+    @IsInt()
+    length!: number;
+  }
+  class Holder {
+    @ValidateNested()
+    @TypeOf(() => Inner)
+    inner!: Inner;
+  }
+
+  it('differ from those of the members', () => {
+    expect(() => compileDocumented([Inner, Holder, Inner])).not.toThrow();
+    const reason = / are both documented as Inner: /;
+    expect(() => compileDocumented([Other, Holder])).toThrow(reason);
+    class OtherHolder {
+      @ValidateNested()
+      @TypeOf(() => Other)
+      inner!: Other;
+    }
+    const patches = [Holder, OtherHolder].map(makePatchClass);
+    expect(() => compileDocumented(patches)).toThrow(/ are both documented as InnerPatch: /);
+  });
+});

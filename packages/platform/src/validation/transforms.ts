@@ -1,0 +1,132 @@
+import type { Type } from '@nestjs/common';
+import { type ExcludeOptions, TransformationType, type TransformFnParams } from 'class-transformer';
+import { defaultMetadataStorage as storage } from 'class-transformer/cjs/storage.js';
+
+// This file depends on an internal of class-transformer: where it keeps what its decorators say. It
+// reads them, so that requests are transformed without its copies of values: those would lose the
+// classes and the digits of exact numbers.
+
+type Transform = (params: TransformFnParams) => unknown;
+
+/** What the decorators of class-transformer say about a member of a request. */
+export interface MemberTransforms {
+  /** The name of the member in JSON. */
+  readonly jsonName: string;
+  /** Whether `@Exclude()` keeps it out of requests. */
+  readonly isExcluded: boolean;
+  /** Whether it is a method, or a getter without a setter. */
+  readonly isComputed: boolean;
+  /** Whether `@Expose()` has it transformed even if it was not sent. */
+  readonly isAlwaysTransformed: boolean;
+  readonly hasSetter: boolean;
+  /** Those of `@Transform()`, in their order. */
+  readonly transforms: readonly Transform[];
+  /** The class that `@Type()` names. */
+  readonly type: Type<object> | undefined;
+  /** The classes of the value by the word in one of its members. */
+  readonly discriminator: Discriminator | undefined;
+  /** The decorators that a request cannot run, with the reason. */
+  readonly refused: readonly string[];
+}
+
+export interface Discriminator {
+  readonly property: string;
+  readonly subTypes: readonly { readonly name: string; readonly value: Type<object> }[];
+  /** Whether the member with the word stays in the value. */
+  readonly isKept: boolean;
+}
+
+/** Whether a decorator with these options concerns requests. */
+function concernsRequests({ toClassOnly = false, toPlainOnly = false }: ExcludeOptions): boolean {
+  return toClassOnly || !toPlainOnly;
+}
+
+/** Reads what the decorators of class-transformer say about a member. */
+export function readTransforms(type: Type<object>, name: string): MemberTransforms {
+  const expose = storage.findExposeMetadata(type, name) as
+    ReturnType<typeof storage.findExposeMetadata> | undefined;
+  const exclude = storage.findExcludeMetadata(type, name) as
+    ReturnType<typeof storage.findExcludeMetadata> | undefined;
+  const isExposed = expose !== undefined && concernsRequests(expose.options);
+  const isHidden = exclude !== undefined && concernsRequests(exclude.options);
+  const hidesAll = storage.getStrategy(type) === 'excludeAll';
+  const transforms = storage.findTransformMetadatas(type, name, TransformationType.PLAIN_TO_CLASS);
+  const refused: string[] = [];
+  const options = [isExposed ? expose.options : {}, ...transforms.map((one) => one.options)];
+  if (options.some(({ groups = [] }) => groups.length > 0)) {
+    refused.push(
+      'A decorator of class-transformer has groups, and a request has none: add toPlainOnly: true, or write a class for each use',
+    );
+  }
+  const inherited = findInherited(type.prototype as object, name);
+  return {
+    jsonName: (isExposed ? expose.options.name : undefined) ?? name,
+    isExcluded: isHidden || (hidesAll && !isExposed),
+    isComputed: inherited !== undefined && inherited.set === undefined,
+    isAlwaysTransformed: isExposed,
+    hasSetter: inherited?.set !== undefined,
+    transforms: transforms.map(({ transformFn }) => transformFn),
+    ...readType(type, name, refused),
+    refused,
+  };
+}
+
+function readType(
+  type: Type<object>,
+  name: string,
+  refused: string[],
+): Pick<MemberTransforms, 'type' | 'discriminator'> {
+  const metadata = storage.findTypeMetadata(type, name) as
+    ReturnType<typeof storage.findTypeMetadata> | undefined;
+  if (metadata === undefined) return { type: undefined, discriminator: undefined };
+  if (metadata.typeFunction.length > 0) {
+    refused.push('@Type() reads the object, which is checked later: write a discriminator');
+    return { type: undefined, discriminator: undefined };
+  }
+  const { discriminator, keepDiscriminatorProperty = false } = metadata.options;
+  return {
+    type: metadata.typeFunction() as Type<object>,
+    discriminator: discriminator && {
+      property: discriminator.property,
+      subTypes: discriminator.subTypes,
+      isKept: keepDiscriminatorProperty,
+    },
+  };
+}
+
+/** Finds a getter, a setter or a method. */
+function findInherited(prototype: object, name: string): PropertyDescriptor | undefined {
+  let one: object | null = prototype;
+  while (one !== null && one !== Object.prototype) {
+    const descriptor = Object.getOwnPropertyDescriptor(one, name);
+    if (descriptor !== undefined) return descriptor;
+    one = Reflect.getPrototypeOf(one);
+  }
+  return undefined;
+}
+
+/** The decorators whose members a request would lose silently if they had no rule. */
+const DECORATORS = {
+  _exposeMetadatas: '@Expose()',
+  _transformMetadatas: '@Transform()',
+  _typeMetadatas: '@Type()',
+} as const;
+
+type Recorded = ReadonlyMap<unknown, ReadonlyMap<string | undefined, unknown>>;
+
+/** Lists the members of a class that have a decorator for requests, with the decorator. */
+export function listTransformed(type: Type<object>): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const [key, decorator] of Object.entries(DECORATORS)) {
+    const recorded = Reflect.get(storage, key) as Recorded;
+    for (let one: object | null = type; one !== null; one = Reflect.getPrototypeOf(one)) {
+      for (const [name, metadata] of recorded.get(one) ?? []) {
+        const all = [metadata].flat() as { readonly options: ExcludeOptions }[];
+        if (name !== undefined && all.some(({ options }) => concernsRequests(options))) {
+          found.set(name, decorator);
+        }
+      }
+    }
+  }
+  return found;
+}

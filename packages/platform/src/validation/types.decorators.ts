@@ -1,0 +1,345 @@
+import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
+import { Decimal } from '../json/decimal.js';
+import { JsonNumber, type Shape } from '../json/json.js';
+import { INTEGER, parseInt64, PLAIN_NUMBER } from '../json/json-number.js';
+import { JsonText } from '../json/json-text.js';
+import { TEXT } from '../json/json-writer.js';
+
+// The types of members of DTOs. Each decorator checks the member and documents it. With `each:
+// true`, the member is an array of such values. For words from a list and for booleans, use @IsIn()
+// and @IsBoolean() of class-validator.
+
+/** A type of values that JSON, JavaScript or the engines cannot express exactly. */
+export interface ValueType {
+  /** The type in JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** The parts of an array or an object that {@link read} gets; by default none but its type. */
+  readonly shape?: Shape;
+  /** Reads a value of a body; undefined if it is of another JSON type. */
+  readonly read: (json: unknown) => unknown;
+  /** Reads a parameter; undefined for text that is no spelling of a value. */
+  readonly readParameter: (text: string) => unknown;
+  readonly isValid: (value: unknown) => boolean;
+  /** Describes valid values, to complete a sentence that begins with the name of a member. */
+  readonly explain: (value: unknown) => string;
+  /**
+   * Of a type of numbers that are no JavaScript numbers: a value times 10^scale, which `@Min()` and
+   * the like compare.
+   */
+  readonly scaled?: { readonly scale: number; readonly read: (value: unknown) => bigint };
+}
+
+export function isValueType(value: unknown): value is ValueType {
+  return typeof value === 'object' && value !== null && 'readParameter' in value;
+}
+
+/**
+ * Compiles only on a member of the type, which may also be undefined or null. An author may combine
+ * it with other decorators, and then its member is not known.
+ */
+export type MemberDecorator<Value> = <Name extends string | symbol>(
+  target: string extends Name ? object : Partial<Record<Name, Value | null | undefined>>,
+  name: Name,
+) => void;
+
+/** With `each: true`, the member is an array. */
+type Options<Each extends boolean> = ValidationOptions & { each?: Each };
+type Values<Value, Each> = Each extends true ? readonly Value[] : Value;
+
+type TypeDecorator<Value> = <Each extends boolean = false>(
+  options?: Options<Each>,
+) => MemberDecorator<Values<Value, Each>>;
+
+/** @param name identifies the rule in class-validator */
+function IsOfType<Value>(name: string, type: ValueType): TypeDecorator<Value> {
+  return (options) => {
+    const defaultMessage = buildMessage(
+      (each, args) => `${each}$property ${type.explain(args?.value)}`,
+      options,
+    );
+    const validator = { validate: (value: unknown) => type.isValid(value), defaultMessage };
+    return ValidateBy({ name, constraints: [type], validator }, options);
+  };
+}
+
+const isString = (value: unknown): value is string => typeof value === 'string';
+
+type Reader = Pick<ValueType, 'read' | 'readParameter'>;
+
+/** Reads numbers by their source text. As a parameter, they have only the given spelling. */
+function readNumber(spelling: RegExp, parse: (source: string) => unknown): Reader {
+  return {
+    read: (json) => (json instanceof JsonNumber ? parse(json.source) : undefined),
+    readParameter: (text) => (spelling.test(text) ? parse(text) : undefined),
+  };
+}
+
+/** Reads strings of bodies and parameters alike. */
+function readString(parse: (text: string) => string): Reader {
+  return { read: (json) => (isString(json) ? parse(json) : undefined), readParameter: parse };
+}
+
+const unchanged = readString((text) => text);
+
+/** Concerns only values of bodies: the same text as a parameter is read as a number. */
+function adviseOnQuotes(value: unknown, { readParameter }: Reader): string {
+  const values: unknown[] = Array.isArray(value) ? value : [value];
+  const isQuoted = values.some((one) => isString(one) && readParameter(one) !== undefined);
+  return isQuoted ? ', not a string: write it without quotes' : '';
+}
+
+const INT32_MIN = -(2 ** 31);
+const INT32_MAX = 2 ** 31 - 1;
+
+const isInt32 = (value: unknown): boolean =>
+  Number.isInteger(value) && Number(value) >= INT32_MIN && Number(value) <= INT32_MAX;
+
+/** Returns NaN for any other number: as a double, 1e-400 would be 0. */
+function parseInt32(source: string): number {
+  const number = Number(parseInt64(source) ?? NaN);
+  return isInt32(number) ? number : NaN;
+}
+
+/** An integer from -2^31 to 2^31 - 1. */
+export const IsInt32 = IsOfType<number>('isInt32', {
+  schema: { type: 'integer', format: 'int32' },
+  ...readNumber(INTEGER, parseInt32),
+  isValid: isInt32,
+  explain: () => `must be an integer from ${INT32_MIN} to ${INT32_MAX}`,
+});
+
+const int64 = readNumber(INTEGER, parseInt64);
+
+/** An integer from -2^63 to 2^63 - 1. */
+export const IsInt64 = IsOfType<bigint>('isInt64', {
+  schema: { type: 'integer', format: 'int64' },
+  ...int64,
+  isValid: (value) => typeof value === 'bigint',
+  scaled: { scale: 0, read: (value) => value as bigint },
+  explain: (value) =>
+    'must be an integer from -9223372036854775808 to 9223372036854775807' +
+    adviseOnQuotes(value, int64),
+});
+
+/**
+ * An exact number with at most `precision` digits (1 to 18), of which `scale` follow the point.
+ */
+export function IsDecimal<Each extends boolean = false>(
+  precision: number,
+  scale: number,
+  options?: Options<Each>,
+): MemberDecorator<Values<Decimal, Each>> {
+  const limit = String(new Decimal(10n ** BigInt(precision) - 1n, scale));
+  const reader = readNumber(PLAIN_NUMBER, (source) => Decimal.parse(source, precision, scale));
+  return IsOfType<Decimal>('isDecimal', {
+    schema: {
+      type: 'number',
+      format: 'decimal',
+      // Validators divide doubles, so that 0.07 would be no multiple of 0.01.
+      description: `at most ${count(scale, 'digit')} after the point`,
+      // Unlike the limit itself, powers of ten are exact as doubles.
+      exclusiveMinimum: -(10 ** (precision - scale)),
+      exclusiveMaximum: 10 ** (precision - scale),
+    },
+    ...reader,
+    isValid: (value) => value instanceof Decimal,
+    scaled: { scale, read: (value) => (value as Decimal).unscaled },
+    explain: (value) =>
+      `must be a number from -${limit} to ${limit} with at most ${count(scale, 'digit')} after the point` +
+      adviseOnQuotes(value, reader),
+  })(options);
+}
+
+/** Not every engine stores U+0000 and unpaired surrogates as they are. */
+export function isText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
+/**
+ * A pattern of JSON Schema for texts. It cannot exclude surrogates: without the flag `u` they are
+ * halves of emoji, some generators replace their escapes, and Rust and RE2 do not support them.
+ */
+export const TEXT_PATTERN = String.raw`^[^\x00]*$`;
+
+/**
+ * Text without U+0000 or unpaired surrogates, whose length is counted in code points.
+ */
+export function IsText<Each extends boolean = false>({
+  minLength,
+  maxLength,
+  ...options
+}: { minLength?: number; maxLength?: number } & Options<Each> = {}): MemberDecorator<
+  Values<string, Each>
+> {
+  const least = minLength ?? 0;
+  const most = maxLength ?? Infinity;
+  const hasLength = (text: string): boolean => {
+    if (least === 0 && most === Infinity) return true;
+    // Each code point beyond U+FFFF is a pair of surrogates.
+    const { length } = text.replaceAll(/[\ud800-\udbff]/g, '');
+    return length >= least && length <= most;
+  };
+  return IsOfType<string>('isText', {
+    schema: {
+      type: 'string',
+      pattern: TEXT_PATTERN,
+      ...(minLength !== undefined && { minLength }),
+      ...(maxLength !== undefined && { maxLength }),
+    },
+    ...unchanged,
+    isValid: (value) => isString(value) && isText(value) && hasLength(value),
+    explain: (value) => {
+      if (!isString(value)) return 'must be a string';
+      if (!isText(value)) return 'must not contain U+0000 or an unpaired surrogate';
+      if (maxLength === undefined) return `must have at least ${count(least, 'character')}`;
+      const atMost = count(maxLength, 'character');
+      return `must have ${minLength === undefined ? 'at most' : `${minLength} to`} ${atMost}`;
+    },
+  })(options);
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** A day, or February 29 of any year. */
+const DATE =
+  /^(?!0000|.{5}(?:02-3|(?:0[469]|11)-31))\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
+
+function isDay(text: string): boolean {
+  return DATE.test(text) && (!text.endsWith('-02-29') || isLeapYear(Number(text.slice(0, 4))));
+}
+
+function isLeapYear(year: number): boolean {
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+}
+
+/** A pattern of JSON Schema for a year that is not 0000. RE2 has no lookahead. */
+const YEAR = '^(?:[1-9]|0[1-9]|00[1-9]|000[1-9])';
+
+export const CALENDAR_DATE: ValueType = {
+  schema: { type: 'string', format: 'date', pattern: YEAR },
+  ...unchanged,
+  isValid: (value) => isString(value) && isDay(value),
+  explain: () => 'must be a date from 0001-01-01 to 9999-12-31, in this form',
+};
+
+/** A day from 0001-01-01 to 9999-12-31. */
+export const IsCalendarDate = IsOfType<string>('isCalendarDate', CALENDAR_DATE);
+
+// RFC 3339 section 5.6, which also allows small letters, and any number of digits of a second.
+const DATE_TIME =
+  /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+
+/**
+ * Converts a moment to UTC, and cuts off what is shorter than a millisecond; returns the text
+ * unchanged if it is no moment.
+ */
+export function toUtc(text: string): string {
+  if (INSTANT.test(text)) return text;
+  const [, day = '', time = '', fraction = '', zone = ''] = DATE_TIME.exec(text) ?? [];
+  if (!isDay(day)) return text;
+  const inZone = `${day}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}`;
+  // A Date takes four times as long.
+  if (zone.toUpperCase() === 'Z') return `${inZone}Z`;
+  const moment = new Date(inZone + zone).toISOString();
+  return INSTANT.test(moment) ? moment : text;
+}
+
+/** Whether a text is a moment from {@link toUtc}. */
+export function isInstant(value: unknown): value is string {
+  return isString(value) && INSTANT.test(value) && isDay(value.slice(0, 10));
+}
+
+/** Its values have the form `2026-11-22T10:00:00.000Z`. */
+export const INSTANT_TYPE: ValueType = {
+  schema: { type: 'string', format: 'date-time', pattern: YEAR },
+  ...readString(toUtc),
+  isValid: isInstant,
+  explain: () =>
+    'must be a date-time (RFC 3339) in the years 0001 to 9999, with no leap second, such as 2026-11-22T10:00:00Z',
+};
+
+/**
+ * A moment (RFC 3339), which is read as UTC. Of a second, it keeps three digits.
+ */
+export const IsInstant = IsOfType<string>('isInstant', INSTANT_TYPE);
+
+/** Reads a moment or a day as a Date, for `@Type(() => Date)` of class-transformer. */
+function toDate(text: string): Date | undefined {
+  const instant = isDay(text) ? `${text}T00:00:00.000Z` : toUtc(text);
+  return isInstant(instant) ? new Date(instant) : undefined;
+}
+
+/** Its values are Dates. */
+export const DATE_TYPE: ValueType = {
+  ...INSTANT_TYPE,
+  schema: { type: 'string', format: 'date-time' },
+  read: (json) => (isString(json) ? toDate(json) : undefined),
+  readParameter: toDate,
+  isValid: (value) => value instanceof Date,
+};
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+export const UUID_TYPE: ValueType = {
+  schema: { type: 'string', format: 'uuid' },
+  ...readString((text) => text.toLowerCase()),
+  isValid: (value) => isString(value) && UUID.test(value),
+  explain: () => 'must be a UUID, such as 0190b5c8-7d0a-7c3e-9b2a-5f4e3d2c1b0a',
+};
+
+/** A UUID of any version, which is read in small letters. */
+export const IsUuid = IsOfType<string>('isUuid', UUID_TYPE);
+
+/** Any JSON value with exact numbers, without white space between its parts. */
+export const IsJson = IsOfType<JsonText>('isJson', {
+  schema: {
+    oneOf: [
+      { type: 'object', additionalProperties: true },
+      { type: 'array', items: {} },
+      ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+    ],
+  },
+  shape: TEXT,
+  read: (json) => {
+    const text = TEXT.convert(json) as string | undefined;
+    // V8 keeps a concatenation as a tree of its parts until a character is read.
+    text?.charCodeAt(0);
+    return text === undefined ? undefined : new JsonText(text);
+  },
+  readParameter: () => undefined,
+  isValid: (value) => value instanceof JsonText,
+  explain: () => 'must be JSON without an object that has a member twice',
+});
+
+/**
+ * Makes a member optional: its rules apply only if it is given. Unlike `@IsOptional()`, this does
+ * not accept null.
+ */
+export function IsOptionalNotNull(): PropertyDecorator {
+  return ValidateIf((_, value) => value !== undefined);
+}
+
+/** The name of rules that read other members of an object. */
+export const WHOLE_OBJECT_RULE = 'satisfies';
+
+/**
+ * Checks a member together with the others of its object. A merge patch may lack the others, so the
+ * result of the patch is checked instead.
+ *
+ * @param message completes the sentence that begins with the name: "must be later than openedAt"
+ */
+export function Satisfies<Dto extends object>(
+  message: string,
+  isValid: (dto: Dto) => boolean,
+): <Name extends string | symbol>(target: string extends Name ? object : Dto, name: Name) => void {
+  return ValidateBy({
+    name: WHOLE_OBJECT_RULE,
+    validator: {
+      validate: (_, args) => isValid(args?.object as Dto),
+      defaultMessage: () => `$property ${message}`,
+    },
+  });
+}

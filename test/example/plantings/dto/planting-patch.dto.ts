@@ -1,7 +1,0 @@
-import { ApiSchema } from '@nestjs/swagger';
-import { MergePatch } from '../../../../src/platform/rest/merge-patch.js';
-import { PlantingDto } from './planting.dto.js';
-
-/** A JSON merge patch (RFC 7396): no member can be removed. */
-@ApiSchema({ name: 'PlantingPatch' })
-export class PlantingPatchDto extends MergePatch(PlantingDto) {}

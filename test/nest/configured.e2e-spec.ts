@@ -1,0 +1,239 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpStatus,
+  type MiddlewareConsumer,
+  Module,
+  type NestModule,
+  Post,
+  Req,
+  ValidationPipe,
+  type ValidationPipeOptions,
+  type VersioningOptions,
+  VersioningType,
+} from '@nestjs/common';
+import { APP_PIPE, HttpAdapterHost } from '@nestjs/core';
+import type { ExpressAdapter } from '@nestjs/platform-express';
+import { ServeStaticModule } from '@nestjs/serve-static';
+import { IsString } from 'class-validator';
+import compression from 'compression';
+import cookieParser from 'cookie-parser';
+import express, { type Request } from 'express';
+import helmet from 'helmet';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expectError } from 'durable-rest/testing';
+import { inNewFolder } from '../support/new-folder.js';
+import { recordLog } from '../support/record-log.js';
+import { TestApp } from '../support/test-app.js';
+
+class CreateCatDto {
+  @IsString()
+  name!: string;
+}
+
+@Controller('cats')
+class CatsController {
+  @Get('cookie')
+  cookie(@Req() request: Request): unknown {
+    return request.cookies;
+  }
+
+  @Get('long')
+  long(): unknown {
+    return { name: 'a'.repeat(2_000) };
+  }
+
+  @Post()
+  create(@Body() cat: CreateCatDto): CreateCatDto {
+    return cat;
+  }
+
+  @Post('raw')
+  raw(@Req() request: Request): unknown {
+    return request.body;
+  }
+}
+
+@Controller({ path: 'dogs', version: '1' })
+class DogsController {
+  @Get()
+  findAll(): string {
+    return 'of version 1';
+  }
+}
+
+@Module({ controllers: [CatsController, DogsController] })
+class CatsModule {}
+
+const IGNORED: readonly ValidationPipeOptions[] = [
+  { forbidNonWhitelisted: true },
+  { groups: ['a'] },
+  { skipMissingProperties: true },
+  { errorHttpStatusCode: HttpStatus.UNPROCESSABLE_ENTITY },
+  { exceptionFactory: () => new Error('bad') },
+  { expectedType: CreateCatDto },
+  { disableErrorMessages: true },
+  { transformOptions: { enableImplicitConversion: true } },
+];
+
+it.each(IGNORED)(
+  'the start names the option of a ValidationPipe that would have no effect: %j',
+  async (options) => {
+    @Module({ providers: [{ provide: APP_PIPE, useValue: new ValidationPipe(options) }] })
+    class PipeModule {}
+    const [name = ''] = Object.keys(options.transformOptions ?? options);
+    await expect(TestApp.start({}, PipeModule)).rejects.toThrow(`ValidationPipe({ ${name} })`);
+  },
+);
+
+it('the start names such an option of a pipe for one parameter, too', async () => {
+  @Controller('cats')
+  class StrictController {
+    @Post()
+    create(@Body(new ValidationPipe({ forbidNonWhitelisted: true })) cat: CreateCatDto): object {
+      return cat;
+    }
+  }
+  @Module({ controllers: [StrictController] })
+  class StrictModule {}
+  await expect(TestApp.start({}, StrictModule)).rejects.toThrow('{ forbidNonWhitelisted }');
+});
+
+it.each<[string, (host: HttpAdapterHost) => void]>([
+  ['express.json()', ({ httpAdapter }) => void httpAdapter.use(express.json())],
+  [
+    'useBodyParser()',
+    ({ httpAdapter }) => void (httpAdapter as ExpressAdapter).useBodyParser('json', false),
+  ],
+])('the start says what to write in place of %s for all paths', async (_, parse) => {
+  @Module({})
+  class ParserModule implements NestModule {
+    constructor(private readonly host: HttpAdapterHost) {}
+
+    configure(): void {
+      parse(this.host);
+    }
+  }
+  await expect(TestApp.start({}, ParserModule)).rejects.toThrow('write @Body() body: AClass');
+});
+
+describe('a parser of bodies on paths of a module', () => {
+  @Module({})
+  class ParserModule implements NestModule {
+    configure(consumer: MiddlewareConsumer): void {
+      consumer.apply(express.json()).forRoutes('cats');
+    }
+  }
+  const app = TestApp.forAll({}, CatsModule, ParserModule);
+
+  it('gives a handler the body', async () => {
+    expect((await app.post('/cats/raw', '{"name":"a"}')).body).toEqual({ name: 'a' });
+  });
+
+  it('is named in the log if the handler has a @Body() too', async () => {
+    const lines = recordLog(app, 'error');
+    expectError(await app.post('/cats', '{"name":"a"}'), 'INTERNAL');
+    expect(lines.join()).toContain('express.json() has read the body');
+  });
+});
+
+/** The path and the headers of a request. */
+type Target = readonly [path: string, headers: Record<string, string>];
+
+describe.each<[string, VersioningOptions, known: Target, unknown: Target]>([
+  [
+    'in the path',
+    { type: VersioningType.URI, defaultVersion: '1' },
+    ['/v1/dogs', {}],
+    ['/v9/dogs', {}],
+  ],
+  [
+    'in a header',
+    { type: VersioningType.HEADER, header: 'X-Version', defaultVersion: '1' },
+    ['/dogs', { 'X-Version': '1' }],
+    ['/dogs', { 'X-Version': '9' }],
+  ],
+  [
+    'in the media type',
+    { type: VersioningType.MEDIA_TYPE, key: 'v=', defaultVersion: '1' },
+    ['/dogs', { Accept: 'application/json;v=1' }],
+    ['/dogs', { Accept: 'application/json;v=9' }],
+  ],
+  [
+    'by a function',
+    {
+      type: VersioningType.CUSTOM,
+      extractor: (request) => String((request as Request).headers['x-versions']).split(','),
+      defaultVersion: '1',
+    },
+    ['/dogs', { 'X-Versions': '7,1' }],
+    ['/dogs', { 'X-Versions': '9' }],
+  ],
+])('versions %s with a default', (_, options, known, unknown) => {
+  const app = TestApp.configured((nest) => nest.enableVersioning(options), CatsModule);
+
+  it('leave the paths of the program where they are', async () => {
+    expect(await app.create('{"id":1,"name":"a"}')).toMatchObject({ status: 200 });
+    expect(await app.get('/health/live')).toMatchObject({ status: 200 });
+    expect(await app.get('/metrics')).toMatchObject({ status: 200 });
+    expect(await app.get(...known)).toMatchObject({ status: 200, text: 'of version 1' });
+  });
+
+  it('give 404 for a version that there is not', async () => {
+    expectError(await app.get(...unknown), 'NOT_FOUND');
+  });
+});
+
+describe('compression', () => {
+  const app = TestApp.configured((nest) => nest.use(compression()), CatsModule);
+
+  it.each([
+    ['/cats/long', 'Accept-Encoding'],
+    ['/plants', 'Accept, Accept-Encoding'],
+    ['/openapi.json', 'Accept-Encoding'],
+  ])('compresses %s, which varies by %s', async (path, vary) => {
+    const name = 'a'.repeat(1_000);
+    await app.create(`{"id":1,"name":"${name}"}`);
+    await app.create(`{"id":2,"name":"${name}"}`);
+    const plain = await app.get(path, { 'Accept-Encoding': 'identity' });
+    const answer = await app.get(path, { 'Accept-Encoding': 'gzip' });
+    expect(answer).toMatchObject({ status: 200, text: plain.text });
+    expect(answer.headers.get('content-encoding')).toBe('gzip');
+    expect(answer.headers.get('vary')).toBe(vary);
+    expect(answer.headers.get('cache-control')).toBe(plain.headers.get('cache-control'));
+  });
+});
+
+describe('files that are served at the root', () => {
+  it('leave the paths of the program where they are', async () => {
+    await inNewFolder(async (rootPath) => {
+      await writeFile(join(rootPath, 'index.html'), 'the page');
+      const app = await TestApp.start({}, ServeStaticModule.forRoot({ rootPath }) as never);
+      expect((await app.get('/')).headers.get('location')).toBe('/docs');
+      expect(await app.get('/a/page')).toMatchObject({ status: 200, text: 'the page' });
+      expect(await app.get('/plants/7')).toMatchObject({ status: 404, body: { error: 40401 } });
+      expect((await app.get('/docs/')).text).toContain('Plant Store');
+      expect((await app.get('/openapi.json')).body).toMatchObject({ openapi: '3.1.0' });
+      await app.close();
+    });
+  });
+});
+
+describe('helmet and cookie-parser', () => {
+  const app = TestApp.configured((nest) => {
+    nest.use(helmet());
+    nest.use(cookieParser());
+  }, CatsModule);
+
+  it('work as documented', async () => {
+    const { headers, body } = await app.get('/cats/cookie', { Cookie: 'a=b' });
+    expect(body).toEqual({ a: 'b' });
+    expect(headers.get('strict-transport-security')).toMatch(/^max-age=/);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(await app.create('{"id":1,"name":"a"}')).toMatchObject({ status: 200 });
+    expect(await app.get('/docs/')).toMatchObject({ status: 200 });
+  });
+});

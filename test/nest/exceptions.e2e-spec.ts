@@ -1,0 +1,373 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  type ArgumentsHost,
+  BadGatewayException,
+  BadRequestException,
+  Body,
+  type CanActivate,
+  Catch,
+  Controller,
+  type ExceptionFilter,
+  ForbiddenException,
+  Get,
+  GoneException,
+  HttpException,
+  HttpStatus,
+  InternalServerErrorException,
+  type MiddlewareConsumer,
+  Module,
+  type NestModule,
+  NotFoundException,
+  Param,
+  ParseIntPipe,
+  type PipeTransform,
+  Post,
+  RequestTimeoutException,
+  ServiceUnavailableException,
+  UnauthorizedException,
+  UseFilters,
+  UseGuards,
+} from '@nestjs/common';
+import { APP_FILTER, BaseExceptionFilter, HttpAdapterHost } from '@nestjs/core';
+import {
+  HealthCheck,
+  HealthCheckService,
+  HealthIndicatorService,
+  TerminusModule,
+} from '@nestjs/terminus';
+import { IsString } from 'class-validator';
+import type { Request, Response } from 'express';
+import { ApiError, ErrorCatalogue, Public } from 'durable-rest';
+import { expectError } from 'durable-rest/testing';
+import { recordLog } from '../support/record-log.js';
+import { TestApp } from '../support/test-app.js';
+
+class CreateCatDto {
+  @IsString()
+  name!: string;
+}
+
+class NameTakenPipe implements PipeTransform<CreateCatDto> {
+  transform(cat: CreateCatDto): CreateCatDto {
+    if (cat.name === 'taken') throw new BadRequestException('the name is taken');
+    return cat;
+  }
+}
+
+class OwnerGuard implements CanActivate {
+  canActivate(): boolean {
+    return false;
+  }
+}
+
+const THROWN: Readonly<Record<string, () => unknown>> = {
+  'not-found': () => new NotFoundException('no such cat'),
+  'without-text': () => new NotFoundException(),
+  'with-object': () => new NotFoundException({ code: 'CAT', id: 5 }),
+  documented: () =>
+    new HttpException(
+      { status: HttpStatus.FORBIDDEN, error: 'This is a custom message' },
+      HttpStatus.FORBIDDEN,
+    ),
+  bad: () => new BadRequestException(['a is bad', 'b is bad']),
+  forbidden: () => new ForbiddenException('not your cat'),
+  unauthorized: () => new UnauthorizedException('log in again'),
+  timeout: () => new RequestTimeoutException('the cat is slow'),
+  gone: () => new GoneException('the cat has left'),
+  teapot: () => new HttpException('a teapot', 418),
+  gateway: () => new BadGatewayException('the vet is closed'),
+  unavailable: () => new ServiceUnavailableException('the cat sleeps'),
+  internal: () => new InternalServerErrorException('a secret'),
+  error: () => new TypeError('a secret'),
+  text: () => 'a secret',
+  platform: () => new ApiError(ErrorCatalogue.CONFLICT, 'the name is taken'),
+};
+
+function fail(name: string): never {
+  throw THROWN[name]?.();
+}
+
+@Controller('cats')
+class CatsController {
+  @Get('throw/:name')
+  throw(@Param('name', { transform: String }) name: string): never {
+    return fail(name);
+  }
+
+  @Get('guarded')
+  @UseGuards(OwnerGuard)
+  guarded(): void {
+    return undefined;
+  }
+
+  @Get(':id')
+  findOne(@Param('id', ParseIntPipe) id: number): object {
+    return { id };
+  }
+
+  @Post()
+  create(@Body(NameTakenPipe) cat: CreateCatDto): CreateCatDto {
+    return cat;
+  }
+}
+
+@Catch(HttpException)
+class HttpExceptionFilter implements ExceptionFilter<HttpException> {
+  catch(exception: HttpException, host: ArgumentsHost): void {
+    const context = host.switchToHttp();
+    const status = exception.getStatus();
+    context
+      .getResponse<Response>()
+      .status(status)
+      .json({ statusCode: status, path: context.getRequest<Request>().url });
+  }
+}
+
+@Catch()
+class BaseFilter extends BaseExceptionFilter {
+  override catch(exception: unknown, host: ArgumentsHost): void {
+    super.catch(exception, host);
+  }
+}
+
+@Catch()
+class BrokenFilter implements ExceptionFilter {
+  catch(): never {
+    throw new TypeError('a bug of the filter');
+  }
+}
+
+@Catch()
+class AsyncBrokenFilter implements ExceptionFilter {
+  async catch(): Promise<never> {
+    await Promise.resolve();
+    throw new TypeError('a bug of the filter');
+  }
+}
+
+@Controller('dogs')
+class DogsController {
+  @Get('http/:name')
+  @UseFilters(HttpExceptionFilter)
+  http(@Param('name', { transform: String }) name: string): never {
+    return fail(name);
+  }
+
+  @Get('base/:name')
+  @UseFilters(BaseFilter)
+  base(@Param('name', { transform: String }) name: string): never {
+    return fail(name);
+  }
+
+  @Get('broken')
+  @UseFilters(BrokenFilter)
+  broken(): never {
+    return fail('error');
+  }
+
+  @Get('async-broken')
+  @UseFilters(AsyncBrokenFilter)
+  asyncBroken(): never {
+    return fail('error');
+  }
+}
+
+@Controller('terminus')
+@Public()
+class TerminusController {
+  constructor(
+    private readonly health: HealthCheckService,
+    private readonly indicators: HealthIndicatorService,
+  ) {}
+
+  @Get()
+  @HealthCheck()
+  check(): unknown {
+    const dog = this.indicators.check('dog').down('it sleeps');
+    return this.health.check([() => dog]);
+  }
+}
+
+@Module({
+  imports: [TerminusModule],
+  controllers: [CatsController, DogsController, TerminusController],
+})
+class CatsModule {}
+
+const app = TestApp.forAll({}, CatsModule);
+
+describe("an exception of Nest's that a module throws", () => {
+  it.each([
+    ['not-found', 40499, 'no such cat'],
+    ['without-text', 40499, 'Not Found'],
+    ['with-object', 40499, 'Not Found'],
+    ['documented', 40399, 'Forbidden'],
+    ['bad', 40099, 'a is bad; b is bad'],
+    ['forbidden', 40399, 'not your cat'],
+    ['unauthorized', 40199, 'log in again'],
+    ['timeout', 40899, 'the cat is slow'],
+    ['gone', 41099, 'the cat has left'],
+    ['teapot', 41899, 'a teapot'],
+    ['gateway', 50299, 'the vet is closed'],
+    ['unavailable', 50399, 'the cat sleeps'],
+    ['internal', 50000, ErrorCatalogue.INTERNAL.message],
+    ['error', 50000, ErrorCatalogue.INTERNAL.message],
+    ['text', 50000, ErrorCatalogue.INTERNAL.message],
+    ['platform', 40999, 'the name is taken'],
+  ])('%s has the code %i and the text %s', async (name, error, message) => {
+    expectError(await app.get(`/cats/throw/${name}`), { error, message }, message);
+  });
+
+  it.each(['forbidden', 'documented', 'timeout'])(
+    '%s has no header of the platform',
+    async (name) => {
+      const { headers } = await app.get(`/cats/throw/${name}`);
+      expect(headers.get('www-authenticate')).toBeNull();
+      expect(headers.get('retry-after')).toBeNull();
+    },
+  );
+
+  it('has no challenge if a guard returned false', async () => {
+    const answer = await app.get('/cats/guarded');
+    expectError(answer, { error: 40399, message: '' }, 'Forbidden resource');
+    expect(answer.headers.get('www-authenticate')).toBeNull();
+  });
+
+  it('names the scheme of tokens if it is a 401, as HTTP requires', async () => {
+    const { headers } = await app.get('/cats/throw/unauthorized');
+    expect(headers.get('www-authenticate')).toBe('Bearer realm="plant-store"');
+  });
+});
+
+describe('the refusal of a pipe', () => {
+  it('of a body is 40002', async () => {
+    const answer = await app.post('/cats', '{"name":"taken"}');
+    expectError(answer, 'INVALID_BODY', 'the name is taken');
+  });
+
+  it('of a parameter is 40003', async () => {
+    const message = 'Validation failed (numeric string is expected)';
+    expectError(await app.get('/cats/x'), 'INVALID_PARAMETERS', message);
+  });
+});
+
+describe('a filter of a module', () => {
+  it('gets errors of the platform as exceptions of HTTP', async () => {
+    const { status, body } = await app.get('/dogs/http/platform');
+    expect({ status, body }).toEqual({
+      status: 409,
+      body: { statusCode: 409, path: '/dogs/http/platform' },
+    });
+  });
+
+  it.each([
+    ['platform', 409, { error: 40999, message: 'the name is taken' }],
+    ['forbidden', 403, { message: 'not your cat', error: 'Forbidden', statusCode: 403 }],
+    ['error', 500, { statusCode: 500, message: 'Internal server error' }],
+  ])('that extends BaseExceptionFilter answers as Nest does: %s', async (name, status, body) => {
+    expect(await app.get(`/dogs/base/${name}`)).toMatchObject({ status, body });
+  });
+
+  it.each(['broken', 'async-broken'])('that fails is logged, and is a 500: %s', async (name) => {
+    const lines = recordLog(app, 'error');
+    expectError(await app.get(`/dogs/${name}`), 'INTERNAL');
+    expect(lines.join()).toContain('a bug of the filter');
+  });
+});
+
+it('the details of failed health checks are in the log', async () => {
+  const lines = recordLog(app, 'error');
+  const answer = await app.get('/terminus');
+  expectError(answer, { error: 50399, message: '' }, 'Service Unavailable');
+  expect(lines.join()).toContain('it sleeps');
+});
+
+@Catch()
+class CatchEverythingFilter implements ExceptionFilter {
+  constructor(private readonly httpAdapterHost: HttpAdapterHost) {}
+
+  catch(exception: unknown, host: ArgumentsHost): void {
+    const { httpAdapter } = this.httpAdapterHost;
+    const context = host.switchToHttp();
+    const statusCode =
+      exception instanceof HttpException ? exception.getStatus() : HttpStatus.INTERNAL_SERVER_ERROR;
+    const path = String(httpAdapter.getRequestUrl(context.getRequest()));
+    httpAdapter.reply(context.getResponse(), { statusCode, path }, statusCode);
+  }
+}
+
+@Module({ providers: [{ provide: APP_FILTER, useClass: CatchEverythingFilter }] })
+class CatchEverythingModule {}
+
+@Module({ providers: [{ provide: APP_FILTER, useClass: BrokenFilter }] })
+class BrokenModule {}
+
+@Module({ providers: [{ provide: APP_FILTER, useClass: AsyncBrokenFilter }] })
+class AsyncBrokenModule {}
+
+describe("Nest's documented filter of everything", () => {
+  const own = TestApp.forAll({}, CatsModule, CatchEverythingModule);
+
+  it.each([
+    ['GET', '/plants/77', 404, {}],
+    ['GET', '/plants?limit=0', 400, {}],
+    ['GET', '/nothing', 404, {}],
+    ['GET', '/cats/throw/error', 500, {}],
+    ['GET', '/cats/throw/forbidden', 403, {}],
+    ['PUT', '/plants', 405, { allow: 'GET, HEAD, OPTIONS, POST' }],
+  ])('answers %s %s in its own words', async (method, path, statusCode, headers) => {
+    const init = { headers: own.authorization };
+    const answer = await own.request(method, path, init);
+    expect(answer).toMatchObject({ status: statusCode, body: { statusCode, path } });
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      ...headers,
+      'content-type': 'application/json; charset=utf-8',
+    });
+  });
+
+  it('keeps the headers that a status requires', async () => {
+    const { status, headers } = await own.request('GET', '/plants');
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toBe('Bearer realm="plant-store"');
+  });
+
+  it('changes no other answer', async () => {
+    expect(await own.create('{"id":1,"name":"a"}')).toMatchObject({ status: 200 });
+    expect(await own.get('/plants')).toMatchObject({ status: 200, body: [{ id: 1, name: 'a' }] });
+  });
+});
+
+describe.each([
+  ['fails', BrokenModule],
+  ['fails asynchronously', AsyncBrokenModule],
+])('a global filter that %s', (_, module) => {
+  const own = TestApp.forAll({}, CatsModule, module);
+
+  it('is logged, and the answer is a 500', async () => {
+    const lines = recordLog(own, 'error');
+    for (const path of ['/plants/77', '/nothing', '/cats/throw/error']) {
+      expectError(await own.get(path), 'INTERNAL');
+    }
+    expect(lines.filter((line) => line.includes('a bug of the filter'))).toHaveLength(3);
+  });
+});
+
+@Module({})
+class MiddlewareModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    const fail = (): never => {
+      throw new TypeError('a bug of the middleware');
+    };
+    consumer.apply(fail).forRoutes('cats');
+  }
+}
+
+describe('a middleware that fails', () => {
+  const own = TestApp.forAll({}, CatsModule, MiddlewareModule);
+
+  it('is logged, and the answer is a 500', async () => {
+    const lines = recordLog(own, 'error');
+    expectError(await own.get('/cats/1'), 'INTERNAL');
+    expect(lines.join()).toContain('a bug of the middleware');
+  });
+});

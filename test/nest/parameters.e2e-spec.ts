@@ -1,0 +1,186 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  Controller,
+  DefaultValuePipe,
+  Get,
+  Module,
+  Param,
+  ParseArrayPipe,
+  ParseIntPipe,
+  Query,
+} from '@nestjs/common';
+import { Transform, Type } from 'class-transformer';
+import {
+  IsBoolean,
+  IsDate,
+  IsEnum,
+  IsInt,
+  IsOptional,
+  IsString,
+  Validate,
+  ValidatorConstraint,
+  type ValidatorConstraintInterface,
+} from 'class-validator';
+import { IsInt64 } from 'durable-rest';
+import { expectError } from 'durable-rest/testing';
+import { TestApp } from '../support/test-app.js';
+
+@ValidatorConstraint({ async: true })
+class IsKnown implements ValidatorConstraintInterface {
+  validate(value: string): Promise<boolean> {
+    return Promise.resolve(value !== 'unknown');
+  }
+
+  defaultMessage(): string {
+    return '$property $value is not known';
+  }
+}
+
+enum Order {
+  Up = 1,
+  Down,
+}
+
+class BedsQueryDto {
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  page = 1;
+
+  @IsOptional()
+  @Transform(({ value }) => value === 'true')
+  @IsBoolean()
+  active?: boolean;
+
+  @IsOptional()
+  @Transform(({ value }) => (value as string).split(','))
+  @IsString({ each: true })
+  words?: string[];
+
+  @IsOptional()
+  @Transform(({ value }): unknown => (Array.isArray(value) ? value : [value]))
+  @IsString({ each: true })
+  tags?: string[];
+
+  @IsOptional()
+  @Transform(({ value }): unknown => (Array.isArray(value) ? value : [value]))
+  @Type(() => Number)
+  @IsInt({ each: true })
+  sizes?: number[];
+
+  @IsOptional()
+  @Transform(({ value }) => (value as bigint) + 1n)
+  @IsInt64()
+  id?: bigint;
+
+  @IsOptional()
+  @Type(() => Date)
+  @IsDate()
+  since?: Date;
+
+  @IsOptional()
+  @IsEnum(Order)
+  order?: Order;
+
+  @IsOptional()
+  @IsString()
+  @Validate(IsKnown)
+  kind?: string;
+}
+
+@Controller('beds')
+class BedsController {
+  @Get('one/:id')
+  findOne(@Param('id') id: string): unknown {
+    return { id };
+  }
+
+  @Get('pair/:bed/:row')
+  findPair(@Param('bed') bed: string, @Param('row', ParseIntPipe) row: number): unknown {
+    return { bed, row };
+  }
+
+  @Get('search')
+  search(
+    @Query('q') q: string,
+    @Query('sort', new DefaultValuePipe('name')) sort: string,
+    @Query('ids', new ParseArrayPipe({ items: Number, optional: true })) ids?: number[],
+  ): unknown {
+    return { q, sort, ids };
+  }
+
+  @Get('both')
+  both(
+    @Query() query: BedsQueryDto,
+    @Query('extra') extra?: string,
+    @Query('size', new ParseIntPipe({ optional: true })) size?: number,
+  ): unknown {
+    return { query, extra, size };
+  }
+}
+
+@Module({ controllers: [BedsController] })
+class BedsModule {}
+
+const app = TestApp.forAll({}, BedsModule);
+
+describe('parameters as the documentation of Nest writes them', () => {
+  it.each([
+    ['one/7', { id: '7' }],
+    ['one/007%20x', { id: '007 x' }],
+    ['pair/a/3', { bed: 'a', row: 3 }],
+    ['search?q=x%20y', { q: 'x y', sort: 'name' }],
+    ['search', { sort: 'name' }],
+    ['search?q=&sort=tag&ids=1,2&other=1', { q: '', sort: 'tag', ids: [1, 2] }],
+    ['search?ids=1&ids=2', { sort: 'name', ids: [1, 2] }],
+    ['both', { query: { page: 1 } }],
+    ['both?page=2&extra=e&size=3', { query: { page: 2 }, extra: 'e', size: 3 }],
+    ['both?active=true&words=a,b', { query: { page: 1, active: true, words: ['a', 'b'] } }],
+    ['both?active=no&order=2', { query: { page: 1, active: false, order: 2 } }],
+    ['both?since=2026-11-22', { query: { page: 1, since: '2026-11-22T00:00:00.000Z' } }],
+    ['both?tags=a&tags=b', { query: { page: 1, tags: ['a', 'b'] } }],
+    ['both?tags=a', { query: { page: 1, tags: ['a'] } }],
+    ['both?sizes=1&sizes=2', { query: { page: 1, sizes: [1, 2] } }],
+    ['both?kind=a', { query: { page: 1, kind: 'a' } }],
+  ])('%s is read as %j', async (path, read) => {
+    const { status, body } = await app.get(`/beds/${path}`);
+    expect({ status, body }).toEqual({ status: 200, body: read });
+  });
+
+  it('gives a transform an exact integer', async () => {
+    const { text } = await app.get('/beds/both?id=9007199254740992');
+    expect(text).toContain('"id":9007199254740993');
+  });
+
+  it.each([
+    ['one/a%00', 'The path is not valid: id must not contain U+0000 or an unpaired surrogate'],
+    ['search?q=a&q=b', 'The query is not valid: q is given more than once'],
+    ['search?sort=a&sort=b', 'The query is not valid: sort is given more than once'],
+    ['search?q=%00', 'The query is not valid: q must not contain U+0000 or an unpaired surrogate'],
+    ['search?q=%ff', 'The query is not valid: it is not percent-encoded UTF-8'],
+    ['both?extra=a&extra=b', 'The query is not valid: extra is given more than once'],
+    ['both?other=1', 'The query is not valid: "other" is not a parameter'],
+    ['both?page=x', 'The query is not valid: page must be an integer number'],
+    ['both?page=9007199254740993', 'The query is not valid: page must be an integer number'],
+    ['both?page=1&page=2', 'The query is not valid: page is given more than once'],
+    ['both?active=true&active=true', 'The query is not valid: active is given more than once'],
+    ['both?words=a&words=b', 'The query is not valid: words is given more than once'],
+    [
+      'both?sizes=1&sizes=x',
+      'The query is not valid: each value in sizes must be an integer number',
+    ],
+    ['both?since=x', expect.stringContaining('since must be a date-time (RFC 3339)')],
+    ['both?order=3', 'The query is not valid: order must be one of the following values: 1, 2'],
+    ['both?kind=unknown', 'The query is not valid: kind unknown is not known'],
+    ['both?id=x', expect.stringContaining('id must be an integer from')],
+  ])('%s is refused: %s', async (path, message) => {
+    expectError(await app.get(`/beds/${path}`), 'INVALID_PARAMETERS', message);
+  });
+
+  it('are documented as they are taken', async () => {
+    const { body } = await app.get('/openapi.json');
+    const { parameters } = (body as { paths: Record<string, { get: { parameters: object[] } }> })
+      .paths['/beds/search']?.get ?? { parameters: [] };
+    expect(parameters).toContainEqual(expect.objectContaining({ name: 'q', required: false }));
+  });
+});

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-generated-'));
+  for (const file of ['.prettierrc.json', 'nest-cli.json', 'package.json', 'src']) {
+    await cp(ROOT + file, join(folder, file), { recursive: true });
+  }
+  await symlink(`${ROOT}node_modules`, join(folder, 'node_modules'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Runs `npx nest g` in the copy, and resolves with what it prints. */
+async function generate(...args: readonly string[]): Promise<string> {
+  const nest = `${ROOT}node_modules/@nestjs/cli/bin/nest.js`;
+  const run = promisify(execFile)(process.execPath, [nest, 'g', ...args], { cwd: folder });
+  const { stdout, stderr } = await run.catch((error: unknown) => error as Awaited<typeof run>);
+  return stdout + stderr;
+}
+
+async function listModules(): Promise<string[]> {
+  return (await readdir(join(folder, 'src/modules'))).sort();
+}
+
+it.each([
+  ['beds', [], 'BedsModule'],
+  ['order-items', [], 'OrderItemsModule'],
+  ['herbs', ['--type=least'], 'HerbsModule'],
+])('nest g resource %s %j makes a module and registers it', async (name, options, module) => {
+  await generate('resource', name, ...options);
+  expect(await listModules()).toEqual([name, 'plants'].sort());
+  const text = await readFile(join(folder, 'src/app.module.ts'), 'utf8');
+  expect(text).toContain(`import { ${module} } from './modules/${name}/${name}.module.js';`);
+  expect(text).toMatch(new RegExp(`imports: \\[[^\\]]*${module}`));
+  const made = join(folder, 'src/modules', name);
+  const sources = (await readdir(made, { recursive: true })).filter((path) =>
+    /(?<!spec)\.ts$/.test(path),
+  );
+  const texts = await Promise.all(sources.map((path) => readFile(join(made, path), 'utf8')));
+  expect(texts.join('\n')).not.toMatch(/plant|monstera|the same id/i);
+});
+
+it.each([
+  ['beds', 'bed', 'A bed in the store'],
+  ['order-items', 'order-item', 'An order item in the store'],
+])('nest g resource %s writes the article of %s', async (name, one, text) => {
+  await generate('resource', name);
+  const entity = join(folder, `src/modules/${name}/${one}.entity.ts`);
+  expect(await readFile(entity, 'utf8')).toContain(text);
+});
+
+it.each([
+  ['classes', 'cannot use the names classes and class'],
+  ['ids', 'cannot use the names ids and id'],
+  ['sheep', 'not the plural of another word'],
+  ['bed', 'not the plural of another word'],
+  ['beds2', 'in letters and hyphens'],
+  ['plants', 'cannot use the names plants and plant'],
+])('nest g resource %s writes nothing', async (name, reason) => {
+  expect(await generate('resource', name)).toContain(reason);
+  expect(await listModules()).toEqual(['plants']);
+});
+
+it('nest g service writes imports that Node resolves', async () => {
+  await generate('module', 'gardens');
+  await generate('service', 'gardens');
+  const text = await readFile(join(folder, 'src/modules/gardens/gardens.module.ts'), 'utf8');
+  expect(text).toContain(`from './gardens.service.js'`);
+});

@@ -1,0 +1,18 @@
+import { expect, it } from '@jest/globals';
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { existsSync } from 'node:fs';
+import { TestApp } from '../support/test-app.js';
+
+@Module({})
+class BrokenModule implements OnModuleInit {
+  onModuleInit(): void {
+    throw new Error('the cause');
+  }
+}
+
+it('an application that does not start says why, and leaves no store', async () => {
+  await expect(TestApp.start({}, BrokenModule)).rejects.toThrow('the cause');
+  const file = process.env.DATABASE_URL?.replace('sqlite:', '') ?? '';
+  expect(file).toMatch(/store\.db$/);
+  expect(existsSync(file)).toBe(false);
+});

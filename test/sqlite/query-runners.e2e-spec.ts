@@ -1,0 +1,179 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import {
+  Column,
+  Entity,
+  ForeignKey,
+  type MigrationInterface,
+  PrimaryColumn,
+  type QueryRunner,
+} from 'typeorm';
+import { Plant } from '../../src/modules/plants/plant.entity.js';
+import { int64, text } from '../../packages/platform/src/database/columns.js';
+import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
+import {
+  holdTimeouts,
+  passTimeouts,
+  resetClocks,
+} from '../../packages/platform/src/testing/clock.js';
+import { listStoredIds, openEntityStore, plant, usePlantStore } from '../support/store.js';
+import { until } from '../../packages/platform/src/testing/until.js';
+
+/** More than any transaction of these tests takes on a busy machine. */
+const TRANSACTION_TIMEOUT_MS = 600_000;
+/** Lasts until it is interrupted. */
+const ENDLESS = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)
+  SELECT count(*) FROM numbers`;
+
+const store = usePlantStore({ TRANSACTION_TIMEOUT_MS });
+
+afterEach(resetClocks);
+
+describe('others write while a query runner is not released that', () => {
+  it.each<[string, (runner: QueryRunner) => Promise<unknown>]>([
+    ['has read the schema', (runner) => runner.getTable('plants')],
+    ['has looked for a column', (runner) => runner.hasColumn('plants', 'tag')],
+    ['has a setting', (runner) => runner.query('PRAGMA cache_size = 7')],
+    ['has a temporary table', (runner) => runner.query('CREATE TEMP TABLE notes (text)')],
+    [
+      'has committed at an isolation level',
+      async (runner) => {
+        await runner.startTransaction('SERIALIZABLE');
+        await runner.manager.insert(Plant, plant(1));
+        await runner.commitTransaction();
+      },
+    ],
+    [
+      'has changed a setting in a transaction',
+      async (runner) => {
+        await runner.startTransaction();
+        await runner.query('PRAGMA cache_size = 7');
+        await runner.commitTransaction();
+      },
+    ],
+  ])('%s', async (_, use) => {
+    const runner = store.dataSource.createQueryRunner();
+    await use(runner);
+    await store.plants.save(plant(2));
+    expect(await store.rows.create(plant(3))).toBe('created');
+    // The runner goes on too.
+    await runner.manager.insert(Plant, plant(4));
+    await runner.release();
+    expect(await listStoredIds(store)).toEqual(expect.arrayContaining([2, 3, 4]));
+  });
+});
+
+describe('a setting of a query runner', () => {
+  it('holds until its release, also in transactions', async () => {
+    const runner = store.dataSource.createQueryRunner();
+    await runner.query('PRAGMA foreign_keys = OFF');
+    const settings: unknown[] = [];
+    for (const id of [1, 2]) {
+      await runner.startTransaction();
+      settings.push(await runner.query('PRAGMA foreign_keys'));
+      await runner.manager.insert(Plant, plant(id));
+      await runner.commitTransaction();
+      settings.push(await store.dataSource.query('PRAGMA foreign_keys'));
+    }
+    await runner.release();
+    const [off, on] = [[{ foreign_keys: 0 }], [{ foreign_keys: 1 }]];
+    expect(settings).toEqual([off, on, off, on]);
+  });
+
+  it('leaves each transaction its time limit', async () => {
+    holdTimeouts();
+    const runner = store.dataSource.createQueryRunner();
+    await runner.query('PRAGMA cache_size = 7');
+    await runner.startTransaction();
+    await runner.manager.insert(Plant, plant(1));
+    await runner.commitTransaction();
+    await runner.startTransaction();
+    await runner.manager.insert(Plant, plant(2));
+    passTimeouts(TRANSACTION_TIMEOUT_MS);
+    await expect(runner.commitTransaction()).rejects.toThrow(StoreUnavailableError);
+    await runner.release();
+    expect(await listStoredIds(store)).toEqual([1]);
+  });
+});
+
+it('a transaction that expires during a statement ends alone, whatever its connection', async () => {
+  for (let round = 0; round < 20; round++) {
+    holdTimeouts();
+    const run = store.dataSource.transaction(async (manager) => {
+      await manager.query('PRAGMA cache_size = 7');
+      await manager.insert(Plant, plant(round));
+      const endless = manager.query(ENDLESS);
+      passTimeouts(TRANSACTION_TIMEOUT_MS);
+      await endless;
+    });
+    await expect(run).rejects.toThrow(StoreUnavailableError);
+    resetClocks();
+  }
+  expect(await listStoredIds(store)).toEqual([]);
+});
+
+it('a statement that takes too long fails alone, and its query runner goes on', async () => {
+  const runner = store.dataSource.createQueryRunner();
+  holdTimeouts();
+  const refused = expect(runner.query(ENDLESS)).rejects.toThrow(StoreUnavailableError);
+  // Its limit begins when it has a connection, which may have to be opened first.
+  await until(() => jest.getTimerCount() > 0);
+  passTimeouts(TRANSACTION_TIMEOUT_MS);
+  await refused;
+  expect(await runner.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  await runner.release();
+});
+
+@Entity('parents')
+class Parent {
+  @PrimaryColumn(int64()) id!: string;
+  @Column(text()) name!: string;
+}
+
+@Entity('children')
+class Child {
+  @PrimaryColumn(int64()) id!: string;
+
+  @ForeignKey(() => Parent, { onDelete: 'CASCADE' })
+  @Column(int64())
+  parentId!: string;
+}
+
+it('a migration that rebuilds a table keeps the rows that refer to it', async () => {
+  class Rebuild1700000000000 implements MigrationInterface {
+    async up(runner: QueryRunner): Promise<void> {
+      const table = await runner.getTable('parents');
+      const column = table?.findColumnByName('name');
+      const changed = column?.clone();
+      if (table === undefined || column === undefined || changed === undefined) throw new Error();
+      changed.isNullable = true;
+      await runner.changeColumn(table, column, changed);
+    }
+    async down(): Promise<void> {
+      // It stays.
+    }
+  }
+  const family = await openEntityStore([Parent, Child]);
+  const { dataSource } = family;
+  await dataSource.getRepository(Parent).insert({ id: '1', name: 'a' });
+  await dataSource.getRepository(Child).insert({ id: '2', parentId: '1' });
+  dataSource.migrations.push(new Rebuild1700000000000());
+  await dataSource.runMigrations();
+  expect(await dataSource.getRepository(Child).find()).toEqual([{ id: '2', parentId: '1' }]);
+  await dataSource.getRepository(Parent).delete({ id: '1' });
+  expect(await dataSource.getRepository(Child).count()).toBe(0);
+  await family.close();
+});
+
+@Entity('counters')
+class Counter {
+  @PrimaryColumn('integer') id!: number;
+  @Column('int8') count!: number | string;
+}
+
+it('an integer keeps its type beside one that a number would round', async () => {
+  const counters = await openEntityStore([Counter]);
+  await counters.dataSource.query('INSERT INTO counters VALUES (1, 5), (2, 9007199254740993)');
+  const rows = await counters.dataSource.getRepository(Counter).find({ order: { id: 'ASC' } });
+  expect(rows.map(({ count }) => count)).toEqual([5, '9007199254740993']);
+  await counters.close();
+});

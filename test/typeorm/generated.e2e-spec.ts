@@ -1,0 +1,542 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  Check,
+  Column,
+  Entity,
+  ForeignKey,
+  Index,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  Unique,
+} from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
+import { Plant } from '../../src/modules/plants/plant.entity.js';
+import { int64, nullable, text } from '../../packages/platform/src/database/columns.js';
+import {
+  createDataSourceOptions,
+  openDatabase,
+  type Schema,
+} from '../../packages/platform/src/database/data-source/open-database.js';
+import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
+import { RecordChanges } from '../../packages/platform/src/database/record-changes.decorator.js';
+import { schema } from '../../src/schema.js';
+import { ENGINE, TestStore } from '../../packages/platform/src/testing/test-store.js';
+
+// What `migration:generate` writes for a change of an entity is applied to a store with rows, and
+// undone again: nothing else may change.
+
+type Class = Schema['entities'][number];
+
+/** Photos of plants, which are removed with their plants. */
+@Entity('photos')
+class Photo {
+  @PrimaryGeneratedColumn({ type: 'bigint' })
+  id!: string;
+
+  @Index('photos_newest', { synchronize: false })
+  @Column(int64())
+  @ForeignKey(() => Plant, { onDelete: 'CASCADE' })
+  plantId!: string;
+
+  @Index('photos_title', { synchronize: false })
+  @Column({ type: 'varchar', length: 20 })
+  title!: string;
+}
+
+/** Makes the class of another version of an entity. */
+function change(
+  table: string,
+  columns: Record<string, PropertyDecorator[]>,
+  ...decorators: ClassDecorator[]
+): Class {
+  class Changed {
+    id!: string;
+  }
+  for (const [name, all] of Object.entries(columns)) {
+    for (const decorate of all) decorate(Changed.prototype, name);
+  }
+  for (const decorate of [Entity(table), ...decorators]) decorate(Changed);
+  return Changed;
+}
+
+const ID = [PrimaryColumn(int64())];
+const INT_ID = [PrimaryColumn({ type: 'integer' })];
+const NAME = [Column(text()), Index('plants_name', { synchronize: false })];
+const TAG = [Column(nullable(text())), Index('plants_tag', { synchronize: false })];
+const PLANT = { id: ID, name: NAME, tag: TAG };
+
+function changePlant(
+  columns: Record<string, PropertyDecorator[]>,
+  ...decorators: ClassDecorator[]
+): Class {
+  return change('plants', columns, RecordChanges('plant'), ...decorators);
+}
+
+const COUNTER = [PrimaryGeneratedColumn({ type: 'bigint' })];
+const ALBUM = Index('photos_title', { synchronize: false });
+const TITLE = [Column({ type: 'varchar', length: 20 }), ALBUM];
+const NEWEST = Index('photos_newest', { synchronize: false });
+const references = (to: Class): PropertyDecorator[] => [
+  Column(int64()),
+  NEWEST,
+  ForeignKey(() => to, { onDelete: 'CASCADE' }),
+];
+
+/** The changes by their names, each as the entities afterwards. */
+const CHANGES: Record<string, () => Class[]> = {
+  'a column that may be NULL': () => withPlant({ ...PLANT, origin: [Column(nullable(text()))] }),
+  'a column with a default': () =>
+    withPlant({ ...PLANT, size: [Column({ default: 7, type: 'integer' })] }),
+  'a default with a quote': () =>
+    withPlant({ ...PLANT, origin: [Column({ default: "the gardener's", type: 'text' })] }),
+  'a removed column': () => withPlant({ id: ID, name: NAME }),
+  'another type of a column': () => [
+    Plant,
+    change('photos', { id: COUNTER, plantId: references(Plant), title: [Column(text()), ALBUM] }),
+  ],
+  'a column that must not be NULL': () =>
+    withPlant({ ...PLANT, tag: [Column(text()), TAG[1] as PropertyDecorator] }),
+  'a unique constraint': () => withPlant(PLANT, Unique('one_name', ['name'])),
+  'a check': () => withPlant(PLANT, Check('a_name', `name <> 'none, or (nothing)'`)),
+  'an index': () =>
+    withPlant({ ...PLANT, tag: [...TAG, Index('plants_by_tag', { where: 'tag IS NOT NULL' })] }),
+  'a new entity': () => [
+    Plant,
+    Photo,
+    change('beds', { id: COUNTER, name: [Column(text()), Index()] }),
+  ],
+  'a column of a table with a counter and a foreign key': () => [
+    Plant,
+    change('photos', {
+      id: COUNTER,
+      plantId: references(Plant),
+      title: TITLE,
+      size: [Column(nullable(int64()))],
+    }),
+  ],
+  'a longer column': () => [
+    Plant,
+    change('photos', {
+      id: COUNTER,
+      plantId: references(Plant),
+      title: [Column({ type: 'varchar', length: 40 }), ALBUM],
+    }),
+  ],
+  'a removed foreign key': () => [
+    Plant,
+    change('photos', { id: COUNTER, plantId: [Column(int64()), NEWEST], title: TITLE }),
+  ],
+};
+
+function withPlant(
+  columns: Record<string, PropertyDecorator[]>,
+  ...decorators: ClassDecorator[]
+): Class[] {
+  const plant = changePlant(columns, ...decorators);
+  return [plant, change('photos', { id: COUNTER, plantId: references(plant), title: TITLE })];
+}
+
+let store: TestStore;
+let before: Snapshot;
+
+beforeEach(async () => {
+  store = await TestStore.create();
+  const dataSource = await open([Plant, Photo], [CreatePhotos1800000000000]);
+  await dataSource.query(
+    `INSERT INTO plants (id, name, tag) VALUES (9007199254740993, 'Ficus', 'x'), (2, 'Fern', 'y')`,
+  );
+  for (const id of [1, 2, 3])
+    await dataSource.query(`INSERT INTO photos ("plantId", title) VALUES (2, 'photo ${id}')`);
+  // The key 3 is never given again.
+  await dataSource.query('DELETE FROM photos WHERE id = 3');
+  await dataSource.query('CREATE VIEW plant_names AS SELECT name FROM plants');
+  before = await describeStore(dataSource);
+  await dataSource.destroy();
+});
+
+afterEach(() => store.remove());
+
+class CreatePhotos1800000000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    const { upQueries } = await queryRunner.connection.driver.createSchemaBuilder().log();
+    for (const { query } of upQueries) await queryRunner.query(query);
+    await queryRunner.query(
+      'CREATE INDEX photos_newest ON photos ("plantId" DESC, id) WHERE id > 0',
+    );
+    await queryRunner.query('CREATE INDEX photos_title ON photos (title, id)');
+    if (ENGINE === 'postgres') return;
+    await queryRunner.query(
+      `CREATE TRIGGER no_empty_title BEFORE INSERT ON photos WHEN NEW.title = '' BEGIN SELECT RAISE(ABORT, 'empty'); END`,
+    );
+  }
+
+  async down(): Promise<void> {
+    // Nothing is undone.
+  }
+}
+
+async function open(
+  entities: Class[],
+  migrations: Schema['migrations'],
+  CHANGE_FEED: 'on' | 'off' = 'on',
+): Promise<StoreDataSource> {
+  const [, ...others] = schema.entities;
+  return await openDatabase(
+    createDataSourceOptions(
+      { DATABASE_URL: store.url, DATABASE_POOL_SIZE: 4, CHANGE_FEED },
+      { entities: [...entities, ...others], migrations: [...schema.migrations, ...migrations] },
+    ),
+  );
+}
+
+type Rows = Record<string, unknown>[];
+
+interface Snapshot {
+  readonly plants: Rows;
+  readonly photos: Rows;
+  readonly names: Rows;
+  /** The indexes and triggers. */
+  readonly parts: Rows;
+  readonly changes: Rows;
+}
+
+async function describeStore(dataSource: StoreDataSource): Promise<Snapshot> {
+  const [plants, photos, names, changes] = await Promise.all(
+    ['plants', 'photos', 'plant_names', 'changes'].map((table) =>
+      dataSource.query<Rows>(`SELECT * FROM ${table}`),
+    ),
+  );
+  const parts = await dataSource.query<Rows>(
+    ENGINE === 'sqlite'
+      ? `SELECT type, name, tbl_name, sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL AND name NOT LIKE 'record%' ORDER BY 1, 2`
+      : `SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename IN ('plants', 'photos') ORDER BY 1`,
+  );
+  return { plants, photos, names, parts, changes } as Snapshot;
+}
+
+async function generate(entities: Class[]): Promise<SqlInMemory> {
+  const dataSource = await open(entities, [CreatePhotos1800000000000]);
+  const sql = await dataSource.driver.createSchemaBuilder().log();
+  await dataSource.destroy();
+  return sql;
+}
+
+/** Makes the class that `migration:generate` writes. */
+function toMigration({ upQueries, downQueries }: SqlInMemory): Schema['migrations'][number] {
+  return class Generated1900000000000 implements MigrationInterface {
+    readonly name = 'Generated1900000000000';
+
+    async up(queryRunner: QueryRunner): Promise<void> {
+      for (const { query, parameters } of upQueries) await queryRunner.query(query, parameters);
+    }
+
+    async down(queryRunner: QueryRunner): Promise<void> {
+      for (const { query, parameters } of downQueries.toReversed()) {
+        await queryRunner.query(query, parameters);
+      }
+    }
+  };
+}
+
+describe.each(Object.entries(CHANGES))('a migration that was generated for %s', (name, change) => {
+  const removesTag = name === 'a removed column';
+  const keepsKey = name !== 'a removed foreign key';
+
+  it('keeps everything else, and can be undone', async () => {
+    const entities = change();
+    const sql = await generate(entities);
+    expect(sql.upQueries.length).toBeGreaterThan(0);
+    const changed = await open(entities, [CreatePhotos1800000000000, toMigration(sql)]);
+    expect(await listChanges(changed)).toEqual([]);
+    const after = await describeStore(changed);
+    expect(after.photos).toMatchObject(before.photos);
+    expect(after.plants).toMatchObject(
+      before.plants.map(({ tag, ...row }) => (removesTag ? row : { ...row, tag })),
+    );
+    expect(after.names).toEqual(before.names);
+    expect(after.parts).toEqual(
+      expect.arrayContaining(
+        before.parts.filter(
+          ({ name, indexname = name }) => !removesTag || indexname !== 'plants_tag',
+        ),
+      ),
+    );
+    expect(after.changes).toEqual(before.changes);
+    await write(changed);
+    await changed.undoLastMigration();
+    await changed.destroy();
+
+    const undone = await open([Plant, Photo], [CreatePhotos1800000000000]);
+    expect(await listChanges(undone)).toEqual([]);
+    const { plants, photos, names, parts } = await describeStore(undone);
+    expect({ photos, names }).toEqual({ photos: before.photos, names: before.names });
+    if (!removesTag)
+      expect({ plants, parts }).toEqual({ plants: before.plants, parts: before.parts });
+    await undone.query('DELETE FROM plants WHERE id = 2');
+    expect(await undone.query('SELECT 1 FROM photos')).toEqual([]);
+    await undone.destroy();
+  });
+
+  /** Checks that the feed still records, keys count on, and photos are removed with their plant. */
+  async function write(dataSource: StoreDataSource): Promise<void> {
+    const columns = removesTag ? ['id', 'name'] : ['id', 'name', 'tag'];
+    await dataSource.query(
+      `INSERT INTO plants (${columns.join(', ')}) VALUES (4${`, 'Aloe'`.repeat(columns.length - 1)})`,
+    );
+    await dataSource.query(`INSERT INTO photos ("plantId", title) VALUES (4, 'last')`);
+    const [last] = await dataSource.query<Rows>('SELECT CAST(max(id) AS TEXT) AS id FROM photos');
+    expect(last).toEqual({ id: '4' });
+    await dataSource.query('DELETE FROM plants WHERE id = 4');
+    const left = keepsKey ? 2 : 3;
+    expect(await dataSource.query<Rows>('SELECT 1 FROM photos')).toHaveLength(left);
+    await dataSource.query('DELETE FROM photos WHERE id = 4');
+    const recorded = await dataSource.query<Rows>('SELECT type FROM changes ORDER BY number');
+    expect(recorded.slice(before.changes.length)).toEqual([
+      { type: 'plant.created' },
+      { type: 'plant.removed' },
+    ]);
+  }
+});
+
+async function listChanges(dataSource: StoreDataSource): Promise<string[]> {
+  const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+  return upQueries.map(({ query }) => query);
+}
+
+/** Opens the store with these entities, without changing it, and lists what would be changed. */
+async function tryGenerating(entities: Class[]): Promise<unknown> {
+  const dataSource = await open(entities, [CreatePhotos1800000000000]);
+  return await listChanges(dataSource)
+    .catch((error: unknown) => (error as Error).message)
+    .finally(() => dataSource.destroy());
+}
+
+async function execute(...statements: readonly string[]): Promise<void> {
+  const dataSource = await open([Plant, Photo], [CreatePhotos1800000000000]);
+  for (const statement of statements) await dataSource.query(statement);
+  await dataSource.destroy();
+}
+
+if (ENGINE === 'sqlite') {
+  const ITEMS = { id: ID, name: [Column(text())] };
+  const refusal = (reason: string): RegExp =>
+    new RegExp(
+      `^TypeORM would change items by copying it, and cannot keep everything: ${reason}\\. Write the migration by hand, with changeSchema\\(queryRunner\\)`,
+    );
+
+  it.each<[what: string, statements: string[], reason: string]>([
+    [
+      'a column that an index on an expression names',
+      [
+        'CREATE TABLE items (id integer PRIMARY KEY NOT NULL, title text NOT NULL)',
+        'CREATE INDEX by_title ON items (lower(title))',
+      ],
+      'its index by_title names the column title',
+    ],
+    [
+      'a column that a trigger names',
+      [
+        'CREATE TABLE items (id integer PRIMARY KEY NOT NULL, title text NOT NULL)',
+        `CREATE TRIGGER no_title BEFORE INSERT ON items WHEN NEW.title = '' BEGIN SELECT RAISE(ABORT, ''); END`,
+      ],
+      'its trigger no_title names the column title',
+    ],
+    [
+      'a strict table',
+      ['CREATE TABLE items (id integer PRIMARY KEY NOT NULL) STRICT'],
+      'TypeORM leaves these words of its definition out: STRICT',
+    ],
+    [
+      'a check without a name',
+      [`CREATE TABLE items (id integer PRIMARY KEY NOT NULL CHECK (id > 0))`],
+      'TypeORM leaves these words of its definition out: CHECK ID 0',
+    ],
+    [
+      'a check with several parentheses',
+      [
+        `CREATE TABLE items (id integer PRIMARY KEY NOT NULL, CONSTRAINT "a" CHECK (abs(id), 1), CONSTRAINT "b" CHECK (id IN (1, 2)))`.replace(
+          'abs(id), 1',
+          'max(abs(id), 1) > 0',
+        ),
+      ],
+      'TypeORM leaves these words of its definition out: 0 1',
+    ],
+    [
+      'a conflict clause',
+      ['CREATE TABLE items (id integer PRIMARY KEY ON CONFLICT REPLACE NOT NULL)'],
+      'TypeORM leaves these words of its definition out: ON CONFLICT REPLACE',
+    ],
+  ])('a change is refused that would lose %s', async (_, statements, reason) => {
+    await execute(...statements);
+    const index = Index('by_title', { synchronize: false });
+    const items = change('items', { ...ITEMS, name: [Column(text()), index] });
+    expect(await tryGenerating([Plant, Photo, items])).toMatch(refusal(reason));
+  });
+
+  it('a table may be copied for each of several changes', async () => {
+    await execute(
+      `CREATE TABLE "items" ("id" integer PRIMARY KEY NOT NULL, CONSTRAINT "some" CHECK (id > 0))`,
+      'INSERT INTO items VALUES (1)',
+    );
+    const items = change('items', { id: ID, size: [Column({ type: 'integer', default: 7 })] });
+    const entities = [Plant, Photo, items];
+    const sql = await generate(entities);
+    expect(sql.upQueries.filter(({ query }) => query.startsWith('CREATE TABLE'))).toHaveLength(2);
+    const dataSource = await open(entities, [CreatePhotos1800000000000, toMigration(sql)]);
+    expect(await listChanges(dataSource)).toEqual([]);
+    expect(await dataSource.query('SELECT * FROM items')).toEqual([{ id: 1, size: 7 }]);
+    await dataSource.destroy();
+  });
+
+  it('a copied table keeps its collations, deferred keys and references to itself', async () => {
+    await execute(
+      `CREATE TABLE "items" ("id" integer PRIMARY KEY NOT NULL, "title" varchar(9) COLLATE NOCASE NOT NULL, "parent" bigint, CONSTRAINT "FK_item" FOREIGN KEY ("parent") REFERENCES "items" ("id") DEFERRABLE INITIALLY DEFERRED)`,
+      `INSERT INTO items VALUES (1, 'root', NULL), (2, 'leaf', 1)`,
+    );
+    const items: Class = change('items', {
+      id: ID,
+      title: [Column({ type: 'varchar', length: 9, collation: 'NOCASE' })],
+      parent: [
+        Column(nullable(int64())),
+        ForeignKey(() => items, { name: 'FK_item', deferrable: 'INITIALLY DEFERRED' }),
+      ],
+      size: [Column(nullable(int64()))],
+    });
+    const entities = [Plant, Photo, items];
+    const sql = await generate(entities);
+    const dataSource = await open(entities, [CreatePhotos1800000000000, toMigration(sql)]);
+    expect(await dataSource.query(`SELECT id, parent FROM items WHERE title = 'LEAF'`)).toEqual([
+      { id: 2, parent: 1 },
+    ]);
+    await dataSource.transaction(async (manager) => {
+      await manager.query(`INSERT INTO items (id, title, parent) VALUES (4, 'early', 3)`);
+      await manager.query(`INSERT INTO items (id, title) VALUES (3, 'late')`);
+    });
+    await dataSource.destroy();
+  });
+
+  it('a foreign key that rows break is refused, and nothing is changed', async () => {
+    await execute(
+      'CREATE TABLE items (id integer PRIMARY KEY NOT NULL, "plantId" bigint NOT NULL)',
+      'INSERT INTO items VALUES (1, 404)',
+    );
+    const items = change('items', { id: ID, plantId: [Column(int64()), ForeignKey(() => Plant)] });
+    const entities = [Plant, Photo, items];
+    const migrations = [CreatePhotos1800000000000, toMigration(await generate(entities))];
+    await expect(open(entities, migrations)).rejects.toThrow(
+      '1 rows of items refer to missing rows of plants: remove or correct them',
+    );
+    await execute(`INSERT INTO items VALUES (2, 405)`);
+  });
+}
+
+if (ENGINE === 'postgres') {
+  const ITEMS = 'CREATE TABLE items (id integer PRIMARY KEY, state %)';
+
+  it.each<[from: string, value: string, to: object, stored: unknown]>([
+    ['boolean NOT NULL DEFAULT true', 'true', { type: 'integer', default: 1 }, 1],
+    ["text NOT NULL DEFAULT '1'", "'7'", { type: 'integer', default: 1 }, 7],
+    ["text NOT NULL DEFAULT 'false'", "'true'", { type: 'boolean', default: false }, true],
+    ['integer NOT NULL DEFAULT 0', '7', { type: 'text', default: '0' }, '7'],
+  ])('values are converted, and a default is replaced: %s', async (from, value, to, stored) => {
+    await execute(ITEMS.replace('%', from), `INSERT INTO items VALUES (1, ${value})`);
+    const entities = [Plant, Photo, change('items', { id: INT_ID, state: [Column(to)] })];
+    const sql = await generate(entities);
+    const dataSource = await open(entities, [CreatePhotos1800000000000, toMigration(sql)]);
+    expect(await listChanges(dataSource)).toEqual([]);
+    expect(await dataSource.query('SELECT state FROM items')).toEqual([{ state: stored }]);
+    await dataSource.undoLastMigration();
+    expect(await dataSource.query(`SELECT state::text FROM items`)).toEqual([
+      { state: value.replaceAll("'", '') },
+    ]);
+    await dataSource.query('INSERT INTO items VALUES (2)');
+    await dataSource.destroy();
+  });
+
+  it('a type is refused to which the server does not convert', async () => {
+    await execute(ITEMS.replace('%', 'integer'));
+    const items = change('items', { id: INT_ID, state: [Column('uuid', { nullable: true })] });
+    expect(await tryGenerating([Plant, Photo, items])).toBe(
+      'PostgreSQL does not convert items.state from integer to uuid: write the migration by hand, with ALTER TABLE',
+    );
+  });
+
+  it('a key that is counted up from now on, or again, goes on behind the rows', async () => {
+    await execute(
+      'CREATE TABLE items (id integer NOT NULL, CONSTRAINT "PK_ba5885359424c15ca6b9e79bcf6" PRIMARY KEY (id))',
+      'INSERT INTO items VALUES (7)',
+    );
+    const counted = [Plant, Photo, change('items', { id: [PrimaryGeneratedColumn()] })];
+    const given = [Plant, Photo, change('items', { id: INT_ID })];
+    const count = toMigration(await generate(counted));
+    const dataSource = await open(counted, [CreatePhotos1800000000000, count]);
+    const add = async (): Promise<unknown> =>
+      await dataSource.query('INSERT INTO items DEFAULT VALUES RETURNING id');
+    expect(await add()).toEqual([{ id: 8 }]);
+    await dataSource.destroy();
+    const other = await open(given, [CreatePhotos1800000000000, count]);
+    const { upQueries, downQueries } = await other.driver.createSchemaBuilder().log();
+    for (const { query } of [...upQueries, ...downQueries.toReversed()]) await other.query(query);
+    expect(await other.query('INSERT INTO items DEFAULT VALUES RETURNING id')).toEqual([{ id: 9 }]);
+    await other.destroy();
+  });
+}
+
+it('a unique constraint has other columns under the same name', async () => {
+  await execute(
+    'CREATE TABLE "items" ("id" integer PRIMARY KEY NOT NULL, "a" integer NOT NULL, "b" integer NOT NULL, "c" integer NOT NULL, CONSTRAINT "one" UNIQUE ("a", "b"))',
+    'INSERT INTO items VALUES (1, 1, 1, 1), (2, 1, 2, 2)',
+  );
+  const column = Column({ type: 'integer' });
+  const columns = {
+    id: [PrimaryColumn({ type: 'integer' })],
+    a: [column],
+    b: [column],
+    c: [column],
+  };
+  const items = change('items', columns, Unique('one', ['a', 'c']));
+  const entities = [Plant, Photo, items];
+  const migration = toMigration(await generate(entities));
+  const dataSource = await open(entities, [CreatePhotos1800000000000, migration]);
+  expect(await listChanges(dataSource)).toEqual([]);
+  await dataSource.query('INSERT INTO items VALUES (3, 1, 1, 3)');
+  const taken = dataSource.query('INSERT INTO items VALUES (4, 1, 3, 1)');
+  await expect(taken).rejects.toMatchObject({ kind: 'unique' });
+  await dataSource.destroy();
+});
+
+// What `migration:generate` writes for a new entity on each engine.
+
+class FromPostgres1900000000001 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query('CREATE TABLE marks (id integer)');
+    await queryRunner.query(
+      `CREATE TABLE "beds" ("id" BIGSERIAL NOT NULL, CONSTRAINT "PK_bb1a" PRIMARY KEY ("id"))`,
+    );
+  }
+
+  async down(): Promise<void> {
+    // Nothing is undone.
+  }
+}
+
+class FromSqlite1900000000001 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query('CREATE TABLE marks (id integer)');
+    await queryRunner.query(`CREATE TABLE "beds" ("id" integer PRIMARY KEY NOT NULL)`);
+  }
+
+  async down(): Promise<void> {
+    // Nothing is undone.
+  }
+}
+
+it('a migration that was generated on another engine is refused before it runs', async () => {
+  const other = ENGINE === 'sqlite' ? FromPostgres1900000000001 : FromSqlite1900000000001;
+  const migrations = [CreatePhotos1800000000000, other];
+  await expect(open([Plant, Photo], migrations)).rejects.toThrow(
+    /From\w+ was generated on another engine, since it has .*: write it by hand, with CreateTable/,
+  );
+  await execute('CREATE TABLE marks (id integer)');
+});
